@@ -1,0 +1,62 @@
+//! The service as seen from here: its JSON, and the client that asks for it.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use crate::failure::Failure;
+use crate::mail::EmailId;
+
+mod shown;
+pub mod wire;
+
+/// Where a page begins. The service refuses both cursors in one request, so a request has one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Cursor {
+    /// At the newest email.
+    Start,
+    /// Right below (older than) this email, itself excluded.
+    After(EmailId),
+    /// Right above (newer than) this email, itself excluded; still newest first.
+    Before(EmailId),
+}
+
+/// The most emails the service gives in one page.
+pub const MAX_LIMIT: u8 = 100;
+
+/// One page as it came.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    /// The items that could be read, in the order of the service.
+    pub items: Vec<Item>,
+    /// Items that could not be read, for example because they have no id.
+    pub unreadable: usize,
+    /// Whether the service says that more emails exist in the direction asked.
+    pub has_more: bool,
+}
+
+/// One summary, read and verbatim.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Item {
+    /// Its fields.
+    pub summary: wire::Summary,
+    /// Its JSON text, as it was sent.
+    pub json: Arc<str>,
+}
+
+/// One retrieved email, read and verbatim.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Retrieved {
+    /// Its fields.
+    pub email: wire::Email,
+    /// Its JSON text, as it was sent.
+    pub json: Arc<str>,
+}
+
+/// The two operations, for whoever needs them: the real client, and simulated services in tests.
+pub trait Service: Send + Sync + 'static {
+    /// One page of at most `limit` (1 to [`MAX_LIMIT`]) emails.
+    fn list(&self, limit: u8, cursor: &Cursor) -> impl Future<Output = Result<Page, Failure>> + Send;
+
+    /// One email with its bodies.
+    fn retrieve(&self, id: &EmailId) -> impl Future<Output = Result<Retrieved, Failure>> + Send;
+}

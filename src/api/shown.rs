@@ -1,0 +1,75 @@
+//! From the wire to what is shown: the one place where foreign fields become cleaned, typed ones.
+
+use std::sync::Arc;
+
+use super::{Retrieved, wire};
+use crate::mail::{Address, Email, EmailId, Shown, Stamp, Status, Summary, Tag};
+
+impl From<&wire::Summary> for Summary {
+    fn from(wire: &wire::Summary) -> Self {
+        let wire::Summary { id, to, from, created_at, subject, message_id, bcc, cc, reply_to, last_event, scheduled_at, extra } = wire;
+        Self {
+            id: EmailId::new(id),
+            to: addresses(to.as_deref().unwrap_or_default()),
+            cc: addresses(cc.as_deref().unwrap_or_default()),
+            bcc: addresses(bcc.as_deref().unwrap_or_default()),
+            reply_to: addresses(reply_to.as_deref().unwrap_or_default()),
+            from: Address::parse(from.as_deref().unwrap_or_default()),
+            subject: Shown::new(subject.as_deref().unwrap_or_default()),
+            message_id: Shown::new(message_id.as_deref().unwrap_or_default()),
+            created: Stamp::parse(created_at.as_deref().unwrap_or_default()),
+            scheduled: scheduled_at.as_deref().map(Stamp::parse),
+            status: Status::parse(last_event.as_deref().unwrap_or_default()),
+            extra: extra.iter().map(|(name, json)| (Shown::new(name), Shown::new(json))).collect(),
+        }
+    }
+}
+
+impl From<Retrieved> for Email {
+    fn from(retrieved: Retrieved) -> Self {
+        let Retrieved { email, json } = retrieved;
+        let wire::Email {
+            object: _,
+            id,
+            to,
+            from,
+            created_at,
+            subject,
+            message_id,
+            html,
+            text,
+            bcc,
+            cc,
+            reply_to,
+            last_event,
+            scheduled_at,
+            tags,
+            extra,
+        } = email;
+        let summary = wire::Summary {
+            id,
+            to: Some(to),
+            from,
+            created_at,
+            subject,
+            message_id,
+            bcc: Some(bcc),
+            cc: Some(cc),
+            reply_to: Some(reply_to),
+            last_event,
+            scheduled_at,
+            extra,
+        };
+        Self {
+            summary: Summary::from(&summary),
+            html: html.map(Arc::from),
+            text: text.map(Arc::from),
+            tags: tags.iter().map(|tag| Tag { name: Shown::new(&tag.name), value: Shown::new(&tag.value) }).collect(),
+            json,
+        }
+    }
+}
+
+fn addresses(list: &[String]) -> Vec<Address> {
+    list.iter().map(|text| Address::parse(text)).collect()
+}

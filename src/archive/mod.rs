@@ -1,0 +1,1 @@
+//! The archive: the near, fast and searchable copy of what the service has shown.

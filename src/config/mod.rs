@@ -1,0 +1,3 @@
+//! Flags, environment and file become settings; secrets stay secret.
+
+pub mod clock;

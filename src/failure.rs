@@ -1,0 +1,138 @@
+//! `Failure`: what went wrong, as plain data that a person, a script and a test can all read.
+
+use std::fmt;
+use std::time::Duration;
+
+/// The class of a failure; it alone decides the exit code and the `kind` of the JSON error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// The command line or a value given by hand makes no sense.
+    Usage,
+    /// No API key was found anywhere.
+    KeyMissing,
+    /// The service does not accept the key.
+    KeyRejected,
+    /// The key is accepted but may only send, not read.
+    KeySendOnly,
+    /// The service has no such email.
+    NotFound,
+    /// The service refused the request as invalid.
+    InvalidRequest,
+    /// The team's request rate is used up for the moment.
+    RateLimited,
+    /// The team's quota is used up; waiting a second does not help.
+    Quota,
+    /// The service answered that it is failing itself.
+    Server,
+    /// No answer came: no connection, a broken one, or none in time.
+    Unreachable,
+    /// An answer came, but it is not what this API answers.
+    NotTheApi,
+    /// The service tried to send us to another origin, which the key must never follow.
+    Redirected,
+    /// What was waited for did not happen in the time allowed.
+    TimedOut,
+    /// The local archive cannot be used.
+    Archive,
+    /// The configuration cannot be used.
+    Config,
+    /// A file or stream of this machine could not be read or written.
+    Io,
+    /// A defect of sentbox itself.
+    Internal,
+}
+
+impl Kind {
+    /// The word used as `kind` in JSON errors; stable.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Usage => "usage",
+            Self::KeyMissing => "key_missing",
+            Self::KeyRejected => "key_rejected",
+            Self::KeySendOnly => "key_send_only",
+            Self::NotFound => "not_found",
+            Self::InvalidRequest => "invalid_request",
+            Self::RateLimited => "rate_limited",
+            Self::Quota => "quota",
+            Self::Server => "server",
+            Self::Unreachable => "unreachable",
+            Self::NotTheApi => "not_the_api",
+            Self::Redirected => "redirected",
+            Self::TimedOut => "timed_out",
+            Self::Archive => "archive",
+            Self::Config => "config",
+            Self::Io => "io",
+            Self::Internal => "internal",
+        }
+    }
+
+    /// The exit code of a command that ends with this kind of failure; stable.
+    #[must_use]
+    pub const fn exit_code(self) -> u8 {
+        match self {
+            Self::InvalidRequest | Self::Io => 1,
+            Self::Usage => 2,
+            Self::KeyMissing | Self::KeyRejected | Self::KeySendOnly => 3,
+            Self::NotFound => 4,
+            Self::Server | Self::Unreachable | Self::NotTheApi | Self::Redirected => 5,
+            Self::RateLimited | Self::Quota => 6,
+            Self::TimedOut => 7,
+            Self::Archive | Self::Config => 8,
+            Self::Internal => 101,
+        }
+    }
+}
+
+/// Something that did not work, in words for a person.
+///
+/// The sentence is lower case without a full stop, so that it can follow a colon; the hint says
+/// what to do about it. Both are already safe to show: whoever quotes foreign text in them cleans
+/// it first ([`crate::mail::clean`]).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// The class, which decides the exit code.
+    pub kind: Kind,
+    /// What happened.
+    pub sentence: String,
+    /// What the person can do; empty if there is nothing to do.
+    pub hint: String,
+    /// How long the service asks us to wait, if it said so.
+    pub wait: Option<Duration>,
+}
+
+impl Failure {
+    /// A failure without a hint.
+    #[must_use]
+    pub fn new(kind: Kind, sentence: impl Into<String>) -> Self {
+        Self { kind, sentence: sentence.into(), hint: String::new(), wait: None }
+    }
+
+    /// The same failure with something to do about it.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = hint.into();
+        self
+    }
+
+    /// The same failure with the time that the service asks us to wait.
+    #[must_use]
+    pub fn wait(mut self, wait: Option<Duration>) -> Self {
+        self.wait = wait;
+        self
+    }
+
+    /// Whether the service could not be reached at all, so that what is shown is the archive alone.
+    #[must_use]
+    pub const fn is_offline(&self) -> bool {
+        matches!(self.kind, Kind::Unreachable)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.sentence)
+    }
+}
+
+impl std::error::Error for Failure {}

@@ -1,0 +1,70 @@
+//! `Address`: a mailbox as it stands in a header, taken apart as far as that is safe.
+
+use super::Shown;
+
+/// A mailbox: `Ana López <ana@example.com>`, or the bare address.
+///
+/// Nothing is validated: what cannot be taken apart is shown as it came, in `email`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct Address {
+    /// The display name; empty if there is none.
+    pub name: Shown,
+    /// The address itself, `ana@example.com`.
+    pub email: Shown,
+}
+
+impl Address {
+    /// Splits at the last `<`, so that a name made to look like an address cannot pose as one.
+    #[must_use]
+    pub fn parse(text: &str) -> Self {
+        let text = text.trim();
+        let split = text.strip_suffix('>').and_then(|rest| rest.rsplit_once('<'));
+        match split {
+            Some((name, email)) if !email.trim().is_empty() => {
+                Self { name: Shown::new(unquoted(name.trim())), email: Shown::new(email.trim()) }
+            }
+            _ => Self { name: Shown::default(), email: Shown::new(text) },
+        }
+    }
+
+    /// The part after the last `@`; empty if there is none.
+    #[must_use]
+    pub fn domain(&self) -> &str {
+        self.email.rsplit_once('@').map_or("", |(_, domain)| domain)
+    }
+}
+
+impl std::fmt::Display for Address {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.name.is_empty() {
+            return f.write_str(&self.email);
+        }
+        write!(f, "{} <{}>", self.name, self.email)
+    }
+}
+
+fn unquoted(name: &str) -> &str {
+    name.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(text: &str) -> (String, String) {
+        let address = Address::parse(text);
+        (address.name.to_string(), address.email.to_string())
+    }
+
+    #[test]
+    fn names_and_bare_addresses() {
+        let pair = |name: &str, email: &str| (name.to_owned(), email.to_owned());
+        assert_eq!(parsed("Ana López <ana@example.com>"), pair("Ana López", "ana@example.com"));
+        assert_eq!(parsed("\"Acme, Inc.\" <hi@example.com>"), pair("Acme, Inc.", "hi@example.com"));
+        assert_eq!(parsed(" ana@example.com "), pair("", "ana@example.com"));
+        assert_eq!(parsed("boss@example.com <thief@example.org>"), pair("boss@example.com", "thief@example.org"));
+        assert_eq!(parsed("broken <"), pair("", "broken <"));
+        assert_eq!(parsed(""), pair("", ""));
+        assert_eq!(Address::parse("x@a@example.org").domain(), "example.org");
+    }
+}

@@ -1,0 +1,74 @@
+//! What an email is: cleaned and typed for looking at, never for sending on.
+//!
+//! The service's own JSON lives in [`crate::api::wire`] and stays as it came; the types here are
+//! made from it at the moment something is to be shown.
+
+mod address;
+pub mod clean;
+mod id;
+mod stamp;
+mod status;
+mod text;
+
+pub use address::Address;
+pub use id::EmailId;
+pub use stamp::Stamp;
+pub use status::Status;
+pub use text::Shown;
+
+use std::sync::Arc;
+
+/// One email as the list shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Summary {
+    /// The service's id.
+    pub id: EmailId,
+    /// Recipients, in the order of the service.
+    pub to: Vec<Address>,
+    /// Copy recipients.
+    pub cc: Vec<Address>,
+    /// Blind-copy recipients.
+    pub bcc: Vec<Address>,
+    /// Where answers go, if not to the sender.
+    pub reply_to: Vec<Address>,
+    /// The sender.
+    pub from: Address,
+    /// The subject; empty if there is none.
+    pub subject: Shown,
+    /// The message id with its angle brackets; empty if the service named none.
+    pub message_id: Shown,
+    /// When the service accepted it.
+    pub created: Stamp,
+    /// When it is to be sent, for a scheduled email.
+    pub scheduled: Option<Stamp>,
+    /// What became of it.
+    pub status: Status,
+    /// Fields that this version does not know: name and JSON value, in the order they came.
+    pub extra: Vec<(Shown, Shown)>,
+}
+
+/// A label that the sender attached to an email.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tag {
+    /// Its name.
+    pub name: Shown,
+    /// Its value.
+    pub value: Shown,
+}
+
+/// One email with its bodies.
+///
+/// The bodies and the JSON are still foreign text: only [`crate::render`] makes them showable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Email {
+    /// Everything the list shows too.
+    pub summary: Summary,
+    /// The html part; `None` if there is none.
+    pub html: Option<Arc<str>>,
+    /// The plain-text part; `None` if there is none.
+    pub text: Option<Arc<str>>,
+    /// Labels, in the order of the service.
+    pub tags: Vec<Tag>,
+    /// The service's answer, byte for byte.
+    pub json: Arc<str>,
+}

@@ -1,0 +1,3 @@
+//! The program: hooks, arguments, dispatch, exit code.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! The service's API over anything that can answer *page* and *email*.

@@ -1,0 +1,1 @@
+//! Carries the service into the archive, and never claims more than it carried.

@@ -1,0 +1,1 @@
+//! Draws a model, and changes nothing.
