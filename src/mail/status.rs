@@ -5,7 +5,7 @@ use super::Shown;
 /// The most recent event of an email.
 ///
 /// Twelve are known; the set has grown before and broken strict clients, so any other word is kept.
-/// Source: the `last_event` enumeration of the public OpenAPI description, 1.5.0.
+/// Source: the `last_event` enumeration of the public `OpenAPI` description, 1.5.0.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Status {
     /// Waits for its send time.
