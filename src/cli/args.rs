@@ -9,15 +9,10 @@ use clap_complete::Shell;
 use crate::api::Cursor;
 use crate::config::Flags;
 use crate::mail::EmailId;
-use crate::render::View;
 
 /// The sent box of a team, in a terminal: did we send it, what did it say, what became of it?
-///
-/// Without a command, the terminal program opens. The API key comes from SENTBOX_API_KEY, from
-/// RESEND_API_KEY, or from a profile in ~/.config/sentbox/config.toml; no flag takes one.
-/// `sentbox demo` needs none.
 #[derive(Debug, Parser)]
-#[command(name = "sentbox", version, disable_help_subcommand = true, max_term_width = 100)]
+#[command(name = "sentbox", version, disable_help_subcommand = true, max_term_width = 100, after_help = AFTER_HELP)]
 pub struct Args {
     /// What is said about any command.
     #[command(flatten)]
@@ -26,6 +21,16 @@ pub struct Args {
     #[command(subcommand)]
     pub verb: Option<Verb>,
 }
+
+const AFTER_HELP: &str = "\
+Without a command, the terminal program opens.
+
+The API key comes from SENTBOX_API_KEY (its service: SENTBOX_BASE_URL), from RESEND_API_KEY
+(RESEND_BASE_URL), or from a profile in ~/.config/sentbox/config.toml. No flag takes one.
+
+Exit codes: 0 done, 1 could not, 2 wrong usage, 3 key missing, rejected or not allowed to read,
+4 no such email, 5 service unreachable or not answering as this API does, 6 rate limit or quota,
+8 archive or configuration unusable, 101 internal error.";
 
 /// Flags that may stand anywhere.
 #[derive(Debug, Clone, Group)]
@@ -74,20 +79,22 @@ pub enum When {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
-    /// List sent emails as the service has them, newest first
-    List(List),
-    /// Show one email
-    Show(Show),
-    /// Lay out html (from a file or standard input) as text
-    Render(Render),
-    /// Mirror the service into the archive
-    Sync(Sync),
-    /// Take emails from JSON lines into the archive
-    Import(Import),
-    /// Serve the service's API over a sample mailbox
-    Serve(Serve),
     /// Open the terminal program on a sample mailbox; needs no key and keeps nothing
     Demo(Sample),
+    /// What needs no terminal.
+    #[command(flatten)]
+    Command(Command),
+}
+
+/// What needs no terminal.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// List sent emails as the service has them, newest first
+    List(List),
+    /// Lay out html (from a file or standard input) as text
+    Render(Render),
+    /// Serve the service's API over a sample mailbox
+    Serve(Serve),
     /// Print completions for a shell
     Completions {
         /// The shell
@@ -126,50 +133,6 @@ impl List {
     }
 }
 
-/// `show`.
-#[derive(Debug, Group)]
-pub struct Show {
-    /// The email's id
-    pub id: String,
-    /// How to show it
-    #[arg(long = "as", value_name = "FORM", default_value = "rendered")]
-    pub form: Form,
-    /// Lay out for this many columns
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(10..=1000))]
-    pub width: Option<u16>,
-    /// Ask the service even if the archive has it
-    #[arg(long, conflicts_with = "offline")]
-    pub fresh: bool,
-    /// Ask the archive alone
-    #[arg(long)]
-    pub offline: bool,
-}
-
-/// How an email is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Form {
-    /// As the recipient saw it
-    Rendered,
-    /// The plain-text part
-    Text,
-    /// The html part, as written
-    Html,
-    /// The service's JSON
-    Json,
-}
-
-impl Form {
-    /// The view that the renderer lays out; html and JSON are data and go out as they are.
-    #[must_use]
-    pub const fn view(self) -> Option<View> {
-        match self {
-            Self::Rendered => Some(View::Rendered),
-            Self::Text => Some(View::Text),
-            Self::Html | Self::Json => None,
-        }
-    }
-}
-
 /// `render`.
 #[derive(Debug, Group)]
 pub struct Render {
@@ -183,28 +146,13 @@ pub struct Render {
     pub file: Option<PathBuf>,
 }
 
-/// `sync`.
-#[derive(Debug, Group)]
-pub struct Sync {
-    /// How far back: all, or a number of hours (h), days (d) or weeks (w)
-    #[arg(long, value_name = "SPAN", default_value = "30d", value_parser = super::sync::back)]
-    pub back: super::sync::Back,
-}
-
-/// `import`.
-#[derive(Debug, Group)]
-pub struct Import {
-    /// A file of emails, one JSON object a line; - is standard input
-    pub file: PathBuf,
-}
-
 /// `serve`.
 #[derive(Debug, Group)]
 pub struct Serve {
     /// Where to listen; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8025")]
     pub listen: SocketAddr,
-    /// Serve the sample mailbox, with the key re_demo
+    /// Serve the sample mailbox; its key is `re_demo`
     #[arg(long, required = true)]
     pub demo: bool,
     /// The mailbox.

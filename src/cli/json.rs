@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 /// `json` on one line, with DEL, C1 and bidi controls as `\u` escapes. It stays equal as a JSON
 /// value: such characters stand only in strings, C0 only between tokens, and numbers are untouched.
 #[must_use]
-pub fn guarded(json: &str) -> Cow<'_, str> {
+pub(super) fn guarded(json: &str) -> Cow<'_, str> {
     if !json.chars().any(is_foreign) {
         return Cow::Borrowed(json);
     }

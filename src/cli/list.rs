@@ -15,7 +15,7 @@ use crate::mail::{EmailId, Summary};
 /// # Errors
 ///
 /// If the service fails; a JSON document that was begun is still ended, with `has_more` true.
-pub async fn run(service: &impl Service, list: &List, columns: &Columns, out: &mut Output) -> Result<(), Stop> {
+pub(super) async fn run(service: &impl Service, list: &List, columns: &Columns, out: &mut Output) -> Result<(), Stop> {
     let page_size = u32::from(MAX_LIMIT);
     if list.before.is_some() && list.limit > page_size {
         let sentence = format!("--before gives one page, so --limit is at most {MAX_LIMIT} with it");

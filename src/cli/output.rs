@@ -85,7 +85,7 @@ impl Output {
     ///
     /// [`Stop::Closed`] if nobody reads it.
     pub fn data(&mut self, text: &str) -> Result<(), Stop> {
-        self.stdout.write_all(text.as_bytes()).map_err(stop)
+        self.stdout.write_all(text.as_bytes()).map_err(|error| stop(&error))
     }
 
     /// Sends on what was written so far.
@@ -94,7 +94,7 @@ impl Output {
     ///
     /// [`Stop::Closed`] if nobody reads it.
     pub fn flush(&mut self) -> Result<(), Stop> {
-        self.stdout.flush().map_err(stop)
+        self.stdout.flush().map_err(|error| stop(&error))
     }
 
     /// Says something beside the results; cleaned, since it may quote what others wrote.
@@ -143,7 +143,7 @@ const fn shape(json: bool, jsonl: bool) -> Shape {
     }
 }
 
-fn stop(error: io::Error) -> Stop {
+fn stop(error: &io::Error) -> Stop {
     if error.kind() == io::ErrorKind::BrokenPipe {
         return Stop::Closed;
     }

@@ -13,15 +13,13 @@ use crate::render::{Body, NoteKind, ansi};
 /// # Errors
 ///
 /// If it cannot be read.
-pub fn run(render: &Render, out: &mut Output) -> Result<(), Stop> {
-    let bytes = match render.file.as_deref().filter(|path| *path != Path::new("-")) {
-        Some(path) => std::fs::read(path).map_err(|error| unreadable(&path.display().to_string(), &error))?,
-        None => {
-            let mut bytes = Vec::new();
-            std::io::stdin().lock().read_to_end(&mut bytes).map_err(|error| unreadable("standard input", &error))?;
-            bytes
-        }
-    };
+pub(super) fn run(render: &Render, out: &mut Output) -> Result<(), Stop> {
+    let mut bytes = Vec::new();
+    if let Some(path) = render.file.as_deref().filter(|path| *path != Path::new("-")) {
+        bytes = std::fs::read(path).map_err(|error| unreadable(&path.display().to_string(), &error))?;
+    } else {
+        std::io::stdin().lock().read_to_end(&mut bytes).map_err(|error| unreadable("standard input", &error))?;
+    }
     let body = crate::render::html(&String::from_utf8_lossy(&bytes), width(render.width, out));
     write(&body, render.links, out)
 }

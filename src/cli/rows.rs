@@ -18,7 +18,7 @@ const WITH_ID: usize = 110;
 
 /// Time in UTC, status, recipients, subject and id between tabs, for whoever cuts and greps.
 #[must_use]
-pub fn fields(summary: &Summary) -> String {
+pub(super) fn fields(summary: &Summary) -> String {
     let time = summary.created.at.map_or_else(|| summary.created.raw.to_string(), |at| at.to_string());
     let to: Vec<String> = summary.to.iter().map(|address| address.email.to_string()).collect();
     [&time, summary.status.word(), &to.join(","), &summary.subject, &summary.id.shown()].join("\t")
@@ -26,21 +26,21 @@ pub fn fields(summary: &Summary) -> String {
 
 /// How rows for people look.
 #[derive(Debug, Clone)]
-pub struct Columns {
+pub(super) struct Columns {
     /// Their whole width.
-    pub width: u16,
+    pub(super) width: u16,
     /// Whether the status is coloured.
-    pub colour: bool,
+    pub(super) colour: bool,
     /// The zone of the times.
-    pub zone: TimeZone,
+    pub(super) zone: TimeZone,
     /// The present; a time of another year is shown as a date.
-    pub now: Timestamp,
+    pub(super) now: Timestamp,
 }
 
 impl Columns {
     /// Status, recipient, subject, time and, if there is room, the id.
     #[must_use]
-    pub fn row(&self, summary: &Summary) -> String {
+    pub(super) fn row(&self, summary: &Summary) -> String {
         let width = usize::from(self.width);
         let with_id = width >= WITH_ID;
         let fixed = STATUS + 1 + 2 + TIME + if with_id { 1 + ID } else { 0 };
@@ -52,7 +52,8 @@ impl Columns {
         let to = format!("{}{plus}", cut(&first, recipient.saturating_sub(plus.width())).trim_end());
         let status = cut(&format!("{} {}", summary.status.symbol(), summary.status.word()), STATUS);
         let time = self.time(&summary.created);
-        let mut row = format!("{} {} {} {time:>TIME$}", self.coloured(&status, &summary.status), cut(&to, recipient), cut(&summary.subject, subject));
+        let mut row =
+            format!("{} {} {} {time:>TIME$}", self.coloured(&status, &summary.status), cut(&to, recipient), cut(&summary.subject, subject));
         if with_id {
             row.push(' ');
             row.push_str(&summary.id.shown());

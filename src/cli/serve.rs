@@ -14,7 +14,7 @@ use tokio::net::TcpListener;
 /// # Errors
 ///
 /// If the address cannot be listened on; and [`Stop::Signal`] at the end.
-pub async fn run(serve: &Serve, clock: &Clock, out: &mut Output) -> Result<(), Stop> {
+pub(super) async fn run(serve: &Serve, clock: &Clock, out: &mut Output) -> Result<(), Stop> {
     let Serve { listen, demo: _, sample } = serve;
     let failed = |error: std::io::Error| {
         let hint = "--listen 127.0.0.1:0 takes a free port";

@@ -16,4 +16,4 @@ pub use nearest::nearest;
 pub use rate::Rate;
 #[cfg(debug_assertions)]
 pub use settings::PanicAt;
-pub use settings::{Flags, Place, Settings};
+pub use settings::{Flags, Location, Settings};

@@ -26,7 +26,7 @@ pub struct Flags {
 
 /// Where the archive is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum Location {
     /// In this file, whose directories are made when needed.
     Disk(PathBuf),
     /// In memory, gone with the process.
@@ -46,7 +46,7 @@ pub struct Settings {
     pub key_from: String,
     /// Where the archive is. On disk it is bound to the profile, the address and the key's
     /// fingerprint by its path, so that two teams' mail is never mixed; a new key starts a new one.
-    pub archive: Place,
+    pub archive: Location,
     /// Requests a second.
     pub rate: Rate,
     /// Certificates to trust beside the system's.
@@ -91,15 +91,15 @@ impl Settings {
         let mut warnings = file.warnings;
         let pair = Pair::find(flags, env, &name, &profile)?;
         let archive = if flags.in_memory || profile.in_memory {
-            Place::Memory
+            Location::Memory
         } else if let Some(data) = env.directory("XDG_DATA_HOME", ".local/share") {
             match &pair.key {
-                Ok(key) => Place::Disk(data.join("sentbox").join(&name).join(bound_to(&pair.base_url, key)).join("archive.sqlite")),
-                Err(_) => Place::Memory,
+                Ok(key) => Location::Disk(data.join("sentbox").join(&name).join(bound_to(&pair.base_url, key)).join("archive.sqlite")),
+                Err(_) => Location::Memory,
             }
         } else {
             warnings.push("there is no home directory, so nothing is kept on disk".to_owned());
-            Place::Memory
+            Location::Memory
         };
         Ok(Self {
             archive,

@@ -82,8 +82,8 @@ fn an_archive_is_bound_to_profile_address_and_key() {
     let place = |variables: &[(&str, &str)]| {
         let world = World::new(variables);
         match world.settle(&Flags::default()).unwrap().archive {
-            Place::Disk(path) => path.strip_prefix(world.dir.path()).unwrap().display().to_string(),
-            Place::Memory => "memory".to_owned(),
+            Location::Disk(path) => path.strip_prefix(world.dir.path()).unwrap().display().to_string(),
+            Location::Memory => "memory".to_owned(),
         }
     };
     assert_eq!(place(&[]), ".local/share/sentbox/acme/acme.example.com_api-139af35a/archive.sqlite");
@@ -95,7 +95,7 @@ fn an_archive_is_bound_to_profile_address_and_key() {
 fn without_a_home_directory_nothing_is_kept_and_it_is_said() {
     let env = Env::from_iter([("SENTBOX_API_KEY", "re_ours")]);
     let settings = Settings::resolve(&Flags::default(), &env).unwrap();
-    assert_eq!(settings.archive, Place::Memory);
+    assert_eq!(settings.archive, Location::Memory);
     assert_eq!(settings.warnings, ["there is no home directory, so nothing is kept on disk"]);
 }
 
