@@ -13,7 +13,8 @@ pub struct Place(pub(super) i64);
 
 impl Place {
     /// The natural place of an email of that time; `None` if the time is absurd.
-    pub(super) fn of(micros: i64) -> Option<Self> {
+    #[must_use]
+    pub fn of(micros: i64) -> Option<Self> {
         (-FARTHEST..FARTHEST).contains(&micros).then_some(Self(micros << ROOM))
     }
 
@@ -23,7 +24,8 @@ impl Place {
     }
 
     /// The time that the place stands for, which is about the email's own.
-    pub(super) const fn micros(self) -> i64 {
+    #[must_use]
+    pub const fn micros(self) -> i64 {
         self.0 >> ROOM
     }
 }
