@@ -65,14 +65,20 @@ pub struct Global {
     pub quiet: bool,
 }
 
+/// A word that speaks for itself; one with help would make every help page a long one.
+const NO_HELP: Option<&str> = None;
+
 /// When to style.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum When {
-    /// On a terminal
+    /// On a terminal.
+    #[value(help = NO_HELP)]
     Auto,
-    /// Always
+    /// Always.
+    #[value(help = NO_HELP)]
     Always,
-    /// Never
+    /// Never.
+    #[value(help = NO_HELP)]
     Never,
 }
 

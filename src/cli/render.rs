@@ -6,7 +6,7 @@ use std::path::Path;
 use super::args::Render;
 use super::output::{Output, Stop};
 use crate::failure::{Failure, Kind};
-use crate::render::{Body, NoteKind, ansi};
+use crate::render::{Body, ansi};
 
 /// Lays out a file or standard input.
 ///
@@ -29,14 +29,10 @@ pub(super) fn width(asked: Option<u16>, out: &Output) -> u16 {
     asked.or(out.columns).unwrap_or(80)
 }
 
-/// Writes a body; that it is not all there, or not what was asked for, is said beside it.
+/// Writes a body; what there is to say about it stands at its end.
 pub(super) fn write(body: &Body, links: bool, out: &mut Output) -> Result<(), Stop> {
     out.data(&ansi::write(body, ansi::Style { colour: out.colour, links }))?;
-    out.flush()?;
-    for note in body.notes.iter().filter(|note| matches!(note.kind, NoteKind::Cut | NoteKind::Instead)) {
-        out.note(&note.sentence);
-    }
-    Ok(())
+    out.flush()
 }
 
 fn unreadable(what: &str, error: &std::io::Error) -> Failure {

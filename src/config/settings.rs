@@ -47,13 +47,15 @@ pub struct Settings {
     /// Where the archive is. On disk it is bound to the profile, the address and the key's
     /// fingerprint by its path, so that two teams' mail is never mixed; a new key starts a new one.
     pub archive: Location,
+    /// Whether it is in memory for want of a home directory, which whoever opens it should say.
+    pub no_home: bool,
     /// Requests a second.
     pub rate: Rate,
     /// Certificates to trust beside the system's.
     pub ca_file: Option<PathBuf>,
     /// The zone in which times are shown.
     pub zone: TimeZone,
-    /// What the person should know about these settings, a sentence each.
+    /// What in the file was not understood, a sentence each.
     pub warnings: Vec<String>,
     /// Where a debug build is told to panic.
     pub panic_at: Option<PanicAt>,
@@ -72,7 +74,7 @@ impl Settings {
             None => File::default(),
         };
         let (name, profile) = chosen(flags, env, &file)?;
-        let mut warnings = file.warnings;
+        let mut no_home = false;
         let pair = Pair::find(flags, env, &name, &profile)?;
         let archive = if flags.in_memory || profile.in_memory {
             Location::Memory
@@ -82,7 +84,7 @@ impl Settings {
                 Err(_) => Location::Memory,
             }
         } else {
-            warnings.push("there is no home directory, so nothing is kept on disk".to_owned());
+            no_home = true;
             Location::Memory
         };
         Ok(Self {
@@ -90,7 +92,8 @@ impl Settings {
             rate: rate(flags, env, &profile)?,
             ca_file: flags.ca_file.clone().or(profile.ca_file),
             zone: env.zone(),
-            warnings,
+            no_home,
+            warnings: file.warnings,
             panic_at: PanicAt::of(env),
             profile: name,
             base_url: pair.base_url,

@@ -19,6 +19,8 @@ const FLOORS: &[(&str, u8)] = &[
     ("view", 5),
     ("tui", 6),
     ("cli", 6),
+    ("crash", 7),
+    ("open", 7),
     ("main", 7),
     ("lib", 7),
 ];
@@ -29,6 +31,9 @@ const EXCEPTIONS: &[(&str, &str, &str)] =
 
 /// No file is longer than this; what is longer is split by what it is for.
 const LONGEST: usize = 400;
+
+/// Files that may be longer, because they are one table of data.
+const TABLES: &[&str] = &["server/sample/cultures.rs"];
 
 fn sources() -> Vec<(PathBuf, String)> {
     fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -128,7 +133,7 @@ fn files_are_short_and_say_what_they_are_for() {
     let mut broken = Vec::new();
     for (path, text) in sources() {
         let lines = text.lines().count();
-        if lines > LONGEST {
+        if lines > LONGEST && !TABLES.iter().any(|table| path == Path::new(table)) {
             broken.push(format!("{}: {lines} lines", path.display()));
         }
         if !text.starts_with("//! ") {

@@ -1,13 +1,11 @@
 //! Ring 1: the pure machine. A message in, state and effects out; and for any order of events, the
 //! reader never shows another email than the selected one.
 
-mod support;
-
+use crate::world::{Mailbox, World, opening};
 use proptest::prelude::*;
 use ratatui::layout::{Position, Size};
 use sentbox::app::{Command, Effect, Ending, Focus, Msg, Pointer, Rest, Stage, Step};
 use sentbox::failure::{Failure, Kind};
-use support::{Mailbox, World, opening};
 
 fn requests(world: &World) -> usize {
     world.asked.iter().filter(|effect| matches!(effect, Effect::Read { .. })).count()

@@ -1,9 +1,8 @@
 //! Ring 2: what is drawn, as text, at the sizes people have.
 
-mod support;
-
 use std::fmt::Write as _;
 
+use crate::world::{Mailbox, NOW, World, opening, row_of};
 use jiff::tz::TimeZone;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -15,7 +14,6 @@ use sentbox::archive::{Reach, Row};
 use sentbox::failure::{Failure, Kind};
 use sentbox::mail::EmailId;
 use sentbox::view::{Glyphs, Look, Theme, draw};
-use support::{Mailbox, NOW, World, opening, row_of};
 
 fn look() -> Look {
     Look { theme: Theme::new(true), glyphs: Glyphs::UNICODE, now: NOW.parse().unwrap(), zone: TimeZone::UTC }

@@ -1,5 +1,4 @@
 //! What the tests of the terminal program share: a mailbox in memory that answers effects.
-#![allow(dead_code, reason = "each test binary uses its own part of this")]
 
 use std::sync::Arc;
 

@@ -1,0 +1,265 @@
+//! The binary's verbs as scripts meet them: stdout, stderr and exit code.
+
+mod world;
+
+use std::collections::HashSet;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::{Command, Stdio};
+
+use insta::assert_snapshot;
+use sentbox::config::clock;
+use sentbox::server::sample::Mailbox;
+use serde_json::Value;
+use world::{Fixed, KEY, Sentbox, Service};
+
+const RECEIPT: &str = r#"{"object":"email","id":"49a3999c-0ce1-4ea6-ab68-afcd6dc2e794","to":["Ana López <ana@example.com>","b@example.org"],"from":"Acme <billing@example.net>","created_at":"2026-11-20 08:41:07.42+00","subject":"Your receipt #4821","message_id":"<1@example.net>","bcc":[],"cc":["c@example.org"],"reply_to":[],"last_event":"delivered","scheduled_at":null,"html":"<h1>Thanks</h1><p>See <a href=\"https://example.com/r\">your receipt</a>.</p>","text":"Thanks. See your receipt.","tags":[{"name":"category","value":"receipt"}],"price":1.50}"#;
+const HOSTILE: &str = r#"{"object":"email","id":"5b","to":"x@example.com","from":"\u001b]0;gotcha\u0007","created_at":"yesterday","subject":"red \u001b[31mtext\u202e and\ttabs","last_event":"teleported","html":null,"text":"bell \u0007 and \u009b31m"}"#;
+
+fn two_emails() -> Service {
+    Service::new(Fixed(vec![RECEIPT, HOSTILE]))
+}
+
+fn sample(emails: u32) -> Service {
+    let now = clock::now();
+    Service::new(Mailbox::new(7, emails, now, std::sync::Arc::new(move || now)))
+}
+
+#[test]
+fn rows_are_plain_fields_where_there_is_no_terminal() {
+    let service = two_emails();
+    assert_snapshot!(Sentbox::at(&service).with("CLICOLOR_FORCE", "1").told("list --color always"), @r"
+    2026-11-20T08:41:07.42Z	delivered	ana@example.com,b@example.org	Your receipt #4821	49a3999c-0ce1-4ea6-ab68-afcd6dc2e794
+    yesterday	teleported	x@example.com	red �[31mtext� and tabs	5b
+    exit code 0
+    ");
+}
+
+#[test]
+fn json_is_the_services_own_and_cannot_command_a_terminal() {
+    let service = two_emails();
+    let sentbox = Sentbox::at(&service);
+    let text = sentbox.stdout("list --json");
+    assert!(!text.chars().any(|c| (c.is_control() && c != '\n') || c == '\u{202e}'));
+    assert!(text.contains("\"price\":1.50"), "numbers are verbatim");
+    let expected: Vec<Value> = [RECEIPT, HOSTILE].iter().map(|json| serde_json::from_str(json).unwrap()).collect();
+    let printed: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(printed, serde_json::json!({"object": "list", "has_more": false, "data": expected}));
+    let lines: Vec<Value> = sentbox.stdout("list --jsonl").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines, expected);
+}
+
+#[test]
+fn a_page_is_the_page_of_the_server() {
+    let service = sample(250);
+    let sentbox = Sentbox::at(&service);
+    let served = |query: &str| -> Value {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let url = format!("{}/emails?{query}", service.base());
+        let answer = async {
+            let http = reqwest::Client::builder().no_proxy().tls_certs_only([]).build().unwrap();
+            http.get(url).bearer_auth(KEY).send().await.unwrap().bytes().await.unwrap()
+        };
+        serde_json::from_slice(&runtime.block_on(answer)).unwrap()
+    };
+    let printed = |line: &str| -> Value { serde_json::from_str(&sentbox.stdout(line)).unwrap() };
+    let first = served("limit=20");
+    assert_eq!(printed("list --json"), first);
+    assert_eq!(first["has_more"], true);
+    let id = first["data"][19]["id"].as_str().unwrap();
+    assert_eq!(printed(&format!("list --json --limit 100 --after {id}")), served(&format!("limit=100&after={id}")));
+    assert_eq!(printed(&format!("list --json --limit 3 --before {id}")), served(&format!("limit=3&before={id}")));
+}
+
+#[test]
+fn a_walk_brings_every_email_once() {
+    let service = sample(250);
+    let sentbox = Sentbox::at(&service);
+    let all: Value = serde_json::from_str(&sentbox.stdout("list --json --all --rate 100")).unwrap();
+    let ids: HashSet<&str> = all["data"].as_array().unwrap().iter().map(|email| email["id"].as_str().unwrap()).collect();
+    assert_eq!((ids.len(), all["data"].as_array().unwrap().len(), &all["has_more"]), (250, 250, &Value::Bool(false)));
+    assert_eq!(sentbox.stdout("list --jsonl --limit 130").lines().count(), 130);
+}
+
+#[test]
+fn wrong_usage_is_code_2_with_a_hint() {
+    let sentbox = Sentbox::new();
+    assert_snapshot!(sentbox.told("lst"), @r"
+    stderr: sentbox: unrecognized subcommand 'lst'
+    stderr:    hint: did you mean list?
+    exit code 2
+    ");
+    assert_snapshot!(sentbox.told("list --limit none"), @r"
+    stderr: sentbox: invalid value 'none' for '--limit <N>': invalid digit found in string
+    stderr:    hint: sentbox --help tells what there is
+    exit code 2
+    ");
+    assert_snapshot!(sentbox.told("list --after a --before b --json"), @r#"
+    stderr: {"error":{"kind":"usage","message":"the argument '--after <ID>' cannot be used with '--before <ID>'","hint":"sentbox --help tells what there is"}}
+    exit code 2
+    "#);
+    assert_snapshot!(sentbox.told("list --before b --limit 101"), @r"
+    stderr: sentbox: --before gives one page, so --limit is at most 100 with it
+    stderr:    hint: to walk to older emails, use --after
+    exit code 2
+    ");
+    assert_snapshot!(sentbox.told("list --base-url http://example.com"), @r"
+    stderr: sentbox: the base URL is plain http to another machine; the key could be read on the way
+    stderr:    hint: use https
+    exit code 2
+    ");
+    assert_snapshot!(sentbox.told("list --profile acme"), @r"
+    stderr: sentbox: there is no profile acme
+    stderr:    hint: there is no profile in the configuration file
+    exit code 2
+    ");
+    assert_snapshot!(sentbox.told("list --rate 0"), @r"
+    stderr: sentbox: --rate is a number of requests a second from 0.01 to 100
+    exit code 2
+    ");
+    assert_snapshot!(sentbox.told("serve"), @r"
+    stderr: sentbox: the following required arguments were not provided: --demo
+    stderr:    hint: sentbox --help tells what there is
+    exit code 2
+    ");
+}
+
+#[test]
+fn each_cause_has_its_code_and_words() {
+    let service = two_emails();
+    let sentbox = Sentbox::at(&service);
+    assert_snapshot!(Sentbox::new().told("list"), @r"
+    stderr: sentbox: there is no API key
+    stderr:    hint: set SENTBOX_API_KEY, or name api_key_command or api_key_file in a profile; `sentbox demo` needs none
+    exit code 3
+    ");
+    assert_snapshot!(Sentbox::new().with("SENTBOX_API_KEY", "re_canary\u{7} x").told("list --json"), @r#"
+    stderr: {"error":{"kind":"key_rejected","message":"the API key from SENTBOX_API_KEY holds a blank, a control character or a letter outside ASCII","hint":"a key is one word; it was not sent anywhere"}}
+    exit code 3
+    "#);
+    assert_snapshot!(sentbox.told("list --after nobody"), @r"
+    stderr: sentbox: the email to continue from is no longer known to the service
+    stderr:    hint: start over at the newest
+    exit code 4
+    ");
+    let stranger = Sentbox::at(&service).with("SENTBOX_API_KEY", "re_stranger");
+    assert_snapshot!(stranger.told("list --json"), @r#"
+    stderr: {"error":{"kind":"key_rejected","message":"[SERVICE] does not accept the API key: \"API key is invalid\"","hint":"look at the key, and whether it belongs to this service"}}
+    exit code 3
+    "#);
+    let elsewhere = Sentbox::at(&service).with("SENTBOX_BASE_URL", &format!("{}/api", service.base()));
+    assert_snapshot!(elsewhere.told("list"), @r#"
+    stderr: sentbox: [SERVICE]/api answered 404: "The requested endpoint does not exist"
+    stderr:    hint: is the base URL right, and no proxy or log-in page in between?
+    exit code 5
+    "#);
+    drop(service);
+    assert_snapshot!(sentbox.told("list --json"), @r#"
+    stderr: {"error":{"kind":"unreachable","message":"nothing listens at [SERVICE]","hint":"is the service running, and the base URL right?"}}
+    exit code 5
+    "#);
+}
+
+#[test]
+fn a_wrong_file_is_code_8_with_its_line() {
+    let sentbox = Sentbox::new();
+    let config = sentbox.home().join(".config/sentbox");
+    std::fs::create_dir_all(&config).unwrap();
+    std::fs::write(config.join("config.toml"), "[profiles.acme]\nbaseurl = \"https://example.com\"\nrate = \"much\"\n").unwrap();
+    assert_snapshot!(sentbox.told("list"), @r"
+    stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: rate is a number of requests a second from 0.01 to 100
+    exit code 8
+    ");
+    std::fs::write(config.join("config.toml"), "[profiles.acme]\nbaseurl = \"https://example.com\"\n").unwrap();
+    assert_snapshot!(sentbox.told("list -p acme"), @r#"
+    stderr: sentbox: [HOME]/.config/sentbox/config.toml:2: "baseurl" is not known here; did you mean base_url?
+    stderr: sentbox: there is no API key
+    stderr:    hint: set SENTBOX_API_KEY, or name api_key_command or api_key_file in a profile; `sentbox demo` needs none
+    exit code 3
+    "#);
+}
+
+#[test]
+fn nobody_reading_is_a_success() {
+    let service = sample(250);
+    let sentbox = Sentbox::at(&service);
+    let mut child = sentbox.command("list --all --jsonl").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut first = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
+    assert!(first.starts_with('{'));
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{}", sentbox.shown(&output));
+}
+
+#[test]
+fn html_becomes_text() {
+    let sentbox = Sentbox::new();
+    let html = "<h1>Thanks</h1><p>See <a href='https://example.com/r'>your receipt</a>.</p>";
+    assert_snapshot!(sentbox.shown(&sentbox.fed("render --width 40 --links", html)), @r"
+    ThanksSee .your receipt
+    exit code 0
+    ");
+    assert!(sentbox.fed("render --color always", html).stdout.contains(&0x1b));
+    assert!(!sentbox.with("CLICOLOR_FORCE", "0").fed("render", html).stdout.contains(&0x1b));
+    assert_snapshot!(Sentbox::new().told("render nowhere.html"), @"");
+}
+
+#[test]
+fn a_demonstration_is_served_until_a_signal_ends_it() {
+    let sentbox = Sentbox::new();
+    let mut child = sentbox.command("serve --demo --listen 127.0.0.1:0 --emails 3 --quiet").stdout(Stdio::piped()).spawn().unwrap();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let mut base = String::new();
+    stdout.read_line(&mut base).unwrap();
+    let visitor = Sentbox::new().with("SENTBOX_API_KEY", "re_demo").with("SENTBOX_BASE_URL", base.trim());
+    assert_eq!(visitor.stdout("list").lines().count(), 3);
+    assert!(Command::new("kill").arg(child.id().to_string()).status().unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(143));
+    let mut rest = String::new();
+    stdout.read_to_string(&mut rest).unwrap();
+    assert_eq!(rest, "");
+}
+
+#[test]
+fn what_is_generated_from_the_code_is_there() {
+    let sentbox = Sentbox::new();
+    assert!(sentbox.stdout("completions bash").contains("sentbox"));
+    assert!(sentbox.stdout("man").starts_with(".ie"));
+    assert_eq!(sentbox.stdout("--version"), format!("sentbox {}\n", env!("CARGO_PKG_VERSION")));
+    assert_snapshot!(sentbox.stdout("--help"), @r"
+    The sent box of a team, in a terminal: did we send it, what did it say, what became of it?
+
+    Usage: sentbox [OPTIONS] [COMMAND]
+
+    Commands:
+      demo         Open the terminal program on a sample mailbox; needs no key and keeps nothing
+      list         List sent emails as the service has them, newest first
+      render       Lay out html (from a file or standard input) as text
+      serve        Serve the service's API over a sample mailbox
+      completions  Print completions for a shell
+      man          Print the manual page
+
+    Options:
+      -h, --help     Print help
+      -V, --version  Print version
+
+    Global options:
+      -p, --profile <NAME>  Use this profile, and no key from the environment
+          --base-url <URL>  Where the service is
+          --json            Print one JSON document, and errors as JSON
+          --jsonl           Print one JSON object a line, and errors as JSON
+          --color <WHEN>    Style the output [default: auto] [possible values: auto, always, never]
+          --in-memory       Keep nothing on disk
+          --rate <N>        Requests a second, shared with what your team sends
+          --ca-file <FILE>  Trust the certificates in this file, too
+      -q, --quiet           Say nothing but results and errors
+
+    Without a command, the terminal program opens.
+
+    The API key comes from SENTBOX_API_KEY (its service: SENTBOX_BASE_URL), from RESEND_API_KEY
+    (RESEND_BASE_URL), or from a profile in ~/.config/sentbox/config.toml. No flag takes one.
+
+    Exit codes: 0 done, 1 could not, 2 wrong usage, 3 key missing, rejected or not allowed to read,
+    4 no such email, 5 service unreachable or not answering as this API does, 6 rate limit or quota,
+    8 archive or configuration unusable, 101 internal error.
+    ");
+}
