@@ -31,6 +31,8 @@ pub struct Patience {
 impl Patience {
     /// For a command that is not meant to run on.
     pub const ONE_SHOT: Self = Self { tries: 4, total: Duration::from_secs(25), pause: Duration::from_secs(1) };
+    /// For the terminal program, which says at once what is wrong and asks again by itself.
+    pub const SCREEN: Self = Self { tries: 2, total: Duration::from_secs(25), pause: Duration::from_secs(1) };
     /// For what runs on and waits as it is told.
     pub const STEADY: Self = Self { tries: 8, total: Duration::from_mins(5), pause: Duration::from_secs(1) };
 }

@@ -6,6 +6,7 @@ mod env;
 mod file;
 mod key;
 mod nearest;
+mod panic_at;
 mod rate;
 mod settings;
 
@@ -13,7 +14,6 @@ pub use base::BaseUrl;
 pub use env::Env;
 pub use key::ApiKey;
 pub use nearest::nearest;
+pub use panic_at::PanicAt;
 pub use rate::Rate;
-#[cfg(debug_assertions)]
-pub use settings::PanicAt;
 pub use settings::{Flags, Location, Settings};

@@ -12,12 +12,12 @@ pub struct Rate {
 
 impl Rate {
     /// What a rate may be, for messages.
-    pub const ALLOWED: &str = "a number of requests a second from 0.01 to 100";
+    pub const ALLOWED: &str = "a number of requests a second from 0.01 to 10000";
 
     /// A rate that a person chose: it may go to 90 % of the service's limit.
     #[must_use]
     pub fn by_hand(per_second: f64) -> Option<Self> {
-        (0.01..=100.0).contains(&per_second).then_some(Self { per_second, share: 0.9 })
+        (0.01..=10_000.0).contains(&per_second).then_some(Self { per_second, share: 0.9 })
     }
 }
 

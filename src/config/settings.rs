@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use jiff::tz::TimeZone;
 
 use super::file::{File, KeySource, PROFILE_NAME, Profile, is_profile_name};
-use super::{ApiKey, BaseUrl, Env, Rate, nearest};
+use super::{ApiKey, BaseUrl, Env, PanicAt, Rate, nearest};
 use crate::failure::{Failure, Kind};
 
 /// What the command line says about where to go and how. There is no flag that takes a key:
@@ -58,23 +58,7 @@ pub struct Settings {
     /// What in the file was not understood, a sentence each.
     pub warnings: Vec<String>,
     /// Where a debug build is told to panic.
-    #[cfg(debug_assertions)]
     pub panic_at: Option<PanicAt>,
-}
-
-/// A place where a debug build panics on request (`SENTBOX_PANIC`), so that a test can see that the
-/// terminal is given back and the archive stays whole.
-#[cfg(debug_assertions)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PanicAt {
-    /// While a request runs.
-    Fetch,
-    /// In the archive's writer.
-    Store,
-    /// While a body is laid out.
-    Render,
-    /// While input is handled.
-    Input,
 }
 
 impl Settings {
@@ -110,8 +94,7 @@ impl Settings {
             zone: env.zone(),
             no_home,
             warnings: file.warnings,
-            #[cfg(debug_assertions)]
-            panic_at: panic_at(env),
+            panic_at: PanicAt::of(env),
             profile: name,
             base_url: pair.base_url,
             key: pair.key,
@@ -156,17 +139,6 @@ fn rate(flags: &Flags, env: &Env, profile: &Profile) -> Result<Rate, Failure> {
         return text.parse().ok().and_then(Rate::by_hand).ok_or_else(|| wrong("SENTBOX_RATE"));
     }
     Ok(profile.rate.unwrap_or_default())
-}
-
-#[cfg(debug_assertions)]
-fn panic_at(env: &Env) -> Option<PanicAt> {
-    match env.get("SENTBOX_PANIC")? {
-        "fetch" => Some(PanicAt::Fetch),
-        "store" => Some(PanicAt::Store),
-        "render" => Some(PanicAt::Render),
-        "input" => Some(PanicAt::Input),
-        _ => None,
-    }
 }
 
 /// A key and the address it belongs to. Both come from one source: a key must never be sent to an

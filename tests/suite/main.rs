@@ -1,0 +1,8 @@
+//! Everything that is tested from outside, in one program, because linking is what takes long.
+
+mod house;
+mod model;
+
+mod screens;
+
+mod world;
