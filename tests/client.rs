@@ -1,5 +1,7 @@
 //! The client against services that misbehave: raw listeners on loopback, one answer a connection.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 use std::io::Write as _;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

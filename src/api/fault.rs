@@ -99,11 +99,13 @@ impl Fault {
         if error.is_dns() {
             Self::UnknownHost
         } else if error.is_timeout() && error.is_connect() {
-            Self::NoConnection("it took too long".to_owned())
+            Self::NoConnection("it was not there within a few seconds".to_owned())
         } else if error.is_timeout() {
             Self::Silent
         } else if error.is_connect() && refused {
             Self::Refused
+        } else if error.is_connect() && mentions(&["handshake eof"]) {
+            Self::NoConnection("it was closed before it was secure".to_owned())
         } else if error.is_connect() && mentions(&["certificate", "TLS", "tls", "handshake", "corrupt message", "UnknownIssuer"]) {
             Self::Untrusted(deepest())
         } else if error.is_connect() {
