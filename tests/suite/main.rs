@@ -1,5 +1,8 @@
 //! Everything that is tested from outside, in one program, because linking is what takes long.
 
+mod binary;
+mod cli;
+mod client;
 mod house;
 mod model;
 

@@ -1,5 +1,7 @@
 //! The binary in a world of its own: a cleared environment, an empty home, a service on loopback.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::net::SocketAddr;
