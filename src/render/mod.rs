@@ -8,6 +8,7 @@ pub mod ansi;
 mod body;
 mod check;
 mod flow;
+mod judge;
 mod links;
 mod notes;
 mod page;
