@@ -2,7 +2,6 @@
 
 mod house;
 mod model;
-
 mod screens;
-
+mod wire;
 mod world;
