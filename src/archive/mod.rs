@@ -1,1 +1,64 @@
-//! The archive: the near, fast and searchable copy of what the service has shown.
+//! The archive: every email that was ever fetched, near and fast, on disk or in memory.
+//!
+//! Foreign data is stored as it came and cleaned when a row becomes a [`mail::Summary`]; nothing
+//! that the service said is lost on the way ([`Archive::summary_json`]). Calls block: they belong
+//! on a blocking thread, never on an event loop.
+//!
+//! [`mail::Summary`]: crate::mail::Summary
+
+mod connections;
+mod fields;
+mod members;
+mod pack;
+mod place;
+mod schema;
+mod span;
+mod trouble;
+mod window;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use connections::Connections;
+
+pub use place::Place;
+pub use span::{Reach, Span};
+pub use window::{Anchor, Observation, Row, Window};
+
+use crate::failure::Failure;
+
+/// Where an archive is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Location {
+    /// In this file, created for its owner alone if need be.
+    Disk(PathBuf),
+    /// Nowhere: it ends with the last handle.
+    Memory,
+}
+
+/// A handle on the archive; clones share it. One writes at a time, many read beside it.
+#[derive(Clone)]
+pub struct Archive {
+    connections: Arc<Connections>,
+}
+
+impl Archive {
+    /// Opens the archive, creates it if there is none, and brings an older one to this version.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be used, or was written by a newer version.
+    pub fn open(location: &Location) -> Result<Self, Failure> {
+        let connections = match location {
+            Location::Disk(path) => Connections::on_disk(path)?,
+            Location::Memory => Connections::in_memory()?,
+        };
+        Ok(Self { connections: Arc::new(connections) })
+    }
+}
+
+impl std::fmt::Debug for Archive {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Archive")
+    }
+}

@@ -116,6 +116,12 @@ pub fn clean(text: &str, place: Place) -> Cleaned<'_> {
     Cleaned { text: Cow::Owned(out), removed }
 }
 
+/// Whether `c` can stand anywhere by itself: it neither controls a device nor turns or hides text.
+#[must_use]
+pub fn is_safe(c: char) -> bool {
+    matches!(verdict(c, None, None, Place::Line), Verdict::Keep)
+}
+
 /// One mark for a run of removals.
 fn mark(out: &mut String) {
     if !out.ends_with(MARK) {
