@@ -47,7 +47,7 @@ impl<E: Stream<Item = io::Result<Event>> + Unpin> Input<E> {
                     }
                 },
             };
-            self.take(event?.ok()?);
+            self.take(&event?.ok()?);
         }
     }
 
@@ -56,11 +56,11 @@ impl<E: Stream<Item = io::Result<Event>> + Unpin> Input<E> {
         self.next().now_or_never().flatten()
     }
 
-    fn take(&mut self, event: Event) {
+    fn take(&mut self, event: &Event) {
         match event {
-            Event::Key(key) if key.kind != KeyEventKind::Release => self.take_key(key),
-            Event::Mouse(mouse) => self.ready.extend(pointer(mouse).map(Msg::Pointed)),
-            Event::Resize(width, height) => self.ready.push_back(Msg::Resized(Size::new(width, height))),
+            Event::Key(key) if key.kind != KeyEventKind::Release => self.take_key(*key),
+            Event::Mouse(mouse) => self.ready.extend(pointer(*mouse).map(Msg::Pointed)),
+            Event::Resize(width, height) => self.ready.push_back(Msg::Resized(Size::new(*width, *height))),
             Event::Key(_) | Event::FocusGained | Event::FocusLost | Event::Paste(_) => {}
         }
     }
