@@ -194,7 +194,7 @@ impl Inner {
             let status = response.status();
             if let Some(place) = sent_on(&response, &url) {
                 if place.origin() != url.origin() {
-                    return Err(Fault::ElsewhereTo(place.origin().ascii_serialization()));
+                    return Err(Fault::ElsewhereTo(shown(&place)));
                 }
                 url = place;
                 continue;
@@ -260,6 +260,11 @@ fn sent_on(response: &Response, from: &Url) -> Option<Url> {
         return None;
     }
     from.join(response.headers().get(LOCATION)?.to_str().ok()?).ok()
+}
+
+/// As much of an address as says where it leads.
+fn shown(place: &Url) -> String {
+    if place.has_host() { place.origin().ascii_serialization() } else { format!("a {}: address", place.scheme()) }
 }
 
 /// Reads a body, unpacked, up to `most` bytes.

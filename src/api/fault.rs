@@ -98,6 +98,8 @@ impl Fault {
         let deepest = || words.last().cloned().unwrap_or_default();
         if error.is_dns() {
             Self::UnknownHost
+        } else if error.is_timeout() && error.is_connect() {
+            Self::NoConnection("it took too long".to_owned())
         } else if error.is_timeout() {
             Self::Silent
         } else if error.is_connect() && refused {

@@ -146,6 +146,10 @@ mod tests {
                 assert!(row.width() <= usize::from(width).max(60), "{width}: {row}");
             }
         }
-        insta::assert_snapshot!(rows.iter().map(|row| columns(80).row(row)).collect::<Vec<_>>().join("\n"), @"");
+        insta::assert_snapshot!(rows.iter().map(|row| columns(80).row(row)).collect::<Vec<_>>().join("\n"), @r"
+        ✓ delivered  Ana López <ana.lopez… Your receipt #4821               20 Nov 09:41
+        ✕ bounced    佐藤 <sato@exampl… +1 ご注文の確認 ご注文の確認 ご注…  20 Nov 09:41
+        ? teleporte…                                                        20 Nov 09:41
+        ");
     }
 }

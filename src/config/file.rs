@@ -237,8 +237,8 @@ mod tests {
     fn a_wrong_value_is_an_error_with_its_line() {
         for (text, error) in [
             ("[profiles.a]\narchive = \"tape\"", "/etc/config.toml:2: archive is \"disk\" or \"memory\""),
-            ("[profiles.a]\n\nrate = 0", "/etc/config.toml:3: rate is a number of requests a second from 0.01 to 100"),
-            ("[profiles.a]\nrate = \"2\"", "/etc/config.toml:2: rate is a number of requests a second from 0.01 to 100"),
+            ("[profiles.a]\n\nrate = 0", "/etc/config.toml:3: rate is a number of requests a second from 0.01 to 10000"),
+            ("[profiles.a]\nrate = \"2\"", "/etc/config.toml:2: rate is a number of requests a second from 0.01 to 10000"),
             ("profiles = 3", "/etc/config.toml:1: a table belongs here"),
             ("[profiles.\"../x\"]", "/etc/config.toml:1: a profile's name is made of letters, digits, - and _"),
             ("[profiles.a]\nbase_url = 7", "/etc/config.toml:2: a text in quotes belongs here"),

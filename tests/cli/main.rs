@@ -113,7 +113,7 @@ fn wrong_usage_is_code_2_with_a_hint() {
     exit code 2
     ");
     assert_snapshot!(sentbox.told("list --rate 0"), @r"
-    stderr: sentbox: --rate is a number of requests a second from 0.01 to 100
+    stderr: sentbox: --rate is a number of requests a second from 0.01 to 10000
     exit code 2
     ");
     assert_snapshot!(sentbox.told("serve"), @r"
@@ -166,7 +166,7 @@ fn a_wrong_file_is_code_8_with_its_line() {
     std::fs::create_dir_all(&config).unwrap();
     std::fs::write(config.join("config.toml"), "[profiles.acme]\nbaseurl = \"https://example.com\"\nrate = \"much\"\n").unwrap();
     assert_snapshot!(sentbox.told("list"), @r"
-    stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: rate is a number of requests a second from 0.01 to 100
+    stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: rate is a number of requests a second from 0.01 to 10000
     exit code 8
     ");
     std::fs::write(config.join("config.toml"), "[profiles.acme]\nbaseurl = \"https://example.com\"\n").unwrap();
