@@ -5,7 +5,6 @@ mod cli;
 mod client;
 mod house;
 mod model;
-
 mod screens;
-
+mod wire;
 mod world;

@@ -197,6 +197,15 @@ impl World {
         self
     }
 
+    /// Answers what the archive is asked, which takes no time that a person would notice.
+    pub fn answer_archive(&mut self) -> &mut Self {
+        let archive = |effect: &Effect| matches!(effect, Effect::Look { .. } | Effect::Count { .. });
+        while let Some(n) = self.pending.iter().position(archive) {
+            self.answer(n);
+        }
+        self
+    }
+
     /// Lets the pause before the next refresh end.
     pub fn wait_for_refresh(&mut self) -> &mut Self {
         use sentbox::app::Rest;

@@ -45,12 +45,14 @@ impl Line {
 impl<'a> Facts<'a> {
     pub(super) fn new(seed: u64, number: u64, tongue: Tongue, customer: &'a Customer, friend: &'a str, accepted: Timestamp) -> Self {
         let mut chance = Chance::of(seed, number, Matter::Body);
-        let lines = chance.long_tailed(1, 8);
+        let lines = chance.long_tailed(1, 5);
         let first = chance.below(p::PRODUCTS.len() as u64);
-        // A step of 3 never meets the same product twice in a basket of eight out of fourteen.
-        let basket =
-            (0..lines).map(|i| Line { product: ((first + 3 * i) % p::PRODUCTS.len() as u64) as usize, count: chance.long_tailed(1, 6) });
-        let basket = basket.collect();
+        let mut line = |i| {
+            let count = if chance.permille(780) { 1 } else { chance.between(2, 5) };
+            // Steps of 3 through fourteen products never meet one twice.
+            Line { product: ((first + 3 * i) % p::PRODUCTS.len() as u64) as usize, count }
+        };
+        let basket = (0..lines).map(&mut line).collect();
         Self { base: chance.bits(), tongue, customer, friend, at: accepted.to_zoned(TimeZone::UTC), basket }
     }
 

@@ -35,7 +35,7 @@ pub(super) struct Letter {
 pub(super) enum Copies {
     /// Nobody.
     None,
-    /// Colleagues of the customer, as further recipients or as a copy.
+    /// Colleagues of the customer, as further recipients or as a copy; with a private customer, our own.
     Colleagues,
     /// An archive mailbox, blindly.
     Archive,

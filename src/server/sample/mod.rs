@@ -98,12 +98,12 @@ impl Mailbox {
         let (mut cc, mut bcc) = (Vec::new(), Vec::new());
         match letter.copies {
             Copies::None => {}
-            Copies::Colleagues => {
-                let most = if customer.company.is_some() { 3 } else { 1 };
-                let mut others = || (0..chance.below(most)).map(|_| self.people.colleague(customer, &mut chance)).collect::<Vec<_>>();
+            Copies::Colleagues if customer.company.is_some() => {
+                let mut others = || (0..chance.below(3)).map(|_| self.people.colleague(customer, &mut chance)).collect::<Vec<_>>();
                 to.extend(others());
                 cc = others();
             }
+            Copies::Colleagues => cc.extend(chance.permille(500).then(|| "accounts@harbourpine.example".to_owned())),
             Copies::Archive => bcc.extend(chance.permille(600).then(|| "archive@harbourpine.example".to_owned())),
         }
         let (lot, mut course) = (fate::lot(self.seed, number), self.chance(number, Matter::Fate));

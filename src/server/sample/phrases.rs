@@ -155,4 +155,4 @@ pub(super) const NASTY_TITLE: &str = "Invoice\u{1b}]0;root shell\u{7} \u{9b}31mp
 pub(super) const NASTY_WORDS: &str = "please pay 10 EUR\r please pay 9000 EUR\u{1b}[1A\u{1b}[2K \u{1b}]8;;https://thief.example/\u{1b}\\your bank\u{1b}]8;;\u{1b}\\ \u{1b}]52;c;cm0gLXJmIH4=\u{7}\u{8}\u{8}\u{0}done\u{e0041}\u{e0042}";
 
 /// Words without a border, of wide, tall and joined characters.
-pub(super) const NASTY_WIDE: &str = "𒐫𒈙⸻꧅﷽ 👩\u{200d}👩\u{200d}👧\u{200d}👦 ﻿a\u{300}\u{301}\u{302}\u{303}\u{304}\u{305}\u{306} AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+pub(super) const NASTY_WIDE: &str = "𒐫𒈙⸻꧅﷽ 👩\u{200d}👩\u{200d}👧\u{200d}👦 \u{feff}a\u{300}\u{301}\u{302}\u{303}\u{304}\u{305}\u{306} AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
