@@ -1,5 +1,6 @@
 //! Who holds the database open: one writer, and readers that do not wait for it.
 
+use std::fmt::Write as _;
 use std::fs::{DirBuilder, OpenOptions, Permissions};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
@@ -42,7 +43,7 @@ impl Connections {
 
     /// A database that lives as long as this value, under a name of its own in this process.
     ///
-    /// SQLite's `memdb` file system and not its shared cache: the latter locks table by table and
+    /// The `memdb` file system of `SQLite` file system and not its shared cache: the latter locks table by table and
     /// answers a reader that meets the writer with an error that no timeout waits for.
     pub(super) fn in_memory() -> Result<Self, Failure> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -68,14 +69,7 @@ impl Connections {
     /// Runs `look` on one state of the database, whatever is written meanwhile.
     pub(super) fn read<T>(&self, look: impl FnOnce(&Connection) -> Result<T, Failure>) -> Result<T, Failure> {
         let idle = held(&self.idle).pop();
-        let mut reader = match idle {
-            Some(reader) => reader,
-            None => {
-                let reader = connect(&self.uri)?;
-                reader.pragma_update(None, "query_only", true)?;
-                reader
-            }
-        };
+        let mut reader = idle.map_or_else(|| connect_reader(&self.uri), Ok)?;
         let transaction = reader.transaction_with_behavior(TransactionBehavior::Deferred)?;
         let outcome = look(&transaction)?;
         transaction.finish()?;
@@ -90,6 +84,12 @@ impl Connections {
 /// A panic elsewhere leaves the connection whole: its transaction was rolled back on the way out.
 fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
     lock.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn connect_reader(uri: &str) -> rusqlite::Result<Connection> {
+    let reader = connect(uri)?;
+    reader.pragma_update(None, "query_only", true)?;
+    Ok(reader)
 }
 
 fn connect(uri: &str) -> rusqlite::Result<Connection> {
@@ -116,14 +116,16 @@ fn file_uri(path: &Path) -> String {
     for byte in path.as_os_str().as_encoded_bytes() {
         match byte {
             b'/' | b'.' | b'-' | b'_' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => uri.push(char::from(*byte)),
-            other => uri.push_str(&format!("%{other:02X}")),
+            other => {
+                let _ = write!(uri, "%{other:02X}");
+            }
         }
     }
     uri
 }
 
 /// Mail is personal data: the folder opens for its owner alone, and so does the file, from which
-/// SQLite copies the mode of those beside it.
+/// `SQLite` copies the mode of those beside it.
 fn make_private(path: &Path) -> std::io::Result<()> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         DirBuilder::new().recursive(true).mode(0o700).create(folder)?;

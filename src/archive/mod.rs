@@ -6,11 +6,18 @@
 //!
 //! [`mail::Summary`]: crate::mail::Summary
 
+mod carry;
+mod claim;
 mod connections;
+mod entry;
 mod fields;
+mod import;
+mod keep;
 mod members;
+mod order;
 mod pack;
 mod place;
+mod room;
 mod schema;
 mod span;
 mod trouble;
@@ -21,8 +28,10 @@ use std::sync::Arc;
 
 use connections::Connections;
 
+pub use carry::{Carried, Joins, Stretch};
+pub use import::Imported;
 pub use place::Place;
-pub use span::{Reach, Span};
+pub use span::{Ground, Reach, Span};
 pub use window::{Anchor, Observation, Row, Window};
 
 use crate::failure::Failure;

@@ -1,7 +1,7 @@
 //! Ids in half their size: a UUID as its 16 bytes, everything else as the text it is.
 //!
 //! A million emails hold two million UUIDs and an index of one of them; as text they would be a
-//! third of the archive. SQLite keeps the type beside the value, so a blob is never mistaken.
+//! third of the archive. `SQLite` keeps the type beside the value, so a blob is never mistaken.
 
 use rusqlite::types::{Value, ValueRef};
 

@@ -23,7 +23,7 @@ impl Place {
         Self((micros.clamp(-FARTHEST, FARTHEST - 1) << ROOM) | ((1 << ROOM) - 1))
     }
 
-    /// The time that the place stands for, which is about the email's own.
+    /// The time that the place stands for, in microseconds since 1970: nearly always the email's own.
     #[must_use]
     pub const fn micros(self) -> i64 {
         self.0 >> ROOM

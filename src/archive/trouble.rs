@@ -1,4 +1,4 @@
-//! What SQLite reports, as a sentence and something to do about it.
+//! What `SQLite` reports, as a sentence and something to do about it.
 
 use rusqlite::ErrorCode;
 

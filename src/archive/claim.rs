@@ -1,0 +1,187 @@
+//! What a page says about the listing: which spans it connects, and what its emails lie between.
+
+use std::collections::{HashMap, HashSet};
+
+use rusqlite::{OptionalExtension, Transaction, params};
+
+use super::carry::{Joins, Stretch};
+use super::entry::Entry;
+use super::order::{self, Bounds, NoRoom, Wish};
+use super::span::{self, Span};
+use super::{Place, pack, room};
+use crate::failure::Failure;
+use crate::mail::EmailId;
+
+pub(super) const COUNT_LISTED: &str = "SELECT count(*) FROM (SELECT 1 FROM mail WHERE place BETWEEN ?1 AND ?2 AND listed LIMIT ?3)";
+pub(super) const NEXT_ABOVE: &str = "SELECT place FROM mail WHERE place > ?1 AND place <= ?2 AND listed ORDER BY place LIMIT 1";
+pub(super) const NEXT_BELOW: &str = "SELECT place FROM mail WHERE place < ?1 AND place >= ?2 AND listed ORDER BY place DESC LIMIT 1";
+
+/// A page that agrees with what it was asked for.
+pub(super) struct Claim {
+    /// The spans that become one with the page, newest first.
+    members: Vec<Span>,
+    /// Whether the page is known to be the listing's newest, or its oldest.
+    ends: (bool, bool),
+    /// The cursor's row, if the page does not hold it; it takes part in the ordering.
+    cursor: Option<Place>,
+    /// Whether the cursor stands above the page.
+    below: bool,
+    bounds: Bounds,
+}
+
+impl Claim {
+    /// `None` if the page contradicts what it was asked for. It may still hold mail, but it may also
+    /// leave mail out, so that nothing is known of its neighbours.
+    pub(super) fn of(change: &Transaction, stretch: &Stretch, entries: &[Entry]) -> Result<Option<Self>, Failure> {
+        let mut spans = span::load(change)?;
+        let (joined, cursor) = match &stretch.joins {
+            Joins::Nothing => return Ok(None),
+            Joins::Top | Joins::Bottom => (None, None),
+            Joins::Below { cursor, .. } | Joins::Above(cursor) => {
+                let Some(place) = listed_place(change, cursor)? else { return Ok(None) };
+                let Some(span) = spans.iter_mut().find(|span| span.holds(place)) else { return Ok(None) };
+                if matches!(stretch.joins, Joins::Below { cut: true, .. }) && span.bottom < place {
+                    *span = Span { bottom: place, reaches_end: false, ..*span };
+                }
+                (Some(*span), Some(place))
+            }
+        };
+        if entries.is_empty() && joined.is_none() {
+            return Ok(None);
+        }
+        let below = !matches!(stretch.joins, Joins::Above(_));
+        let mut bounds = Bounds { ceiling: None, floor: None, now: Place::of(stretch.asked.as_microsecond()).unwrap_or(Place(0)).0 };
+        let mut in_page = false;
+        if let (Some(joined), Some(cursor)) = (joined, cursor) {
+            let Some(overlap) = overlap(change, &joined, cursor, below, entries)? else { return Ok(None) };
+            in_page = entries.iter().any(|entry| entry.listed_at() == Some(cursor));
+            let neighbour = if below { NEXT_ABOVE } else { NEXT_BELOW };
+            let limit = if below { joined.top } else { joined.bottom };
+            let next = change.prepare_cached(neighbour)?.query_row(params![overlap.0, limit.0], |row| row.get(0)).optional()?;
+            *(if below { &mut bounds.ceiling } else { &mut bounds.floor }) = next;
+        }
+        let is_member = |span: &Span| {
+            joined.is_some_and(|joined| joined.top == span.top)
+                || entries.iter().filter_map(Entry::listed_at).any(|place| span.holds(place))
+        };
+        let (members, others): (Vec<Span>, Vec<Span>) = spans.into_iter().partition(is_member);
+        let (highest, lowest) = match (members.first(), members.last()) {
+            (Some(first), Some(last)) => (first.top, last.bottom),
+            _ if stretch.joins == Joins::Bottom => (Place(i64::MIN), Place(i64::MIN)),
+            _ => (Place(i64::MAX), Place(i64::MAX)),
+        };
+        // A page below the cursor cannot hold what is known to stand in a span above it.
+        let crosses = joined.is_some_and(|joined| if below { joined.top != highest } else { joined.bottom != lowest });
+        if crosses || (members.is_empty() && stretch.joins == Joins::Top && is_stale(&others, entries)) {
+            return Ok(None);
+        }
+        let over = others.iter().map(|span| span.bottom).filter(|bottom| *bottom > highest).min();
+        let under = others.iter().map(|span| span.top).filter(|top| *top < lowest).max();
+        bounds.ceiling = bounds.ceiling.or(over.map(|place| place.0));
+        bounds.floor = bounds.floor.or(under.map(|place| place.0));
+        let ends = (
+            over.is_none() && (stretch.joins == Joins::Top || members.iter().any(|span| span.reaches_top)),
+            stretch.joins == Joins::Bottom,
+        );
+        Ok(Some(Self { members, ends, cursor: cursor.filter(|_| !in_page), below, bounds }))
+    }
+
+    /// Whether the page adds to what is known whole.
+    pub(super) fn grows(&self, entries: &[Entry]) -> bool {
+        let within = |entry: &Entry| entry.listed_at().is_some_and(|place| self.members.iter().any(|span| span.holds(place)));
+        self.members.len() > 1 || !entries.iter().all(within)
+    }
+
+    /// Gives the page's emails their places, moves those that stand elsewhere, and takes the spans
+    /// away that are now one; returns that one, which is to be put when the rows are there.
+    pub(super) fn settle(&self, change: &Transaction, entries: &mut [Entry]) -> Result<Result<Span, NoRoom>, Failure> {
+        let mut wishes: Vec<Wish> = entries.iter().map(Entry::wish).collect();
+        if let Some(cursor) = self.cursor {
+            wishes.insert(if self.below { 0 } else { wishes.len() }, Wish::Has(cursor.0));
+        }
+        let keeps = order::keepers(&wishes, &self.bounds);
+        let leaving = |(wish, keeps): (&Wish, &bool)| if let (Wish::Has(place), false) = (wish, keeps) { Some(*place) } else { None };
+        let leaving: HashSet<i64> = wishes.iter().zip(&keeps).filter_map(leaving).collect();
+        let taken = |place| if leaving.contains(&place) { Ok(false) } else { room::is_taken(change, place) };
+        let mut places = match order::arrange(&wishes, keeps, &self.bounds, taken)? {
+            Ok(places) => places,
+            Err(no_room) => return Ok(Err(no_room)),
+        };
+        let had = wishes
+            .iter()
+            .zip(&places)
+            .filter_map(|(wish, place)| if let Wish::Has(from) = wish { Some((Place(*from), Place(*place))) } else { None });
+        let moves: HashMap<Place, Place> = had.filter(|(from, to)| from != to).collect();
+        for span in span::load(change)?.iter().filter(|span| self.members.iter().any(|member| member.top == span.top)) {
+            span::remove(change, span)?;
+        }
+        room::move_all(change, &moves.iter().map(|(from, to)| (*from, *to)).collect::<Vec<_>>())?;
+        let now_at = |place: Place| moves.get(&place).copied().unwrap_or(place);
+        let edges = || self.members.iter().flat_map(|span| [span.top, span.bottom]).map(now_at).chain(places.iter().copied().map(Place));
+        let top = edges().max().expect("a claim has emails or a span");
+        let bottom = edges().min().expect("a claim has emails or a span");
+        let ended = self.members.last().is_some_and(|span| span.reaches_end && now_at(span.bottom) == bottom);
+        if self.ends.0 {
+            change.execute("UPDATE span SET reaches_top = 0 WHERE reaches_top", [])?;
+        }
+        if self.cursor.is_some() {
+            places.remove(if self.below { 0 } else { places.len() - 1 });
+        }
+        for (entry, place) in entries.iter_mut().zip(places) {
+            entry.place = Place(place);
+        }
+        Ok(Ok(Span { top, bottom, reaches_top: self.ends.0, reaches_end: self.ends.1 || ended }))
+    }
+}
+
+impl Entry {
+    /// Its place, if it is part of whatever span holds that.
+    fn listed_at(&self) -> Option<Place> {
+        self.known.as_ref().filter(|known| known.listed).map(|known| known.place)
+    }
+
+    fn wish(&self) -> Wish {
+        match (&self.known, self.natural) {
+            (Some(known), _) => Wish::Has(known.place.0),
+            (None, Some(natural)) => Wish::Wants(natural.0),
+            (None, None) => Wish::Anywhere,
+        }
+    }
+}
+
+/// How far a page reaches back over its cursor: the outermost row of the span that both hold.
+///
+/// A page that continues at its cursor holds nothing of the span on the cursor's other side. Some
+/// services repeat a few emails, in order and without a gap; that is harmless. Anything else says
+/// that the cursor was ignored, or means something else than it should: `None`.
+fn overlap(change: &Transaction, span: &Span, cursor: Place, below: bool, entries: &[Entry]) -> Result<Option<Place>, Failure> {
+    let beyond =
+        |entry: &Entry| entry.listed_at().filter(|place| span.holds(*place) && if below { *place >= cursor } else { *place <= cursor });
+    let repeated: Vec<Place> = entries.iter().filter_map(beyond).collect();
+    let mut towards_cursor: Vec<&Entry> = entries.iter().collect();
+    if !below {
+        towards_cursor.reverse();
+    }
+    if !towards_cursor.iter().take(repeated.len()).all(|entry| beyond(entry).is_some()) {
+        return Ok(None);
+    }
+    let outermost = if below { repeated.iter().max() } else { repeated.iter().min() };
+    let Some(outermost) = outermost.copied() else { return Ok(Some(cursor)) };
+    let limit = i64::try_from(repeated.len()).unwrap_or(i64::MAX - 1);
+    let between = params![cursor.min(outermost).0, cursor.max(outermost).0, limit + 1];
+    let standing: i64 = change.prepare_cached(COUNT_LISTED)?.query_row(between, |row| row.get(0))?;
+    Ok((standing == limit).then_some(outermost))
+}
+
+/// Whether a first page without a known email is older than what is known already, as an answer out
+/// of an old cache would be. By its times only: without them it is believed.
+fn is_stale(others: &[Span], entries: &[Entry]) -> bool {
+    let newest = entries.iter().filter_map(|entry| entry.natural).max();
+    newest.zip(others.first()).is_some_and(|(newest, known)| newest.micros() < known.top.micros())
+}
+
+/// The place of an email that a page has held.
+fn listed_place(change: &Transaction, id: &EmailId) -> Result<Option<Place>, Failure> {
+    let sql = "SELECT place FROM mail WHERE id = ?1 AND listed";
+    Ok(change.prepare_cached(sql)?.query_row([pack::id(id.as_str())], |row| Ok(Place(row.get(0)?))).optional()?)
+}

@@ -1,0 +1,336 @@
+//! Decides what to ask next from what is known and what came back: pure, so that any service can be
+//! played to it.
+//!
+//! Three things keep a walk honest. It ends: no cursor is asked twice in one walk, and a page that
+//! adds nothing ends it. It claims little: the archive refuses to claim anything from a page that
+//! contradicts its cursor. And it believes in the end of the listing only when a page says so that is
+//! shorter than others were, since some services never say that they have more.
+
+use std::collections::HashSet;
+
+use super::synced::{Back, Stopped};
+use crate::api::MAX_LIMIT;
+use crate::archive::{Carried, Ground, Span};
+use crate::mail::EmailId;
+
+/// The most pages that looking for new mail takes; what is left is a gap, closed by later walks.
+const HEAD_PAGES: u32 = 10;
+
+/// The most pages of one step back that claim nothing, where a service makes a muddle of its cursors.
+const EXTEND_PAGES: u32 = 5;
+
+/// What a walk is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Goal {
+    /// New mail, and the present status of the newest.
+    Head,
+    /// The next page of older mail.
+    Extend,
+    /// Older mail down to some point.
+    Back(Back),
+}
+
+/// The next request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ask {
+    /// The listing's first page.
+    Start,
+    /// The page below a row of this span, so many rows above its bottom.
+    Below {
+        /// The span.
+        span: Span,
+        /// The rows; more than zero if the service does not know those below.
+        rows: u32,
+        /// Whether they are unknown to the service.
+        gone: bool,
+    },
+    /// The page above a row of this span, so many rows below its top; of services that list the
+    /// oldest first.
+    Above {
+        /// The span.
+        span: Span,
+        /// The rows.
+        rows: u32,
+    },
+    /// The page after an email whose place in the listing is unknown.
+    After(EmailId),
+}
+
+/// What to do next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Next {
+    /// Ask for this.
+    Ask(Ask),
+    /// The walk is over.
+    Over(Stopped),
+}
+
+/// What came back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// A page, and what the archive made of it.
+    Page {
+        /// How many emails it had.
+        length: usize,
+        /// Whether the service says that there is more.
+        has_more: bool,
+        /// Its last email in the order of the service.
+        last: Option<EmailId>,
+        /// What it brought.
+        carried: Carried,
+    },
+    /// The service does not know the cursor.
+    Gone,
+    /// There is no such row, or it was asked for before.
+    Nowhere,
+}
+
+/// What an answer says about an end of the listing, for the archive to note.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Finding {
+    /// Nothing.
+    None,
+    /// This span holds the newest email.
+    Top(Span),
+    /// This span holds the oldest email.
+    End(Span),
+}
+
+/// One walk through the listing.
+#[derive(Debug)]
+pub struct Walk {
+    goal: Goal,
+    pages: u32,
+    started: bool,
+    /// Whether to begin at the first page although the span could be continued.
+    from_start: bool,
+    /// How many rows inside the span to begin from.
+    rows: u32,
+    /// Whether the rows outside of that are unknown to the service, or seem so.
+    gone: bool,
+    /// Whether it said so by an empty page, as it also would at the end of the listing.
+    empty: bool,
+    stray: Option<EmailId>,
+    asked: HashSet<EmailId>,
+    over: Option<Stopped>,
+    /// How many spans there were at first below the one that is growing.
+    gaps: Option<usize>,
+}
+
+impl Walk {
+    /// A walk for `goal` that begins on this ground.
+    #[must_use]
+    pub fn new(goal: Goal, ground: &Ground) -> Self {
+        let rows = match (goal, newest(ground)) {
+            // The newest hundred come along, so that their statuses are read again.
+            (Goal::Head, _) if ground.rising => u32::from(MAX_LIMIT) - 1,
+            // The end was believed before; from one row further up it can be seen again.
+            (Goal::Back(_), Some(span)) if span.reaches_end && !ground.rising => 1,
+            _ => 0,
+        };
+        Self {
+            goal,
+            pages: 0,
+            started: false,
+            from_start: false,
+            rows,
+            gone: false,
+            empty: false,
+            stray: None,
+            asked: HashSet::new(),
+            over: None,
+            gaps: None,
+        }
+    }
+
+    /// What to do next.
+    pub fn next(&mut self, ground: &Ground) -> Next {
+        if let Some(stopped) = &self.over {
+            return Next::Over(stopped.clone());
+        }
+        if self.pages >= self.budget() {
+            return Next::Over(Stopped::Budget);
+        }
+        if let Some(id) = &self.stray {
+            return Next::Ask(Ask::After(id.clone()));
+        }
+        let Some(span) = newest(ground) else {
+            return if self.started { Next::Over(Stopped::Done) } else { Next::Ask(Ask::Start) };
+        };
+        if ground.rising { self.next_rising(span) } else { self.next_falling(span, ground) }
+    }
+
+    fn next_falling(&mut self, span: Span, ground: &Ground) -> Next {
+        let below = Next::Ask(Ask::Below { span, rows: self.rows, gone: self.gone });
+        match self.goal {
+            Goal::Head | Goal::Back(_) if !self.started => Next::Ask(Ask::Start),
+            Goal::Head => {
+                let gaps = ground.spans.iter().filter(|other| other.top < span.bottom).count();
+                let before = *self.gaps.get_or_insert(gaps);
+                if gaps == 0 || gaps < before || span.reaches_end { Next::Over(Stopped::Done) } else { below }
+            }
+            Goal::Extend if span.reaches_end => Next::Over(Stopped::End),
+            Goal::Back(Back::Until(time)) if span.bottom.micros() < time.as_microsecond() => Next::Over(Stopped::Done),
+            Goal::Extend | Goal::Back(_) => below,
+        }
+    }
+
+    fn next_rising(&self, span: Span) -> Next {
+        match self.goal {
+            _ if self.from_start && !self.started => Next::Ask(Ask::Start),
+            Goal::Extend if span.reaches_top && span.reaches_end => Next::Over(Stopped::End),
+            Goal::Head | Goal::Extend | Goal::Back(_) => Next::Ask(Ask::Above { span, rows: self.rows }),
+        }
+    }
+
+    /// Notes that `id` is asked for as a cursor; false if it was before, so that the walk would turn
+    /// in a circle.
+    pub fn mark(&mut self, id: &EmailId) -> bool {
+        self.asked.insert(id.clone())
+    }
+
+    /// Learns from the answer to `ask`; `ground` is what is known since.
+    pub fn learn(&mut self, ask: &Ask, answer: &Answer, ground: &Ground) -> Finding {
+        match answer {
+            Answer::Page { length, has_more, last, carried } => {
+                self.pages += 1;
+                // A service that ignores limits gives everything at once and then again.
+                let limit = usize::from(MAX_LIMIT);
+                let is_whole = !carried.grew && (*length > limit || (ground.rising && *length != limit));
+                let is_last = !has_more && (*length < ground.widest || is_whole);
+                match ask {
+                    Ask::Start => self.learn_start(*length, *has_more, is_last, carried, ground),
+                    Ask::Below { span, .. } => self.learn_below(span, *length, *has_more, is_last, last.as_ref(), carried),
+                    Ask::Above { span, .. } => self.learn_above(span, *length, *has_more, is_last, carried),
+                    Ask::After(_) => self.stray_on(last.as_ref(), carried),
+                }
+            }
+            Answer::Gone => self.learn_gone(ask),
+            Answer::Nowhere => self.learn_nowhere(ask),
+        }
+    }
+
+    fn learn_start(&mut self, length: usize, has_more: bool, is_last: bool, carried: &Carried, ground: &Ground) -> Finding {
+        self.started = true;
+        if length == 0 {
+            self.over = Some(if has_more { Stopped::NoProgress } else { Stopped::End });
+            return Finding::None;
+        }
+        let Some(span) = carried.span else {
+            self.over = Some(Stopped::NoProgress);
+            return Finding::None;
+        };
+        if ground.rising {
+            self.rows = 0;
+            return if is_last { self.found(Finding::Top(span)) } else { Finding::None };
+        }
+        if is_last && carried.is_lowest {
+            return self.found(Finding::End(span));
+        }
+        Finding::None
+    }
+
+    fn learn_below(
+        &mut self,
+        span: &Span,
+        length: usize,
+        has_more: bool,
+        is_last: bool,
+        last: Option<&EmailId>,
+        carried: &Carried,
+    ) -> Finding {
+        if length == 0 && !has_more {
+            // The end, or the answer of a service to a cursor that it does not know: a row further up
+            // tells which.
+            self.empty = true;
+            self.step_up();
+            return Finding::None;
+        }
+        let Some(grown) = carried.span else { return self.stray_on(last, carried) };
+        if is_last && carried.is_lowest {
+            return self.found(Finding::End(grown));
+        }
+        if carried.grew {
+            (self.rows, self.gone, self.empty) = (0, false, false);
+            if self.goal == Goal::Extend {
+                self.over = Some(Stopped::Done);
+            }
+        } else if self.rows > 0 && grown.bottom == span.bottom {
+            (self.rows, self.gone) = (0, false);
+        } else {
+            self.over = Some(Stopped::NoProgress);
+        }
+        Finding::None
+    }
+
+    fn learn_above(&mut self, span: &Span, length: usize, has_more: bool, is_last: bool, carried: &Carried) -> Finding {
+        if length == 0 && !has_more {
+            return self.found(Finding::Top(*span));
+        }
+        match carried.span {
+            Some(grown) if is_last => return self.found(Finding::Top(grown)),
+            Some(_) if carried.grew || self.rows > 0 => self.rows = 0,
+            None if !self.started => self.restart(),
+            Some(_) | None => self.over = Some(Stopped::NoProgress),
+        }
+        Finding::None
+    }
+
+    /// Goes on behind a page that claims nothing, as long as there is new mail in such pages.
+    fn stray_on(&mut self, last: Option<&EmailId>, carried: &Carried) -> Finding {
+        self.stray = last.filter(|_| !carried.new.is_empty()).cloned();
+        if self.stray.is_none() {
+            self.over = Some(Stopped::NoProgress);
+        }
+        Finding::None
+    }
+
+    fn learn_gone(&mut self, ask: &Ask) -> Finding {
+        match ask {
+            Ask::Below { .. } => self.step_up(),
+            Ask::Above { .. } if !self.started => self.restart(),
+            Ask::Start | Ask::Above { .. } | Ask::After(_) => self.over = Some(Stopped::CursorGone),
+        }
+        Finding::None
+    }
+
+    fn learn_nowhere(&mut self, ask: &Ask) -> Finding {
+        match ask {
+            // Every row that was tried was answered by an empty page: there is nothing below.
+            Ask::Below { span, .. } if self.empty => return self.found(Finding::End(*span)),
+            Ask::Below { gone: true, .. } => self.over = Some(Stopped::CursorGone),
+            Ask::Above { .. } if !self.started => self.restart(),
+            Ask::Start | Ask::Below { .. } | Ask::Above { .. } | Ask::After(_) => self.over = Some(Stopped::NoProgress),
+        }
+        Finding::None
+    }
+
+    fn found(&mut self, finding: Finding) -> Finding {
+        self.over = Some(Stopped::End);
+        finding
+    }
+
+    /// Tries a row further inside the span: mail that expired did so from the bottom up.
+    fn step_up(&mut self) {
+        self.gone = true;
+        self.rows = if self.rows == 0 { 1 } else { self.rows.saturating_mul(4) };
+    }
+
+    /// Begins at the listing's first page instead.
+    fn restart(&mut self) {
+        self.from_start = true;
+    }
+
+    const fn budget(&self) -> u32 {
+        match self.goal {
+            Goal::Head => HEAD_PAGES,
+            Goal::Extend => EXTEND_PAGES,
+            Goal::Back(_) => u32::MAX,
+        }
+    }
+}
+
+/// The span that holds the newest emails.
+fn newest(ground: &Ground) -> Option<Span> {
+    if ground.rising { ground.spans.first().copied() } else { ground.spans.iter().find(|span| span.reaches_top).copied() }
+}
