@@ -97,8 +97,14 @@ pub enum Verb {
 pub enum Command {
     /// List sent emails as the service has them, newest first
     List(List),
+    /// Show one email, from the archive or else from the service
+    Show(Show),
     /// Lay out html (from a file or standard input) as text
     Render(Render),
+    /// Mirror the service into the archive
+    Sync(Sync),
+    /// Take emails from JSON lines into the archive
+    Import(Import),
     /// Serve the service's API over a sample mailbox
     Serve(Serve),
     /// Print completions for a shell
@@ -139,6 +145,42 @@ impl List {
     }
 }
 
+/// `show`.
+#[derive(Debug, Group)]
+pub struct Show {
+    /// The email's id
+    pub id: String,
+    /// How to show it
+    #[arg(long = "as", value_name = "FORM", default_value = "rendered")]
+    pub form: Form,
+    /// Lay out for this many columns
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(10..=1000))]
+    pub width: Option<u16>,
+    /// Ask the service even if the archive has it
+    #[arg(long, conflicts_with = "offline")]
+    pub fresh: bool,
+    /// Ask the archive alone
+    #[arg(long)]
+    pub offline: bool,
+}
+
+/// How an email is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Form {
+    /// As the recipient saw it.
+    #[value(help = NO_HELP)]
+    Rendered,
+    /// The plain-text part.
+    #[value(help = NO_HELP)]
+    Text,
+    /// The html part, as written.
+    #[value(help = NO_HELP)]
+    Html,
+    /// The service's JSON.
+    #[value(help = NO_HELP)]
+    Json,
+}
+
 /// `render`.
 #[derive(Debug, Group)]
 pub struct Render {
@@ -150,6 +192,21 @@ pub struct Render {
     pub links: bool,
     /// The html file; standard input if there is none, or -
     pub file: Option<PathBuf>,
+}
+
+/// `sync`.
+#[derive(Debug, Group)]
+pub struct Sync {
+    /// How far back: all, or a number of hours (h), days (d) or weeks (w)
+    #[arg(long, value_name = "SPAN", default_value = "30d", value_parser = super::sync::back)]
+    pub back: super::sync::Back,
+}
+
+/// `import`.
+#[derive(Debug, Group)]
+pub struct Import {
+    /// A file of emails, one JSON object a line; - is standard input
+    pub file: PathBuf,
 }
 
 /// `serve`.

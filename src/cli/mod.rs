@@ -1,13 +1,17 @@
 //! The verbs: each a function of its arguments, the settings and an [`Output`]; none knows the screen.
 
+mod archive;
 pub mod args;
+mod import;
 mod json;
 mod list;
 mod output;
 mod render;
 mod rows;
 mod serve;
+mod show;
 mod signal;
+mod sync;
 mod usage;
 
 use std::future::Future;
@@ -50,6 +54,12 @@ pub fn run(command: &Command, world: World<'_>) -> Result<(), Stop> {
             let columns = rows::Columns { width: out.columns.unwrap_or(80), colour: out.colour, zone: settings.zone, now: clock() };
             wait_for(list::run(&client, list, &columns, out))
         }
+        Command::Show(show) => show::run(show, &settle(global, env, out)?, clock, out),
+        Command::Sync(sync) => {
+            let settings = settle(global, env, out)?;
+            wait_for(sync::run(sync, archive::open(&settings)?, &settings, clock, out))
+        }
+        Command::Import(import) => import::run(import, &settle(global, env, out)?, clock, out),
         Command::Render(render) => render::run(render, out),
         Command::Serve(serve) => wait_for(serve::run(serve, clock, out)),
         Command::Completions { shell } => {

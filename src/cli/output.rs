@@ -48,6 +48,7 @@ pub struct Output {
     /// The columns of the terminal that stdout is, if it is one.
     pub columns: Option<u16>,
     quiet: bool,
+    watched: bool,
 }
 
 impl Output {
@@ -68,6 +69,7 @@ impl Output {
             colour,
             columns,
             quiet: global.quiet,
+            watched: io::stderr().is_terminal() && env.get("TERM") != Some("dumb"),
         }
     }
 
@@ -76,7 +78,15 @@ impl Output {
     #[must_use]
     pub fn plain(json: bool) -> Self {
         let stdout = Box::new(BufWriter::new(io::stdout()));
-        Self { stdout, stderr: Box::new(io::stderr()), shape: shape(json, false), colour: false, columns: None, quiet: false }
+        Self {
+            stdout,
+            stderr: Box::new(io::stderr()),
+            shape: shape(json, false),
+            colour: false,
+            columns: None,
+            quiet: false,
+            watched: false,
+        }
     }
 
     /// Writes data to stdout, which keeps it until there is enough of it or [`Output::flush`].
@@ -101,6 +111,18 @@ impl Output {
     pub fn note(&mut self, text: &str) {
         if !self.quiet {
             self.say(&format!("sentbox: {}", clean::line(text)));
+        }
+    }
+
+    /// Shows how far a long command is, in place of what it showed before; only to a person who
+    /// watches. The empty text takes it away.
+    pub fn progress(&mut self, text: &str) {
+        if self.watched && !self.quiet {
+            let columns = usize::from(self.columns.unwrap_or(80)).saturating_sub(1);
+            let line: String = clean::line(text).chars().take(columns).collect();
+            // Whoever does not see it misses nothing.
+            let _ = write!(self.stderr, "\r\x1b[K{line}");
+            let _ = self.stderr.flush();
         }
     }
 
