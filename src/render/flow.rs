@@ -10,6 +10,8 @@ use super::body::{End, Line, Mark, Span};
 pub(super) struct Piece<'a> {
     pub(super) text: &'a str,
     pub(super) mark: Mark,
+    /// It is never cut, even if it is wider than the line.
+    pub(super) whole: bool,
 }
 
 /// Adds `text` to `spans`, joining it with the last span if that looks the same.
@@ -34,13 +36,13 @@ pub(super) fn width_of(spans: &[Span]) -> usize {
 
 /// Wraps `pieces`, which hold no line feed, to lines of at most `width` columns.
 ///
-/// Every line begins with `lead`; the lines after the first may have another one. A piece with a
-/// link is kept whole even if it is wider than the line, which is then marked as wide.
+/// Every line begins with `lead`; the lines after the first may have another one. A whole
+/// piece that is wider than the line makes that line a wide one.
 pub(super) fn wrap(pieces: &[Piece<'_>], width: usize, first: &[Span], rest: &[Span]) -> Vec<Line> {
     let mut flow = Flow { width, rest, lines: Vec::new(), line: Open::new(first), word: Open::new(&[]), blanks: 0, whole: false };
     for piece in pieces {
         for cluster in piece.text.graphemes(true) {
-            flow.cluster(cluster, piece.mark);
+            flow.cluster(cluster, piece);
         }
     }
     flow.finish()
@@ -93,12 +95,12 @@ struct Flow<'a> {
     word: Open,
     /// Blanks between the line and the word.
     blanks: usize,
-    /// The word is part of a link that must not be cut.
+    /// The word must not be cut.
     whole: bool,
 }
 
 impl Flow<'_> {
-    fn cluster(&mut self, cluster: &str, mark: Mark) {
+    fn cluster(&mut self, cluster: &str, piece: &Piece<'_>) {
         if cluster == " " {
             self.end_word();
             self.blanks += 1;
@@ -109,12 +111,12 @@ impl Flow<'_> {
             self.end_word();
         }
         let room = self.width.saturating_sub(self.rest_width()).max(1);
-        if mark.link.is_some() {
+        if piece.whole {
             self.whole = true;
         } else if !self.whole && self.word.width + width > room {
             self.end_word();
         }
-        self.word.push(cluster, mark, width);
+        self.word.push(cluster, piece.mark, width);
     }
 
     fn rest_width(&self) -> usize {
@@ -233,7 +235,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn wrapped(text: &str, width: usize) -> Vec<String> {
-        wrap(&[Piece { text, mark: Mark::default() }], width, &[], &[]).iter().map(Line::text).collect()
+        wrap(&[Piece { text, mark: Mark::default(), whole: false }], width, &[], &[]).iter().map(Line::text).collect()
     }
 
     #[test]
@@ -249,9 +251,9 @@ mod tests {
     }
 
     #[test]
-    fn a_link_is_never_cut_and_its_line_says_that_it_is_wide() {
-        let link = Mark { link: Some(0), ..Mark::default() };
-        let pieces = [Piece { text: "see ", mark: Mark::default() }, Piece { text: "https://example.com/a", mark: link }];
+    fn a_whole_piece_is_never_cut_and_its_line_says_that_it_is_wide() {
+        let piece = |text, whole| Piece { text, mark: Mark::default(), whole };
+        let pieces = [piece("see ", false), piece("https://example.com/a", true)];
         let lines = wrap(&pieces, 10, &[], &[]);
         assert_eq!(lines.iter().map(Line::text).collect::<Vec<_>>(), ["see", "https://example.com/a"]);
         assert_eq!(lines.iter().map(|line| line.wide).collect::<Vec<_>>(), [false, true]);
@@ -260,7 +262,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_line_is_wider_than_asked_and_no_word_is_lost(text in "[a-zé日本。 ]{0,80}", width in 2..20_usize) {
-            let lines = wrap(&[Piece { text: &text, mark: Mark::default() }], width, &[], &[]);
+            let lines = wrap(&[Piece { text: &text, mark: Mark::default(), whole: false }], width, &[], &[]);
             prop_assert!(lines.iter().all(|line| width_of(&line.spans) <= width));
             let kept: String = lines.iter().map(Line::text).collect();
             prop_assert_eq!(kept.replace(' ', ""), text.replace(' ', ""));

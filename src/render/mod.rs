@@ -9,12 +9,14 @@ mod body;
 mod check;
 mod flow;
 mod judge;
+mod lay;
 mod links;
 mod notes;
 mod page;
 mod prepared;
 mod raw;
 mod read;
+mod rebuild;
 mod source;
 mod text;
 

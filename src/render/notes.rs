@@ -22,3 +22,27 @@ pub(super) fn removed(count: usize) -> Note {
 pub(super) fn number(count: usize, word: &str) -> String {
     if count == 1 { format!("1 {word} was") } else { format!("{count} {word}s were") }
 }
+
+/// Pictures that are only there to be loaded, by the hosts that would learn of it.
+pub(super) fn trackers(hosts: &[String]) -> Option<Note> {
+    if hosts.is_empty() {
+        return None;
+    }
+    let mut named: Vec<&str> = hosts.iter().map(String::as_str).collect();
+    named.sort_unstable();
+    named.dedup();
+    let count = hosts.len();
+    let short = if count == 1 { "1 tracker".to_owned() } else { format!("{count} trackers") };
+    let more = if named.len() > 3 { format!(" and {} more", named.len() - 3) } else { String::new() };
+    let sentence = format!("{short} would report to {}{more} that this was opened; nothing was loaded", named[..named.len().min(3)].join(", "));
+    Some(Note { kind: NoteKind::Tracker, short, sentence })
+}
+
+/// Pictures that travel with the email.
+pub(super) fn attached(names: &[String]) -> Option<Note> {
+    if names.is_empty() {
+        return None;
+    }
+    let short = if names.len() == 1 { "1 attached picture".to_owned() } else { format!("{} attached pictures", names.len()) };
+    Some(Note { kind: NoteKind::Attachment, sentence: format!("{short}: {}", names.join(", ")), short })
+}

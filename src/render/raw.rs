@@ -79,7 +79,7 @@ impl Raw {
                 let blanks = (row.depth.min(MAX_DEPTH) * 2 + more).min(width / 3);
                 if blanks == 0 { Vec::new() } else { vec![Span { text: " ".repeat(blanks).into(), mark: mark(Role::Indent) }] }
             };
-            let pieces: Vec<Piece<'_>> = row.spans.iter().map(|span| Piece { text: &span.text, mark: span.mark }).collect();
+            let pieces: Vec<Piece<'_>> = row.spans.iter().map(|span| Piece { text: &span.text, mark: span.mark, whole: false }).collect();
             let lines: Vec<Line> = flow::wrap(&pieces, width, &lead(0), &lead(2));
             body.lines.extend(lines);
         }

@@ -60,7 +60,7 @@ impl Source {
                 let blanks = (row.depth * 2 + more).min(width / 3);
                 if blanks == 0 { Vec::new() } else { vec![Span { text: " ".repeat(blanks).into(), mark: mark(Role::Indent) }] }
             };
-            let pieces: Vec<Piece<'_>> = row.spans.iter().map(|span| Piece { text: &span.text, mark: span.mark }).collect();
+            let pieces: Vec<Piece<'_>> = row.spans.iter().map(|span| Piece { text: &span.text, mark: span.mark, whole: false }).collect();
             let mut lines: Vec<Line> = flow::wrap(&pieces, width, &lead(0), &lead(4));
             if let (Some(last), false) = (lines.last_mut(), row.feed) {
                 last.end = End::Nothing;

@@ -102,11 +102,11 @@ impl Paragraph {
         let mut pieces = Vec::new();
         let mut at = 0;
         for (range, link) in &self.links {
-            pieces.push(Piece { text: &self.text[at..range.start], mark: plain });
-            pieces.push(Piece { text: &self.text[range.clone()], mark: Mark { role: Role::Link, link: Some(*link), ..Mark::default() } });
+            pieces.push(Piece { text: &self.text[at..range.start], mark: plain, whole: false });
+            pieces.push(Piece { text: &self.text[range.clone()], mark: Mark { role: Role::Link, link: Some(*link), ..Mark::default() }, whole: true });
             at = range.end;
         }
-        pieces.push(Piece { text: &self.text[at..], mark: plain });
+        pieces.push(Piece { text: &self.text[at..], mark: plain, whole: false });
         let rtl = links::is_rtl(&self.text);
         let unwrapped = self.columns && self.text.width() + flow::width_of(&lead) > width;
         let lines = flow::wrap(&pieces, if unwrapped { usize::MAX } else { width }, &lead, &lead);

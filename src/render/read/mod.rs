@@ -55,8 +55,8 @@ pub(in crate::render) fn read(source: &str) -> Page {
         let (chunk, after) = rest.split_at(end);
         rest = after;
         input.push_back(StrTendril::from(chunk));
-        // A script pauses the tokenizer for somebody who would run it. Nobody does.
-        while let TokenizerResult::Script(_) = tokenizer.feed(&input) {}
+        // A script or a charset pauses the tokenizer for somebody who would act on it. Nobody does.
+        while !matches!(tokenizer.feed(&input), TokenizerResult::Done) {}
     }
     if !rest.is_empty() {
         cuts.push("it has too many elements");
@@ -116,5 +116,7 @@ mod tests {
         assert_eq!(text(&page.tree), "OneTwo threeno");
         assert!(!page.tree.quirks);
         assert!(read("<p>x").tree.quirks);
+        let charset = "<meta http-equiv='Content-Type' content='text/html; charset=us-ascii'><p>after";
+        assert_eq!(text(&read(charset).tree), "after");
     }
 }

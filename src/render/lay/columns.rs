@@ -1,0 +1,124 @@
+//! Sets the rows of a table in columns, or as near to that as the width allows.
+
+use super::engine;
+use crate::render::body::{Line, Mark, Span};
+use crate::render::flow::{push, width_of};
+use crate::render::rebuild::{Cell, Para};
+
+/// Blanks between columns.
+const GAP: usize = 2;
+
+/// A column that gets narrower than this cuts its words.
+const LEAST: usize = 12;
+
+/// The rows of one table, as lines. Each row keeps its own lines, so that blank ones can stand between.
+pub(super) fn rows(rows: &[&[Cell]], width: usize) -> Vec<Vec<Line>> {
+    let natural = columns(rows);
+    let mut widths = natural.clone();
+    let is_data = rows.len() >= 3 && rows.iter().filter(|row| row.len() >= 3).count() * 2 > rows.len();
+    if total(&widths) <= width || shrink(&mut widths, width) {
+        return rows.iter().map(|row| aligned(row, &widths)).collect();
+    }
+    let alone = |row: &[Cell]| row.iter().map(Cell::width).sum::<usize>() + GAP * row.len().saturating_sub(1) <= width;
+    if is_data && !rows.iter().all(|row| alone(row)) {
+        let wide = |line: Line| Line { wide: true, ..line };
+        return rows.iter().map(|row| aligned(row, &natural).into_iter().map(wide).collect()).collect();
+    }
+    rows.iter().map(|row| if alone(row) { aligned(row, &columns(&[row])) } else { stacked(row, width) }).collect()
+}
+
+/// The width that each column needs for its cells.
+fn columns(rows: &[&[Cell]]) -> Vec<usize> {
+    let count = rows.iter().flat_map(|row| row.iter().map(|cell| cell.column + 1)).max().unwrap_or(0);
+    let mut widths = vec![0; count];
+    // A cell that reaches over several columns, or stands last in its row, may run on to the right.
+    for row in rows {
+        for (at, cell) in row.iter().enumerate() {
+            let next = row.get(at + 1).map_or(count, |next| next.column);
+            if next == cell.column + 1 {
+                widths[cell.column] = widths[cell.column].max(cell.width());
+            }
+        }
+    }
+    for row in rows {
+        for (at, cell) in row.iter().enumerate() {
+            let next = row.get(at + 1).map_or(count, |next| next.column);
+            let room = total(&widths[cell.column..next]);
+            if next > cell.column + 1 && room < cell.width() {
+                widths[next - 1] += cell.width() - room;
+            }
+        }
+    }
+    widths
+}
+
+/// Columns that nothing stands in take no room.
+fn total(widths: &[usize]) -> usize {
+    let used = widths.iter().filter(|width| **width > 0);
+    used.clone().sum::<usize>() + GAP * used.count().saturating_sub(1)
+}
+
+/// Takes from the widest columns until all fit; says whether that left them readable.
+fn shrink(widths: &mut [usize], width: usize) -> bool {
+    let mut over = total(widths).saturating_sub(width);
+    while over > 0 {
+        let widest = widths.iter().copied().max().unwrap_or(0);
+        let second = widths.iter().copied().filter(|width| *width < widest).max().unwrap_or(0).max(LEAST.max(width / 4));
+        if widest <= second {
+            return false;
+        }
+        let count = widths.iter().filter(|width| **width == widest).count();
+        let each = (widest - second).min(over.div_ceil(count));
+        for column in widths.iter_mut().filter(|width| **width == widest) {
+            *column -= each;
+        }
+        over = over.saturating_sub(each * count);
+    }
+    true
+}
+
+fn aligned(row: &[Cell], widths: &[usize]) -> Vec<Line> {
+    let mut left = Vec::with_capacity(row.len());
+    let mut cells: Vec<Vec<Line>> = Vec::with_capacity(row.len());
+    for (at, cell) in row.iter().enumerate() {
+        let next = row.get(at + 1).map_or(widths.len(), |next| next.column).max(cell.column + 1);
+        let before = total(&widths[..cell.column]);
+        let room = total(&widths[cell.column..next]).max(1);
+        let lines = text(&cell.paras, room);
+        let start = if before == 0 { 0 } else { before + GAP };
+        let wide = lines.iter().map(|line| width_of(&line.spans)).max().unwrap_or(0);
+        left.push(if cell.right { start + room.saturating_sub(wide) } else { start });
+        cells.push(lines);
+    }
+    let height = cells.iter().map(Vec::len).max().unwrap_or(0);
+    (0..height)
+        .map(|number| {
+            let mut line = Line::default();
+            for (cell, start) in cells.iter().zip(&left) {
+                let Some(part) = cell.get(number) else { continue };
+                let gap = start.saturating_sub(width_of(&line.spans));
+                push(&mut line.spans, &" ".repeat(gap), Mark::default());
+                part.spans.iter().for_each(|span| push(&mut line.spans, &span.text, span.mark));
+                line.rtl |= part.rtl;
+            }
+            line
+        })
+        .collect()
+}
+
+/// One cell below the other.
+fn stacked(row: &[Cell], width: usize) -> Vec<Line> {
+    row.iter().flat_map(|cell| text(&cell.paras, width)).collect()
+}
+
+fn text(paras: &[Para], width: usize) -> Vec<Line> {
+    if let [para] = paras
+        && para.width() <= width
+        && !para.pre
+    {
+        // It fits as it is, so there is nothing to lay out.
+        let spans = para.runs.iter().map(|run| Span { text: run.text.replace('\u{A0}', " ").into(), mark: run.mark }).collect();
+        return vec![Line { spans, rtl: para.rtl, ..Line::default() }];
+    }
+    engine::lines(&paras.iter().collect::<Vec<_>>(), width).into_iter().flatten().collect()
+}

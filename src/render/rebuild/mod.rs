@@ -1,0 +1,78 @@
+//! Rebuilds what is seen of a page as plain blocks, each with the place it had on the page.
+//!
+//! The walk lays the page out as far as it must be known how far apart things are: widths are
+//! guessed from the letters, heights are added up with the rules of browsers for margins, padding
+//! and lines. Where two blocks are a finger's breadth apart on the page, a blank line keeps them
+//! apart on the terminal.
+
+mod block;
+mod flow;
+mod line;
+mod picture;
+mod survey;
+mod table;
+mod walk;
+
+pub(in crate::render) use block::{Block, Cell, Kind, Lead, Para, Run};
+
+use std::collections::HashMap;
+
+use super::body::Link;
+use super::judge::Style;
+use super::links;
+use super::read::{Id, Tree};
+
+/// Letters of this size in pixels cannot be read by anybody.
+const TINY: f32 = 2.0;
+
+/// More text than is worth showing, in blocks.
+const MAX_BLOCKS: usize = 30_000;
+
+/// A page as blocks.
+#[derive(Debug, Default)]
+pub(in crate::render) struct Rebuilt {
+    pub(in crate::render) blocks: Vec<Block>,
+    pub(in crate::render) links: Vec<Link>,
+    /// Hosts of pictures that are too small to be seen, in order, one for each picture.
+    pub(in crate::render) trackers: Vec<String>,
+    /// Names of pictures that travel with the email.
+    pub(in crate::render) attached: Vec<String>,
+    /// Characters that were taken out of the text in cleaning.
+    pub(in crate::render) removed: usize,
+    /// There was more than is worth showing.
+    pub(in crate::render) cut: bool,
+}
+
+/// Rebuilds the page.
+pub(in crate::render) fn rebuild(tree: &Tree, styles: &[Style]) -> Rebuilt {
+    let mut walk = walk::Walk::new(tree, styles);
+    walk.node(Id::ROOT, walk::Around::page());
+    let (mut rebuilt, targets) = walk.finish();
+    number_links(&mut rebuilt, &targets);
+    rebuilt
+}
+
+/// Numbers links in the order in which they are read, each target once.
+fn number_links(rebuilt: &mut Rebuilt, targets: &[String]) {
+    let mut numbers: HashMap<u16, u16> = HashMap::new();
+    let mut words: Vec<(u16, String)> = Vec::new();
+    for run in rebuilt.blocks.iter_mut().flat_map(Block::runs_mut) {
+        let Some(old) = run.mark.link else { continue };
+        let next = u16::try_from(words.len()).unwrap_or(u16::MAX);
+        let number = *numbers.entry(old).or_insert(next);
+        if number == next {
+            words.push((old, String::new()));
+        }
+        run.mark.link = Some(number);
+        if let Some((_, text)) = words.get_mut(usize::from(number)).filter(|(_, text)| text.len() < 200) {
+            text.push_str(&run.text);
+        }
+    }
+    rebuilt.links = words
+        .into_iter()
+        .map(|(old, text)| links::link(text.trim_matches(|c: char| c.is_whitespace() || c == '[' || c == ']'), &targets[usize::from(old)]))
+        .collect();
+}
+
+#[cfg(test)]
+mod tests;

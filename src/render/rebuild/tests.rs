@@ -1,0 +1,1 @@
+//! Findings, one small html each.
