@@ -99,7 +99,7 @@ fn an_email_is_shown_as_asked() {
     message-id <1@example.net>
     price      1.50
 
-    Thanks. See .your receipt
+    Thanks. See your receipt.
     exit code 0
     ");
     assert_snapshot!(sentbox.told(&format!("show {id} --as text")), @r"
@@ -317,15 +317,24 @@ fn nobody_reading_is_a_success() {
 #[test]
 fn html_becomes_text() {
     let sentbox = Sentbox::new();
-    let html = "<p>Thanks, <b>Ana</b>.</p><script>alert(1)</script>";
-    assert_snapshot!(sentbox.shown(&sentbox.fed("render --width 40", html)), @r"
-    Thanks, .Anaalert(1)
+    let html = "<h1>Thanks</h1><p>See <a href='https://example.com/r'>your <b>receipt</b></a>.</p><script>alert(1)</script>";
+    assert_snapshot!(sentbox.shown(&sentbox.fed("render --width 40 --links", html)), @r"
+    Thanks
+
+    See your receipt[1].
+
+    [1] https://example.com/r
     exit code 0
     ");
-    assert!(sentbox.fed("render --color never -", html).stdout.starts_with(b"Thanks"));
+    assert!(sentbox.fed("render --color always", html).stdout.contains(&0x1b));
     std::fs::write(sentbox.home().join("mail.html"), html).unwrap();
-    assert_eq!(sentbox.stdout("render mail.html"), "Thanks, Ana.\n");
-    assert_snapshot!(sentbox.told("render nowhere.html"), @"");
+    let plain = sentbox.stdout("render mail.html");
+    assert_eq!(sentbox.fed("render -", html).stdout, plain.as_bytes());
+    assert!(!plain.contains('\u{1b}'));
+    assert_snapshot!(sentbox.told("render nowhere.html"), @r"
+    stderr: sentbox: nowhere.html cannot be read: No such file or directory (os error 2)
+    exit code 1
+    ");
 }
 
 #[test]
