@@ -6,8 +6,12 @@ use super::signal;
 use crate::config::clock::Clock;
 use crate::failure::{Failure, Kind};
 use crate::server::sample::Mailbox;
-use crate::server::{self, Terms, USUAL_RATE};
+use crate::server::{self, Terms};
 use tokio::net::TcpListener;
+
+/// Requests a second that are answered. Nobody shares this service, so it need not be as strict as
+/// the real one, but a program without any pace is still told so.
+const RATE: u32 = 1000;
 
 /// Listens, says where, and serves.
 ///
@@ -33,6 +37,6 @@ pub(super) async fn run(serve: &Serve, clock: &Clock, out: &mut Output) -> Resul
     let mailbox = Mailbox::new(sample.seed, sample.emails, clock(), clock.clone());
     let mut signal = None;
     let ended = async { signal = Some(ending.await_one().await) };
-    server::serve(listener, mailbox, Terms::demo(USUAL_RATE), clock.clone(), ended).await.map_err(failed)?;
+    server::serve(listener, mailbox, Terms::demo(RATE), clock.clone(), ended).await.map_err(failed)?;
     Err(Stop::Signal(signal.unwrap_or_default()))
 }

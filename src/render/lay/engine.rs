@@ -72,7 +72,8 @@ fn add_line(line: &TaggedLine<Vec<Number>>, numbers: &[(usize, Mark)], paras: &[
     let mut of = None;
     for piece in line.tagged_strings() {
         let number = piece.tag.iter().find_map(|number| number.0);
-        let (para, mark) = number.and_then(|number| numbers.get(number)).map_or((None, Mark::default()), |(para, mark)| (Some(*para), *mark));
+        let (para, mark) =
+            number.and_then(|number| numbers.get(number)).map_or((None, Mark::default()), |(para, mark)| (Some(*para), *mark));
         of = of.or(para);
         flow::push(&mut spans, &piece.s.replace('\u{A0}', " "), mark);
     }

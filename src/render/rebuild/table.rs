@@ -65,7 +65,9 @@ impl Walk<'_> {
         let cells: Vec<Id> = self
             .tree
             .children(id)
-            .filter(|child| matches!(self.tree.node(*child).data, Data::Element { .. }) && self.styles[child.index()].display != Display::None)
+            .filter(|child| {
+                matches!(self.tree.node(*child).data, Data::Element { .. }) && self.styles[child.index()].display != Display::None
+            })
             .collect();
         let widths = self.widths(&cells, around.width);
         let mut laid = Vec::new();
@@ -162,7 +164,9 @@ impl Walk<'_> {
             for block in &self.rebuilt.blocks[cell.blocks.clone()] {
                 match &block.kind {
                     Kind::Para(para) => own.paras.push(para.clone()),
-                    Kind::Row { cells: inner, .. } => cells.extend(inner.iter().map(|inner| Cell { column: cell.column + inner.column, ..inner.clone() })),
+                    Kind::Row { cells: inner, .. } => {
+                        cells.extend(inner.iter().map(|inner| Cell { column: cell.column + inner.column, ..inner.clone() }))
+                    }
                     Kind::Rule => {}
                 }
             }
@@ -193,7 +197,8 @@ impl Walk<'_> {
         if lines.len() > MAX_LINES || !lines.iter().all(|block| matches!(&block.kind, Kind::Para(para) if !para.pre)) {
             return false;
         }
-        let others: Vec<&Para> = full.iter().enumerate().filter(|(at, _)| *at != text).filter_map(|(_, cell)| one_para(blocks(cell))).collect();
+        let others: Vec<&Para> =
+            full.iter().enumerate().filter(|(at, _)| *at != text).filter_map(|(_, cell)| one_para(blocks(cell))).collect();
         let words = |para: &Para| !para.pictures && !para.runs.iter().any(|run| run.mark.role == Role::Button);
         if others.len() + 1 != full.len() || !others.iter().all(|para| words(para)) {
             return false;

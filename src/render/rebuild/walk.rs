@@ -192,7 +192,13 @@ impl<'a> Walk<'a> {
             Display::Inline | Display::Contents => self.inline(id, style, inner, around),
             Display::InlineBlock if !holds_blocks => self.inline(id, style, inner, around),
             Display::Table => self.block(id, style, inner, Self::table),
-            Display::InlineBlock | Display::Block | Display::ListItem | Display::RowGroup | Display::Row | Display::Cell | Display::Caption => {
+            Display::InlineBlock
+            | Display::Block
+            | Display::ListItem
+            | Display::RowGroup
+            | Display::Row
+            | Display::Cell
+            | Display::Caption => {
                 self.block(id, style, inner, Self::children);
             }
         }
@@ -241,7 +247,8 @@ impl<'a> Walk<'a> {
         let start = self.page.y;
         let sides = style.inset(LEFT, around.width) + style.inset(RIGHT, around.width);
         let free = around.width - margin(LEFT).unwrap_or(0.0) - margin(RIGHT).unwrap_or(0.0);
-        let width = style.width.px(style.font, around.width).unwrap_or(free).min(style.max_width.px(style.font, around.width).unwrap_or(f32::MAX));
+        let width =
+            style.width.px(style.font, around.width).unwrap_or(free).min(style.max_width.px(style.font, around.width).unwrap_or(f32::MAX));
         let inner = Around { width: (width - sides).max(1.0), strut: style.line(), ..around };
         let name = self.tree.name(id);
         let lead = self.lead(id, name, style);
@@ -269,7 +276,9 @@ impl<'a> Walk<'a> {
         if let Some(least) = height(style.height).or_else(|| height(style.min_height)) {
             self.page.reach(start + least);
         }
-        if style.clips && let Some(most) = height(style.max_height).or_else(|| height(style.height)) {
+        if style.clips
+            && let Some(most) = height(style.max_height).or_else(|| height(style.height))
+        {
             self.page.y = self.page.y.min(start + most);
         }
         self.page.solid(style.inset(BOTTOM, around.width));
@@ -309,7 +318,9 @@ impl<'a> Walk<'a> {
                 break;
             }
             let mut before = self.tree.node(here).previous;
-            while let Some(other) = before && self.tree.name(other) != "li" {
+            while let Some(other) = before
+                && self.tree.name(other) != "li"
+            {
                 before = self.tree.node(other).previous;
             }
             if before.is_some() {
