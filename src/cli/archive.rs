@@ -1,8 +1,8 @@
 //! Opens the archive that the settings mean.
 
 use super::output::Output;
-use crate::archive::{Archive, Location as File};
-use crate::config::{Location, Settings};
+use crate::archive::{Archive, Location};
+use crate::config::Settings;
 use crate::failure::{Failure, Kind};
 
 /// Opens the archive on disk, for a command that is of no use without one.
@@ -10,7 +10,7 @@ pub(super) fn open(settings: &Settings) -> Result<Archive, Failure> {
     // The archive belongs to a key, so without one it is not known which.
     settings.key.as_ref().map_err(Clone::clone)?;
     match &settings.archive {
-        Location::Disk(path) => Archive::open(&File::Disk(path.clone())),
+        Location::Disk(_) => Archive::open(&settings.archive),
         Location::Memory if settings.no_home => Err(Failure::new(Kind::Archive, NO_HOME).hint("set HOME or XDG_DATA_HOME")),
         Location::Memory => {
             Err(Failure::new(Kind::Usage, "this needs an archive on disk").hint("leave out --in-memory, or choose another profile"))
@@ -20,13 +20,13 @@ pub(super) fn open(settings: &Settings) -> Result<Archive, Failure> {
 
 /// Opens the archive for a command that goes on without one; why there is none is said.
 pub(super) fn open_if_possible(settings: &Settings, out: &mut Output) -> Option<Archive> {
-    let Location::Disk(path) = &settings.archive else {
+    if settings.archive == Location::Memory {
         if settings.no_home {
             out.note(NO_HOME);
         }
         return None;
-    };
-    Archive::open(&File::Disk(path.clone())).inspect_err(|failure| out.note(&failure.sentence)).ok()
+    }
+    Archive::open(&settings.archive).inspect_err(|failure| out.note(&failure.sentence)).ok()
 }
 
 const NO_HOME: &str = "there is no home directory, so nothing is kept on disk";
