@@ -127,7 +127,7 @@ impl Pace {
                 if !silent.is_zero() {
                     return Turn::Later(silent);
                 }
-                1.0 + RESERVE
+                (1.0 + RESERVE).min(self.burst())
             }
         };
         self.refill(now);
@@ -145,6 +145,7 @@ impl Pace {
         if limits.limit.is_some() || limits.remaining.is_some() {
             self.limits = limits;
             self.limits_until = now + limits.reset.or(limits.window).unwrap_or(PAUSE);
+            self.tokens = self.tokens.min(self.burst());
         }
         if limits.remaining == Some(0) {
             self.paused_until = self.paused_until.max(self.limits_until);
@@ -171,8 +172,17 @@ impl Pace {
     /// Requests a second: what was asked for, but never more than its share of the service's limit.
     fn speed(&self) -> f64 {
         let window = self.limits.window.filter(|window| !window.is_zero()).unwrap_or(PAUSE);
-        let stated = self.limits.limit.filter(|limit| *limit > 0).map(|limit| f64::from(limit) / window.as_secs_f64());
-        stated.map_or(self.rate.per_second, |stated| self.rate.per_second.min(stated * self.rate.share))
+        self.share().map_or(self.rate.per_second, |share| self.rate.per_second.min(share / window.as_secs_f64()))
+    }
+
+    /// Requests that may follow each other at once: no more than our share of one window.
+    fn burst(&self) -> f64 {
+        self.share().map_or(BURST, |share| share.clamp(1.0, BURST))
+    }
+
+    /// The part of the service's limit that is ours, if it has stated one.
+    fn share(&self) -> Option<f64> {
+        self.limits.limit.filter(|limit| *limit > 0).map(|limit| f64::from(limit) * self.rate.share)
     }
 
     /// Whether the team's sending has used up more than half of the limit in the present window.
@@ -185,7 +195,7 @@ impl Pace {
 
     fn refill(&mut self, now: Duration) {
         let passed = now.saturating_sub(self.counted_at).as_secs_f64();
-        self.tokens = (self.tokens + passed * self.speed()).min(BURST);
+        self.tokens = (self.tokens + passed * self.speed()).min(self.burst());
         self.counted_at = self.counted_at.max(now);
     }
 }
@@ -237,6 +247,14 @@ mod tests {
         let mut by_hand = Pace::new(Rate::by_hand(50.0).unwrap());
         by_hand.learn(S(0.0), limits(10, 10, 1.0));
         assert!((by_hand.budget(S(0.0)).rate - 9.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_small_limit_makes_a_small_burst_and_background_still_gets_its_turn() {
+        let mut pace = Pace::new(Rate::default());
+        pace.learn(S(0.0), limits(2, 2, 1.0));
+        assert_eq!(pace.ask(S(0.0), Urgency::Background), Turn::Go);
+        assert_eq!(pace.ask(S(0.0), Urgency::Person), Turn::Later(S(2.0)));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! `BaseUrl`: where the service is, checked once, so that a key cannot go astray.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::net::IpAddr;
 
 use url::{Host, Url};
@@ -56,8 +56,20 @@ impl BaseUrl {
     /// The address below the base of these path segments, each percent-encoded.
     #[must_use]
     pub fn below(&self, segments: &[&str]) -> Url {
+        let mut path = self.0.path().trim_end_matches('/').to_owned();
+        for segment in segments {
+            path.push('/');
+            // The url crate's own segments lose tabs and line feeds, and an id is data.
+            for byte in segment.bytes() {
+                if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~') {
+                    path.push(char::from(byte));
+                } else {
+                    write!(path, "%{byte:02X}").expect("a string takes what is written");
+                }
+            }
+        }
         let mut url = self.0.clone();
-        url.path_segments_mut().expect("an http URL has a path").pop_if_empty().extend(segments);
+        url.set_path(&path);
         url
     }
 
@@ -108,7 +120,10 @@ mod tests {
     fn a_base_url_keeps_its_path_and_ids_are_data() {
         let base = BaseUrl::parse("https://mail.example.com/api/").unwrap();
         assert_eq!(base.to_string(), "https://mail.example.com/api");
-        assert_eq!(base.below(&["emails", "../a b?c#d/é"]).as_str(), "https://mail.example.com/api/emails/..%2Fa%20b%3Fc%23d%2F%C3%A9");
+        assert_eq!(
+            base.below(&["emails", "../a b?c#d/é\n%41"]).as_str(),
+            "https://mail.example.com/api/emails/..%2Fa%20b%3Fc%23d%2F%C3%A9%0A%2541"
+        );
         assert_eq!(BaseUrl::real().below(&["emails"]).as_str(), "https://api.resend.com/emails");
     }
 

@@ -53,17 +53,14 @@ const TOP: [&str; 2] = ["default_profile", "profiles"];
 const PROFILE: [&str; 7] = ["base_url", "api_key_command", "api_key_file", "api_key_env", "archive", "rate", "ca_file"];
 
 impl File {
-    /// Reads the file at `path`; that there is none is no error.
+    /// Reads the file at `path`.
     ///
     /// # Errors
     ///
     /// If it cannot be read, is not TOML, or has a value that is not allowed.
     pub(super) fn read(path: &Path) -> Result<Self, Failure> {
-        match std::fs::read_to_string(path) {
-            Ok(text) => Self::parse(&text, path),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::default()),
-            Err(error) => Err(Failure::new(Kind::Config, format!("{} cannot be read: {error}", path.display()))),
-        }
+        let unreadable = |error: std::io::Error| Failure::new(Kind::Config, format!("{} cannot be read: {error}", path.display()));
+        Self::parse(&std::fs::read_to_string(path).map_err(unreadable)?, path)
     }
 
     /// Reads `text`, which stands in the file at `path`.

@@ -68,10 +68,11 @@ impl Settings {
     ///
     /// If a value given by hand or in the file is not allowed. A missing key is no error here.
     pub fn resolve(flags: &Flags, env: &Env) -> Result<Self, Failure> {
-        let config = env.directory("XDG_CONFIG_HOME", ".config").map(|dir| dir.join("sentbox/config.toml"));
-        let file = match env.get("SENTBOX_CONFIG").map(PathBuf::from).or(config) {
-            Some(path) => File::read(&path)?,
-            None => File::default(),
+        let usual = env.directory("XDG_CONFIG_HOME", ".config").map(|dir| dir.join("sentbox/config.toml"));
+        let file = match (env.get("SENTBOX_CONFIG").map(PathBuf::from), usual) {
+            (Some(named), _) => File::read(&named)?,
+            (None, Some(usual)) if usual.exists() => File::read(&usual)?,
+            (None, _) => File::default(),
         };
         let (name, profile) = chosen(flags, env, &file)?;
         let mut no_home = false;

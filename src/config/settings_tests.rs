@@ -119,3 +119,9 @@ fn a_profile_that_is_not_there_is_named_with_its_neighbour() {
     );
     assert_eq!(World::new(&[]).settle(&flags(Some("../x"), None)).unwrap_err().kind, Kind::Usage);
 }
+
+#[test]
+fn a_file_that_was_named_must_be_there() {
+    let world = World::new(&[("SENTBOX_CONFIG", "/nowhere/config.toml")]);
+    assert_eq!(world.settle(&Flags::default()).unwrap_err().kind, Kind::Config);
+}
