@@ -65,9 +65,12 @@ impl Archive {
     /// If the archive cannot be read.
     pub fn reach(&self) -> Result<Reach, Failure> {
         self.connections.read(|connection| {
+            let lists_nothing: bool = connection.query_row("SELECT empty FROM listing", [], |row| row.get(0))?;
+            if lists_nothing {
+                return Ok(Reach::Everything);
+            }
             let Some(span) = load(connection)?.into_iter().find(|span| span.reaches_top) else {
-                let empty: bool = connection.query_row("SELECT empty FROM listing", [], |row| row.get(0))?;
-                return Ok(if empty { Reach::Everything } else { Reach::Nothing });
+                return Ok(Reach::Nothing);
             };
             if span.reaches_end {
                 return Ok(Reach::Everything);
