@@ -19,6 +19,9 @@ pub(super) const NEXT_BELOW: &str = "SELECT place FROM mail WHERE place < ?1 AND
 /// So many emails on either side make it no accident that all times of one side are past the other's.
 const TELLING: usize = 8;
 
+/// How far (in microseconds) emails of one moment may have been pushed from their time, with room to spare.
+const DRIFT: i64 = 1_000_000;
+
 /// A page that agrees with what it was asked for.
 pub(super) struct Claim {
     /// The spans that become one with the page, newest first.
@@ -124,17 +127,22 @@ impl Claim {
             .zip(&places)
             .filter_map(|(wish, place)| if let Wish::Has(from) = wish { Some((Place(*from), Place(*place))) } else { None });
         let moves: HashMap<Place, Place> = had.filter(|(from, to)| from != to).collect();
-        for span in span::load(change)?.iter().filter(|span| self.members.iter().any(|member| member.top == span.top)) {
-            span::remove(change, span)?;
-        }
-        room::move_all(change, &moves.iter().map(|(from, to)| (*from, *to)).collect::<Vec<_>>())?;
         let now_at = |place: Place| moves.get(&place).copied().unwrap_or(place);
         let edges = || self.members.iter().flat_map(|span| [span.top, span.bottom]).map(now_at).chain(places.iter().copied().map(Place));
         let top = edges().max().expect("a claim has emails or a span");
         let bottom = edges().min().expect("a claim has emails or a span");
         let ended = self.members.last().is_some_and(|span| span.reaches_end && now_at(span.bottom) == bottom);
-        if self.ends.0 {
-            change.execute("UPDATE span SET reaches_top = 0 WHERE reaches_top", [])?;
+        let whole = Span { top, bottom, reaches_top: self.ends.0, reaches_end: self.ends.1 || ended };
+        let standing = span::load(change)?;
+        // Most pages only confirm what is known, and then nothing is written.
+        if !moves.is_empty() || !standing.contains(&whole) {
+            for span in standing.iter().filter(|span| self.members.iter().any(|member| member.top == span.top)) {
+                span::remove(change, span)?;
+            }
+            if whole.reaches_top {
+                change.execute("UPDATE span SET reaches_top = 0 WHERE reaches_top", [])?;
+            }
+            room::move_all(change, &moves)?;
         }
         if self.cursor.is_some() {
             places.remove(if self.below { 0 } else { places.len() - 1 });
@@ -142,7 +150,7 @@ impl Claim {
         for (entry, place) in entries.iter_mut().zip(places) {
             entry.place = Place(place);
         }
-        Ok(Ok(Span { top, bottom, reaches_top: self.ends.0, reaches_end: self.ends.1 || ended }))
+        Ok(Ok(whole))
     }
 }
 
@@ -196,7 +204,7 @@ fn neighbour(change: &Transaction, span: &Span, place: Place, above: bool) -> Re
 /// nothing to do with its times must not be misunderstood.
 fn is_elsewhere(change: &Transaction, span: Option<Span>, below: bool, entries: &[Entry]) -> Result<bool, Failure> {
     let Some(span) = span.filter(|_| entries.len() >= TELLING) else { return Ok(false) };
-    let is_past = |time: i64| if below { time > span.top.micros() } else { time < span.bottom.micros() };
+    let is_past = |time: i64| if below { time > span.top.micros() + DRIFT } else { time < span.bottom.micros() - DRIFT };
     if !entries.iter().all(|entry| entry.natural.map(Place::micros).is_some_and(is_past)) {
         return Ok(false);
     }

@@ -157,8 +157,11 @@ pub(super) fn load(connection: &Connection) -> Result<Vec<Span>, Failure> {
     Ok(spans.collect::<Result<_, _>>()?)
 }
 
-/// Writes `span` in the place of those that it is made of.
+/// Writes `span`, unless it stands there already; those that it is made of are gone.
 pub(super) fn put(change: &Transaction, span: &Span) -> Result<(), Failure> {
+    if load(change)?.contains(span) {
+        return Ok(());
+    }
     let mut statement = change.prepare_cached("INSERT INTO span (top, bottom, reaches_top, reaches_end) VALUES (?1, ?2, ?3, ?4)")?;
     statement.execute(params![span.top.0, span.bottom.0, span.reaches_top, span.reaches_end])?;
     Ok(())

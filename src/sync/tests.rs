@@ -311,7 +311,7 @@ fn dates() -> impl Strategy<Value = Dates> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn whatever_happened_the_archive_is_the_truth_when_it_is_over(
