@@ -152,6 +152,8 @@ fn verdict(c: char, before: Option<char>, next: Option<char>, place: Place) -> V
         },
         '\t' => Verdict::Instead(' '),
         '\0'..='\u{1F}' | '\u{7F}'..='\u{9F}' => Verdict::Control,
+        // A mark of direction turns no other text than the sign beside it. Right-to-left text is full of them.
+        '\u{200E}' | '\u{200F}' | '\u{61C}' if place == Place::Block => Verdict::Invisible,
         '\u{200E}' | '\u{200F}' | '\u{61C}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{206F}' => Verdict::Bidi,
         '\u{200C}' | '\u{200D}' if joins_script(before, next) || (c == '\u{200D}' && joins_emoji(before, next)) => Verdict::Keep,
         '\u{AD}'

@@ -85,9 +85,29 @@ impl Line {
         self.pictures = true;
     }
 
-    /// Adds words of our own, such as the brackets of a button.
-    pub(super) fn sign(&mut self, words: &str, mark: Mark) {
-        self.push(words, mark);
+    /// Opens a button; what is given back closes it.
+    pub(super) fn open_button(&mut self, mark: Mark) -> usize {
+        self.push("[ ", mark);
+        self.runs.len() - 1
+    }
+
+    /// Closes the button that was opened at run `from`, without the blanks at its ends.
+    pub(super) fn close_button(&mut self, from: usize, mark: Mark) {
+        self.blank = false;
+        if let Some(first) = self.runs.get_mut(from)
+            && let Some(label) = first.text.rfind("[ ").map(|at| at + 2)
+        {
+            let trimmed = first.text[label..].trim_start().to_owned();
+            first.text.truncate(label);
+            first.text.push_str(&trimmed);
+        }
+        if let Some(last) = self.runs.last_mut() {
+            last.text.truncate(last.text.trim_end().len());
+            if last.text.ends_with('[') {
+                last.text.push(' ');
+            }
+        }
+        self.push(" ]", mark);
     }
 
     /// Makes sure that what follows does not stick to what is there.

@@ -214,13 +214,13 @@ impl<'a> Walk<'a> {
         }
         let button = inner.button && !around.button && !self.survey.blocks[id.index()];
         let mark = self.mark(style, inner);
-        if button {
+        let opened = button.then(|| {
             self.line.space();
-            self.line.sign("[ ", mark);
-        }
+            self.line.open_button(mark)
+        });
         self.children(id, inner);
-        if button {
-            self.line.sign(" ]", mark);
+        if let Some(opened) = opened {
+            self.line.close_button(opened, mark);
             self.line.soft_space();
         }
         if gap(RIGHT) >= 3.0 {
@@ -247,12 +247,10 @@ impl<'a> Walk<'a> {
         let lead = self.lead(id, name, style);
         let button = inner.button && name == "a" && !self.survey.blocks[id.index()];
         let mark = self.mark(style, inner);
-        if button {
-            self.line.sign("[ ", mark);
-        }
+        let opened = button.then(|| self.line.open_button(mark));
         content(self, id, inner);
-        if button {
-            self.line.sign(" ]", mark);
+        if let Some(opened) = opened {
+            self.line.close_button(opened, mark);
         }
         self.end_line(inner);
         if lead {
