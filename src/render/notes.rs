@@ -34,7 +34,8 @@ pub(super) fn trackers(hosts: &[String]) -> Option<Note> {
     let count = hosts.len();
     let short = if count == 1 { "1 tracker".to_owned() } else { format!("{count} trackers") };
     let more = if named.len() > 3 { format!(" and {} more", named.len() - 3) } else { String::new() };
-    let sentence = format!("{short} would report to {}{more} that this was opened; nothing was loaded", named[..named.len().min(3)].join(", "));
+    let sentence =
+        format!("{short} would report to {}{more} that this was opened; nothing was loaded", named[..named.len().min(3)].join(", "));
     Some(Note { kind: NoteKind::Tracker, short, sentence })
 }
 

@@ -103,7 +103,11 @@ impl Paragraph {
         let mut at = 0;
         for (range, link) in &self.links {
             pieces.push(Piece { text: &self.text[at..range.start], mark: plain, whole: false });
-            pieces.push(Piece { text: &self.text[range.clone()], mark: Mark { role: Role::Link, link: Some(*link), ..Mark::default() }, whole: true });
+            pieces.push(Piece {
+                text: &self.text[range.clone()],
+                mark: Mark { role: Role::Link, link: Some(*link), ..Mark::default() },
+                whole: true,
+            });
             at = range.end;
         }
         pieces.push(Piece { text: &self.text[at..], mark: plain, whole: false });

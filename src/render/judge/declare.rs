@@ -59,6 +59,13 @@ pub(super) enum Declared {
     Like(Property, Origin),
 }
 
+impl Declared {
+    /// Whether it sets the size that other lengths refer to.
+    pub(super) const fn is_font_size(&self) -> bool {
+        matches!(self, Self::Font(_) | Self::FontFactor(_) | Self::Like(Property::Font, _))
+    }
+}
+
 /// A property whose value can be taken from elsewhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Property {

@@ -1,5 +1,7 @@
 //! Sets the rows of a table in columns, or as near to that as the width allows.
 
+use unicode_width::UnicodeWidthStr;
+
 use super::engine;
 use crate::render::body::{Line, Mark, Role, Span};
 use crate::render::flow::{push, width_of};
@@ -19,7 +21,9 @@ pub(super) fn rows(rows: &[&[Cell]], width: usize) -> Vec<Vec<Line>> {
     let natural = columns(rows);
     let mut widths = natural.clone();
     let is_data = rows.len() >= 3 && rows.iter().filter(|row| row.len() >= 3).count() * 2 > rows.len();
-    if total(&widths) <= width || (shrink(&mut widths, width) && (is_data || one_shrank(&widths, &natural))) {
+    if total(&widths) <= width
+        || (shrink(&mut widths, &longest_words(rows, natural.len()), width) && (is_data || one_shrank(&widths, &natural)))
+    {
         return rows.iter().map(|row| aligned(row, &widths)).collect();
     }
     let alone = |row: &[Cell]| row.iter().map(Cell::width).sum::<usize>() + GAP * row.len().saturating_sub(1) <= width;
@@ -94,21 +98,24 @@ fn total(widths: &[usize]) -> usize {
     used.clone().sum::<usize>() + GAP * used.count().saturating_sub(1)
 }
 
+/// What each column needs so that no word is cut.
+fn longest_words(rows: &[&[Cell]], count: usize) -> Vec<usize> {
+    let mut least = vec![0; count];
+    for cell in rows.iter().copied().flatten() {
+        let words = cell.paras.iter().flat_map(|para| &para.runs).flat_map(|run| run.text.split_whitespace());
+        least[cell.column] = words.map(UnicodeWidthStr::width).fold(least[cell.column].max(LEAST), usize::max);
+    }
+    least
+}
+
 /// Takes from the widest columns until all fit; says whether that left them readable.
-fn shrink(widths: &mut [usize], width: usize) -> bool {
+fn shrink(widths: &mut [usize], least: &[usize], width: usize) -> bool {
     let mut over = total(widths).saturating_sub(width);
     while over > 0 {
-        let widest = widths.iter().copied().max().unwrap_or(0);
-        let second = widths.iter().copied().filter(|width| *width < widest).max().unwrap_or(0).max(LEAST.max(width / 4));
-        if widest <= second {
-            return false;
-        }
-        let count = widths.iter().filter(|width| **width == widest).count();
-        let each = (widest - second).min(over.div_ceil(count));
-        for column in widths.iter_mut().filter(|width| **width == widest) {
-            *column -= each;
-        }
-        over = over.saturating_sub(each * count);
+        let widest = (0..widths.len()).filter(|at| widths[*at] > least[*at]).max_by_key(|at| widths[*at]);
+        let Some(widest) = widest else { return false };
+        widths[widest] -= 1;
+        over -= 1;
     }
     true
 }

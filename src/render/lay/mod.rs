@@ -56,12 +56,15 @@ fn texts(blocks: &[Block], width: usize) -> Vec<Vec<Line>> {
         let group = &blocks[at..at + count];
         match &block.kind {
             Kind::Para(_) => {
-                let paras: Vec<&Para> = group.iter().filter_map(|block| if let Kind::Para(para) = &block.kind { Some(para) } else { None }).collect();
+                let paras: Vec<&Para> =
+                    group.iter().filter_map(|block| if let Kind::Para(para) = &block.kind { Some(para) } else { None }).collect();
                 laid.extend(engine::lines(&paras, inner(block)));
             }
             Kind::Row { .. } => {
-                let rows: Vec<&[Cell]> =
-                    group.iter().filter_map(|block| if let Kind::Row { cells, .. } = &block.kind { Some(&cells[..]) } else { None }).collect();
+                let rows: Vec<&[Cell]> = group
+                    .iter()
+                    .filter_map(|block| if let Kind::Row { cells, .. } = &block.kind { Some(&cells[..]) } else { None })
+                    .collect();
                 laid.extend(columns::rows(&rows, inner(block)));
             }
             Kind::Rule => laid.extend(group.iter().map(|_| vec![rule(inner(block))])),
@@ -113,7 +116,9 @@ fn lead_spans(leads: &[Lead], first: bool) -> Vec<Span> {
     for (at, lead) in leads.iter().enumerate() {
         match lead {
             Lead::Quote => flow::push(&mut spans, "> ", Mark { role: Role::Quote, ..Mark::default() }),
-            Lead::Item { mark, .. } if first && Some(at) == last => flow::push(&mut spans, mark, Mark { role: Role::Rule, ..Mark::default() }),
+            Lead::Item { mark, .. } if first && Some(at) == last => {
+                flow::push(&mut spans, mark, Mark { role: Role::Rule, ..Mark::default() })
+            }
             Lead::Item { mark, .. } => flow::push(&mut spans, &" ".repeat(mark.width()), Mark::default()),
         }
     }

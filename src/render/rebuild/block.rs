@@ -23,7 +23,10 @@ pub(in crate::render) struct Block {
 pub(in crate::render) enum Kind {
     Para(Para),
     /// A table row; rows of the same table share their columns.
-    Row { table: u32, cells: Vec<Cell> },
+    Row {
+        table: u32,
+        cells: Vec<Cell>,
+    },
     /// A line across the page.
     Rule,
 }
@@ -33,7 +36,10 @@ pub(in crate::render) enum Kind {
 pub(in crate::render) enum Lead {
     Quote,
     /// A list item; its mark stands on its first line only.
-    Item { number: u32, mark: Box<str> },
+    Item {
+        number: u32,
+        mark: Box<str>,
+    },
 }
 
 /// Text without a forced line break.

@@ -66,10 +66,14 @@ pub(super) fn is_away(style: &Style, around: f32) -> bool {
     if (style.absolute || style.relative) && [LEFT, TOP].iter().any(|side| px(style.place[*side]).is_some_and(|px| px < -400.0)) {
         return true;
     }
-    if px(style.indent).is_some_and(|px| px < -500.0) || [LEFT, TOP].iter().any(|side| px(style.margin[*side]).is_some_and(|px| px < -1_000.0)) {
+    if px(style.indent).is_some_and(|px| px < -500.0)
+        || [LEFT, TOP].iter().any(|side| px(style.margin[*side]).is_some_and(|px| px < -1_000.0))
+    {
         return true;
     }
-    if !style.clips || matches!(style.display, Display::Inline | Display::Table | Display::Cell | Display::Row | Display::RowGroup | Display::Contents) {
+    if !style.clips
+        || matches!(style.display, Display::Inline | Display::Table | Display::Cell | Display::Row | Display::RowGroup | Display::Contents)
+    {
         return false;
     }
     let small = |length: Length, insets: f32| px(length).is_some_and(|px| px + insets <= 1.5);

@@ -153,7 +153,9 @@ impl Line {
             }
             self.runs.pop();
         }
-        while !self.pre && let Some(first) = self.runs.first_mut() {
+        while !self.pre
+            && let Some(first) = self.runs.first_mut()
+        {
             first.text = first.text.trim_start_matches(is_blank).to_owned();
             if !first.text.is_empty() {
                 break;

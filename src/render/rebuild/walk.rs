@@ -17,6 +17,9 @@ use crate::render::read::{Data, Id, Tree};
 /// Deeper quotes and lists are not indented any further.
 const MAX_LEADS: usize = 8;
 
+/// A picture that is higher than this is no part of the text around it.
+const HIGH: f32 = 32.0;
+
 /// The walk and what it has found so far.
 pub(super) struct Walk<'a> {
     pub(super) tree: &'a Tree,
@@ -192,7 +195,13 @@ impl<'a> Walk<'a> {
             Display::Inline | Display::Contents => self.inline(id, style, inner, around),
             Display::InlineBlock if !holds_blocks => self.inline(id, style, inner, around),
             Display::Table => self.block(id, style, inner, Self::table),
-            Display::InlineBlock | Display::Block | Display::ListItem | Display::RowGroup | Display::Row | Display::Cell | Display::Caption => {
+            Display::InlineBlock
+            | Display::Block
+            | Display::ListItem
+            | Display::RowGroup
+            | Display::Row
+            | Display::Cell
+            | Display::Caption => {
                 self.block(id, style, inner, Self::children);
             }
         }
@@ -241,7 +250,8 @@ impl<'a> Walk<'a> {
         let start = self.page.y;
         let sides = style.inset(LEFT, around.width) + style.inset(RIGHT, around.width);
         let free = around.width - margin(LEFT).unwrap_or(0.0) - margin(RIGHT).unwrap_or(0.0);
-        let width = style.width.px(style.font, around.width).unwrap_or(free).min(style.max_width.px(style.font, around.width).unwrap_or(f32::MAX));
+        let width =
+            style.width.px(style.font, around.width).unwrap_or(free).min(style.max_width.px(style.font, around.width).unwrap_or(f32::MAX));
         let inner = Around { width: (width - sides).max(1.0), strut: style.line(), ..around };
         let name = self.tree.name(id);
         let lead = self.lead(id, name, style);
@@ -267,7 +277,9 @@ impl<'a> Walk<'a> {
         if let Some(least) = height(style.height).or_else(|| height(style.min_height)) {
             self.page.reach(start + least);
         }
-        if style.clips && let Some(most) = height(style.max_height).or_else(|| height(style.height)) {
+        if style.clips
+            && let Some(most) = height(style.max_height).or_else(|| height(style.height))
+        {
             self.page.y = self.page.y.min(start + most);
         }
         self.page.solid(style.inset(BOTTOM, around.width));
@@ -307,7 +319,9 @@ impl<'a> Walk<'a> {
                 break;
             }
             let mut before = self.tree.node(here).previous;
-            while let Some(other) = before && self.tree.name(other) != "li" {
+            while let Some(other) = before
+                && self.tree.name(other) != "li"
+            {
                 before = self.tree.node(other).previous;
             }
             if before.is_some() {
@@ -357,8 +371,11 @@ impl<'a> Walk<'a> {
             return;
         }
         let strut = if self.tree.quirks { 0.0 } else { around.strut };
+        let high = line.height > HIGH;
         let (top, bottom) = self.page.line(&line, strut, around.width);
         if let Some(para) = line.into_para() {
+            // The words for a picture are one line, however high it is; the rest of it is space.
+            let bottom = if para.pictures && high { top } else { bottom };
             self.push(top, bottom, Kind::Para(para));
         }
     }
