@@ -22,7 +22,7 @@ use selectors::parser::{Component, Selector};
 
 use self::select::{Element, Names};
 use self::sheet::Rule;
-use super::read::{Data, Id, Tree};
+use super::read::{Data, Tree};
 
 pub(in crate::render) use style::{Align, BOTTOM, Case, Colour, Display, LEFT, Length, ListStyle, RIGHT, Style, TOP, Vertical, WhiteSpace};
 

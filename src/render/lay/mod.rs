@@ -117,7 +117,7 @@ fn lead_spans(leads: &[Lead], first: bool) -> Vec<Span> {
         match lead {
             Lead::Quote => flow::push(&mut spans, "> ", Mark { role: Role::Quote, ..Mark::default() }),
             Lead::Item { mark, .. } if first && Some(at) == last => {
-                flow::push(&mut spans, mark, Mark { role: Role::Rule, ..Mark::default() })
+                flow::push(&mut spans, mark, Mark { role: Role::Rule, ..Mark::default() });
             }
             Lead::Item { mark, .. } => flow::push(&mut spans, &" ".repeat(mark.width()), Mark::default()),
         }

@@ -43,19 +43,22 @@ impl Line {
                 continue;
             }
             if std::mem::take(&mut self.blank) && self.occupied {
-                out.push(' ');
+                if out.is_empty() {
+                    self.put_blank(mark);
+                } else {
+                    out.push(' ');
+                }
                 self.length += style.font * 0.27;
             }
             self.occupy(style);
             self.length += style.font * advance(c, style);
             match style.case {
-                Case::AsIs => out.push(c),
                 Case::Upper => out.extend(c.to_uppercase()),
                 Case::Lower => out.extend(c.to_lowercase()),
                 Case::Capitals if capital && c.is_alphanumeric() => out.extend(c.to_uppercase()),
-                Case::Capitals => out.push(c),
+                Case::Capitals | Case::AsIs => out.push(c),
             }
-            capital = if c.is_alphanumeric() || c == '\'' || c == '’' { false } else { capital || !c.is_alphanumeric() };
+            capital = !(c.is_alphanumeric() || matches!(c, '\'' | '’'));
             let shown = !matches!(c, '\u{A0}' | '\u{2000}'..='\u{200B}' | '\u{202F}' | '\u{205F}' | '\u{3000}' | '\u{2800}' | ' ');
             if shown && !ghost {
                 self.visible = true;
@@ -118,6 +121,12 @@ impl Line {
         if std::mem::take(&mut self.blank) && self.runs.last().is_some_and(|run| !run.text.ends_with([' ', '\u{A0}'])) {
             self.push(" ", Mark::default());
         }
+    }
+
+    /// Puts a blank in front of text that looks like `next`; between two looks it has neither.
+    fn put_blank(&mut self, next: Mark) {
+        let same = self.runs.last().is_some_and(|last| last.mark == next);
+        self.push(" ", if same { next } else { Mark::default() });
     }
 
     /// Lets a blank stand before whatever comes next.

@@ -166,7 +166,7 @@ impl Walk<'_> {
                     Kind::Para(para) if para.pictures && !own.paras.is_empty() => beside(&mut own.paras, para),
                     Kind::Para(para) => own.paras.push(para.clone()),
                     Kind::Row { cells: inner, .. } => {
-                        cells.extend(inner.iter().map(|inner| Cell { column: cell.column + inner.column, ..inner.clone() }))
+                        cells.extend(inner.iter().map(|inner| Cell { column: cell.column + inner.column, ..inner.clone() }));
                     }
                     Kind::Rule => {}
                 }
