@@ -1,5 +1,8 @@
 //! The program: hooks, arguments, dispatch, exit code.
 
+mod crash;
+mod open;
+
 use std::process::ExitCode;
 
 use sentbox::cli::{self, Args, Output, Parsed, Stop, Verb, World};
@@ -7,12 +10,15 @@ use sentbox::config::Env;
 use sentbox::config::clock::{self, Clock};
 
 fn main() -> color_eyre::Result<ExitCode> {
-    color_eyre::config::HookBuilder::default().display_env_section(false).install()?;
     let env = Env::of_process();
+    let clock = clock::system();
+    let (report, errors) = color_eyre::config::HookBuilder::default().display_env_section(false).into_hooks();
+    errors.install()?;
+    crash::install(report, &env, &clock);
     let (mut out, outcome) = match cli::parse(std::env::args_os()) {
         Parsed::Do(args) => {
             let mut out = Output::of_process(&args.global, &env);
-            let outcome = run(&args, &env, &clock::system(), &mut out);
+            let outcome = run(&args, &env, &clock, &mut out);
             (out, outcome)
         }
         Parsed::Tell(text) => {
@@ -35,8 +41,7 @@ fn main() -> color_eyre::Result<ExitCode> {
 fn run(args: &Args, env: &Env, clock: &Clock, out: &mut Output) -> Result<(), Stop> {
     match &args.verb {
         Some(Verb::Command(command)) => cli::run(command, World { global: &args.global, env, clock, out }),
-        Some(Verb::Demo(_)) | None => {
-            Err(sentbox::failure::Failure::new(sentbox::failure::Kind::Internal, "the terminal program is not in this build").into())
-        }
+        Some(Verb::Demo(sample)) => open::demo(sample, &args.global, env, clock, out),
+        None => open::profile(&args.global, env, clock, out),
     }
 }

@@ -51,6 +51,9 @@ pub struct Global {
     /// Style the output
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub color: When,
+    /// Draw with ASCII alone
+    #[arg(long, global = true)]
+    pub ascii: bool,
     /// Keep nothing on disk
     #[arg(long, global = true)]
     pub in_memory: bool,
@@ -238,7 +241,7 @@ impl Global {
     /// The part that settles where to go.
     #[must_use]
     pub fn flags(&self) -> Flags {
-        let Self { profile, base_url, json: _, jsonl: _, color: _, in_memory, rate, ca_file, quiet: _ } = self;
+        let Self { profile, base_url, json: _, jsonl: _, color: _, in_memory, rate, ca_file, quiet: _, ascii: _ } = self;
         Flags { profile: profile.clone(), base_url: base_url.clone(), in_memory: *in_memory, rate: *rate, ca_file: ca_file.clone() }
     }
 }

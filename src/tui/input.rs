@@ -1,10 +1,13 @@
 //! What the person does, as messages: keys, mouse, a new size.
 
+use std::future::poll_fn;
 use std::io;
+use std::pin::pin;
+use std::task::Poll;
 use std::time::Duration;
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
-use futures_util::{FutureExt, Stream, StreamExt};
+use futures_util::{Stream, StreamExt};
 use ratatui::layout::{Position, Size};
 use tokio::time::{Instant, sleep_until};
 
@@ -52,8 +55,18 @@ impl<E: Stream<Item = io::Result<Event>> + Unpin> Input<E> {
     }
 
     /// A message that is there already.
-    pub fn try_next(&mut self) -> Option<Msg> {
-        self.next().now_or_never().flatten()
+    ///
+    /// It looks with the waker of the running task. An event stream remembers the first waker it is
+    /// given until something happens: one that wakes nobody would swallow the next key.
+    pub async fn try_next(&mut self) -> Option<Msg> {
+        let mut next = pin!(self.next());
+        poll_fn(|context| {
+            Poll::Ready(match next.as_mut().poll(context) {
+                Poll::Ready(msg) => msg,
+                Poll::Pending => None,
+            })
+        })
+        .await
     }
 
     fn take(&mut self, event: &Event) {

@@ -50,7 +50,7 @@ async fn it_is_a_state_to_be_offline() {
     let mut it = Running::start(WIDE, 50).await;
     it.press("j").await;
     it.press("k").await;
-    it.server.shutdown().await;
+    it.unplug().await;
     it.press("r").await;
     let screen = it.screen();
     assert!(screen.contains("offline"), "{screen}");

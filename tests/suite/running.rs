@@ -28,7 +28,7 @@ use tokio::task::JoinSet;
 const START: &str = "2026-11-20T09:42:00Z";
 
 /// Keys that a test presses.
-struct Keyboard(mpsc::UnboundedReceiver<Event>);
+pub struct Keyboard(mpsc::UnboundedReceiver<Event>);
 
 impl Stream for Keyboard {
     type Item = io::Result<Event>;
@@ -45,7 +45,8 @@ pub struct Running {
     /// Ends the pause between two refreshes.
     refresh: Arc<Notify>,
     now: watch::Sender<Timestamp>,
-    pub server: JoinSet<io::Result<()>>,
+    server: JoinSet<io::Result<()>>,
+    unplug: Arc<Notify>,
     pub turn: Option<Turn>,
 }
 
@@ -57,15 +58,19 @@ impl Running {
         let (now, seen) = watch::channel(start);
         let clock: Clock = Arc::new(move || *seen.borrow());
         let mailbox = sample::Mailbox::new(7, emails, start, clock.clone());
+        let unplug = Arc::new(Notify::new());
         let mut server = JoinSet::new();
-        server.spawn(server::serve(listener, mailbox, Terms::demo(10_000), clock.clone(), std::future::pending()));
+        server.spawn(server::serve(listener, mailbox, Terms::demo(10_000), clock.clone(), {
+            let unplug = unplug.clone();
+            async move { unplug.notified().await }
+        }));
 
         let base_url = BaseUrl::parse(&format!("http://{address}")).unwrap();
         let key = ApiKey::new(server::DEMO_KEY, "the test").unwrap();
         let access = Access { base_url, key: Ok(key), ca_file: None, rate: Rate::by_hand(10_000.0).unwrap() };
         let client = Client::new(access, Patience { tries: 1, ..Patience::SCREEN }, clock.clone());
         let archive = Archive::open(&Location::Memory).unwrap();
-        let engine = Engine::new(client, archive.clone(), clock.clone());
+        let engine = Engine::new(Arc::new(client), archive.clone(), clock.clone());
         let refresh = Arc::new(Notify::new());
         let performer = Performer::new(archive, Some(engine), pauses(refresh.clone()), None);
 
@@ -74,7 +79,7 @@ impl Running {
         let look = Look { theme: Theme::new(true), glyphs: Glyphs::UNICODE, now: start, zone: TimeZone::UTC };
         let terminal = Terminal::new(TestBackend::new(size.width, size.height)).unwrap();
         let program = Program::start(opening, performer, Keyboard(events), terminal, look, clock, None);
-        let mut running = Self { program, keyboard, refresh, now, server, turn: None };
+        let mut running = Self { program, keyboard, refresh, now, server, unplug, turn: None };
         running.until_idle().await;
         running
     }
@@ -101,6 +106,12 @@ impl Running {
         self.refresh.notify_one();
         self.turn = self.program.step().await.unwrap();
         self.until_idle().await;
+    }
+
+    /// Ends the service: from now on nothing listens at its address.
+    pub async fn unplug(&mut self) {
+        self.unplug.notify_one();
+        self.server.join_next().await;
     }
 
     pub fn screen(&self) -> String {
@@ -136,4 +147,3 @@ fn pauses(refresh: Arc<Notify>) -> Pause {
         }
     })
 }
-

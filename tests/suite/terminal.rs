@@ -2,14 +2,17 @@
 //! ends it, the terminal is as it was.
 
 use std::io::{Read, Write};
-use std::sync::mpsc::{Receiver, channel};
+use std::num::NonZeroU16;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
-use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
+use portable_pty::{Child, CommandBuilder, ExitStatus, MasterPty, PtySize, native_pty_system};
 use rustix::process::{Pid, Signal, kill_process};
 
 /// No wait is longer than this, however busy the machine; a test that passes never waits for it.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+const SENTBOX: &str = env!("CARGO_BIN_EXE_sentbox");
 
 /// The binary on a terminal of its own.
 struct Session {
@@ -25,11 +28,11 @@ struct Session {
 }
 
 impl Session {
-    fn start(arguments: &[&str], environment: &[(&str, &str)], (columns, rows): (u16, u16)) -> Self {
+    fn start(program: &str, arguments: &[&str], environment: &[(&str, &str)], (columns, rows): (u16, u16)) -> Self {
         let size = PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 };
         let pair = native_pty_system().openpty(size).unwrap();
         let home = tempfile::tempdir().unwrap();
-        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_sentbox"));
+        let mut command = CommandBuilder::new(program);
         command.args(arguments);
         command.env_clear();
         command.env("TERM", "xterm-256color");
@@ -51,13 +54,13 @@ impl Session {
                 }
             }
         });
-        let screen = vt100::Parser::new(rows, columns, 0);
+        let screen = vt100::Parser::new(cells(rows), cells(columns), 0);
         Self { child, master: pair.master, keyboard, output, screen, modes_before, slave: pair.slave, home }
     }
 
     /// A session that shows the sample mailbox.
     fn demo(environment: &[(&str, &str)]) -> Self {
-        let mut session = Self::start(&["demo", "--emails", "300"], environment, (120, 40));
+        let mut session = Self::start(SENTBOX, &["demo", "--emails", "300"], environment, (120, 40));
         session.until("the list", |screen| screen.contains("demo ▸ all mail") && screen.contains("Enter read"));
         session
     }
@@ -89,7 +92,7 @@ impl Session {
     /// Waits for the end; gives the exit code after it has seen that the terminal is as it was.
     fn end(self) -> (u32, String) {
         let Self { mut child, master, output, mut screen, modes_before, slave, .. } = self;
-        let status = child.wait().unwrap();
+        let status = wait(child.as_mut());
         assert_eq!(modes(master.as_ref()), modes_before, "the line discipline is as it was");
         // With the last holder of its other end gone, the terminal ends after its last byte.
         drop(slave);
@@ -103,6 +106,25 @@ impl Session {
         assert!(!screen.bracketed_paste(), "bracketed paste is off");
         (status.exit_code(), screen.contents())
     }
+}
+
+/// Waits for the end of a child, but not for ever.
+fn wait(child: &mut (dyn Child + Send + Sync)) -> ExitStatus {
+    let mut killer = child.clone_killer();
+    let (ended, end) = channel::<()>();
+    let watch = std::thread::spawn(move || {
+        if end.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+            let _ = killer.kill();
+        }
+    });
+    let status = child.wait().unwrap();
+    drop(ended);
+    watch.join().unwrap();
+    status
+}
+
+fn cells(count: u16) -> NonZeroU16 {
+    NonZeroU16::new(count).expect("a terminal has cells")
 }
 
 fn modes(master: &dyn MasterPty) -> String {
@@ -120,7 +142,7 @@ fn browse_open_resize_quit() {
     session.until("the list has the focus", |screen| screen.contains("Enter read"));
     for (columns, rows) in [(80, 24), (40, 12), (1, 1), (200, 60), (100, 30)] {
         session.master.resize(PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 }).unwrap();
-        session.screen.screen_mut().set_size(rows, columns);
+        session.screen.screen_mut().set_size(cells(rows), cells(columns));
     }
     session.until("the last size", |screen| screen.lines().count() > 20 && screen.contains("Enter read") && screen.contains("────────"));
     session.press("?");
@@ -147,29 +169,30 @@ fn each_signal_ends_it_with_its_code() {
 
 #[test]
 fn a_stop_gives_the_terminal_back_and_a_continue_takes_it_again() {
-    let mut session = Session::demo(&[]);
-    let before = session.modes_before.clone();
+    // Only a shell with job control can stop its job and go on with it.
+    let script = format!("set -m; '{}' demo --emails 300; echo STOPPED; read line; fg >/dev/null; echo LEFT", env!("CARGO_BIN_EXE_sentbox"));
+    let mut session = Session::start("/bin/sh", &["-c", &script], &[], (120, 40));
+    session.until("the list", |screen| screen.contains("Enter read"));
     session.press("\u{1a}");
-    while modes(session.master.as_ref()) != before || session.screen.screen().alternate_screen() {
-        let bytes = session.output.recv_timeout(PATIENCE).expect("the terminal is given back");
-        session.screen.process(&bytes);
-    }
-    session.signal(Signal::CONT);
+    session.until("the shell", |screen| screen.contains("STOPPED") && !screen.contains("Enter read"));
+    session.press("\n");
     session.until("the list again", |screen| screen.contains("Enter read"));
     session.press("q");
-    assert_eq!(session.end().0, 0);
+    let (code, text) = session.end();
+    assert_eq!(code, 0);
+    assert!(text.contains("LEFT"), "{text}");
 }
 
 #[test]
 fn a_panic_in_any_kind_of_work_gives_the_terminal_back_and_leaves_a_report() {
     for (place, keys) in [("fetch", ""), ("store", ""), ("render", ""), ("input", "j")] {
-        let mut session = Session::start(&["demo", "--emails", "300"], &[("SENTBOX_PANIC", place)], (100, 30));
+        let mut session = Session::start(SENTBOX, &["demo", "--emails", "300"], &[("SENTBOX_PANIC", place)], (100, 30));
         if !keys.is_empty() {
             session.until("the list", |screen| screen.contains("Enter read"));
             session.press(keys);
         }
         let state = session.home.path().join(".local/state/sentbox");
-        let status = session.child.wait().unwrap();
+        let status = wait(session.child.as_mut());
         assert_eq!(status.exit_code(), 101, "{place}");
         let reports: Vec<_> = std::fs::read_dir(&state).expect("a report was written").collect();
         assert_eq!(reports.len(), 1, "{place}");
@@ -181,7 +204,7 @@ fn a_panic_in_any_kind_of_work_gives_the_terminal_back_and_leaves_a_report() {
 
 #[test]
 fn without_a_key_the_way_in_is_shown() {
-    let mut session = Session::start(&[], &[], (80, 24));
+    let mut session = Session::start(SENTBOX, &[], &[], (80, 24));
     session.until("what to do", |screen| screen.contains("SENTBOX_API_KEY") && screen.contains("sentbox demo"));
     session.press("q");
     assert_eq!(session.end().0, 0);
@@ -191,7 +214,7 @@ fn without_a_key_the_way_in_is_shown() {
 fn a_service_that_hangs_delays_nothing() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    let mut session = Session::start(&[], &[("SENTBOX_API_KEY", "re_test"), ("SENTBOX_BASE_URL", &url)], (80, 24));
+    let mut session = Session::start(SENTBOX, &[], &[("SENTBOX_API_KEY", "re_test"), ("SENTBOX_BASE_URL", &url)], (80, 24));
     session.until("the screen", |screen| screen.contains("Asking for the newest emails"));
     session.press("q");
     assert_eq!(session.end().0, 0);
