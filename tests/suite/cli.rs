@@ -357,7 +357,10 @@ fn a_demonstration_is_served_until_a_signal_ends_it() {
 fn what_is_generated_from_the_code_is_there() {
     let sentbox = Sentbox::new();
     assert!(sentbox.stdout("completions bash").contains("sentbox"));
-    assert!(sentbox.stdout("man").starts_with(".ie"));
+    let manual = sentbox.stdout("man");
+    assert!(
+        manual.starts_with(".ie") && manual.contains(".SS \"sentbox list\"") && manual.contains("--limit") | manual.contains("\\-\\-limit")
+    );
     assert_eq!(sentbox.stdout("--version"), format!("sentbox {}\n", env!("CARGO_PKG_VERSION")));
     assert_snapshot!(sentbox.stdout("--help"), @r"
     The sent box of a team, in a terminal: did we send it, what did it say, what became of it?
