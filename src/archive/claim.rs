@@ -16,6 +16,12 @@ pub(super) const COUNT_LISTED: &str = "SELECT count(*) FROM (SELECT 1 FROM mail 
 pub(super) const NEXT_ABOVE: &str = "SELECT place FROM mail WHERE place > ?1 AND place <= ?2 AND listed ORDER BY place LIMIT 1";
 pub(super) const NEXT_BELOW: &str = "SELECT place FROM mail WHERE place < ?1 AND place >= ?2 AND listed ORDER BY place DESC LIMIT 1";
 
+/// So many emails on either side make it no accident that all times of one side are past the other's.
+const TELLING: usize = 8;
+
+/// How far (in microseconds) emails of one moment may have been pushed from their time, with room to spare.
+const DRIFT: i64 = 1_000_000;
+
 /// A page that agrees with what it was asked for.
 pub(super) struct Claim {
     /// The spans that become one with the page, newest first.
@@ -49,16 +55,13 @@ impl Claim {
         if entries.is_empty() && joined.is_none() {
             return Ok(None);
         }
-        let below = !matches!(stretch.joins, Joins::Above(_));
-        let mut bounds = Bounds { ceiling: None, floor: None, now: Place::of(stretch.asked.as_microsecond()).unwrap_or(Place(0)).0 };
+        let below = matches!(stretch.joins, Joins::Top | Joins::Below { .. });
+        let mut near = None;
         let mut in_page = false;
         if let (Some(joined), Some(cursor)) = (joined, cursor) {
-            let Some(overlap) = overlap(change, &joined, cursor, below, entries)? else { return Ok(None) };
+            let Some(outermost) = overlap(change, &joined, cursor, below, entries)? else { return Ok(None) };
             in_page = entries.iter().any(|entry| entry.listed_at() == Some(cursor));
-            let neighbour = if below { NEXT_ABOVE } else { NEXT_BELOW };
-            let limit = if below { joined.top } else { joined.bottom };
-            let next = change.prepare_cached(neighbour)?.query_row(params![overlap.0, limit.0], |row| row.get(0)).optional()?;
-            *(if below { &mut bounds.ceiling } else { &mut bounds.floor }) = next;
+            near = neighbour(change, &joined, outermost, below)?;
         }
         let is_member = |span: &Span| {
             joined.is_some_and(|joined| joined.top == span.top)
@@ -72,13 +75,25 @@ impl Claim {
         };
         // A page below the cursor cannot hold what is known to stand in a span above it.
         let crosses = joined.is_some_and(|joined| if below { joined.top != highest } else { joined.bottom != lowest });
-        if crosses || (members.is_empty() && stretch.joins == Joins::Top && is_stale(&others, entries)) {
+        if crosses || is_elsewhere(change, joined, below, entries)? {
             return Ok(None);
         }
         let over = others.iter().map(|span| span.bottom).filter(|bottom| *bottom > highest).min();
         let under = others.iter().map(|span| span.top).filter(|top| *top < lowest).max();
-        bounds.ceiling = bounds.ceiling.or(over.map(|place| place.0));
-        bounds.floor = bounds.floor.or(under.map(|place| place.0));
+        // Where the page ends within a span, what the span has beyond that stays beyond it.
+        let mut far = None;
+        if let Some(span) = if below { members.last() } else { members.first() } {
+            let met = entries.iter().filter_map(Entry::listed_at).filter(|place| span.holds(*place));
+            if let Some(outermost) = if below { met.min() } else { met.max() } {
+                far = neighbour(change, span, outermost, !below)?;
+            }
+        }
+        let (ceiling, floor) = if below { (near, far) } else { (far, near) };
+        let bounds = Bounds {
+            ceiling: ceiling.or(over).map(|place| place.0),
+            floor: floor.or(under).map(|place| place.0),
+            now: Place::of(stretch.asked.as_microsecond()).unwrap_or(Place(0)).0,
+        };
         let ends = (
             over.is_none() && (stretch.joins == Joins::Top || members.iter().any(|span| span.reaches_top)),
             stretch.joins == Joins::Bottom,
@@ -112,17 +127,22 @@ impl Claim {
             .zip(&places)
             .filter_map(|(wish, place)| if let Wish::Has(from) = wish { Some((Place(*from), Place(*place))) } else { None });
         let moves: HashMap<Place, Place> = had.filter(|(from, to)| from != to).collect();
-        for span in span::load(change)?.iter().filter(|span| self.members.iter().any(|member| member.top == span.top)) {
-            span::remove(change, span)?;
-        }
-        room::move_all(change, &moves.iter().map(|(from, to)| (*from, *to)).collect::<Vec<_>>())?;
         let now_at = |place: Place| moves.get(&place).copied().unwrap_or(place);
         let edges = || self.members.iter().flat_map(|span| [span.top, span.bottom]).map(now_at).chain(places.iter().copied().map(Place));
         let top = edges().max().expect("a claim has emails or a span");
         let bottom = edges().min().expect("a claim has emails or a span");
         let ended = self.members.last().is_some_and(|span| span.reaches_end && now_at(span.bottom) == bottom);
-        if self.ends.0 {
-            change.execute("UPDATE span SET reaches_top = 0 WHERE reaches_top", [])?;
+        let whole = Span { top, bottom, reaches_top: self.ends.0, reaches_end: self.ends.1 || ended };
+        let standing = span::load(change)?;
+        // Most pages only confirm what is known, and then nothing is written.
+        if !moves.is_empty() || !standing.contains(&whole) {
+            for span in standing.iter().filter(|span| self.members.iter().any(|member| member.top == span.top)) {
+                span::remove(change, span)?;
+            }
+            if whole.reaches_top {
+                change.execute("UPDATE span SET reaches_top = 0 WHERE reaches_top", [])?;
+            }
+            room::move_all(change, &moves)?;
         }
         if self.cursor.is_some() {
             places.remove(if self.below { 0 } else { places.len() - 1 });
@@ -130,7 +150,7 @@ impl Claim {
         for (entry, place) in entries.iter_mut().zip(places) {
             entry.place = Place(place);
         }
-        Ok(Ok(Span { top, bottom, reaches_top: self.ends.0, reaches_end: self.ends.1 || ended }))
+        Ok(Ok(whole))
     }
 }
 
@@ -173,11 +193,24 @@ fn overlap(change: &Transaction, span: &Span, cursor: Place, below: bool, entrie
     Ok((standing == limit).then_some(outermost))
 }
 
-/// Whether a first page without a known email is older than what is known already, as an answer out
-/// of an old cache would be. By its times only: without them it is believed.
-fn is_stale(others: &[Span], entries: &[Entry]) -> bool {
-    let newest = entries.iter().filter_map(|entry| entry.natural).max();
-    newest.zip(others.first()).is_some_and(|(newest, known)| newest.micros() < known.top.micros())
+/// The next row of the span above or below `place`.
+fn neighbour(change: &Transaction, span: &Span, place: Place, above: bool) -> Result<Option<Place>, Failure> {
+    let (sql, end) = if above { (NEXT_ABOVE, span.top) } else { (NEXT_BELOW, span.bottom) };
+    Ok(change.prepare_cached(sql)?.query_row([place.0, end.0], |row| Ok(Place(row.get(0)?))).optional()?)
+}
+
+/// Whether all times of a page say that it comes from the other end of the listing: below a span, but
+/// newer than all of it, or above it and older. Few emails say nothing: a service whose order has
+/// nothing to do with its times must not be misunderstood.
+fn is_elsewhere(change: &Transaction, span: Option<Span>, below: bool, entries: &[Entry]) -> Result<bool, Failure> {
+    let Some(span) = span.filter(|_| entries.len() >= TELLING) else { return Ok(false) };
+    let is_past = |time: i64| if below { time > span.top.micros() + DRIFT } else { time < span.bottom.micros() - DRIFT };
+    if !entries.iter().all(|entry| entry.natural.map(Place::micros).is_some_and(is_past)) {
+        return Ok(false);
+    }
+    let telling = i64::try_from(TELLING).unwrap_or(i64::MAX);
+    let rows: i64 = change.prepare_cached(COUNT_LISTED)?.query_row([span.bottom.0, span.top.0, telling], |row| row.get(0))?;
+    Ok(rows == telling)
 }
 
 /// The place of an email that a page has held.

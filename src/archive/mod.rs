@@ -20,6 +20,8 @@ mod place;
 mod room;
 mod schema;
 mod span;
+#[cfg(test)]
+mod tests;
 mod trouble;
 mod window;
 

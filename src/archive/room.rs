@@ -1,6 +1,6 @@
 //! Moves rows, and makes room between them.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use jiff::Timestamp;
 use rusqlite::{Transaction, params};
@@ -24,12 +24,12 @@ pub(super) fn is_taken(change: &Transaction, place: i64) -> Result<bool, Failure
 
 /// Moves rows from their old places to their new ones, whatever order they cross each other in.
 /// What belongs to a row (body, observed changes, the end of a span) follows it.
-pub(super) fn move_all(change: &Transaction, moves: &[(Place, Place)]) -> Result<(), Failure> {
+pub(super) fn move_all(change: &Transaction, moves: &HashMap<Place, Place>) -> Result<(), Failure> {
     let mut statement = change.prepare_cached(MOVE)?;
-    for (aside, (from, _)) in (i64::MIN..).zip(moves) {
+    for (aside, from) in (i64::MIN..).zip(moves.keys()) {
         statement.execute(params![from.0, aside])?;
     }
-    for (aside, (_, to)) in (i64::MIN..).zip(moves) {
+    for (aside, to) in (i64::MIN..).zip(moves.values()) {
         statement.execute(params![aside, to.0])?;
     }
     Ok(())

@@ -65,9 +65,12 @@ impl Archive {
     /// If the archive cannot be read.
     pub fn reach(&self) -> Result<Reach, Failure> {
         self.connections.read(|connection| {
+            let lists_nothing: bool = connection.query_row("SELECT empty FROM listing", [], |row| row.get(0))?;
+            if lists_nothing {
+                return Ok(Reach::Everything);
+            }
             let Some(span) = load(connection)?.into_iter().find(|span| span.reaches_top) else {
-                let empty: bool = connection.query_row("SELECT empty FROM listing", [], |row| row.get(0))?;
-                return Ok(if empty { Reach::Everything } else { Reach::Nothing });
+                return Ok(Reach::Nothing);
             };
             if span.reaches_end {
                 return Ok(Reach::Everything);
@@ -154,8 +157,11 @@ pub(super) fn load(connection: &Connection) -> Result<Vec<Span>, Failure> {
     Ok(spans.collect::<Result<_, _>>()?)
 }
 
-/// Writes `span` in the place of those that it is made of.
+/// Writes `span`, unless it stands there already; those that it is made of are gone.
 pub(super) fn put(change: &Transaction, span: &Span) -> Result<(), Failure> {
+    if load(change)?.contains(span) {
+        return Ok(());
+    }
     let mut statement = change.prepare_cached("INSERT INTO span (top, bottom, reaches_top, reaches_end) VALUES (?1, ?2, ?3, ?4)")?;
     statement.execute(params![span.top.0, span.bottom.0, span.reaches_top, span.reaches_end])?;
     Ok(())

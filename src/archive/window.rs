@@ -82,7 +82,8 @@ pub(super) const BY_ID: &str = select!("WHERE id = ?1");
 pub(super) const ANY_ABOVE: &str = "SELECT EXISTS (SELECT 1 FROM mail WHERE place > ?1)";
 pub(super) const ANY_BELOW: &str = "SELECT EXISTS (SELECT 1 FROM mail WHERE place < ?1)";
 pub(super) const NEWER: &str = "SELECT count(*) FROM mail WHERE place > ?1";
-const OBSERVED: &str = "SELECT observed.last_event, observed.seen FROM observed JOIN mail USING (place) WHERE id = ?1 ORDER BY nth";
+pub(super) const OBSERVED: &str =
+    "SELECT observed.last_event, observed.seen FROM observed JOIN mail USING (place) WHERE id = ?1 ORDER BY nth";
 
 /// One past either end of the list.
 const TOP: Place = Place(i64::MAX);

@@ -105,11 +105,10 @@ fn codes(mark: &Mark) -> String {
     }
     match mark.role {
         Role::Text | Role::Heading | Role::Indent | Role::Punctuation => {}
-        Role::Link | Role::Button | Role::Key => codes.push("34"),
+        Role::Link | Role::Button | Role::Key | Role::Tag => codes.push("34"),
         Role::Image | Role::Rule | Role::Note | Role::Comment => codes.push("2"),
         Role::Quote | Role::Number => codes.push("36"),
         Role::Code | Role::Attribute => codes.push("33"),
-        Role::Tag => codes.push("34"),
         Role::Value | Role::String => codes.push("32"),
         Role::Literal => codes.push("35"),
     }

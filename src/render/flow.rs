@@ -147,12 +147,14 @@ impl Flow<'_> {
     /// Puts the blanks that wait in front of the word, over several lines if they are many.
     fn put_blanks(&mut self, mark: Mark) {
         while self.blanks > 0 {
-            let count = self.blanks.min(self.width.saturating_sub(self.line.width)).max(1);
+            let room = self.width.saturating_sub(self.line.width);
+            if room == 0 && self.line.width > self.line.lead {
+                self.end_line(End::Nothing);
+                continue;
+            }
+            let count = self.blanks.min(room.max(1));
             self.line.push(&" ".repeat(count), mark, count);
             self.blanks -= count;
-            if self.blanks > 0 {
-                self.end_line(End::Nothing);
-            }
         }
     }
 

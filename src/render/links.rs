@@ -132,14 +132,12 @@ fn kind(target: &str, parsed: Option<&Url>) -> LinkKind {
 fn behind_of(url: &Url) -> Option<Box<str>> {
     let is_web = |text: &str| text.starts_with("http://") || text.starts_with("https://");
     let by_name = url.query_pairs().take(40).find(|(name, value)| is_web(value) && BEHIND.contains(&&*name.to_ascii_lowercase()));
-    let carried = match by_name {
-        Some((_, value)) => value.into_owned(),
-        None => {
-            let segment =
-                url.path_segments()?.find(|segment| is_web(&segment.to_ascii_lowercase().replace("%3a", ":").replace("%2f", "/")))?;
-            let plus_kept = segment.replace('+', "%2B");
-            url::form_urlencoded::parse(plus_kept.as_bytes()).next()?.0.into_owned()
-        }
+    let carried = if let Some((_, value)) = by_name {
+        value.into_owned()
+    } else {
+        let segment = url.path_segments()?.find(|segment| is_web(&segment.to_ascii_lowercase().replace("%3a", ":").replace("%2f", "/")))?;
+        let plus_kept = segment.replace('+', "%2B");
+        url::form_urlencoded::parse(plus_kept.as_bytes()).next()?.0.into_owned()
     };
     Some(clean::line(&carried).into())
 }

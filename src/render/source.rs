@@ -112,15 +112,16 @@ impl Writer {
         let name_end = markup[head..].find(|c: char| c.is_whitespace() || c == '/' || c == '>').map_or(markup.len(), |at| head + at);
         let name = markup[head..name_end].to_ascii_lowercase();
         let block = is_block(&name);
-        if block && closing {
+        let nests = block && !is_void(&name) && !markup.ends_with("/>");
+        if nests && closing {
             self.depth = self.depth.saturating_sub(1);
         }
-        if block {
+        if block && !(closing && holds_text(&name)) {
             self.fresh_row();
         }
         self.add(&markup[..name_end], Role::Tag);
         self.attributes(&markup[name_end..]);
-        if block && !closing && !is_void(&name) && !markup.ends_with("/>") {
+        if nests && !closing {
             self.depth += 1;
         }
         if block && closing {
@@ -156,7 +157,7 @@ fn markup(rest: &str) -> usize {
         return rest.find("-->").map_or(rest.len(), |at| at + 3);
     }
     if !rest[1.min(rest.len())..].starts_with(|c: char| c.is_ascii_alphabetic() || "/!?".contains(c)) {
-        return 0.max(usize::from(rest.starts_with('<')));
+        return usize::from(rest.starts_with('<'));
     }
     let mut quote = None;
     for (at, c) in rest.char_indices() {
@@ -229,8 +230,14 @@ fn is_block(name: &str) -> bool {
     )
 }
 
+/// Whether its end tag may stand behind the text in it.
+fn holds_text(name: &str) -> bool {
+    matches!(name, "p" | "li" | "dt" | "dd" | "td" | "th" | "h1" | "h2" | "h3" | "h4" | "h5" | "h6" | "title" | "style" | "script")
+}
+
+/// Whether what follows is not inside it, or may not be: many end tags of paragraphs are left out.
 fn is_void(name: &str) -> bool {
-    matches!(name, "meta" | "link" | "hr" | "br" | "img" | "input" | "base" | "col" | "area" | "wbr" | "p" | "li")
+    matches!(name, "meta" | "link" | "hr" | "br" | "img" | "input" | "base" | "col" | "area" | "wbr" | "p" | "li" | "dt" | "dd")
 }
 
 #[cfg(test)]
@@ -241,7 +248,7 @@ mod tests {
     #[test]
     fn a_source_on_one_line_gets_a_line_per_block() {
         let body = Source::new("<div><p class=\"a\">Hi <b>you</b></p></div>").at(80);
-        assert_eq!(body.text(), "<div>\n  <p class=\"a\">Hi <b>you</b>\n  </p>\n</div>\n");
+        assert_eq!(body.text(), "<div>\n  <p class=\"a\">Hi <b>you</b></p>\n</div>\n");
     }
 
     #[test]

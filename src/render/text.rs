@@ -46,22 +46,22 @@ impl Text {
                 Some((depth, before)) if *depth == quotes && line != "-- " => before.push_str(line),
                 other => {
                     if let Some((depth, before)) = other.take() {
-                        text.add(depth, before);
+                        text.add(depth, &before);
                     }
                     *other = Some((quotes, line.to_owned()));
                 }
             }
             if !goes_on && let Some((depth, whole)) = open.take() {
-                text.add(depth, whole);
+                text.add(depth, &whole);
             }
         }
         if let Some((depth, rest)) = open {
-            text.add(depth, rest);
+            text.add(depth, &rest);
         }
         text
     }
 
-    fn add(&mut self, quotes: usize, text: String) {
+    fn add(&mut self, quotes: usize, text: &str) {
         let text = text.trim_end().to_owned();
         let mut found = Vec::new();
         let mut finder = LinkFinder::new();

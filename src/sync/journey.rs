@@ -106,7 +106,7 @@ impl Journey {
         if rising {
             items.reverse();
         }
-        let carried = if length > 0 || self.ask == Ask::Start {
+        let carried = if length > 0 || (self.ask == Ask::Start && !has_more) {
             self.archive.carry(&Stretch { items, joins: self.joins(rising), rising, asked })?
         } else {
             Carried::default()

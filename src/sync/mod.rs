@@ -3,6 +3,8 @@
 mod journey;
 pub mod plan;
 mod synced;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 

@@ -110,6 +110,8 @@ pub struct Walk {
     gone: bool,
     /// Whether it said so by an empty page, as it also would at the end of the listing.
     empty: bool,
+    /// Whether the service refuses unknown cursors, so that its empty pages can be believed.
+    strict: bool,
     stray: Option<EmailId>,
     asked: HashSet<EmailId>,
     over: Option<Stopped>,
@@ -136,6 +138,7 @@ impl Walk {
             rows,
             gone: false,
             empty: false,
+            strict: false,
             stray: None,
             asked: HashSet::new(),
             over: None,
@@ -240,6 +243,9 @@ impl Walk {
         carried: &Carried,
     ) -> Finding {
         if length == 0 && !has_more {
+            if self.strict {
+                return self.found(Finding::End(*span));
+            }
             // The end, or the answer of a service to a cursor that it does not know: a row further up
             // tells which.
             self.empty = true;
@@ -287,7 +293,10 @@ impl Walk {
 
     fn learn_gone(&mut self, ask: &Ask) -> Finding {
         match ask {
-            Ask::Below { .. } => self.step_up(),
+            Ask::Below { .. } => {
+                self.strict = true;
+                self.step_up();
+            }
             Ask::Above { .. } if !self.started => self.restart(),
             Ask::Start | Ask::Above { .. } | Ask::After(_) => self.over = Some(Stopped::CursorGone),
         }

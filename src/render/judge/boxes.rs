@@ -115,10 +115,9 @@ pub(super) fn is_inset_away(input: &mut Parser<'_>) -> bool {
         return false;
     }
     let inset = input.parse_nested_block(|inner| {
-        length(inner, true).and_then(|length| {
-            while inner.next().is_ok() {}
-            Ok(length)
-        })
+        let length = length(inner, true);
+        while inner.next().is_ok() {}
+        length
     });
     matches!(inset, Ok(Length::Percent(share)) if share >= 0.5)
 }

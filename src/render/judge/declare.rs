@@ -59,6 +59,13 @@ pub(super) enum Declared {
     Like(Property, Origin),
 }
 
+impl Declared {
+    /// Whether it sets the size that other lengths refer to.
+    pub(super) const fn is_font_size(&self) -> bool {
+        matches!(self, Self::Font(_) | Self::FontFactor(_) | Self::Like(Property::Font, _))
+    }
+}
+
 /// A property whose value can be taken from elsewhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Property {
@@ -92,7 +99,7 @@ pub(super) fn declare(name: &str, input: &mut Parser<'_>, quirks: bool, out: &mu
         "opacity" => Declared::Opacity(number(input)?.clamp(0.0, 1.0)),
         "color" | "-webkit-text-fill-color" => Declared::Colour(colour(input, quirks)?),
         "background-color" => Declared::Background(Some(colour(input, quirks)?).filter(|colour| colour.alpha > 0.0)),
-        "background-image" => Declared::Picture(!input.try_parse(|input| input.expect_ident_matching("none")).is_ok()),
+        "background-image" => Declared::Picture(input.try_parse(|input| input.expect_ident_matching("none")).is_err()),
         "background" => return background(input, quirks, out),
         "font-size" => font_size(input, quirks)?,
         "font-weight" => weight(input)?,
@@ -195,7 +202,7 @@ fn display_words(input: &mut Parser<'_>) -> Result<String, Fault> {
 
 fn display(word: &str) -> Display {
     match word {
-        "none" => Display::None,
+        "none" | "table-column" | "table-column-group" => Display::None,
         "inline" | "ruby" => Display::Inline,
         "inline-block" | "inline-table" | "inline-flex" | "inline-grid" => Display::InlineBlock,
         "list-item" => Display::ListItem,
@@ -204,7 +211,6 @@ fn display(word: &str) -> Display {
         "table-row" => Display::Row,
         "table-cell" => Display::Cell,
         "table-caption" => Display::Caption,
-        "table-column" | "table-column-group" => Display::None,
         "contents" => Display::Contents,
         _ => Display::Block,
     }

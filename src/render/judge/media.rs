@@ -46,7 +46,10 @@ fn query(input: &mut Parser<'_>) -> Result<bool, Fault> {
             },
             Token::ParenthesisBlock => truth &= input.parse_nested_block(feature)?,
             Token::Function(_) => {
-                input.parse_nested_block(skip)?;
+                input.parse_nested_block(|inner| {
+                    skip(inner);
+                    Ok::<(), Fault>(())
+                })?;
                 truth = false;
             }
             _ => return Err(fault()),
@@ -55,9 +58,8 @@ fn query(input: &mut Parser<'_>) -> Result<bool, Fault> {
     Ok((any || truth) != negated)
 }
 
-fn skip(input: &mut Parser<'_>) -> Result<(), Fault> {
+fn skip(input: &mut Parser<'_>) {
     while input.next().is_ok() {}
-    Ok(())
 }
 
 /// What stands between two brackets.
@@ -66,11 +68,12 @@ fn feature(input: &mut Parser<'_>) -> Result<bool, Fault> {
         input.expect_parenthesis_block()?;
         input.parse_nested_block(feature)
     }) {
-        skip(input)?;
+        skip(input);
         return Ok(nested);
     }
-    if let Ok(Token::Dimension { .. } | Token::Number { .. }) = input.try_parse(|input| input.next().cloned()) {
-        skip(input)?;
+    if input.try_parse(|input| length(input, true)).is_ok() {
+        // `(400px < width)`: so rare that it may be wrong.
+        skip(input);
         return Ok(false);
     }
     let name = input.expect_ident()?.to_ascii_lowercase();
@@ -90,7 +93,7 @@ fn feature(input: &mut Parser<'_>) -> Result<bool, Fault> {
         }
         Ok(_) => return Err(fault()),
     };
-    skip(input)?;
+    skip(input);
     Ok(truth)
 }
 

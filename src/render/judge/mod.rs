@@ -22,7 +22,7 @@ use selectors::parser::{Component, Selector};
 
 use self::select::{Element, Names};
 use self::sheet::Rule;
-use super::read::{Data, Id, Tree};
+use super::read::{Data, Tree};
 
 pub(in crate::render) use style::{Align, BOTTOM, Case, Colour, Display, LEFT, Length, ListStyle, RIGHT, Style, TOP, Vertical, WhiteSpace};
 
@@ -57,9 +57,11 @@ pub(in crate::render) fn judge(tree: &Tree) -> Vec<Style> {
         let inline =
             tree.attribute(id, "style").filter(|css| css.len() <= MAX_ATTRIBUTE).map(|css| sheet::read_attribute(css, tree.quirks));
         let rules = found.iter().map(|(_, rule)| &sheets.rules[*rule].declarations);
-        let in_order = rules.clone().chain(&inline).flat_map(|declarations| &declarations.normal);
-        for declared in in_order.chain(rules.chain(&inline).flat_map(|declarations| &declarations.important)) {
-            style.apply(declared, &parent);
+        let normal = rules.clone().chain(&inline).flat_map(|declarations| &declarations.normal);
+        let declared = normal.chain(rules.chain(&inline).flat_map(|declarations| &declarations.important));
+        // The size of the font comes first: the height of a line may be a part of it.
+        for font in [true, false] {
+            declared.clone().filter(|declared| declared.is_font_size() == font).for_each(|declared| style.apply(declared, &parent));
         }
         styles[id.index()] = style;
     }

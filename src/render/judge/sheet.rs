@@ -135,9 +135,9 @@ impl<'i> DeclarationParser<'i> for Body {
         let important = input.try_parse(parse_important).is_ok();
         input.expect_exhausted()?;
         if important {
-            self.declarations.important.extend(found)
+            self.declarations.important.extend(found);
         } else {
-            self.declarations.normal.extend(found)
+            self.declarations.normal.extend(found);
         }
         Ok(())
     }

@@ -278,15 +278,16 @@ impl Style {
         self.padding[side].px(self.font, around).unwrap_or(0.0).max(0.0) + self.border_px(side)
     }
 
-    /// Height of the glyphs of a line in the usual fonts of emails.
+    /// Height of the letters of a line: ascent and descent of the usual fonts of emails, each in
+    /// whole pixels, as browsers count them.
     pub(in crate::render) fn glyphs(&self) -> f32 {
-        (self.font * 1.149).round()
+        (self.font * 0.905).round() + (self.font * 0.212).round()
     }
 
     /// Height of a line in pixels.
     pub(in crate::render) fn line(&self) -> f32 {
         match self.line_height {
-            LineHeight::Normal => self.glyphs(),
+            LineHeight::Normal => self.glyphs() + (self.font * 0.033).round(),
             LineHeight::Factor(factor) => self.font * factor,
             LineHeight::Px(px) => px,
         }

@@ -87,9 +87,8 @@ fn function(name: &str, input: &mut Parser<'_>) -> Result<Colour, Fault> {
     let mut parts = Vec::new();
     while let Ok(token) = input.next() {
         match token {
-            Token::Number { value, .. } => parts.push((*value, false)),
+            Token::Number { value, .. } | Token::Dimension { value, .. } => parts.push((*value, false)),
             Token::Percentage { unit_value, .. } => parts.push((*unit_value, true)),
-            Token::Dimension { value, .. } => parts.push((*value, false)),
             Token::Comma | Token::Delim('/') => {}
             _ => return Err(fault()),
         }

@@ -1,9 +1,11 @@
 //! Sets the rows of a table in columns, or as near to that as the width allows.
 
+use unicode_width::UnicodeWidthStr;
+
 use super::engine;
-use crate::render::body::{Line, Mark, Span};
+use crate::render::body::{Line, Mark, Role, Span};
 use crate::render::flow::{push, width_of};
-use crate::render::rebuild::{Cell, Para};
+use crate::render::rebuild::{Cell, Para, Run};
 
 /// Blanks between columns.
 const GAP: usize = 2;
@@ -11,12 +13,17 @@ const GAP: usize = 2;
 /// A column that gets narrower than this cuts its words.
 const LEAST: usize = 12;
 
+/// Cells up to this width can follow each other like words.
+const SHORT: usize = 26;
+
 /// The rows of one table, as lines. Each row keeps its own lines, so that blank ones can stand between.
 pub(super) fn rows(rows: &[&[Cell]], width: usize) -> Vec<Vec<Line>> {
     let natural = columns(rows);
     let mut widths = natural.clone();
     let is_data = rows.len() >= 3 && rows.iter().filter(|row| row.len() >= 3).count() * 2 > rows.len();
-    if total(&widths) <= width || shrink(&mut widths, width) {
+    if total(&widths) <= width
+        || (shrink(&mut widths, &longest_words(rows, natural.len()), width) && (is_data || one_shrank(&widths, &natural)))
+    {
         return rows.iter().map(|row| aligned(row, &widths)).collect();
     }
     let alone = |row: &[Cell]| row.iter().map(Cell::width).sum::<usize>() + GAP * row.len().saturating_sub(1) <= width;
@@ -24,7 +31,40 @@ pub(super) fn rows(rows: &[&[Cell]], width: usize) -> Vec<Vec<Line>> {
         let wide = |line: Line| Line { wide: true, ..line };
         return rows.iter().map(|row| aligned(row, &natural).into_iter().map(wide).collect()).collect();
     }
-    rows.iter().map(|row| if alone(row) { aligned(row, &columns(&[row])) } else { stacked(row, width) }).collect()
+    let narrowed = |row: &[Cell]| match row {
+        row if alone(row) => aligned(row, &columns(&[row])),
+        row if alone(&bare(row)) => aligned(&bare(row), &columns(&[&bare(row)])),
+        row if row.iter().all(|cell| cell.width() <= SHORT && cell.paras.len() == 1) => text(&[joined(row)], width),
+        row => row.iter().flat_map(|cell| text(&cell.paras, width)).collect(),
+    };
+    rows.iter().map(|row| narrowed(row)).collect()
+}
+
+/// Columns of prose beside each other are harder to read than one below the other.
+fn one_shrank(widths: &[usize], natural: &[usize]) -> bool {
+    widths.iter().zip(natural).filter(|(width, natural)| width < natural).count() <= 1
+}
+
+/// The row without the brackets of its buttons.
+fn bare(row: &[Cell]) -> Vec<Cell> {
+    let mut row = row.to_vec();
+    for run in row.iter_mut().flat_map(|cell| &mut cell.paras).flat_map(|para| &mut para.runs).filter(|run| run.mark.role == Role::Button) {
+        run.text = run.text.trim_start_matches("[ ").trim_end_matches(" ]").to_owned();
+    }
+    row
+}
+
+/// The row as one paragraph, its cells apart by two blanks.
+fn joined(row: &[Cell]) -> Para {
+    let mut all = Para::default();
+    for para in row.iter().flat_map(|cell| &cell.paras) {
+        if !all.runs.is_empty() {
+            all.runs.push(Run { text: "\u{A0} ".to_owned(), mark: Mark::default() });
+        }
+        all.runs.extend(para.runs.iter().cloned());
+        all.rtl |= para.rtl;
+    }
+    all
 }
 
 /// The width that each column needs for its cells.
@@ -58,21 +98,24 @@ fn total(widths: &[usize]) -> usize {
     used.clone().sum::<usize>() + GAP * used.count().saturating_sub(1)
 }
 
+/// What each column needs so that no word is cut.
+fn longest_words(rows: &[&[Cell]], count: usize) -> Vec<usize> {
+    let mut least = vec![0; count];
+    for cell in rows.iter().copied().flatten() {
+        let words = cell.paras.iter().flat_map(|para| &para.runs).flat_map(|run| run.text.split_whitespace());
+        least[cell.column] = words.map(UnicodeWidthStr::width).fold(least[cell.column].max(LEAST), usize::max);
+    }
+    least
+}
+
 /// Takes from the widest columns until all fit; says whether that left them readable.
-fn shrink(widths: &mut [usize], width: usize) -> bool {
+fn shrink(widths: &mut [usize], least: &[usize], width: usize) -> bool {
     let mut over = total(widths).saturating_sub(width);
     while over > 0 {
-        let widest = widths.iter().copied().max().unwrap_or(0);
-        let second = widths.iter().copied().filter(|width| *width < widest).max().unwrap_or(0).max(LEAST.max(width / 4));
-        if widest <= second {
-            return false;
-        }
-        let count = widths.iter().filter(|width| **width == widest).count();
-        let each = (widest - second).min(over.div_ceil(count));
-        for column in widths.iter_mut().filter(|width| **width == widest) {
-            *column -= each;
-        }
-        over = over.saturating_sub(each * count);
+        let widest = (0..widths.len()).filter(|at| widths[*at] > least[*at]).max_by_key(|at| widths[*at]);
+        let Some(widest) = widest else { return false };
+        widths[widest] -= 1;
+        over -= 1;
     }
     true
 }
@@ -104,11 +147,6 @@ fn aligned(row: &[Cell], widths: &[usize]) -> Vec<Line> {
             line
         })
         .collect()
-}
-
-/// One cell below the other.
-fn stacked(row: &[Cell], width: usize) -> Vec<Line> {
-    row.iter().flat_map(|cell| text(&cell.paras, width)).collect()
 }
 
 fn text(paras: &[Para], width: usize) -> Vec<Line> {

@@ -95,7 +95,10 @@ fn tree(paras: &[&Para]) -> html2text::RcDom {
         let block = element("div", Vec::new());
         let mut before = None;
         for run in &para.runs {
-            if !para.pre {
+            if run.text.trim().is_empty() {
+                // A link without words is no link to html2text, and its blanks would be lost.
+                dom.append(&block, NodeOrText::AppendText(run.text.as_str().into()));
+            } else if !para.pre {
                 let href = QualName::new(None, ns!(), LocalName::from("href"));
                 let link = element("a", vec![Attribute { name: href, value: number.to_string().into() }]);
                 dom.append(&link, NodeOrText::AppendText(breakable(&run.text, &mut before).into()));

@@ -26,8 +26,7 @@ pub(super) fn lay(blocks: &[Block], width: usize) -> Vec<Line> {
             && wants_blank(before, block)
             && !out.is_empty()
         {
-            let common = before.leads.iter().zip(leads).take_while(|(a, b)| a == b && **a == Lead::Quote).count();
-            out.push(Line { spans: lead_spans(&leads[..common], false), ..Line::default() });
+            out.push(Line::default());
         }
         let number = leads.iter().rev().find_map(|lead| match lead {
             Lead::Item { number, .. } => Some(*number),
@@ -118,7 +117,7 @@ fn lead_spans(leads: &[Lead], first: bool) -> Vec<Span> {
         match lead {
             Lead::Quote => flow::push(&mut spans, "> ", Mark { role: Role::Quote, ..Mark::default() }),
             Lead::Item { mark, .. } if first && Some(at) == last => {
-                flow::push(&mut spans, mark, Mark { role: Role::Rule, ..Mark::default() })
+                flow::push(&mut spans, mark, Mark { role: Role::Rule, ..Mark::default() });
             }
             Lead::Item { mark, .. } => flow::push(&mut spans, &" ".repeat(mark.width()), Mark::default()),
         }

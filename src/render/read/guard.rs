@@ -17,11 +17,12 @@ pub(super) struct Guard {
     /// Start tags that were kept back, by name, so that their end tags are kept back too.
     kept_back: RefCell<HashMap<LocalName, usize>>,
     dropped: Cell<bool>,
+    overflowed: Cell<bool>,
 }
 
 impl Guard {
     pub(super) fn new(builder: TreeBuilder<Id, Builder>, max_nodes: usize, max_depth: u16) -> Self {
-        Self { builder, max_nodes, max_depth, kept_back: RefCell::default(), dropped: Cell::new(false) }
+        Self { builder, max_nodes, max_depth, kept_back: RefCell::default(), dropped: Cell::new(false), overflowed: Cell::new(false) }
     }
 
     /// Whether nothing more should be read.
@@ -34,14 +35,22 @@ impl Guard {
         self.dropped.get()
     }
 
+    /// Whether something was kept back because there was too much of it.
+    pub(super) const fn overflowed(&self) -> bool {
+        self.overflowed.get()
+    }
+
     pub(super) fn into_tree(self) -> Tree {
         self.builder.sink.into_tree()
     }
 
     fn keeps_back(&self, token: &Token) -> bool {
-        let Token::TagToken(tag) = token else { return self.is_full() && matches!(token, Token::CharacterTokens(_)) };
+        if self.is_full() && matches!(token, Token::TagToken(_) | Token::CharacterTokens(_)) {
+            self.overflowed.set(true);
+            return true;
+        }
+        let Token::TagToken(tag) = token else { return false };
         match tag.kind {
-            TagKind::StartTag if self.is_full() => true,
             TagKind::StartTag if self.builder.sink.open_depth() >= self.max_depth => {
                 if !is_void(&tag.name) && !tag.self_closing {
                     self.dropped.set(true);

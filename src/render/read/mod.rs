@@ -11,10 +11,10 @@ mod tree;
 use html5ever::TokenizerResult;
 use html5ever::buffer_queue::BufferQueue;
 use html5ever::tendril::StrTendril;
-use html5ever::tokenizer::Tokenizer;
+use html5ever::tokenizer::{Tokenizer, TokenizerOpts};
 use html5ever::tree_builder::{TreeBuilder, TreeBuilderOpts};
 
-pub(in crate::render) use tree::{Data, Id, Node, Tree};
+pub(in crate::render) use tree::{Data, Id, Tree};
 
 /// More source than any email has; the rest is not read.
 const MAX_BYTES: usize = 4 << 20;
@@ -44,7 +44,7 @@ pub(in crate::render) fn read(source: &str) -> Page {
     }
     let options = TreeBuilderOpts { scripting_enabled: false, ..TreeBuilderOpts::default() };
     let guard = guard::Guard::new(TreeBuilder::new(tree::Builder::new(MAX_DEPTH), options), MAX_NODES, MAX_DEPTH);
-    let tokenizer = Tokenizer::new(guard, Default::default());
+    let tokenizer = Tokenizer::new(guard, TokenizerOpts::default());
     let input = BufferQueue::default();
     let mut rest = &*fenced.text;
     while !rest.is_empty() && !tokenizer.sink.is_full() {
@@ -58,10 +58,11 @@ pub(in crate::render) fn read(source: &str) -> Page {
         // A script or a charset pauses the tokenizer for somebody who would act on it. Nobody does.
         while !matches!(tokenizer.feed(&input), TokenizerResult::Done) {}
     }
-    if !rest.is_empty() {
+    let unread = !rest.is_empty();
+    tokenizer.end();
+    if unread || tokenizer.sink.overflowed() {
         cuts.push("it has too many elements");
     }
-    tokenizer.end();
     if tokenizer.sink.dropped() {
         cuts.push("its elements are nested too deep");
     }
@@ -91,14 +92,14 @@ mod tests {
 
     #[test]
     fn open_formatting_tags_cannot_multiply() {
-        let open: String = (0..1500).map(|i| format!("<font color=\"#{i:06x}\">")).collect();
+        let open: String = (0..1500).fold(String::new(), |all, i| all + &format!("<font color=\"#{i:06x}\">"));
         let page = read(&format!("<p>{open}{}", "<p>x".repeat(1500)));
         assert!(page.tree.len() <= MAX_NODES + 1_000, "{} nodes", page.tree.len());
     }
 
     #[test]
     fn no_node_is_much_deeper_than_the_limit() {
-        let page = read(&(0..3_000).map(|i| format!("<p><font size={i}></p>")).collect::<String>());
+        let page = read(&(0..3_000).fold(String::new(), |all, i| all + &format!("<p><font size={i}></p>")));
         assert!(deepest(&page.tree) <= usize::from(MAX_DEPTH) + 40, "{} deep", deepest(&page.tree));
     }
 

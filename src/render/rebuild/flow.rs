@@ -1,7 +1,7 @@
 //! How far down the page things stand: margins collapse, boxes and lines add up.
 
 use super::line::Line;
-use crate::render::judge::{LEFT, Length, Style, TOP};
+use crate::render::judge::{BOTTOM, Display, LEFT, Length, RIGHT, Style, TOP};
 
 /// The place on the page that the walk has come to.
 #[derive(Debug, Clone, Default)]
@@ -71,12 +71,13 @@ pub(super) fn is_away(style: &Style, around: f32) -> bool {
     {
         return true;
     }
-    use crate::render::judge::Display;
-    if !style.clips || matches!(style.display, Display::Inline | Display::Cell | Display::Row | Display::RowGroup | Display::Contents) {
+    if !style.clips
+        || matches!(style.display, Display::Inline | Display::Table | Display::Cell | Display::Row | Display::RowGroup | Display::Contents)
+    {
         return false;
     }
     let small = |length: Length, insets: f32| px(length).is_some_and(|px| px + insets <= 1.5);
-    let upright = style.inset(TOP, around) + style.inset(2, around);
-    let across = style.inset(1, around) + style.inset(LEFT, around);
+    let upright = style.inset(TOP, around) + style.inset(BOTTOM, around);
+    let across = style.inset(RIGHT, around) + style.inset(LEFT, around);
     small(style.height, upright) || small(style.max_height, upright) || small(style.width, across) || small(style.max_width, across)
 }

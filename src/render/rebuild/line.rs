@@ -43,19 +43,22 @@ impl Line {
                 continue;
             }
             if std::mem::take(&mut self.blank) && self.occupied {
-                out.push(' ');
+                if out.is_empty() {
+                    self.put_blank(mark);
+                } else {
+                    out.push(' ');
+                }
                 self.length += style.font * 0.27;
             }
             self.occupy(style);
             self.length += style.font * advance(c, style);
             match style.case {
-                Case::AsIs => out.push(c),
                 Case::Upper => out.extend(c.to_uppercase()),
                 Case::Lower => out.extend(c.to_lowercase()),
                 Case::Capitals if capital && c.is_alphanumeric() => out.extend(c.to_uppercase()),
-                Case::Capitals => out.push(c),
+                Case::Capitals | Case::AsIs => out.push(c),
             }
-            capital = if c.is_alphanumeric() || c == '\'' || c == '’' { false } else { capital || !c.is_alphanumeric() };
+            capital = !(c.is_alphanumeric() || matches!(c, '\'' | '’'));
             let shown = !matches!(c, '\u{A0}' | '\u{2000}'..='\u{200B}' | '\u{202F}' | '\u{205F}' | '\u{3000}' | '\u{2800}' | ' ');
             if shown && !ghost {
                 self.visible = true;
@@ -85,9 +88,29 @@ impl Line {
         self.pictures = true;
     }
 
-    /// Adds words of our own, such as the brackets of a button.
-    pub(super) fn sign(&mut self, words: &str, mark: Mark) {
-        self.push(words, mark);
+    /// Opens a button; what is given back closes it.
+    pub(super) fn open_button(&mut self, mark: Mark) -> usize {
+        self.push("[ ", mark);
+        self.runs.len() - 1
+    }
+
+    /// Closes the button that was opened at run `from`, without the blanks at its ends.
+    pub(super) fn close_button(&mut self, from: usize, mark: Mark) {
+        self.blank = false;
+        if let Some(first) = self.runs.get_mut(from)
+            && let Some(label) = first.text.rfind("[ ").map(|at| at + 2)
+        {
+            let trimmed = first.text[label..].trim_start().to_owned();
+            first.text.truncate(label);
+            first.text.push_str(&trimmed);
+        }
+        if let Some(last) = self.runs.last_mut() {
+            last.text.truncate(last.text.trim_end().len());
+            if last.text.ends_with('[') {
+                last.text.push(' ');
+            }
+        }
+        self.push(" ]", mark);
     }
 
     /// Makes sure that what follows does not stick to what is there.
@@ -98,6 +121,12 @@ impl Line {
         if std::mem::take(&mut self.blank) && self.runs.last().is_some_and(|run| !run.text.ends_with([' ', '\u{A0}'])) {
             self.push(" ", Mark::default());
         }
+    }
+
+    /// Puts a blank in front of text that looks like `next`; between two looks it has neither.
+    fn put_blank(&mut self, next: Mark) {
+        let same = self.runs.last().is_some_and(|last| last.mark == next);
+        self.push(" ", if same { next } else { Mark::default() });
     }
 
     /// Lets a blank stand before whatever comes next.

@@ -7,6 +7,7 @@
 
 mod block;
 mod flow;
+mod items;
 mod line;
 mod picture;
 mod survey;

@@ -32,7 +32,7 @@ impl Survey {
             if let Some(parent) = tree.node(id).parent {
                 let sum = survey.letters[parent.index()].saturating_add(survey.letters[id.index()]);
                 survey.letters[parent.index()] = sum;
-                survey.blocks[parent.index()] |= survey.blocks[id.index()] || (tree.name(id) != "" && style.is_block());
+                survey.blocks[parent.index()] |= survey.blocks[id.index()] || (!tree.name(id).is_empty() && style.is_block());
             }
         }
         survey

@@ -1,8 +1,8 @@
 //! Tables: rows of short cells stay rows, everything else was only there for the layout.
 
-use super::block::{Block, Cell, Kind, Para};
+use super::block::{Block, Cell, Kind, Para, Run};
 use super::walk::{Around, Walk};
-use crate::render::body::Role;
+use crate::render::body::{Mark, Role};
 use crate::render::judge::{Align, BOTTOM, Display, Length, TOP, Vertical};
 use crate::render::read::{Data, Id};
 
@@ -163,9 +163,10 @@ impl Walk<'_> {
             let mut own = Cell { column: cell.column, span: cell.span, paras: Vec::new(), right: style.align == Align::End };
             for block in &self.rebuilt.blocks[cell.blocks.clone()] {
                 match &block.kind {
+                    Kind::Para(para) if para.pictures && !own.paras.is_empty() => beside(&mut own.paras, para),
                     Kind::Para(para) => own.paras.push(para.clone()),
                     Kind::Row { cells: inner, .. } => {
-                        cells.extend(inner.iter().map(|inner| Cell { column: cell.column + inner.column, ..inner.clone() }))
+                        cells.extend(inner.iter().map(|inner| Cell { column: cell.column + inner.column, ..inner.clone() }));
                     }
                     Kind::Rule => {}
                 }
@@ -190,7 +191,14 @@ impl Walk<'_> {
         if full.len() < 2 || full.iter().any(|cell| blocks(cell).iter().any(|block| block.leads != *leads)) {
             return false;
         }
-        let is_line = |cell: &Laid| matches!(blocks(cell), [Block { kind: Kind::Para(_) | Kind::Row { .. }, .. }]);
+        let is_line = |cell: &Laid| match blocks(cell) {
+            [Block { kind: Kind::Para(_) | Kind::Row { .. }, .. }] => true,
+            // Pictures below a line of words, such as the signs of networks, can stand beside it.
+            [Block { kind: Kind::Para(_), .. }, rest @ ..] => {
+                rest.len() <= 2 && rest.iter().all(|block| matches!(&block.kind, Kind::Para(para) if para.pictures))
+            }
+            _ => false,
+        };
         let several: Vec<usize> = (0..full.len()).filter(|at| !is_line(full[*at])).collect();
         let [text] = several[..] else { return several.is_empty() };
         let lines = blocks(full[text]);
@@ -206,6 +214,14 @@ impl Walk<'_> {
         let label = text == full.len() - 1 && full.len() == 2;
         let most = if label { LABEL } else { FIGURE };
         (label || text == 0) && others.iter().all(|para| para.width() <= most)
+    }
+}
+
+/// Puts pictures at the end of the last line.
+fn beside(paras: &mut [Para], pictures: &Para) {
+    if let Some(last) = paras.last_mut() {
+        last.runs.push(Run { text: " ".to_owned(), mark: Mark::default() });
+        last.runs.extend(pictures.runs.iter().cloned());
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::block::{Block, Kind, Lead};
 use super::flow::Page;
+use super::items::item_mark;
 use super::line::Line;
 use super::survey::Survey;
 use super::{MAX_BLOCKS, Rebuilt, TINY};
@@ -16,6 +17,9 @@ use crate::render::read::{Data, Id, Tree};
 
 /// Deeper quotes and lists are not indented any further.
 const MAX_LEADS: usize = 8;
+
+/// A picture that is higher than this is no part of the text around it.
+const HIGH: f32 = 32.0;
 
 /// The walk and what it has found so far.
 pub(super) struct Walk<'a> {
@@ -220,13 +224,13 @@ impl<'a> Walk<'a> {
         }
         let button = inner.button && !around.button && !self.survey.blocks[id.index()];
         let mark = self.mark(style, inner);
-        if button {
+        let opened = button.then(|| {
             self.line.space();
-            self.line.sign("[ ", mark);
-        }
+            self.line.open_button(mark)
+        });
         self.children(id, inner);
-        if button {
-            self.line.sign(" ]", mark);
+        if let Some(opened) = opened {
+            self.line.close_button(opened, mark);
             self.line.soft_space();
         }
         if gap(RIGHT) >= 3.0 {
@@ -254,12 +258,10 @@ impl<'a> Walk<'a> {
         let lead = self.lead(id, name, style);
         let button = inner.button && name == "a" && !self.survey.blocks[id.index()];
         let mark = self.mark(style, inner);
-        if button {
-            self.line.sign("[ ", mark);
-        }
+        let opened = button.then(|| self.line.open_button(mark));
         content(self, id, inner);
-        if button {
-            self.line.sign(" ]", mark);
+        if let Some(opened) = opened {
+            self.line.close_button(opened, mark);
         }
         self.end_line(inner);
         if lead {
@@ -291,7 +293,7 @@ impl<'a> Walk<'a> {
             Lead::Quote
         } else if style.display == Display::ListItem && style.list != ListStyle::None {
             self.items += 1;
-            Lead::Item { number: self.items, mark: self.item_mark(id, style).into() }
+            Lead::Item { number: self.items, mark: item_mark(self.tree, id, style).into() }
         } else {
             return false;
         };
@@ -303,54 +305,18 @@ impl<'a> Walk<'a> {
         true
     }
 
-    fn item_mark(&self, id: Id, style: &Style) -> String {
-        let value = |id: Id, name: &str| self.tree.attribute(id, name).and_then(|text| text.trim().parse::<i32>().ok());
-        if style.list == ListStyle::Disc {
-            return "• ".to_owned();
-        }
-        let mut number = 1_i32;
-        let mut at = Some(id);
-        // Counting back to the last number that was set; a list of thousands is counted in part.
-        for _ in 0..2_000 {
-            let Some(here) = at else { break };
-            if let Some(set) = value(here, "value") {
-                number = number.saturating_add(set - 1);
-                break;
-            }
-            let mut before = self.tree.node(here).previous;
-            while let Some(other) = before
-                && self.tree.name(other) != "li"
-            {
-                before = self.tree.node(other).previous;
-            }
-            if before.is_some() {
-                number = number.saturating_add(1);
-            } else if let Some(start) = self.tree.node(id).parent.and_then(|list| value(list, "start")) {
-                number = number.saturating_add(start.saturating_sub(1));
-            }
-            at = before;
-        }
-        match (style.list, u32::try_from(number - 1)) {
-            (ListStyle::Alpha, Ok(index)) if index < 26 => format!("{}. ", char::from_u32(u32::from('a') + index).unwrap_or('a')),
-            _ => format!("{number}. "),
-        }
-    }
-
     fn link(&mut self, id: Id, style: &Style, inner: &mut Around, around: Around) {
         let Some(href) = self.tree.attribute(id, "href") else { return };
         let target = links::target_of(href);
         if target.is_empty() {
             return;
         }
-        let number = match self.known.get(&target) {
-            Some(number) => *number,
-            None => {
-                let Ok(number) = u16::try_from(self.targets.len()) else { return };
-                self.targets.push(target.clone());
-                self.known.insert(target, number);
-                number
-            }
-        };
+        let next = u16::try_from(self.targets.len()).ok();
+        let Some(number) = self.known.get(&target).copied().or(next) else { return };
+        if Some(number) == next {
+            self.known.insert(target.clone(), number);
+            self.targets.push(target);
+        }
         inner.link = Some(number);
         inner.button = self.is_button(id, style, around);
     }
@@ -370,8 +336,11 @@ impl<'a> Walk<'a> {
             return;
         }
         let strut = if self.tree.quirks { 0.0 } else { around.strut };
+        let high = line.height > HIGH;
         let (top, bottom) = self.page.line(&line, strut, around.width);
         if let Some(para) = line.into_para() {
+            // The words for a picture are one line, however high it is; the rest of it is space.
+            let bottom = if para.pictures && high { top } else { bottom };
             self.push(top, bottom, Kind::Para(para));
         }
     }
