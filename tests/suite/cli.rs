@@ -317,7 +317,7 @@ fn nobody_reading_is_a_success() {
 #[test]
 fn html_becomes_text() {
     let sentbox = Sentbox::new();
-    let html = "<h1>Thanks</h1><p>See <a href='https://example.com/r'>your <b>receipt</b></a>.</p><script>alert(1)</script>";
+    let html = "<h1>Thanks</h1><p>See <a href='https://example.com/r'>your receipt</a>.</p><script>alert(1)</script>";
     assert_snapshot!(sentbox.shown(&sentbox.fed("render --width 40 --links", html)), @r"
     Thanks
 
