@@ -35,7 +35,7 @@ pub(super) fn rows(rows: &[&[Cell]], width: usize) -> Vec<Vec<Line>> {
         row if alone(row) => aligned(row, &columns(&[row])),
         row if alone(&bare(row)) => aligned(&bare(row), &columns(&[&bare(row)])),
         row if row.iter().all(|cell| cell.width() <= SHORT && cell.paras.len() == 1) => text(&[joined(row)], width),
-        row => row.iter().flat_map(|cell| text(&cell.paras, width)).collect(),
+        row => stacked(row, width),
     };
     rows.iter().map(|row| narrowed(row)).collect()
 }
@@ -147,6 +147,20 @@ fn aligned(row: &[Cell], widths: &[usize]) -> Vec<Line> {
             line
         })
         .collect()
+}
+
+/// One cell below the other, apart if they are long.
+fn stacked(row: &[Cell], width: usize) -> Vec<Line> {
+    let cells: Vec<Vec<Line>> = row.iter().map(|cell| text(&cell.paras, width)).collect();
+    let apart = cells.iter().any(|lines| lines.len() > 1);
+    let mut out = Vec::new();
+    for lines in cells {
+        if apart && !out.is_empty() {
+            out.push(Line::default());
+        }
+        out.extend(lines);
+    }
+    out
 }
 
 fn text(paras: &[Para], width: usize) -> Vec<Line> {
