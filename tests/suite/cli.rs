@@ -284,6 +284,40 @@ fn each_cause_has_its_code_and_words() {
 }
 
 #[test]
+fn a_service_on_this_machine_is_asked_without_a_proxy() {
+    let service = two_emails();
+    let proxied = Sentbox::at(&service).with("HTTP_PROXY", "http://127.0.0.1:1").with("ALL_PROXY", "http://127.0.0.1:1");
+    assert_eq!(proxied.stdout("list").lines().count(), 2);
+}
+
+#[test]
+fn a_profile_brings_its_own_key_by_command_or_file() {
+    let service = two_emails();
+    let sentbox = Sentbox::new().with("SENTBOX_API_KEY", "re_canary_of_another_team").with("KEY_ELSEWHERE", KEY);
+    let config = sentbox.home().join(".config/sentbox");
+    std::fs::create_dir_all(&config).unwrap();
+    let base = service.base();
+    let profiles = format!(
+        "[profiles.command]\nbase_url = \"{base}\"\napi_key_command = 'echo \"$KEY_ELSEWHERE$SENTBOX_API_KEY\"'\n\
+         [profiles.file]\nbase_url = \"{base}\"\napi_key_file = \"key\"\n\
+         [profiles.variable]\nbase_url = \"{base}\"\napi_key_env = \"KEY_ELSEWHERE\"\n"
+    );
+    std::fs::write(config.join("config.toml"), profiles).unwrap();
+    std::fs::write(config.join("key"), KEY).unwrap();
+    let key_mode = |mode| std::fs::set_permissions(config.join("key"), std::fs::Permissions::from_mode(mode)).unwrap();
+    key_mode(0o600);
+    for profile in ["command", "file", "variable"] {
+        assert_eq!(sentbox.stdout(&format!("list -p {profile}")).lines().count(), 2, "{profile}");
+    }
+    key_mode(0o644);
+    assert_snapshot!(sentbox.told("list -p file"), @r"
+    stderr: sentbox: the key file [HOME]/.config/sentbox/key may be read by other people
+    stderr:    hint: chmod 600 [HOME]/.config/sentbox/key
+    exit code 8
+    ");
+}
+
+#[test]
 fn a_wrong_file_is_code_8_with_its_line() {
     let sentbox = Sentbox::new();
     let config = sentbox.home().join(".config/sentbox");
