@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::binary::{Fixed, KEY, Sentbox, Service};
+use crate::binary::{Fixed, KEY, Sentbox, Service, answering};
 use insta::assert_snapshot;
 use sentbox::config::clock;
 use sentbox::server::sample::Mailbox;
@@ -281,6 +281,29 @@ fn each_cause_has_its_code_and_words() {
     stderr: {"error":{"kind":"unreachable","message":"nothing listens at [SERVICE]","hint":"is the service running, and the base URL right?"}}
     exit code 5
     "#);
+}
+
+#[test]
+fn the_codes_are_as_the_help_says() {
+    for (answer, kind, code) in [
+        ("HTTP/1.1 418 Teapot\r\ncontent-length: 17\r\n\r\n{\"message\":\"no\"} ", "invalid_request", 1),
+        ("HTTP/1.1 401 No\r\ncontent-length: 0\r\n\r\n", "key_rejected", 3),
+        (
+            "HTTP/1.1 401 No\r\ncontent-length: 60\r\n\r\n{\"name\":\"restricted_api_key\",\"message\":\"only send emails\"}  ",
+            "key_send_only",
+            3,
+        ),
+        ("HTTP/1.1 302 Found\r\nlocation: https://example.com/\r\ncontent-length: 0\r\n\r\n", "redirected", 5),
+        ("HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\n<html>", "not_the_api", 5),
+        ("HTTP/1.1 429 No\r\nretry-after: 3600\r\ncontent-length: 0\r\n\r\n", "rate_limited", 6),
+        ("HTTP/1.1 429 No\r\ncontent-length: 31\r\n\r\n{\"name\":\"daily_quota_exceeded\"} ", "quota", 6),
+    ] {
+        let sentbox = Sentbox::new().with("SENTBOX_API_KEY", KEY).with("SENTBOX_BASE_URL", &answering(answer));
+        let output = sentbox.run("list --json");
+        let error: Value = serde_json::from_slice(&output.stderr).unwrap();
+        assert_eq!((error["error"]["kind"].as_str(), output.status.code()), (Some(kind), Some(code)), "{answer}");
+        assert!(output.stdout.is_empty() && error["error"]["message"].is_string() && error["error"]["hint"].is_string());
+    }
 }
 
 #[test]
