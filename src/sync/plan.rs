@@ -8,6 +8,7 @@
 
 use std::collections::HashSet;
 
+use super::foothold::Foothold;
 use super::synced::{Back, Stopped};
 use crate::api::MAX_LIMIT;
 use crate::archive::{Carried, Ground, Span};
@@ -39,10 +40,10 @@ pub enum Ask {
     Below {
         /// The span.
         span: Span,
-        /// The rows; more than zero if the service does not know those below.
+        /// The rows.
         rows: u32,
-        /// Whether they are unknown to the service.
-        gone: bool,
+        /// Whether the service does not know those below, so that the span ends here.
+        cut: bool,
     },
     /// The page above a row of this span, so many rows below its top; of services that list the
     /// oldest first.
@@ -81,8 +82,10 @@ pub enum Answer {
     },
     /// The service does not know the cursor.
     Gone,
-    /// There is no such row, or it was asked for before.
+    /// There is no such row.
     Nowhere,
+    /// The cursor was asked for before, in the same walk.
+    Again,
 }
 
 /// What an answer says about an end of the listing, for the archive to note.
@@ -104,11 +107,16 @@ pub struct Walk {
     started: bool,
     /// Whether to begin at the first page although the span could be continued.
     from_start: bool,
-    /// How many rows inside the span to begin from.
-    rows: u32,
-    /// Whether the rows outside of that are unknown to the service, or seem so.
-    gone: bool,
-    /// Whether it said so by an empty page, as it also would at the end of the listing.
+    /// Where the span can be continued downwards.
+    foothold: Foothold,
+    /// How many rows below the top of the span to continue it upwards.
+    overlap: u32,
+    /// Whether an end that was believed before has been looked at again.
+    confirmed: bool,
+    /// Whether a foothold is being looked for.
+    searching: bool,
+    /// Whether a cursor was answered by an empty page: there is nothing below it, or the service does
+    /// not know it.
     empty: bool,
     /// Whether the service refuses unknown cursors, so that its empty pages can be believed.
     strict: bool,
@@ -123,20 +131,17 @@ impl Walk {
     /// A walk for `goal` that begins on this ground.
     #[must_use]
     pub fn new(goal: Goal, ground: &Ground) -> Self {
-        let rows = match (goal, newest(ground)) {
-            // The newest hundred come along, so that their statuses are read again.
-            (Goal::Head, _) if ground.rising => u32::from(MAX_LIMIT) - 1,
-            // The end was believed before; from one row further up it can be seen again.
-            (Goal::Back(_), Some(span)) if span.reaches_end && !ground.rising => 1,
-            _ => 0,
-        };
+        // The newest hundred come along, so that their statuses are read again.
+        let overlap = if goal == Goal::Head && ground.rising { u32::from(MAX_LIMIT) - 1 } else { 0 };
         Self {
             goal,
             pages: 0,
             started: false,
             from_start: false,
-            rows,
-            gone: false,
+            foothold: Foothold::default(),
+            confirmed: false,
+            overlap,
+            searching: false,
             empty: false,
             strict: false,
             stray: None,
@@ -164,7 +169,11 @@ impl Walk {
     }
 
     fn next_falling(&mut self, span: Span, ground: &Ground) -> Next {
-        let below = Next::Ask(Ask::Below { span, rows: self.rows, gone: self.gone });
+        if matches!(self.goal, Goal::Back(_)) && span.reaches_end && !self.confirmed {
+            // From one row further up the end shows itself again.
+            (self.foothold, self.confirmed) = (Foothold::at(1), true);
+        }
+        let below = self.foothold.next().map_or(Next::Over(Stopped::CursorGone), |(rows, cut)| Next::Ask(Ask::Below { span, rows, cut }));
         match self.goal {
             Goal::Head | Goal::Back(_) if !self.started => Next::Ask(Ask::Start),
             Goal::Head => {
@@ -182,7 +191,7 @@ impl Walk {
         match self.goal {
             _ if self.from_start && !self.started => Next::Ask(Ask::Start),
             Goal::Extend if span.reaches_top && span.reaches_end => Next::Over(Stopped::End),
-            Goal::Head | Goal::Extend | Goal::Back(_) => Next::Ask(Ask::Above { span, rows: self.rows }),
+            Goal::Head | Goal::Extend | Goal::Back(_) => Next::Ask(Ask::Above { span, rows: self.overlap }),
         }
     }
 
@@ -203,13 +212,29 @@ impl Walk {
                 let is_last = !has_more && (*length < ground.widest || is_whole);
                 match ask {
                     Ask::Start => self.learn_start(*length, *has_more, is_last, carried, ground),
-                    Ask::Below { span, .. } => self.learn_below(span, *length, *has_more, is_last, last.as_ref(), carried),
+                    Ask::Below { span, rows, cut } => {
+                        if *length == 0 && !has_more {
+                            self.learn_empty(span, *rows)
+                        } else if let Some(grown) = carried.span {
+                            if self.searching && *rows > 0 && !cut {
+                                self.learn_known(&grown, *rows, is_last)
+                            } else {
+                                self.learn_below(*rows, is_last, grown, carried)
+                            }
+                        } else {
+                            self.stray_on(last.as_ref(), carried)
+                        }
+                    }
                     Ask::Above { span, .. } => self.learn_above(span, *length, *has_more, is_last, carried),
                     Ask::After(_) => self.stray_on(last.as_ref(), carried),
                 }
             }
             Answer::Gone => self.learn_gone(ask),
             Answer::Nowhere => self.learn_nowhere(ask),
+            Answer::Again => match ask {
+                Ask::Below { span, .. } if self.empty => self.found(Finding::End(*span)),
+                Ask::Start | Ask::Below { .. } | Ask::Above { .. } | Ask::After(_) => self.stop(Stopped::NoProgress),
+            },
         }
     }
 
@@ -224,7 +249,7 @@ impl Walk {
             return Finding::None;
         };
         if ground.rising {
-            self.rows = 0;
+            self.overlap = 0;
             return if is_last { self.found(Finding::Top(span)) } else { Finding::None };
         }
         if is_last && carried.is_lowest {
@@ -233,40 +258,48 @@ impl Walk {
         Finding::None
     }
 
-    fn learn_below(
-        &mut self,
-        span: &Span,
-        length: usize,
-        has_more: bool,
-        is_last: bool,
-        last: Option<&EmailId>,
-        carried: &Carried,
-    ) -> Finding {
-        if length == 0 && !has_more {
-            if self.strict {
-                return self.found(Finding::End(*span));
-            }
-            // The end, or the answer of a service to a cursor that it does not know: a row further up
-            // tells which.
-            self.empty = true;
-            self.step_up();
-            return Finding::None;
+    /// The end, or the answer of a service to a cursor that it does not know: a row further up tells
+    /// which, unless the service is known to refuse such cursors.
+    fn learn_empty(&mut self, span: &Span, rows: u32) -> Finding {
+        if self.strict {
+            return self.found(Finding::End(*span));
         }
-        let Some(grown) = carried.span else { return self.stray_on(last, carried) };
+        self.empty = true;
+        self.foothold.is_gone(rows);
+        self.searched(span)
+    }
+
+    /// A row that the service knows, far above those that it does not.
+    fn learn_known(&mut self, span: &Span, rows: u32, is_last: bool) -> Finding {
+        if is_last {
+            return self.found(Finding::End(*span));
+        }
+        self.foothold.is_beyond(rows);
+        self.searched(span)
+    }
+
+    fn learn_below(&mut self, rows: u32, is_last: bool, grown: Span, carried: &Carried) -> Finding {
         if is_last && carried.is_lowest {
             return self.found(Finding::End(grown));
         }
-        if carried.grew {
-            (self.rows, self.gone, self.empty) = (0, false, false);
-            if self.goal == Goal::Extend {
-                self.over = Some(Stopped::Done);
-            }
-        } else if self.rows > 0 && grown.bottom == span.bottom {
-            (self.rows, self.gone) = (0, false);
-        } else {
-            self.over = Some(Stopped::NoProgress);
+        if !carried.grew && rows == 0 {
+            return self.stop(Stopped::NoProgress);
         }
+        if carried.grew && self.goal == Goal::Extend {
+            self.over = Some(Stopped::Done);
+        }
+        (self.foothold, self.empty, self.searching) = (Foothold::default(), false, false);
         Finding::None
+    }
+
+    /// Goes on with the search for a row that the service knows. If there is none, and no cursor was
+    /// refused, then there is nothing below.
+    fn searched(&mut self, span: &Span) -> Finding {
+        self.searching = true;
+        if self.foothold.next().is_some() {
+            return Finding::None;
+        }
+        if self.empty { self.found(Finding::End(*span)) } else { self.stop(Stopped::CursorGone) }
     }
 
     fn learn_above(&mut self, span: &Span, length: usize, has_more: bool, is_last: bool, carried: &Carried) -> Finding {
@@ -275,7 +308,7 @@ impl Walk {
         }
         match carried.span {
             Some(grown) if is_last => return self.found(Finding::Top(grown)),
-            Some(_) if carried.grew || self.rows > 0 => self.rows = 0,
+            Some(_) if carried.grew || self.overlap > 0 => self.overlap = 0,
             None if !self.started => self.restart(),
             Some(_) | None => self.over = Some(Stopped::NoProgress),
         }
@@ -293,9 +326,10 @@ impl Walk {
 
     fn learn_gone(&mut self, ask: &Ask) -> Finding {
         match ask {
-            Ask::Below { .. } => {
+            Ask::Below { span, rows, .. } => {
                 self.strict = true;
-                self.step_up();
+                self.foothold.is_gone(*rows);
+                return self.searched(span);
             }
             Ask::Above { .. } if !self.started => self.restart(),
             Ask::Start | Ask::Above { .. } | Ask::After(_) => self.over = Some(Stopped::CursorGone),
@@ -305,11 +339,12 @@ impl Walk {
 
     fn learn_nowhere(&mut self, ask: &Ask) -> Finding {
         match ask {
-            // Every row that was tried was answered by an empty page: there is nothing below.
-            Ask::Below { span, .. } if self.empty => return self.found(Finding::End(*span)),
-            Ask::Below { gone: true, .. } => self.over = Some(Stopped::CursorGone),
+            Ask::Below { span, rows, .. } => {
+                self.foothold.is_beyond(*rows);
+                return self.searched(span);
+            }
             Ask::Above { .. } if !self.started => self.restart(),
-            Ask::Start | Ask::Below { .. } | Ask::Above { .. } | Ask::After(_) => self.over = Some(Stopped::NoProgress),
+            Ask::Start | Ask::Above { .. } | Ask::After(_) => self.over = Some(Stopped::NoProgress),
         }
         Finding::None
     }
@@ -319,10 +354,9 @@ impl Walk {
         finding
     }
 
-    /// Tries a row further inside the span: mail that expired did so from the bottom up.
-    fn step_up(&mut self) {
-        self.gone = true;
-        self.rows = if self.rows == 0 { 1 } else { self.rows.saturating_mul(4) };
+    fn stop(&mut self, stopped: Stopped) -> Finding {
+        self.over = Some(stopped);
+        Finding::None
     }
 
     /// Begins at the listing's first page instead.
