@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use jiff::Timestamp;
 
-use super::plan::{Answer, Ask, Finding, Goal, Next, Walk};
+use super::plan::{Answer, Arrived, Ask, Finding, Goal, Next, Walk};
 use super::synced::{NAMED, Stopped, Synced};
 use crate::api::{Cursor, Item, Page};
 use crate::archive::{Archive, Carried, Ground, Joins, Reach, Stretch};
@@ -109,7 +109,7 @@ impl Journey {
             Carried::default()
         };
         self.brought.add(&carried);
-        Ok(Answer::Page { length, has_more, last, carried })
+        Ok(Answer::Page(Arrived { length, has_more, last, carried }))
     }
 
     fn joins(&self, rising: bool) -> Joins {

@@ -69,23 +69,41 @@ pub enum Next {
 /// What came back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// A page, and what the archive made of it.
-    Page {
-        /// How many emails it had.
-        length: usize,
-        /// Whether the service says that there is more.
-        has_more: bool,
-        /// Its last email in the order of the service.
-        last: Option<EmailId>,
-        /// What it brought.
-        carried: Carried,
-    },
+    /// A page.
+    Page(Arrived),
     /// The service does not know the cursor.
     Gone,
     /// There is no such row.
     Nowhere,
     /// The cursor was asked for before, in the same walk.
     Again,
+}
+
+/// A page, and what the archive made of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Arrived {
+    /// How many emails it had.
+    pub length: usize,
+    /// Whether the service says that there is more.
+    pub has_more: bool,
+    /// Its last email in the order of the service.
+    pub last: Option<EmailId>,
+    /// What it brought.
+    pub carried: Carried,
+}
+
+impl Arrived {
+    /// Whether it is believed to be the last page in its direction.
+    fn is_last(&self, ground: &Ground) -> bool {
+        // A service that ignores limits gives everything at once, and then the same again.
+        let limit = usize::from(MAX_LIMIT);
+        let is_whole = !self.carried.grew && (self.length > limit || (ground.rising && self.length != limit));
+        !self.has_more && (self.length < ground.widest || is_whole)
+    }
+
+    const fn is_nothing(&self) -> bool {
+        self.length == 0 && !self.has_more
+    }
 }
 
 /// What an answer says about an end of the listing, for the archive to note.
@@ -204,29 +222,13 @@ impl Walk {
     /// Learns from the answer to `ask`; `ground` is what is known since.
     pub fn learn(&mut self, ask: &Ask, answer: &Answer, ground: &Ground) -> Finding {
         match answer {
-            Answer::Page { length, has_more, last, carried } => {
-                self.pages += 1;
-                // A service that ignores limits gives everything at once and then again.
-                let limit = usize::from(MAX_LIMIT);
-                let is_whole = !carried.grew && (*length > limit || (ground.rising && *length != limit));
-                let is_last = !has_more && (*length < ground.widest || is_whole);
+            Answer::Page(page) => {
+                self.pages += u32::from(page.length > 0);
                 match ask {
-                    Ask::Start => self.learn_start(*length, *has_more, is_last, carried, ground),
-                    Ask::Below { span, rows, cut } => {
-                        if *length == 0 && !has_more {
-                            self.learn_empty(span, *rows)
-                        } else if let Some(grown) = carried.span {
-                            if self.searching && *rows > 0 && !cut {
-                                self.learn_known(&grown, *rows, is_last)
-                            } else {
-                                self.learn_below(*rows, is_last, grown, carried)
-                            }
-                        } else {
-                            self.stray_on(last.as_ref(), carried)
-                        }
-                    }
-                    Ask::Above { span, .. } => self.learn_above(span, *length, *has_more, is_last, carried),
-                    Ask::After(_) => self.stray_on(last.as_ref(), carried),
+                    Ask::Start => self.learn_start(page, ground),
+                    Ask::Below { span, rows, cut } => self.learn_below(span, *rows, *cut, page, ground),
+                    Ask::Above { span, .. } => self.learn_above(span, page, ground),
+                    Ask::After(_) => self.stray_on(page),
                 }
             }
             Answer::Gone => self.learn_gone(ask),
@@ -238,58 +240,52 @@ impl Walk {
         }
     }
 
-    fn learn_start(&mut self, length: usize, has_more: bool, is_last: bool, carried: &Carried, ground: &Ground) -> Finding {
+    fn learn_start(&mut self, page: &Arrived, ground: &Ground) -> Finding {
         self.started = true;
-        if length == 0 {
-            self.over = Some(if has_more { Stopped::NoProgress } else { Stopped::End });
-            return Finding::None;
+        if page.is_nothing() {
+            return self.stop(Stopped::End);
         }
-        let Some(span) = carried.span else {
-            self.over = Some(Stopped::NoProgress);
-            return Finding::None;
-        };
-        if ground.rising {
-            self.overlap = 0;
-            return if is_last { self.found(Finding::Top(span)) } else { Finding::None };
+        match page.carried.span {
+            None => self.stop(Stopped::NoProgress),
+            Some(span) if ground.rising => {
+                self.overlap = 0;
+                if page.is_last(ground) { self.found(Finding::Top(span)) } else { Finding::None }
+            }
+            Some(span) if page.is_last(ground) && page.carried.is_lowest => self.found(Finding::End(span)),
+            Some(_) => Finding::None,
         }
-        if is_last && carried.is_lowest {
-            return self.found(Finding::End(span));
+    }
+
+    fn learn_below(&mut self, span: &Span, rows: u32, cut: bool, page: &Arrived, ground: &Ground) -> Finding {
+        if page.is_nothing() {
+            return self.learn_nothing(span, rows);
         }
-        Finding::None
+        let Some(grown) = page.carried.span else { return self.stray_on(page) };
+        let is_last = page.is_last(ground);
+        if self.searching && rows > 0 && !cut {
+            // A row that the service knows, but far above those that it does not.
+            self.foothold.is_beyond(rows);
+            return if is_last { self.found(Finding::End(grown)) } else { self.searched(span) };
+        }
+        if is_last && page.carried.is_lowest {
+            return self.found(Finding::End(grown));
+        }
+        if !page.carried.grew && rows == 0 {
+            return self.stop(Stopped::NoProgress);
+        }
+        (self.foothold, self.searching, self.empty) = (Foothold::default(), false, false);
+        if page.carried.grew && self.goal == Goal::Extend { self.stop(Stopped::Done) } else { Finding::None }
     }
 
     /// The end, or the answer of a service to a cursor that it does not know: a row further up tells
     /// which, unless the service is known to refuse such cursors.
-    fn learn_empty(&mut self, span: &Span, rows: u32) -> Finding {
+    fn learn_nothing(&mut self, span: &Span, rows: u32) -> Finding {
         if self.strict {
             return self.found(Finding::End(*span));
         }
         self.empty = true;
         self.foothold.is_gone(rows);
         self.searched(span)
-    }
-
-    /// A row that the service knows, far above those that it does not.
-    fn learn_known(&mut self, span: &Span, rows: u32, is_last: bool) -> Finding {
-        if is_last {
-            return self.found(Finding::End(*span));
-        }
-        self.foothold.is_beyond(rows);
-        self.searched(span)
-    }
-
-    fn learn_below(&mut self, rows: u32, is_last: bool, grown: Span, carried: &Carried) -> Finding {
-        if is_last && carried.is_lowest {
-            return self.found(Finding::End(grown));
-        }
-        if !carried.grew && rows == 0 {
-            return self.stop(Stopped::NoProgress);
-        }
-        if carried.grew && self.goal == Goal::Extend {
-            self.over = Some(Stopped::Done);
-        }
-        (self.foothold, self.empty, self.searching) = (Foothold::default(), false, false);
-        Finding::None
     }
 
     /// Goes on with the search for a row that the service knows. If there is none, and no cursor was
@@ -302,26 +298,25 @@ impl Walk {
         if self.empty { self.found(Finding::End(*span)) } else { self.stop(Stopped::CursorGone) }
     }
 
-    fn learn_above(&mut self, span: &Span, length: usize, has_more: bool, is_last: bool, carried: &Carried) -> Finding {
-        if length == 0 && !has_more {
+    fn learn_above(&mut self, span: &Span, page: &Arrived, ground: &Ground) -> Finding {
+        if page.is_nothing() {
             return self.found(Finding::Top(*span));
         }
-        match carried.span {
-            Some(grown) if is_last => return self.found(Finding::Top(grown)),
-            Some(_) if carried.grew || self.overlap > 0 => self.overlap = 0,
+        match page.carried.span {
+            Some(grown) if page.is_last(ground) => self.found(Finding::Top(grown)),
+            Some(_) if page.carried.grew || self.overlap > 0 => {
+                self.overlap = 0;
+                Finding::None
+            }
             None if !self.started => self.restart(),
-            Some(_) | None => self.over = Some(Stopped::NoProgress),
+            Some(_) | None => self.stop(Stopped::NoProgress),
         }
-        Finding::None
     }
 
     /// Goes on behind a page that claims nothing, as long as there is new mail in such pages.
-    fn stray_on(&mut self, last: Option<&EmailId>, carried: &Carried) -> Finding {
-        self.stray = last.filter(|_| !carried.new.is_empty()).cloned();
-        if self.stray.is_none() {
-            self.over = Some(Stopped::NoProgress);
-        }
-        Finding::None
+    fn stray_on(&mut self, page: &Arrived) -> Finding {
+        self.stray = page.last.clone().filter(|_| !page.carried.new.is_empty());
+        if self.stray.is_some() { Finding::None } else { self.stop(Stopped::NoProgress) }
     }
 
     fn learn_gone(&mut self, ask: &Ask) -> Finding {
@@ -329,24 +324,22 @@ impl Walk {
             Ask::Below { span, rows, .. } => {
                 self.strict = true;
                 self.foothold.is_gone(*rows);
-                return self.searched(span);
+                self.searched(span)
             }
             Ask::Above { .. } if !self.started => self.restart(),
-            Ask::Start | Ask::Above { .. } | Ask::After(_) => self.over = Some(Stopped::CursorGone),
+            Ask::Start | Ask::Above { .. } | Ask::After(_) => self.stop(Stopped::CursorGone),
         }
-        Finding::None
     }
 
     fn learn_nowhere(&mut self, ask: &Ask) -> Finding {
         match ask {
             Ask::Below { span, rows, .. } => {
                 self.foothold.is_beyond(*rows);
-                return self.searched(span);
+                self.searched(span)
             }
             Ask::Above { .. } if !self.started => self.restart(),
-            Ask::Start | Ask::Above { .. } | Ask::After(_) => self.over = Some(Stopped::NoProgress),
+            Ask::Start | Ask::Above { .. } | Ask::After(_) => self.stop(Stopped::NoProgress),
         }
-        Finding::None
     }
 
     fn found(&mut self, finding: Finding) -> Finding {
@@ -360,8 +353,9 @@ impl Walk {
     }
 
     /// Begins at the listing's first page instead.
-    fn restart(&mut self) {
+    const fn restart(&mut self) -> Finding {
         self.from_start = true;
+        Finding::None
     }
 
     const fn budget(&self) -> u32 {
