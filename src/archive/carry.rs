@@ -75,7 +75,7 @@ impl Archive {
     pub fn carry(&self, stretch: &Stretch) -> Result<Carried, Failure> {
         let mut seen = HashSet::new();
         let once = stretch.items.iter().filter(|item| seen.insert(item.summary.id.as_str()));
-        let mut entries = once.map(|item| Entry::take(&item.json)).collect::<Result<Vec<_>, _>>()?;
+        let mut entries = once.map(|item| Entry::take(&item.json, stretch.asked)).collect::<Result<Vec<_>, _>>()?;
         self.connections.write(|change| {
             note_listing(change, stretch, entries.len())?;
             let (span, grew) = settle(change, stretch, &mut entries)?;

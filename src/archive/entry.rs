@@ -14,6 +14,9 @@ use crate::mail::{EmailId, Stamp, Status};
 /// than the change; one from longer before says that the clock was set back, and is believed.
 const LONGEST_REQUEST: SignedDuration = SignedDuration::from_mins(10);
 
+/// How far (in microseconds) the service's clock may be ahead of ours.
+const AHEAD: i64 = 86_400_000_000;
+
 /// One email on its way into the archive.
 pub(super) struct Entry {
     pub(super) fields: Fields,
@@ -41,11 +44,14 @@ pub(super) const KNOWN: &str = "SELECT place, listed, seen, changes, id, created
      reply_to, scheduled_at, odd, names FROM mail JOIN shape USING (shape) WHERE id = ?1";
 
 impl Entry {
-    /// Takes an email's JSON apart.
-    pub(super) fn take(json: &Arc<str>) -> Result<Self, Failure> {
+    /// Takes an email's JSON apart. It was seen at that time, so it was not created long after it: a
+    /// time from the future would stand above all mail to come.
+    pub(super) fn take(json: &Arc<str>, seen: Timestamp) -> Result<Self, Failure> {
         let Taken { fields, whole } =
             Fields::take(json).map_err(|error| Failure::new(Kind::NotTheApi, format!("an email that cannot be read: {error}")))?;
-        let natural = fields.summary.created_at.as_deref().and_then(|created| Stamp::parse(created).micros()).and_then(Place::of);
+        let created = fields.summary.created_at.as_deref().and_then(|created| Stamp::parse(created).micros());
+        let latest = seen.as_microsecond().saturating_add(AHEAD);
+        let natural = created.filter(|created| *created <= latest).and_then(Place::of);
         Ok(Self { fields, whole: whole.then(|| Arc::clone(json)), natural, known: None, place: Place(0) })
     }
 

@@ -55,7 +55,7 @@ impl Archive {
                 continue;
             }
             done.lines += 1;
-            match entry(&line) {
+            match entry(&line, seen) {
                 Ok(entry) => batch.push(entry),
                 Err(why) => {
                     done.bad += 1;
@@ -98,7 +98,7 @@ impl Archive {
     }
 }
 
-fn entry(line: &[u8]) -> Result<Entry, String> {
+fn entry(line: &[u8], seen: Timestamp) -> Result<Entry, String> {
     let text = std::str::from_utf8(line).map_err(|error| error.to_string())?;
-    Entry::take(&Arc::from(text.trim())).map_err(|failure| failure.sentence)
+    Entry::take(&Arc::from(text.trim()), seen).map_err(|failure| failure.sentence)
 }

@@ -48,7 +48,7 @@ impl Archive {
     ///
     /// If the archive cannot be written.
     pub fn keep(&self, retrieved: &Retrieved, asked: Timestamp) -> Result<bool, Failure> {
-        let mut entries = [Entry::take(&retrieved.json)?];
+        let mut entries = [Entry::take(&retrieved.json, asked)?];
         let packed = deflated(&retrieved.json)?;
         self.connections.write(|change| {
             entries[0].look_up(change)?;

@@ -230,6 +230,27 @@ fn an_imitation_that_gives_everything_at_once_is_understood() {
 }
 
 #[test]
+fn a_service_that_muddles_its_cursors_is_asked_as_long_as_it_gives_new_mail() {
+    let world = World::new(Dates::Distinct, 900);
+    world.sim.state().muddled = true;
+    let (requests, synced) = world.requests(World::all);
+    assert!(requests < 40, "{requests}");
+    assert!(synced.new > 200, "{}", synced.new);
+    assert!(matches!(synced.reach, Reach::Since(_)), "what it left out is not claimed");
+    world.check_spans().unwrap();
+}
+
+#[test]
+fn the_work_can_be_done_by_any_thread() {
+    fn sent(_: impl Send) {}
+    let world = World::new(Dates::Distinct, 0);
+    sent(world.engine.head());
+    sent(world.engine.all(Back::All, |_| ()));
+    sent(world.engine.read(&EmailId::new("a")));
+    sent(world.engine.refresh(&EmailId::new("a")));
+}
+
+#[test]
 fn changes_are_observed_with_the_time_they_were_seen() {
     let world = World::new(Dates::Distinct, 30);
     world.head();
