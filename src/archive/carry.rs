@@ -123,7 +123,7 @@ fn note_listing(change: &Transaction, stretch: &Stretch, width: usize) -> Result
     let is_whole = matches!(stretch.joins, Joins::Top | Joins::Bottom);
     let after = (stretch.rising, before.1.max(width), width == 0 && (is_whole || before.2));
     if before.0 != after.0 {
-        change.execute("DELETE FROM span", [])?;
+        change.execute_batch("DELETE FROM span; UPDATE mail SET listed = 0 WHERE listed")?;
     }
     if before != after {
         change.execute("UPDATE listing SET rising = ?1, widest = ?2, empty = ?3", after)?;

@@ -62,13 +62,7 @@ impl Entry {
     /// Finds out what the archive has of it now.
     pub(super) fn look_up(&mut self, change: &Transaction) -> Result<(), Failure> {
         let known = change.prepare_cached(KNOWN)?.query_row([pack::id(&self.fields.summary.id)], |row| {
-            Ok(Known {
-                place: Place(row.get(0)?),
-                listed: row.get(1)?,
-                seen: row.get(2)?,
-                changes: row.get(3)?,
-                fields: Fields::load(row, 4)?,
-            })
+            Ok(Known { place: row.get(0)?, listed: row.get(1)?, seen: row.get(2)?, changes: row.get(3)?, fields: Fields::load(row, 4)? })
         });
         self.known = known.optional()?;
         Ok(())
@@ -80,7 +74,7 @@ impl Entry {
                    cc, bcc, reply_to, scheduled_at, odd) VALUES (?1, ?2, ?3, 0, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)";
         let mut statement = change.prepare_cached(sql)?;
         let shape = shape(change, &self.fields.names)?;
-        let head: [&dyn rusqlite::ToSql; 4] = [&self.place.0, &listed, &seen.as_microsecond(), &shape];
+        let head: [&dyn rusqlite::ToSql; 4] = [&self.place, &listed, &seen.as_microsecond(), &shape];
         let values = self.fields.values();
         statement.execute(rusqlite::params_from_iter(head.into_iter().chain(values.iter().map(|value| &**value))))?;
         Ok(())
@@ -89,7 +83,7 @@ impl Entry {
     /// Brings the known row up to date and keeps the status that it had; says whether that changed.
     pub(super) fn refresh(&self, change: &Transaction, listed: bool, asked: Timestamp) -> Result<bool, Failure> {
         let Some(known) = &self.known else { return Ok(false) };
-        let place = self.place.0;
+        let place = self.place;
         if listed && !known.listed {
             change.prepare_cached("UPDATE mail SET listed = 1 WHERE place = ?1")?.execute([place])?;
         }
@@ -112,7 +106,7 @@ impl Entry {
         if last_event.is_none() || !observe(change, known.place, known, last_event, asked)? {
             return Ok(false);
         }
-        change.prepare_cached("UPDATE mail SET last_event = ?2 WHERE place = ?1")?.execute(params![known.place.0, last_event])?;
+        change.prepare_cached("UPDATE mail SET last_event = ?2 WHERE place = ?1")?.execute(params![known.place, last_event])?;
         Ok(true)
     }
 }
@@ -132,9 +126,9 @@ fn observe(change: &Transaction, place: Place, known: &Known, last_event: Option
         return Ok(false);
     }
     let sql = "INSERT INTO observed (place, nth, seen, last_event) VALUES (?1, ?2, ?3, ?4)";
-    change.prepare_cached(sql)?.execute(params![place.0, known.changes, known.seen, before])?;
+    change.prepare_cached(sql)?.execute(params![place, known.changes, known.seen, before])?;
     let sql = "UPDATE mail SET seen = ?2, changes = changes + 1 WHERE place = ?1";
-    change.prepare_cached(sql)?.execute(params![place.0, asked.as_microsecond()])?;
+    change.prepare_cached(sql)?.execute(params![place, asked.as_microsecond()])?;
     Ok(true)
 }
 
