@@ -100,10 +100,14 @@ fn total(widths: &[usize]) -> usize {
 
 /// What each column needs so that no word is cut.
 fn longest_words(rows: &[&[Cell]], count: usize) -> Vec<usize> {
-    let mut least = vec![0; count];
-    for cell in rows.iter().copied().flatten() {
-        let words = cell.paras.iter().flat_map(|para| &para.runs).flat_map(|run| run.text.split_whitespace());
-        least[cell.column] = words.map(UnicodeWidthStr::width).fold(least[cell.column].max(LEAST), usize::max);
+    let mut least = vec![LEAST; count];
+    for row in rows {
+        for (at, cell) in row.iter().enumerate() {
+            // The last of the columns that a cell reaches over is the one that was widened for it.
+            let last = row.get(at + 1).map_or(count, |next| next.column).max(cell.column + 1) - 1;
+            let words = cell.paras.iter().flat_map(|para| &para.runs).flat_map(|run| run.text.split_whitespace());
+            least[last] = words.map(UnicodeWidthStr::width).fold(least[last], usize::max);
+        }
     }
     least
 }
