@@ -1,7 +1,5 @@
 //! How long it takes to read an email, and to lay it out again at another width.
 
-#![expect(missing_docs, reason = "the macros of criterion make public functions without any")]
-
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
