@@ -80,16 +80,17 @@ pub fn clean(text: &str, place: Place) -> Cleaned<'_> {
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
         let next = chars.peek().copied();
-        if is_combining(c) {
-            combining += 1;
-            if combining > MAX_COMBINING {
-                removed.combining += 1;
-                mark(&mut out);
-                continue;
-            }
-        }
         let length = out.len();
         match verdict(c, out.chars().next_back(), next, place) {
+            Verdict::Keep if is_combining(c) => {
+                combining += 1;
+                if combining <= MAX_COMBINING {
+                    out.push(c);
+                } else {
+                    removed.combining += 1;
+                    mark(&mut out);
+                }
+            }
             Verdict::Keep => out.push(c),
             Verdict::Instead(other) => out.push(other),
             Verdict::Skip => {}
