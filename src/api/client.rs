@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep, timeout};
 use url::Url;
 
 use super::fault::{Asked, Fault, MAX_BODY, Rejection};
-use super::pace::{self, Budget, Limits, Pace, Patience, Retry, Turn, Urgency};
+use super::pace::{self, Budget, Limits, Pace, Patience, Retry, Spent, Turn, Urgency};
 use super::{Cursor, MAX_LIMIT, Page, Retrieved, Service, answer};
 use crate::config::clock::Clock;
 use crate::config::{ApiKey, BaseUrl, Rate, Settings};
@@ -97,43 +97,44 @@ impl Client {
         let told = |fault: Fault| fault.without(key.expose()).into_failure(asked, &access.base_url);
         let authorization = authorization(key)?;
         let http = self.inner.http().await.map_err(told)?;
-        let mut spent = Duration::ZERO;
+        let mut spent = Spent::default();
         let mut tries = 0;
         loop {
-            spent += self.admit(spent).await.map_err(told)?;
+            self.admit(&mut spent).await.map_err(told)?;
             tries += 1;
             let started = Instant::now();
-            let answer = timeout(patience.total.saturating_sub(spent), self.inner.once(http, &url, &authorization)).await;
+            let answer = timeout(patience.left(spent), self.inner.once(http, &url, &authorization)).await;
             let outcome = answer.unwrap_or(Err(Fault::Silent)).and_then(|body| read(&body));
-            spent += started.elapsed();
+            spent.working += started.elapsed();
             let fault = match outcome {
                 Ok(read) => return Ok(read),
                 Err(fault) => fault,
             };
-            match pace::again(patience, tries, spent, fault.retry(), jitter()) {
-                Some(wait) => {
-                    sleep(wait).await;
-                    spent += wait;
-                }
-                None => return Err(told(fault)),
+            let retry = fault.retry();
+            let Some(wait) = pace::again(patience, tries, spent, retry, jitter()) else {
+                return Err(told(fault));
+            };
+            sleep(wait).await;
+            match retry {
+                Retry::After(_) => spent.paused += wait,
+                Retry::Soon | Retry::Never => spent.working += wait,
             }
         }
     }
 
-    /// Waits for a token and returns how much of that was a pause that the service asked for; our
-    /// own rate is no part of a request's time. Whoever stops waiting has sent nothing.
-    async fn admit(&self, spent: Duration) -> Result<Duration, Fault> {
-        let mut paused = Duration::ZERO;
+    /// Waits for a token. Our own rate is no part of a request's time, but a pause that the service
+    /// asked for is. Whoever stops waiting has sent nothing.
+    async fn admit(&self, spent: &mut Spent) -> Result<(), Fault> {
         loop {
             match self.inner.with_pace(|pace, now| pace.ask(now, self.urgency)) {
-                Turn::Go => return Ok(paused),
+                Turn::Go => return Ok(()),
                 Turn::Later(wait) => sleep(wait).await,
                 Turn::Paused(wait) => {
-                    if pace::again(&self.inner.patience, 0, spent + paused, Retry::After(wait), 0.0).is_none() {
+                    if pace::again(&self.inner.patience, 0, *spent, Retry::After(wait), 0.0).is_none() {
                         return Err(Fault::Rejected(Rejection { status: 429, wait: Some(wait), is_api: true, ..Rejection::default() }));
                     }
                     sleep(wait).await;
-                    paused += wait;
+                    spent.paused += wait;
                 }
             }
         }

@@ -75,7 +75,7 @@ impl Archive {
     pub fn carry(&self, stretch: &Stretch) -> Result<Carried, Failure> {
         let mut seen = HashSet::new();
         let once = stretch.items.iter().filter(|item| seen.insert(item.summary.id.as_str()));
-        let mut entries = once.map(|item| Entry::take(&item.json)).collect::<Result<Vec<_>, _>>()?;
+        let mut entries = once.map(|item| Entry::take(&item.json, stretch.asked)).collect::<Result<Vec<_>, _>>()?;
         self.connections.write(|change| {
             note_listing(change, stretch, entries.len())?;
             let (span, grew) = settle(change, stretch, &mut entries)?;
@@ -123,7 +123,7 @@ fn note_listing(change: &Transaction, stretch: &Stretch, width: usize) -> Result
     let is_whole = matches!(stretch.joins, Joins::Top | Joins::Bottom);
     let after = (stretch.rising, before.1.max(width), width == 0 && (is_whole || before.2));
     if before.0 != after.0 {
-        change.execute("DELETE FROM span", [])?;
+        change.execute_batch("DELETE FROM span; UPDATE mail SET listed = 0 WHERE listed")?;
     }
     if before != after {
         change.execute("UPDATE listing SET rising = ?1, widest = ?2, empty = ?3", after)?;

@@ -12,9 +12,9 @@ use super::{Place, pack, room};
 use crate::failure::Failure;
 use crate::mail::EmailId;
 
-pub(super) const COUNT_LISTED: &str = "SELECT count(*) FROM (SELECT 1 FROM mail WHERE place BETWEEN ?1 AND ?2 AND listed LIMIT ?3)";
-pub(super) const NEXT_ABOVE: &str = "SELECT place FROM mail WHERE place > ?1 AND place <= ?2 AND listed ORDER BY place LIMIT 1";
-pub(super) const NEXT_BELOW: &str = "SELECT place FROM mail WHERE place < ?1 AND place >= ?2 AND listed ORDER BY place DESC LIMIT 1";
+pub(super) const COUNT_LISTED: &str = "SELECT count(*) FROM (SELECT 1 FROM mail WHERE place BETWEEN ?2 AND ?1 AND listed LIMIT ?3)";
+pub(super) const NEXT_ABOVE: &str = "SELECT place FROM mail WHERE place < ?1 AND place >= ?2 AND listed ORDER BY place DESC LIMIT 1";
+pub(super) const NEXT_BELOW: &str = "SELECT place FROM mail WHERE place > ?1 AND place <= ?2 AND listed ORDER BY place LIMIT 1";
 
 /// So many emails on either side make it no accident that all times of one side are past the other's.
 const TELLING: usize = 8;
@@ -188,7 +188,7 @@ fn overlap(change: &Transaction, span: &Span, cursor: Place, below: bool, entrie
     let outermost = if below { repeated.iter().max() } else { repeated.iter().min() };
     let Some(outermost) = outermost.copied() else { return Ok(Some(cursor)) };
     let limit = i64::try_from(repeated.len()).unwrap_or(i64::MAX - 1);
-    let between = params![cursor.min(outermost).0, cursor.max(outermost).0, limit + 1];
+    let between = params![cursor.min(outermost), cursor.max(outermost), limit + 1];
     let standing: i64 = change.prepare_cached(COUNT_LISTED)?.query_row(between, |row| row.get(0))?;
     Ok((standing == limit).then_some(outermost))
 }
@@ -196,7 +196,7 @@ fn overlap(change: &Transaction, span: &Span, cursor: Place, below: bool, entrie
 /// The next row of the span above or below `place`.
 fn neighbour(change: &Transaction, span: &Span, place: Place, above: bool) -> Result<Option<Place>, Failure> {
     let (sql, end) = if above { (NEXT_ABOVE, span.top) } else { (NEXT_BELOW, span.bottom) };
-    Ok(change.prepare_cached(sql)?.query_row([place.0, end.0], |row| Ok(Place(row.get(0)?))).optional()?)
+    Ok(change.prepare_cached(sql)?.query_row([place, end], |row| row.get(0)).optional()?)
 }
 
 /// Whether all times of a page say that it comes from the other end of the listing: below a span, but
@@ -209,12 +209,12 @@ fn is_elsewhere(change: &Transaction, span: Option<Span>, below: bool, entries: 
         return Ok(false);
     }
     let telling = i64::try_from(TELLING).unwrap_or(i64::MAX);
-    let rows: i64 = change.prepare_cached(COUNT_LISTED)?.query_row([span.bottom.0, span.top.0, telling], |row| row.get(0))?;
+    let rows: i64 = change.prepare_cached(COUNT_LISTED)?.query_row(params![span.bottom, span.top, telling], |row| row.get(0))?;
     Ok(rows == telling)
 }
 
 /// The place of an email that a page has held.
 fn listed_place(change: &Transaction, id: &EmailId) -> Result<Option<Place>, Failure> {
     let sql = "SELECT place FROM mail WHERE id = ?1 AND listed";
-    Ok(change.prepare_cached(sql)?.query_row([pack::id(id.as_str())], |row| Ok(Place(row.get(0)?))).optional()?)
+    Ok(change.prepare_cached(sql)?.query_row([pack::id(id.as_str())], |row| row.get(0)).optional()?)
 }

@@ -14,6 +14,9 @@ use crate::mail::{EmailId, Stamp, Status};
 /// than the change; one from longer before says that the clock was set back, and is believed.
 const LONGEST_REQUEST: SignedDuration = SignedDuration::from_mins(10);
 
+/// How far (in microseconds) the service's clock may be ahead of ours.
+const AHEAD: i64 = 86_400_000_000;
+
 /// One email on its way into the archive.
 pub(super) struct Entry {
     pub(super) fields: Fields,
@@ -41,11 +44,14 @@ pub(super) const KNOWN: &str = "SELECT place, listed, seen, changes, id, created
      reply_to, scheduled_at, odd, names FROM mail JOIN shape USING (shape) WHERE id = ?1";
 
 impl Entry {
-    /// Takes an email's JSON apart.
-    pub(super) fn take(json: &Arc<str>) -> Result<Self, Failure> {
+    /// Takes an email's JSON apart. It was seen at that time, so it was not created long after it: a
+    /// time from the future would stand above all mail to come.
+    pub(super) fn take(json: &Arc<str>, seen: Timestamp) -> Result<Self, Failure> {
         let Taken { fields, whole } =
             Fields::take(json).map_err(|error| Failure::new(Kind::NotTheApi, format!("an email that cannot be read: {error}")))?;
-        let natural = fields.summary.created_at.as_deref().and_then(|created| Stamp::parse(created).micros()).and_then(Place::of);
+        let created = fields.summary.created_at.as_deref().and_then(|created| Stamp::parse(created).micros());
+        let latest = seen.as_microsecond().saturating_add(AHEAD);
+        let natural = created.filter(|created| *created <= latest).and_then(Place::of);
         Ok(Self { fields, whole: whole.then(|| Arc::clone(json)), natural, known: None, place: Place(0) })
     }
 
@@ -56,13 +62,7 @@ impl Entry {
     /// Finds out what the archive has of it now.
     pub(super) fn look_up(&mut self, change: &Transaction) -> Result<(), Failure> {
         let known = change.prepare_cached(KNOWN)?.query_row([pack::id(&self.fields.summary.id)], |row| {
-            Ok(Known {
-                place: Place(row.get(0)?),
-                listed: row.get(1)?,
-                seen: row.get(2)?,
-                changes: row.get(3)?,
-                fields: Fields::load(row, 4)?,
-            })
+            Ok(Known { place: row.get(0)?, listed: row.get(1)?, seen: row.get(2)?, changes: row.get(3)?, fields: Fields::load(row, 4)? })
         });
         self.known = known.optional()?;
         Ok(())
@@ -74,7 +74,7 @@ impl Entry {
                    cc, bcc, reply_to, scheduled_at, odd) VALUES (?1, ?2, ?3, 0, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)";
         let mut statement = change.prepare_cached(sql)?;
         let shape = shape(change, &self.fields.names)?;
-        let head: [&dyn rusqlite::ToSql; 4] = [&self.place.0, &listed, &seen.as_microsecond(), &shape];
+        let head: [&dyn rusqlite::ToSql; 4] = [&self.place, &listed, &seen.as_microsecond(), &shape];
         let values = self.fields.values();
         statement.execute(rusqlite::params_from_iter(head.into_iter().chain(values.iter().map(|value| &**value))))?;
         Ok(())
@@ -83,7 +83,7 @@ impl Entry {
     /// Brings the known row up to date and keeps the status that it had; says whether that changed.
     pub(super) fn refresh(&self, change: &Transaction, listed: bool, asked: Timestamp) -> Result<bool, Failure> {
         let Some(known) = &self.known else { return Ok(false) };
-        let place = self.place.0;
+        let place = self.place;
         if listed && !known.listed {
             change.prepare_cached("UPDATE mail SET listed = 1 WHERE place = ?1")?.execute([place])?;
         }
@@ -106,7 +106,7 @@ impl Entry {
         if last_event.is_none() || !observe(change, known.place, known, last_event, asked)? {
             return Ok(false);
         }
-        change.prepare_cached("UPDATE mail SET last_event = ?2 WHERE place = ?1")?.execute(params![known.place.0, last_event])?;
+        change.prepare_cached("UPDATE mail SET last_event = ?2 WHERE place = ?1")?.execute(params![known.place, last_event])?;
         Ok(true)
     }
 }
@@ -126,9 +126,9 @@ fn observe(change: &Transaction, place: Place, known: &Known, last_event: Option
         return Ok(false);
     }
     let sql = "INSERT INTO observed (place, nth, seen, last_event) VALUES (?1, ?2, ?3, ?4)";
-    change.prepare_cached(sql)?.execute(params![place.0, known.changes, known.seen, before])?;
+    change.prepare_cached(sql)?.execute(params![place, known.changes, known.seen, before])?;
     let sql = "UPDATE mail SET seen = ?2, changes = changes + 1 WHERE place = ?1";
-    change.prepare_cached(sql)?.execute(params![place.0, asked.as_microsecond()])?;
+    change.prepare_cached(sql)?.execute(params![place, asked.as_microsecond()])?;
     Ok(true)
 }
 

@@ -239,6 +239,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
         #[test]
         fn an_item_of_any_shape_comes_back_equal(
             members in prop::collection::vec((prop_oneof![

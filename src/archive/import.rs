@@ -10,8 +10,11 @@ use super::entry::Entry;
 use super::{Archive, keep, room};
 use crate::failure::{Failure, Kind};
 
-/// Lines in one transaction: enough that committing does not count, few enough that little is lost.
-const BATCH: usize = 2000;
+/// Lines in one transaction: the more, the fewer pages of the index of ids are written twice.
+const BATCH: usize = 10_000;
+
+/// The most text in one transaction, whatever the number of lines.
+const BATCH_BYTES: usize = 16 << 20;
 
 /// The most bad lines that are named.
 const NAMED: usize = 100;
@@ -44,6 +47,7 @@ impl Archive {
         let mut batch = Vec::with_capacity(BATCH);
         let mut line = Vec::new();
         let mut number = 0;
+        let mut bytes = 0;
         loop {
             line.clear();
             let read = lines.read_until(b'\n', &mut line);
@@ -55,7 +59,7 @@ impl Archive {
                 continue;
             }
             done.lines += 1;
-            match entry(&line) {
+            match entry(&line, seen) {
                 Ok(entry) => batch.push(entry),
                 Err(why) => {
                     done.bad += 1;
@@ -64,7 +68,9 @@ impl Archive {
                     }
                 }
             }
-            if batch.len() == BATCH {
+            bytes += line.len();
+            if batch.len() == BATCH || bytes > BATCH_BYTES {
+                bytes = 0;
                 done.new += self.take_in(&mut batch, seen)?;
                 progress(&done);
             }
@@ -83,6 +89,8 @@ impl Archive {
                 entry.look_up(change)?;
             }
             room::by_time(change, &mut entries, seen)?;
+            // In the order of the table, whatever that of the file is.
+            entries.sort_unstable_by_key(|entry| std::cmp::Reverse(entry.place));
             let mut new = 0;
             for entry in &entries {
                 if entry.known.is_none() {
@@ -98,7 +106,7 @@ impl Archive {
     }
 }
 
-fn entry(line: &[u8]) -> Result<Entry, String> {
+fn entry(line: &[u8], seen: Timestamp) -> Result<Entry, String> {
     let text = std::str::from_utf8(line).map_err(|error| error.to_string())?;
-    Entry::take(&Arc::from(text.trim())).map_err(|failure| failure.sentence)
+    Entry::take(&Arc::from(text.trim()), seen).map_err(|failure| failure.sentence)
 }

@@ -48,7 +48,7 @@ impl Archive {
     ///
     /// If the archive cannot be written.
     pub fn keep(&self, retrieved: &Retrieved, asked: Timestamp) -> Result<bool, Failure> {
-        let mut entries = [Entry::take(&retrieved.json)?];
+        let mut entries = [Entry::take(&retrieved.json, asked)?];
         let packed = deflated(&retrieved.json)?;
         self.connections.write(|change| {
             entries[0].look_up(change)?;
@@ -59,7 +59,7 @@ impl Archive {
                 entry.insert(change, false, asked)?;
             }
             let sql = "INSERT INTO body (place, json) VALUES (?1, ?2) ON CONFLICT (place) DO UPDATE SET json = excluded.json";
-            change.prepare_cached(sql)?.execute(params![entry.place.0, packed])?;
+            change.prepare_cached(sql)?.execute(params![entry.place, packed])?;
             Ok(changed)
         })
     }
@@ -68,9 +68,9 @@ impl Archive {
 /// Keeps the bodies of an email that has none yet, as they came in some list or file.
 pub(super) fn body_if_none(change: &Transaction, place: Place, json: &str) -> Result<(), Failure> {
     let sql = "SELECT EXISTS (SELECT 1 FROM body WHERE place = ?1)";
-    let has_body: bool = change.prepare_cached(sql)?.query_row([place.0], |row| row.get(0))?;
+    let has_body: bool = change.prepare_cached(sql)?.query_row([place], |row| row.get(0))?;
     if !has_body {
-        change.prepare_cached("INSERT INTO body (place, json) VALUES (?1, ?2)")?.execute(params![place.0, deflated(json)?])?;
+        change.prepare_cached("INSERT INTO body (place, json) VALUES (?1, ?2)")?.execute(params![place, deflated(json)?])?;
     }
     Ok(())
 }

@@ -256,6 +256,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
         #[test]
         fn places_fall_within_bounds_and_take_nobody_s(
             wishes in prop::collection::vec(wish(), 1..40),

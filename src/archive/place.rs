@@ -1,4 +1,10 @@
 //! `Place`: where an email stands in the list, as one number.
+//!
+//! The tables hold it negated. The archive grows mostly backwards, page by older page, and a tree that
+//! grows at its far end has full leaves; at its near end they would be half empty.
+
+use rusqlite::ToSql;
+use rusqlite::types::{FromSql, FromSqlResult, ToSqlOutput, ValueRef};
 
 /// Bits below a microsecond: room for a thousand emails between two neighbouring times.
 const ROOM: u32 = 10;
@@ -10,6 +16,18 @@ const FARTHEST: i64 = 1 << 52;
 /// and one may change when the service contradicts what was believed of its order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place(pub(super) i64);
+
+impl ToSql for Place {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::from(self.0.saturating_neg()))
+    }
+}
+
+impl FromSql for Place {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        i64::column_result(value).map(|stored| Self(stored.saturating_neg()))
+    }
+}
 
 impl Place {
     /// The natural place of an email of that time; `None` if the time is absurd.

@@ -14,25 +14,30 @@ use crate::failure::Failure;
 const SLACK: i64 = 1024;
 
 pub(super) const TAKEN: &str = "SELECT EXISTS (SELECT 1 FROM mail WHERE place = ?1)";
-pub(super) const DOWN_FROM: &str = "SELECT place FROM mail WHERE place < ?1 ORDER BY place DESC";
+pub(super) const DOWN_FROM: &str = "SELECT place FROM mail WHERE place > ?1 ORDER BY place";
 const MOVE: &str = "UPDATE mail SET place = ?2 WHERE place = ?1";
 
 /// Whether a row stands at `place`.
 pub(super) fn is_taken(change: &Transaction, place: i64) -> Result<bool, Failure> {
-    Ok(change.prepare_cached(TAKEN)?.query_row([place], |row| row.get(0))?)
+    Ok(change.prepare_cached(TAKEN)?.query_row([Place(place)], |row| row.get(0))?)
 }
 
 /// Moves rows from their old places to their new ones, whatever order they cross each other in.
 /// What belongs to a row (body, observed changes, the end of a span) follows it.
 pub(super) fn move_all(change: &Transaction, moves: &HashMap<Place, Place>) -> Result<(), Failure> {
     let mut statement = change.prepare_cached(MOVE)?;
-    for (aside, from) in (i64::MIN..).zip(moves.keys()) {
-        statement.execute(params![from.0, aside])?;
+    for (aside, from) in aside().zip(moves.keys()) {
+        statement.execute(params![from, aside])?;
     }
-    for (aside, to) in (i64::MIN..).zip(moves.values()) {
-        statement.execute(params![aside, to.0])?;
+    for (aside, to) in aside().zip(moves.values()) {
+        statement.execute(params![aside, to])?;
     }
     Ok(())
+}
+
+/// Places that no email has, for rows on their way.
+fn aside() -> impl Iterator<Item = Place> {
+    (i64::MIN + 1..).map(Place)
 }
 
 /// Moves down as many rows as it takes to leave free what is asked for.
@@ -42,9 +47,9 @@ pub(super) fn make(change: &Transaction, NoRoom { under, need }: NoRoom) -> Resu
     let mut moves = Vec::new();
     {
         let mut statement = change.prepare_cached(DOWN_FROM)?;
-        let mut rows = statement.query([under])?;
+        let mut rows = statement.query([Place(under)])?;
         while let Some(row) = rows.next()? {
-            let place: i64 = row.get(0)?;
+            let Place(place) = row.get(0)?;
             free -= 1;
             if place <= free {
                 break;
@@ -55,7 +60,7 @@ pub(super) fn make(change: &Transaction, NoRoom { under, need }: NoRoom) -> Resu
     // From the lowest on, each moves to where nobody stands any more.
     let mut statement = change.prepare_cached(MOVE)?;
     for (from, to) in moves.iter().rev() {
-        statement.execute(params![from, to])?;
+        statement.execute(params![Place(*from), Place(*to)])?;
     }
     Ok(())
 }

@@ -54,8 +54,8 @@ pub struct Ground {
     pub widest: usize,
 }
 
-pub(super) const LISTED_ABOVE: &str = "SELECT id FROM mail WHERE place BETWEEN ?1 AND ?2 AND listed ORDER BY place LIMIT 1 OFFSET ?3";
-pub(super) const LISTED_BELOW: &str = "SELECT id FROM mail WHERE place BETWEEN ?1 AND ?2 AND listed ORDER BY place DESC LIMIT 1 OFFSET ?3";
+pub(super) const LISTED_ABOVE: &str = "SELECT id FROM mail WHERE place BETWEEN ?2 AND ?1 AND listed ORDER BY place DESC LIMIT 1 OFFSET ?3";
+pub(super) const LISTED_BELOW: &str = "SELECT id FROM mail WHERE place BETWEEN ?2 AND ?1 AND listed ORDER BY place LIMIT 1 OFFSET ?3";
 
 impl Archive {
     /// How far back the archive is complete.
@@ -76,7 +76,7 @@ impl Archive {
                 return Ok(Reach::Everything);
             }
             let sql = "SELECT created_at FROM mail WHERE place = ?1";
-            let created: Option<String> = connection.query_row(sql, [span.bottom.0], |row| row.get(0))?;
+            let created: Option<String> = connection.query_row(sql, [span.bottom], |row| row.get(0))?;
             Ok(Reach::Since(Stamp::parse(&created.unwrap_or_default())))
         })
     }
@@ -116,7 +116,7 @@ impl Archive {
     fn stepped(&self, sql: &str, span: &Span, steps: u32) -> Result<Option<EmailId>, Failure> {
         self.connections.read(|connection| {
             let id = |row: &rusqlite::Row| Ok(EmailId::new(pack::id_back(row.get_ref(0)?)));
-            Ok(connection.prepare_cached(sql)?.query_row(params![span.bottom.0, span.top.0, steps], id).optional()?)
+            Ok(connection.prepare_cached(sql)?.query_row(params![span.bottom, span.top, steps], id).optional()?)
         })
     }
 
@@ -128,8 +128,8 @@ impl Archive {
     /// If the archive cannot be written.
     pub fn conclude_end(&self, bottom: Place) -> Result<(), Failure> {
         self.connections.write(|change| {
-            if change.execute("UPDATE span SET reaches_end = 1 WHERE bottom = ?1", [bottom.0])? > 0 {
-                change.execute("DELETE FROM span WHERE top < ?1", [bottom.0])?;
+            if change.execute("UPDATE span SET reaches_end = 1 WHERE bottom = ?1", [bottom])? > 0 {
+                change.execute("DELETE FROM span WHERE top > ?1", [bottom])?;
             }
             Ok(())
         })
@@ -142,7 +142,7 @@ impl Archive {
     /// If the archive cannot be written.
     pub fn conclude_top(&self, top: Place) -> Result<(), Failure> {
         self.connections.write(|change| {
-            change.execute("UPDATE span SET reaches_top = 1 WHERE top = ?1", [top.0])?;
+            change.execute("UPDATE span SET reaches_top = 1 WHERE top = ?1", [top])?;
             Ok(())
         })
     }
@@ -150,10 +150,9 @@ impl Archive {
 
 /// All spans, newest first.
 pub(super) fn load(connection: &Connection) -> Result<Vec<Span>, Failure> {
-    let mut statement = connection.prepare_cached("SELECT top, bottom, reaches_top, reaches_end FROM span ORDER BY top DESC")?;
-    let spans = statement.query_map([], |row| {
-        Ok(Span { top: Place(row.get(0)?), bottom: Place(row.get(1)?), reaches_top: row.get(2)?, reaches_end: row.get(3)? })
-    })?;
+    let mut statement = connection.prepare_cached("SELECT top, bottom, reaches_top, reaches_end FROM span ORDER BY top")?;
+    let spans = statement
+        .query_map([], |row| Ok(Span { top: row.get(0)?, bottom: row.get(1)?, reaches_top: row.get(2)?, reaches_end: row.get(3)? }))?;
     Ok(spans.collect::<Result<_, _>>()?)
 }
 
@@ -163,12 +162,12 @@ pub(super) fn put(change: &Transaction, span: &Span) -> Result<(), Failure> {
         return Ok(());
     }
     let mut statement = change.prepare_cached("INSERT INTO span (top, bottom, reaches_top, reaches_end) VALUES (?1, ?2, ?3, ?4)")?;
-    statement.execute(params![span.top.0, span.bottom.0, span.reaches_top, span.reaches_end])?;
+    statement.execute(params![span.top, span.bottom, span.reaches_top, span.reaches_end])?;
     Ok(())
 }
 
 /// Takes `span` away.
 pub(super) fn remove(change: &Transaction, span: &Span) -> Result<(), Failure> {
-    change.prepare_cached("DELETE FROM span WHERE top = ?1")?.execute([span.top.0])?;
+    change.prepare_cached("DELETE FROM span WHERE top = ?1")?.execute([span.top])?;
     Ok(())
 }

@@ -115,11 +115,28 @@ fn the_page_s_order_wins_over_times_and_rows_move_for_it() {
 }
 
 #[test]
+fn an_email_from_the_future_does_not_take_the_others_along() {
+    let archive = memory();
+    let day = 86_400;
+    let listed = |mails: &[(&str, i64)]| Stretch {
+        items: mails.iter().map(|(id, second)| item_with(id, Some(*second), "sent")).collect(),
+        joins: Joins::Top,
+        rising: false,
+        asked: at(100 * day),
+    };
+    archive.carry(&listed(&[("skewed", 5000 * day), ("b", 20 * day), ("a", 10 * day)])).unwrap();
+    archive.carry(&listed(&[("c", 90 * day), ("skewed", 5000 * day), ("b", 20 * day), ("a", 10 * day)])).unwrap();
+    assert_eq!(all(&archive), ["c", "skewed", "b", "a"]);
+    let then = archive.window(&Anchor::At((NOON + 95 * day) * 1_000_000), 1).unwrap();
+    assert_eq!(ids(&then), ["c"], "its time still finds it");
+}
+
+#[test]
 fn where_there_is_no_room_rows_move_down_and_keep_their_order() {
     let archive = memory();
     // Two thousand imported emails of one moment stand without a place between them.
     let lines: Vec<String> = (0..2000).map(|number| item_with(&format!("old-{number}"), Some(7), "sent").json.to_string()).collect();
-    archive.import(lines.join("\n").as_bytes(), at(0), |_| ()).unwrap();
+    archive.import(lines.join("\n").as_bytes(), at(9), |_| ()).unwrap();
     let before = all(&archive);
     let items = ["old-0", "x", "y", "z", "old-1"].map(|id| item_with(id, Some(7), "sent")).to_vec();
     archive.carry(&Stretch { items, joins: Joins::Top, rising: false, asked: at(9) }).unwrap();

@@ -76,12 +76,12 @@ macro_rules! select {
     };
 }
 
-pub(super) const BELOW: &str = select!("WHERE mail.place < ?1 ORDER BY mail.place DESC LIMIT ?2");
-pub(super) const ABOVE: &str = select!("WHERE mail.place > ?1 ORDER BY mail.place LIMIT ?2");
+pub(super) const BELOW: &str = select!("WHERE mail.place > ?1 ORDER BY mail.place LIMIT ?2");
+pub(super) const ABOVE: &str = select!("WHERE mail.place < ?1 ORDER BY mail.place DESC LIMIT ?2");
 pub(super) const BY_ID: &str = select!("WHERE id = ?1");
-pub(super) const ANY_ABOVE: &str = "SELECT EXISTS (SELECT 1 FROM mail WHERE place > ?1)";
-pub(super) const ANY_BELOW: &str = "SELECT EXISTS (SELECT 1 FROM mail WHERE place < ?1)";
-pub(super) const NEWER: &str = "SELECT count(*) FROM mail WHERE place > ?1";
+pub(super) const ANY_ABOVE: &str = "SELECT EXISTS (SELECT 1 FROM mail WHERE place < ?1)";
+pub(super) const ANY_BELOW: &str = "SELECT EXISTS (SELECT 1 FROM mail WHERE place > ?1)";
+pub(super) const NEWER: &str = "SELECT count(*) FROM mail WHERE place < ?1";
 pub(super) const OBSERVED: &str =
     "SELECT observed.last_event, observed.seen FROM observed JOIN mail USING (place) WHERE id = ?1 ORDER BY nth";
 
@@ -106,7 +106,7 @@ impl Archive {
                 Anchor::At(micros) => around(connection, Place::last_of(micros), 0, rows)?,
             };
             let exists = |sql: &str, row: Option<&Row>| match row {
-                Some(row) => connection.prepare_cached(sql)?.query_row([row.place.0], |row| row.get(0)),
+                Some(row) => connection.prepare_cached(sql)?.query_row([row.place], |row| row.get(0)),
                 None => Ok(false),
             };
             Ok(Window { more_above: exists(ANY_ABOVE, rows.first())?, more_below: exists(ANY_BELOW, rows.last())?, rows })
@@ -128,7 +128,7 @@ impl Archive {
     ///
     /// If the archive cannot be read.
     pub fn rank(&self, place: Place) -> Result<u64, Failure> {
-        self.connections.read(|connection| count(connection, NEWER, [place.0]))
+        self.connections.read(|connection| count(connection, NEWER, [place]))
     }
 
     /// The row of one email, if the archive has it.
@@ -189,13 +189,13 @@ pub(super) fn observation(last_event: Option<String>, seen: i64) -> Observation 
 /// Newest first, older than `place`.
 fn below(connection: &Connection, place: Place, rows: usize) -> Result<Vec<Row>, Failure> {
     let mut statement = connection.prepare_cached(BELOW)?;
-    Ok(statement.query_map(params![place.0, limit(rows)], read)?.collect::<Result<_, _>>()?)
+    Ok(statement.query_map(params![place, limit(rows)], read)?.collect::<Result<_, _>>()?)
 }
 
 /// Newest first, the nearest ones that are newer than `place`.
 fn above(connection: &Connection, place: Place, rows: usize) -> Result<Vec<Row>, Failure> {
     let mut statement = connection.prepare_cached(ABOVE)?;
-    let mut found: Vec<Row> = statement.query_map(params![place.0, limit(rows)], read)?.collect::<Result<_, _>>()?;
+    let mut found: Vec<Row> = statement.query_map(params![place, limit(rows)], read)?.collect::<Result<_, _>>()?;
     found.reverse();
     Ok(found)
 }
@@ -218,7 +218,7 @@ fn read(row: &SqlRow) -> rusqlite::Result<Row> {
     let (seen, changes): (i64, i64) = (row.get(1)?, row.get(2)?);
     let fields = Fields::load(row, 4)?;
     let changed = (changes > 0).then(|| observation(fields.summary.last_event.clone(), seen));
-    Ok(Row { place: Place(row.get(0)?), changed, has_body: row.get(3)?, summary: Summary::from(&fields.summary) })
+    Ok(Row { place: row.get(0)?, changed, has_body: row.get(3)?, summary: Summary::from(&fields.summary) })
 }
 
 fn count(connection: &Connection, sql: &str, params: impl rusqlite::Params) -> Result<u64, Failure> {

@@ -99,6 +99,7 @@ pub enum Verb {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// List sent emails as the service has them, newest first
+    #[command(after_help = "On a terminal of less than 110 columns the ids are left out; a pipe and JSON always have them.")]
     List(List),
     /// Show one email, from the archive or else from the service
     Show(Show),

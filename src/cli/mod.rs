@@ -5,6 +5,7 @@ pub mod args;
 mod import;
 mod json;
 mod list;
+mod man;
 mod output;
 mod render;
 mod rows;
@@ -68,10 +69,7 @@ pub fn run(command: &Command, world: World<'_>) -> Result<(), Stop> {
             print(&script, out)
         }
         Command::Man => {
-            let mut page = Vec::new();
-            clap_mangen::Man::new(Args::command())
-                .render(&mut page)
-                .map_err(|error| Failure::new(Kind::Internal, format!("the manual page cannot be made: {error}")))?;
+            let page = man::page().map_err(|error| Failure::new(Kind::Internal, format!("the manual page cannot be made: {error}")))?;
             print(&page, out)
         }
     }

@@ -56,7 +56,9 @@ impl Output {
     #[must_use]
     pub fn of_process(global: &Global, env: &Env) -> Self {
         let is_terminal = io::stdout().is_terminal();
-        let columns = is_terminal.then(|| rustix::termios::tcgetwinsize(io::stdout()).map_or(80, |size| size.ws_col.max(1)));
+        // A terminal that does not know its own width says that it has none.
+        let wide = || rustix::termios::tcgetwinsize(io::stdout()).ok().map(|size| size.ws_col).filter(|columns| *columns > 0);
+        let columns = is_terminal.then(|| wide().unwrap_or(80));
         let colour = match global.color {
             When::Auto => env.wants_colour(is_terminal),
             When::Always => true,

@@ -53,14 +53,14 @@ const TOP: [&str; 2] = ["default_profile", "profiles"];
 const PROFILE: [&str; 7] = ["base_url", "api_key_command", "api_key_file", "api_key_env", "archive", "rate", "ca_file"];
 
 impl File {
-    /// Reads the file at `path`.
+    /// Reads the file at `path`; `home` is what `~/` in a path means.
     ///
     /// # Errors
     ///
     /// If it cannot be read, is not TOML, or has a value that is not allowed.
-    pub(super) fn read(path: &Path) -> Result<Self, Failure> {
+    pub(super) fn read(path: &Path, home: Option<&Path>) -> Result<Self, Failure> {
         let unreadable = |error: std::io::Error| Failure::new(Kind::Config, format!("{} cannot be read: {error}", path.display()));
-        Self::parse(&std::fs::read_to_string(path).map_err(unreadable)?, path)
+        Self::parse(&std::fs::read_to_string(path).map_err(unreadable)?, path, home)
     }
 
     /// Reads `text`, which stands in the file at `path`.
@@ -68,8 +68,8 @@ impl File {
     /// # Errors
     ///
     /// If it is not TOML, or has a value that is not allowed.
-    pub(super) fn parse(text: &str, path: &Path) -> Result<Self, Failure> {
-        let mut reader = Reader { text, path, file: Self::default() };
+    pub(super) fn parse(text: &str, path: &Path, home: Option<&Path>) -> Result<Self, Failure> {
+        let mut reader = Reader { text, path, home, file: Self::default() };
         let document = DeTable::parse(text).map_err(|error| {
             let at = error.span().unwrap_or_default();
             reader.wrong(&at, error.message())
@@ -82,6 +82,7 @@ impl File {
 struct Reader<'a> {
     text: &'a str,
     path: &'a Path,
+    home: Option<&'a Path>,
     file: File,
 }
 
@@ -146,8 +147,11 @@ impl Reader<'_> {
         Ok(profile)
     }
 
-    /// A path in the file is meant from the directory of the file.
+    /// A path in the file is meant from the home directory or else from the directory of the file.
     fn beside(&self, path: &str) -> PathBuf {
+        if let (Some(home), Some(rest)) = (self.home, path.strip_prefix("~/")) {
+            return home.join(rest);
+        }
         self.path.parent().unwrap_or_else(|| Path::new("")).join(path)
     }
 
@@ -199,21 +203,21 @@ mod tests {
     use super::*;
 
     fn parse(text: &str) -> Result<File, String> {
-        File::parse(text, Path::new("/etc/config.toml")).map_err(|failure| failure.sentence)
+        File::parse(text, Path::new("/etc/config.toml"), Some(Path::new("/home/ana"))).map_err(|failure| failure.sentence)
     }
 
     #[test]
     fn a_whole_file() {
         let file = parse(
             "default_profile = \"acme\"\n[profiles.acme]\nbase_url = \"https://mail.example.com/api\"\napi_key_file = \"key\"\n\
-             archive = \"memory\"\nrate = 0.5\nca_file = \"/ca.pem\"\n[profiles.other]\nrate = 3\n",
+             archive = \"memory\"\nrate = 0.5\nca_file = \"~/ca.pem\"\n[profiles.other]\nrate = 3\n",
         )
         .unwrap();
         assert_eq!(file.default_profile.as_deref(), Some("acme"));
         let acme = &file.profiles["acme"];
         assert_eq!(acme.base_url.as_ref().unwrap().to_string(), "https://mail.example.com/api");
         assert_eq!(acme.key, Some(KeySource::File("/etc/key".into())));
-        assert!(acme.in_memory && acme.rate == Rate::by_hand(0.5) && acme.ca_file == Some("/ca.pem".into()));
+        assert!(acme.in_memory && acme.rate == Rate::by_hand(0.5) && acme.ca_file == Some("/home/ana/ca.pem".into()));
         assert_eq!(file.profiles["other"].rate, Rate::by_hand(3.0));
         assert!(file.warnings.is_empty());
     }

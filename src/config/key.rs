@@ -64,6 +64,9 @@ impl ApiKey {
             |why: String| Failure::new(Kind::Config, format!("the command of {from} {why}")).hint("run it by hand to see what is wrong");
         let mut child = Command::new("sh")
             .args(["-c", command])
+            // Another source's key is none of its business.
+            .env_remove("SENTBOX_API_KEY")
+            .env_remove("RESEND_API_KEY")
             .stdout(Stdio::piped())
             .spawn()
             .map_err(|error| failed(format!("cannot be run: {error}")))?;

@@ -1,6 +1,6 @@
 //! `Settings`: what flags, environment and file together say, decided once.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use jiff::tz::TimeZone;
 
@@ -69,9 +69,10 @@ impl Settings {
     /// If a value given by hand or in the file is not allowed. A missing key is no error here.
     pub fn resolve(flags: &Flags, env: &Env) -> Result<Self, Failure> {
         let usual = env.directory("XDG_CONFIG_HOME", ".config").map(|dir| dir.join("sentbox/config.toml"));
+        let home = env.get("HOME").map(Path::new);
         let file = match (env.get("SENTBOX_CONFIG").map(PathBuf::from), usual) {
-            (Some(named), _) => File::read(&named)?,
-            (None, Some(usual)) if usual.exists() => File::read(&usual)?,
+            (Some(named), _) => File::read(&named, home)?,
+            (None, Some(usual)) if usual.exists() => File::read(&usual, home)?,
             (None, _) => File::default(),
         };
         let (name, profile) = chosen(flags, env, &file)?;

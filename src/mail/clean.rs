@@ -80,17 +80,17 @@ pub fn clean(text: &str, place: Place) -> Cleaned<'_> {
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
         let next = chars.peek().copied();
-        if is_combining(c) {
-            combining += 1;
-            if combining > MAX_COMBINING {
-                removed.combining += 1;
-                mark(&mut out);
-                continue;
-            }
-        } else {
-            combining = 0;
-        }
+        let length = out.len();
         match verdict(c, out.chars().next_back(), next, place) {
+            Verdict::Keep if is_combining(c) => {
+                combining += 1;
+                if combining <= MAX_COMBINING {
+                    out.push(c);
+                } else {
+                    removed.combining += 1;
+                    mark(&mut out);
+                }
+            }
             Verdict::Keep => out.push(c),
             Verdict::Instead(other) => out.push(other),
             Verdict::Skip => {}
@@ -108,6 +108,10 @@ pub fn clean(text: &str, place: Place) -> Cleaned<'_> {
                     mark(&mut out);
                 }
             }
+        }
+        // What goes without a trace separates no letters, so it does not start the count again.
+        if out.len() > length && !is_combining(c) {
+            combining = 0;
         }
     }
     if removed == Removed::default() && out == text {
@@ -268,6 +272,7 @@ mod tests {
         let cleaned = clean("z\u{300}\u{301}\u{302}\u{303}\u{304}\u{305}a", Place::Line);
         assert_eq!(cleaned.removed.combining, 2);
         assert_eq!(cleaned.text, "z\u{300}\u{301}\u{302}\u{303}\u{FFFD}a");
+        assert_eq!(clean("z\u{300}\u{300}\u{300}\u{300}\u{200d}\u{300}", Place::Block).removed.combining, 1);
     }
 
     fn nasty() -> impl Strategy<Value = String> {

@@ -13,7 +13,7 @@ const ALIKE: f64 = 0.6;
 /// What a person should know about the text part, given the words of the html part.
 pub(super) fn text_part(html: &str, text: Option<&str>) -> Option<Note> {
     let (short, sentence) = match text {
-        None => return None,
+        None => ("no text part", "there is no plain-text part: some people see nothing".to_owned()),
         Some(text) if text.trim().is_empty() => ("text part empty", "the plain-text part is empty: some people see nothing".to_owned()),
         Some(text) => {
             let share = common(html, text);

@@ -1,7 +1,7 @@
 //! Wraps marked text by display width: at blanks, between ideographs, and nowhere inside a URL.
 
 use unicode_segmentation::UnicodeSegmentation;
-use unicode_width::UnicodeWidthStr;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::body::{End, Line, Mark, Span};
 
@@ -174,12 +174,20 @@ impl Flow<'_> {
 /// Whether a line may break between two characters without a blank, as beside an ideograph.
 pub(super) fn may_break(before: Option<char>, after: Option<char>) -> bool {
     let (Some(before), Some(after)) = (before, after) else { return false };
+    if is_thai(before) && is_thai(after) {
+        return after.width() != Some(0) && !matches!(before, 'เ'..='ไ') && !matches!(after, 'ะ' | 'า' | 'ำ' | 'ฯ' | 'ๅ' | 'ๆ');
+    }
     (is_ideograph(before) || is_ideograph(after)) && !clings_to_right(before) && !clings_to_left(after) && !after.is_ascii_punctuation()
 }
 
 /// Chinese and Japanese set no blanks between words.
 const fn is_ideograph(c: char) -> bool {
     matches!(c, '\u{2E80}'..='\u{A4CF}' | '\u{F900}'..='\u{FAFF}' | '\u{FE30}'..='\u{FE4F}' | '\u{FF00}'..='\u{FF60}' | '\u{20000}'..='\u{3FFFD}')
+}
+
+/// Thai sets none either. Its words could be told apart by a dictionary; here syllables must do.
+const fn is_thai(c: char) -> bool {
+    matches!(c, '\u{E01}'..='\u{E3A}' | '\u{E40}'..='\u{E4E}')
 }
 
 /// Closing marks and small kana never begin a line.

@@ -39,3 +39,6 @@ pub fn lay_out(email: &Email, view: View, width: u16) -> Body {
 pub fn html(source: &str, width: u16) -> Body {
     Prepared::html(source).at(width)
 }
+
+#[cfg(test)]
+mod tests;

@@ -28,6 +28,11 @@ impl Page {
         Self { rebuilt, notes }
     }
 
+    /// Whether nothing of it can be seen.
+    pub(super) fn is_empty(&self) -> bool {
+        self.rebuilt.blocks.is_empty()
+    }
+
     /// All words that are seen.
     pub(super) fn words(&self) -> String {
         let mut words = String::new();

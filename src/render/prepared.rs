@@ -1,6 +1,7 @@
 //! `Prepared`: one view of one email, taken apart once, to be laid out at any width.
 
-use super::body::{Body, Line, Mark, Note, NoteKind, Role, Span, View};
+use super::body::{Body, Line, Mark, Note, NoteKind, Role, View};
+use super::flow::{self, Piece};
 use super::page::Page;
 use super::raw::Raw;
 use super::source::Source;
@@ -42,7 +43,13 @@ impl Prepared {
         let html = email.html.as_deref().filter(|html| !html.trim().is_empty());
         let text = email.text.as_deref().filter(|text| !text.trim().is_empty());
         match (view, html, text) {
-            (View::Rendered, Some(html), text) => Self::page(html, text),
+            (View::Rendered, Some(html), _) => {
+                let mut prepared = Self::page(html, text);
+                if let What::Page(page) = &prepared.what {
+                    prepared.notes.extend(check::text_part(&page.words(), email.text.as_deref()));
+                }
+                prepared
+            }
             (View::Rendered | View::Text, None, Some(text)) | (View::Text, Some(_), Some(text)) => Self::text(text),
             (View::Rendered, None, None) => Self::nothing("This email has no content."),
             (View::Text, _, None) => Self::nothing("This email has no plain-text part."),
@@ -68,7 +75,7 @@ impl Prepared {
             What::Text(text) => text.at(inner),
             What::Source(source) => source.at(inner),
             What::Raw(raw) => raw.at(inner),
-            What::Nothing(words) => Body { lines: vec![note_line(words)], ..Body::default() },
+            What::Nothing(words) => Body { lines: note_lines(words, inner), ..Body::default() },
         };
         body.notes.splice(0..0, self.notes.iter().cloned());
         if body.lines.len() > MAX_LINES {
@@ -76,22 +83,29 @@ impl Prepared {
             body.notes.push(notes::cut("it has more than 50 000 lines"));
         }
         let said = body.notes.iter().filter(|note| matches!(note.kind, NoteKind::Cut | NoteKind::Instead));
-        let said: Vec<Line> = said.flat_map(|note| [Line::default(), note_line(&note.sentence)]).collect();
+        let said: Vec<Line> = said.flat_map(|note| [vec![Line::default()], note_lines(&note.sentence, inner)].concat()).collect();
         body.lines.extend(said);
         for line in &mut body.lines {
-            line.wide |= width < MIN_WIDTH && super::flow::width_of(&line.spans) > width;
+            line.wide |= width < MIN_WIDTH && flow::width_of(&line.spans) > width;
         }
         body
     }
 
     fn page(html: &str, text: Option<&str>) -> Self {
+        let prepared = Self::page_or_part(html, text);
+        match &prepared.what {
+            What::Page(page) if page.is_empty() => Self { what: What::Nothing("The html part shows nothing."), ..prepared },
+            What::Page(_) | What::Text(_) | What::Source(_) | What::Raw(_) | What::Nothing(_) => prepared,
+        }
+    }
+
+    fn page_or_part(html: &str, text: Option<&str>) -> Self {
         // The libraries that read and lay out have panicked on odd input before. A person who
         // looks at such an email still sees its words, and is told.
         let read = std::panic::catch_unwind(|| Page::new(html));
         match (read, text) {
-            (Ok(page), text) => {
-                let mut notes = page.notes.clone();
-                notes.extend(check::text_part(&page.words(), text));
+            (Ok(page), _) => {
+                let notes = page.notes.clone();
                 Self { what: What::Page(Box::new(page)), notes }
             }
             (Err(_), Some(text)) => {
@@ -130,9 +144,9 @@ impl Prepared {
     }
 }
 
-fn note_line(sentence: &str) -> Line {
+fn note_lines(sentence: &str, width: usize) -> Vec<Line> {
     let mark = Mark { role: Role::Note, ..Mark::default() };
-    Line { spans: vec![Span { text: sentence.into(), mark }], ..Line::default() }
+    flow::wrap(&[Piece { text: sentence, mark, whole: false }], width, &[], &[])
 }
 
 fn clip(text: &str, max: usize) -> &str {

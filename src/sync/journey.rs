@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use jiff::Timestamp;
 
-use super::plan::{Answer, Ask, Finding, Goal, Next, Walk};
+use super::plan::{Answer, Arrived, Ask, Finding, Goal, Next, Walk};
 use super::synced::{NAMED, Stopped, Synced};
 use crate::api::{Cursor, Item, Page};
 use crate::archive::{Archive, Carried, Ground, Joins, Reach, Stretch};
@@ -77,12 +77,12 @@ impl Journey {
             if self.ask == Ask::Start {
                 return Ok(Step::Request(Cursor::Start));
             }
-            // A cursor that was asked for before would lead in a circle.
-            self.cursor = self.cursor()?.filter(|id| self.walk.mark(id));
-            if let Some(id) = &self.cursor {
-                return Ok(Step::Request(Cursor::After(id.clone())));
+            self.cursor = self.cursor()?;
+            match &self.cursor {
+                Some(id) if self.walk.mark(id) => return Ok(Step::Request(Cursor::After(id.clone()))),
+                Some(_) => self.learn(&Answer::Again)?,
+                None => self.learn(&Answer::Nowhere)?,
             }
-            self.learn(&Answer::Nowhere)?;
         }
     }
 
@@ -90,10 +90,7 @@ impl Journey {
         match &self.ask {
             Ask::Start => Ok(None),
             Ask::After(id) => Ok(Some(id.clone())),
-            Ask::Below { span, rows, .. } => match self.archive.above_bottom(span, *rows)? {
-                None => self.archive.below_top(span, 0),
-                found => Ok(found),
-            },
+            Ask::Below { span, rows, .. } => self.archive.above_bottom(span, *rows),
             Ask::Above { span, rows } => self.archive.below_top(span, *rows),
         }
     }
@@ -112,14 +109,14 @@ impl Journey {
             Carried::default()
         };
         self.brought.add(&carried);
-        Ok(Answer::Page { length, has_more, last, carried })
+        Ok(Answer::Page(Arrived { length, has_more, last, carried }))
     }
 
     fn joins(&self, rising: bool) -> Joins {
         match (&self.ask, &self.cursor) {
             (Ask::Start, _) if rising => Joins::Bottom,
             (Ask::Start, _) => Joins::Top,
-            (Ask::Below { gone, .. }, Some(cursor)) => Joins::Below { cursor: cursor.clone(), cut: *gone },
+            (Ask::Below { cut, .. }, Some(cursor)) => Joins::Below { cursor: cursor.clone(), cut: *cut },
             (Ask::Above { .. }, Some(cursor)) => Joins::Above(cursor.clone()),
             (Ask::Below { .. } | Ask::Above { .. } | Ask::After(_), _) => Joins::Nothing,
         }

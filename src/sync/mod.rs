@@ -1,5 +1,6 @@
 //! Carries what the service has into the archive, page by page, and never claims more than it has seen.
 
+mod foothold;
 mod journey;
 pub mod plan;
 mod synced;

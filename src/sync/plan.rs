@@ -8,6 +8,7 @@
 
 use std::collections::HashSet;
 
+use super::foothold::Foothold;
 use super::synced::{Back, Stopped};
 use crate::api::MAX_LIMIT;
 use crate::archive::{Carried, Ground, Span};
@@ -39,10 +40,10 @@ pub enum Ask {
     Below {
         /// The span.
         span: Span,
-        /// The rows; more than zero if the service does not know those below.
+        /// The rows.
         rows: u32,
-        /// Whether they are unknown to the service.
-        gone: bool,
+        /// Whether the service does not know those below, so that the span ends here.
+        cut: bool,
     },
     /// The page above a row of this span, so many rows below its top; of services that list the
     /// oldest first.
@@ -68,21 +69,41 @@ pub enum Next {
 /// What came back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// A page, and what the archive made of it.
-    Page {
-        /// How many emails it had.
-        length: usize,
-        /// Whether the service says that there is more.
-        has_more: bool,
-        /// Its last email in the order of the service.
-        last: Option<EmailId>,
-        /// What it brought.
-        carried: Carried,
-    },
+    /// A page.
+    Page(Arrived),
     /// The service does not know the cursor.
     Gone,
-    /// There is no such row, or it was asked for before.
+    /// There is no such row.
     Nowhere,
+    /// The cursor was asked for before, in the same walk.
+    Again,
+}
+
+/// A page, and what the archive made of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Arrived {
+    /// How many emails it had.
+    pub length: usize,
+    /// Whether the service says that there is more.
+    pub has_more: bool,
+    /// Its last email in the order of the service.
+    pub last: Option<EmailId>,
+    /// What it brought.
+    pub carried: Carried,
+}
+
+impl Arrived {
+    /// Whether it is believed to be the last page in its direction.
+    fn is_last(&self, ground: &Ground) -> bool {
+        // A service that ignores limits gives everything at once, and then the same again.
+        let limit = usize::from(MAX_LIMIT);
+        let is_whole = !self.carried.grew && (self.length > limit || (ground.rising && self.length != limit));
+        !self.has_more && (self.length < ground.widest || is_whole)
+    }
+
+    const fn is_nothing(&self) -> bool {
+        self.length == 0 && !self.has_more
+    }
 }
 
 /// What an answer says about an end of the listing, for the archive to note.
@@ -104,11 +125,16 @@ pub struct Walk {
     started: bool,
     /// Whether to begin at the first page although the span could be continued.
     from_start: bool,
-    /// How many rows inside the span to begin from.
-    rows: u32,
-    /// Whether the rows outside of that are unknown to the service, or seem so.
-    gone: bool,
-    /// Whether it said so by an empty page, as it also would at the end of the listing.
+    /// Where the span can be continued downwards.
+    foothold: Foothold,
+    /// How many rows below the top of the span to continue it upwards.
+    overlap: u32,
+    /// Whether an end that was believed before has been looked at again.
+    confirmed: bool,
+    /// Whether a foothold is being looked for.
+    searching: bool,
+    /// Whether a cursor was answered by an empty page: there is nothing below it, or the service does
+    /// not know it.
     empty: bool,
     /// Whether the service refuses unknown cursors, so that its empty pages can be believed.
     strict: bool,
@@ -123,20 +149,17 @@ impl Walk {
     /// A walk for `goal` that begins on this ground.
     #[must_use]
     pub fn new(goal: Goal, ground: &Ground) -> Self {
-        let rows = match (goal, newest(ground)) {
-            // The newest hundred come along, so that their statuses are read again.
-            (Goal::Head, _) if ground.rising => u32::from(MAX_LIMIT) - 1,
-            // The end was believed before; from one row further up it can be seen again.
-            (Goal::Back(_), Some(span)) if span.reaches_end && !ground.rising => 1,
-            _ => 0,
-        };
+        // The newest hundred come along, so that their statuses are read again.
+        let overlap = if goal == Goal::Head && ground.rising { u32::from(MAX_LIMIT) - 1 } else { 0 };
         Self {
             goal,
             pages: 0,
             started: false,
             from_start: false,
-            rows,
-            gone: false,
+            foothold: Foothold::default(),
+            confirmed: false,
+            overlap,
+            searching: false,
             empty: false,
             strict: false,
             stray: None,
@@ -164,7 +187,11 @@ impl Walk {
     }
 
     fn next_falling(&mut self, span: Span, ground: &Ground) -> Next {
-        let below = Next::Ask(Ask::Below { span, rows: self.rows, gone: self.gone });
+        if matches!(self.goal, Goal::Back(_)) && span.reaches_end && !self.confirmed {
+            // From one row further up the end shows itself again.
+            (self.foothold, self.confirmed) = (Foothold::at(1), true);
+        }
+        let below = self.foothold.next().map_or(Next::Over(Stopped::CursorGone), |(rows, cut)| Next::Ask(Ask::Below { span, rows, cut }));
         match self.goal {
             Goal::Head | Goal::Back(_) if !self.started => Next::Ask(Ask::Start),
             Goal::Head => {
@@ -182,7 +209,7 @@ impl Walk {
         match self.goal {
             _ if self.from_start && !self.started => Next::Ask(Ask::Start),
             Goal::Extend if span.reaches_top && span.reaches_end => Next::Over(Stopped::End),
-            Goal::Head | Goal::Extend | Goal::Back(_) => Next::Ask(Ask::Above { span, rows: self.rows }),
+            Goal::Head | Goal::Extend | Goal::Back(_) => Next::Ask(Ask::Above { span, rows: self.overlap }),
         }
     }
 
@@ -195,123 +222,124 @@ impl Walk {
     /// Learns from the answer to `ask`; `ground` is what is known since.
     pub fn learn(&mut self, ask: &Ask, answer: &Answer, ground: &Ground) -> Finding {
         match answer {
-            Answer::Page { length, has_more, last, carried } => {
-                self.pages += 1;
-                // A service that ignores limits gives everything at once and then again.
-                let limit = usize::from(MAX_LIMIT);
-                let is_whole = !carried.grew && (*length > limit || (ground.rising && *length != limit));
-                let is_last = !has_more && (*length < ground.widest || is_whole);
+            Answer::Page(page) => {
+                self.pages += u32::from(page.length > 0);
                 match ask {
-                    Ask::Start => self.learn_start(*length, *has_more, is_last, carried, ground),
-                    Ask::Below { span, .. } => self.learn_below(span, *length, *has_more, is_last, last.as_ref(), carried),
-                    Ask::Above { span, .. } => self.learn_above(span, *length, *has_more, is_last, carried),
-                    Ask::After(_) => self.stray_on(last.as_ref(), carried),
+                    Ask::Start => self.learn_start(page, ground),
+                    Ask::Below { span, rows, cut } => self.learn_below(span, *rows, *cut, page, ground),
+                    Ask::Above { span, .. } => self.learn_above(span, page, ground),
+                    Ask::After(_) => self.stray_on(page),
                 }
             }
             Answer::Gone => self.learn_gone(ask),
             Answer::Nowhere => self.learn_nowhere(ask),
+            Answer::Again => match ask {
+                Ask::Below { span, .. } if self.empty => self.found(Finding::End(*span)),
+                Ask::Start | Ask::Below { .. } | Ask::Above { .. } | Ask::After(_) => self.stop(Stopped::NoProgress),
+            },
         }
     }
 
-    fn learn_start(&mut self, length: usize, has_more: bool, is_last: bool, carried: &Carried, ground: &Ground) -> Finding {
+    fn learn_start(&mut self, page: &Arrived, ground: &Ground) -> Finding {
         self.started = true;
-        if length == 0 {
-            self.over = Some(if has_more { Stopped::NoProgress } else { Stopped::End });
-            return Finding::None;
+        if page.is_nothing() {
+            return self.stop(Stopped::End);
         }
-        let Some(span) = carried.span else {
-            self.over = Some(Stopped::NoProgress);
-            return Finding::None;
-        };
-        if ground.rising {
-            self.rows = 0;
-            return if is_last { self.found(Finding::Top(span)) } else { Finding::None };
+        match page.carried.span {
+            None => self.stop(Stopped::NoProgress),
+            Some(span) if ground.rising => {
+                self.overlap = 0;
+                if page.is_last(ground) { self.found(Finding::Top(span)) } else { Finding::None }
+            }
+            Some(span) if page.is_last(ground) && page.carried.is_lowest => self.found(Finding::End(span)),
+            Some(_) => Finding::None,
         }
-        if is_last && carried.is_lowest {
-            return self.found(Finding::End(span));
-        }
-        Finding::None
     }
 
-    fn learn_below(
-        &mut self,
-        span: &Span,
-        length: usize,
-        has_more: bool,
-        is_last: bool,
-        last: Option<&EmailId>,
-        carried: &Carried,
-    ) -> Finding {
-        if length == 0 && !has_more {
-            if self.strict {
-                return self.found(Finding::End(*span));
-            }
-            // The end, or the answer of a service to a cursor that it does not know: a row further up
-            // tells which.
-            self.empty = true;
-            self.step_up();
-            return Finding::None;
+    fn learn_below(&mut self, span: &Span, rows: u32, cut: bool, page: &Arrived, ground: &Ground) -> Finding {
+        if page.is_nothing() {
+            return self.learn_nothing(span, rows);
         }
-        let Some(grown) = carried.span else { return self.stray_on(last, carried) };
-        if is_last && carried.is_lowest {
+        let Some(grown) = page.carried.span else { return self.stray_on(page) };
+        let is_last = page.is_last(ground);
+        if self.searching && rows > 0 && !cut {
+            // A row that the service knows, but far above those that it does not.
+            self.foothold.is_beyond(rows);
+            return if is_last { self.found(Finding::End(grown)) } else { self.searched(span) };
+        }
+        if is_last && page.carried.is_lowest {
             return self.found(Finding::End(grown));
         }
-        if carried.grew {
-            (self.rows, self.gone, self.empty) = (0, false, false);
-            if self.goal == Goal::Extend {
-                self.over = Some(Stopped::Done);
-            }
-        } else if self.rows > 0 && grown.bottom == span.bottom {
-            (self.rows, self.gone) = (0, false);
-        } else {
-            self.over = Some(Stopped::NoProgress);
+        if !page.carried.grew && rows == 0 {
+            return self.stop(Stopped::NoProgress);
         }
-        Finding::None
+        (self.foothold, self.searching, self.empty) = (Foothold::default(), false, false);
+        if page.carried.grew && self.goal == Goal::Extend { self.stop(Stopped::Done) } else { Finding::None }
     }
 
-    fn learn_above(&mut self, span: &Span, length: usize, has_more: bool, is_last: bool, carried: &Carried) -> Finding {
-        if length == 0 && !has_more {
+    /// The end, or the answer of a service to a cursor that it does not know: a row further up tells
+    /// which, unless the service is known to refuse such cursors.
+    fn learn_nothing(&mut self, span: &Span, rows: u32) -> Finding {
+        if self.strict {
+            return self.found(Finding::End(*span));
+        }
+        self.empty = true;
+        self.foothold.is_gone(rows);
+        self.searched(span)
+    }
+
+    /// Goes on with the search for a row that the service knows. If there is none, and no cursor was
+    /// refused, then there is nothing below.
+    fn searched(&mut self, span: &Span) -> Finding {
+        self.searching = true;
+        if self.foothold.next().is_some() {
+            return Finding::None;
+        }
+        if self.empty { self.found(Finding::End(*span)) } else { self.stop(Stopped::CursorGone) }
+    }
+
+    fn learn_above(&mut self, span: &Span, page: &Arrived, ground: &Ground) -> Finding {
+        if page.is_nothing() {
             return self.found(Finding::Top(*span));
         }
-        match carried.span {
-            Some(grown) if is_last => return self.found(Finding::Top(grown)),
-            Some(_) if carried.grew || self.rows > 0 => self.rows = 0,
+        match page.carried.span {
+            Some(grown) if page.is_last(ground) => self.found(Finding::Top(grown)),
+            Some(_) if page.carried.grew || self.overlap > 0 => {
+                self.overlap = 0;
+                Finding::None
+            }
             None if !self.started => self.restart(),
-            Some(_) | None => self.over = Some(Stopped::NoProgress),
+            Some(_) | None => self.stop(Stopped::NoProgress),
         }
-        Finding::None
     }
 
     /// Goes on behind a page that claims nothing, as long as there is new mail in such pages.
-    fn stray_on(&mut self, last: Option<&EmailId>, carried: &Carried) -> Finding {
-        self.stray = last.filter(|_| !carried.new.is_empty()).cloned();
-        if self.stray.is_none() {
-            self.over = Some(Stopped::NoProgress);
-        }
-        Finding::None
+    fn stray_on(&mut self, page: &Arrived) -> Finding {
+        self.stray = page.last.clone().filter(|_| !page.carried.new.is_empty());
+        if self.stray.is_some() { Finding::None } else { self.stop(Stopped::NoProgress) }
     }
 
     fn learn_gone(&mut self, ask: &Ask) -> Finding {
         match ask {
-            Ask::Below { .. } => {
+            Ask::Below { span, rows, .. } => {
                 self.strict = true;
-                self.step_up();
+                self.foothold.is_gone(*rows);
+                self.searched(span)
             }
             Ask::Above { .. } if !self.started => self.restart(),
-            Ask::Start | Ask::Above { .. } | Ask::After(_) => self.over = Some(Stopped::CursorGone),
+            Ask::Start | Ask::Above { .. } | Ask::After(_) => self.stop(Stopped::CursorGone),
         }
-        Finding::None
     }
 
     fn learn_nowhere(&mut self, ask: &Ask) -> Finding {
         match ask {
-            // Every row that was tried was answered by an empty page: there is nothing below.
-            Ask::Below { span, .. } if self.empty => return self.found(Finding::End(*span)),
-            Ask::Below { gone: true, .. } => self.over = Some(Stopped::CursorGone),
+            Ask::Below { span, rows, .. } => {
+                self.foothold.is_beyond(*rows);
+                self.searched(span)
+            }
             Ask::Above { .. } if !self.started => self.restart(),
-            Ask::Start | Ask::Below { .. } | Ask::Above { .. } | Ask::After(_) => self.over = Some(Stopped::NoProgress),
+            Ask::Start | Ask::Above { .. } | Ask::After(_) => self.stop(Stopped::NoProgress),
         }
-        Finding::None
     }
 
     fn found(&mut self, finding: Finding) -> Finding {
@@ -319,15 +347,15 @@ impl Walk {
         finding
     }
 
-    /// Tries a row further inside the span: mail that expired did so from the bottom up.
-    fn step_up(&mut self) {
-        self.gone = true;
-        self.rows = if self.rows == 0 { 1 } else { self.rows.saturating_mul(4) };
+    fn stop(&mut self, stopped: Stopped) -> Finding {
+        self.over = Some(stopped);
+        Finding::None
     }
 
     /// Begins at the listing's first page instead.
-    fn restart(&mut self) {
+    const fn restart(&mut self) -> Finding {
         self.from_start = true;
+        Finding::None
     }
 
     const fn budget(&self) -> u32 {

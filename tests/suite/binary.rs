@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::fmt::Write as _;
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -85,6 +85,19 @@ impl Source for Fixed {
         let wanted = |json: &RawValue| sentbox::api::wire::Summary::read(json.get()).is_ok_and(|summary| summary.id == id.as_str());
         page.data.into_iter().find(|json| wanted(json)).ok_or(Fault::Unknown)
     }
+}
+
+/// Answers one request with exactly these bytes, and returns the address to send it to.
+pub fn answering(bytes: &'static str) -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let base = format!("http://{}", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut request = [0; 4096];
+        let _ = stream.read(&mut request).unwrap();
+        stream.write_all(bytes.as_bytes()).unwrap();
+    });
+    base
 }
 
 /// The binary, to be run with nothing in its environment but this.

@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::binary::{Fixed, KEY, Sentbox, Service};
+use crate::binary::{Fixed, KEY, Sentbox, Service, answering};
 use insta::assert_snapshot;
 use sentbox::config::clock;
 use sentbox::server::sample::Mailbox;
@@ -284,6 +284,63 @@ fn each_cause_has_its_code_and_words() {
 }
 
 #[test]
+fn the_codes_are_as_the_help_says() {
+    for (answer, kind, code) in [
+        ("HTTP/1.1 418 Teapot\r\ncontent-length: 17\r\n\r\n{\"message\":\"no\"} ", "invalid_request", 1),
+        ("HTTP/1.1 401 No\r\ncontent-length: 0\r\n\r\n", "key_rejected", 3),
+        (
+            "HTTP/1.1 401 No\r\ncontent-length: 60\r\n\r\n{\"name\":\"restricted_api_key\",\"message\":\"only send emails\"}  ",
+            "key_send_only",
+            3,
+        ),
+        ("HTTP/1.1 302 Found\r\nlocation: https://example.com/\r\ncontent-length: 0\r\n\r\n", "redirected", 5),
+        ("HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\n<html>", "not_the_api", 5),
+        ("HTTP/1.1 429 No\r\nretry-after: 3600\r\ncontent-length: 0\r\n\r\n", "rate_limited", 6),
+        ("HTTP/1.1 429 No\r\ncontent-length: 31\r\n\r\n{\"name\":\"daily_quota_exceeded\"} ", "quota", 6),
+    ] {
+        let sentbox = Sentbox::new().with("SENTBOX_API_KEY", KEY).with("SENTBOX_BASE_URL", &answering(answer));
+        let output = sentbox.run("list --json");
+        let error: Value = serde_json::from_slice(&output.stderr).unwrap();
+        assert_eq!((error["error"]["kind"].as_str(), output.status.code()), (Some(kind), Some(code)), "{answer}");
+        assert!(output.stdout.is_empty() && error["error"]["message"].is_string() && error["error"]["hint"].is_string());
+    }
+}
+
+#[test]
+fn a_service_on_this_machine_is_asked_without_a_proxy() {
+    let service = two_emails();
+    let proxied = Sentbox::at(&service).with("HTTP_PROXY", "http://127.0.0.1:1").with("ALL_PROXY", "http://127.0.0.1:1");
+    assert_eq!(proxied.stdout("list").lines().count(), 2);
+}
+
+#[test]
+fn a_profile_brings_its_own_key_by_command_or_file() {
+    let service = two_emails();
+    let sentbox = Sentbox::new().with("SENTBOX_API_KEY", "re_canary_of_another_team").with("KEY_ELSEWHERE", KEY);
+    let config = sentbox.home().join(".config/sentbox");
+    std::fs::create_dir_all(&config).unwrap();
+    let base = service.base();
+    let profiles = format!(
+        "[profiles.command]\nbase_url = \"{base}\"\napi_key_command = 'echo \"$KEY_ELSEWHERE$SENTBOX_API_KEY\"'\n\
+         [profiles.file]\nbase_url = \"{base}\"\napi_key_file = \"key\"\n\
+         [profiles.variable]\nbase_url = \"{base}\"\napi_key_env = \"KEY_ELSEWHERE\"\n"
+    );
+    std::fs::write(config.join("config.toml"), profiles).unwrap();
+    std::fs::write(config.join("key"), KEY).unwrap();
+    let key_mode = |mode| std::fs::set_permissions(config.join("key"), std::fs::Permissions::from_mode(mode)).unwrap();
+    key_mode(0o600);
+    for profile in ["command", "file", "variable"] {
+        assert_eq!(sentbox.stdout(&format!("list -p {profile}")).lines().count(), 2, "{profile}");
+    }
+    key_mode(0o644);
+    assert_snapshot!(sentbox.told("list -p file"), @r"
+    stderr: sentbox: the key file [HOME]/.config/sentbox/key may be read by other people
+    stderr:    hint: chmod 600 [HOME]/.config/sentbox/key
+    exit code 8
+    ");
+}
+
+#[test]
 fn a_wrong_file_is_code_8_with_its_line() {
     let sentbox = Sentbox::new();
     let config = sentbox.home().join(".config/sentbox");
@@ -317,7 +374,7 @@ fn nobody_reading_is_a_success() {
 #[test]
 fn html_becomes_text() {
     let sentbox = Sentbox::new();
-    let html = "<h1>Thanks</h1><p>See <a href='https://example.com/r'>your <b>receipt</b></a>.</p><script>alert(1)</script>";
+    let html = "<h1>Thanks</h1><p>See <a href='https://example.com/r'>your receipt</a>.</p><script>alert(1)</script>";
     assert_snapshot!(sentbox.shown(&sentbox.fed("render --width 40 --links", html)), @r"
     Thanks
 
@@ -357,7 +414,10 @@ fn a_demonstration_is_served_until_a_signal_ends_it() {
 fn what_is_generated_from_the_code_is_there() {
     let sentbox = Sentbox::new();
     assert!(sentbox.stdout("completions bash").contains("sentbox"));
-    assert!(sentbox.stdout("man").starts_with(".ie"));
+    let manual = sentbox.stdout("man");
+    assert!(
+        manual.starts_with(".ie") && manual.contains(".SS \"sentbox list\"") && manual.contains("--limit") | manual.contains("\\-\\-limit")
+    );
     assert_eq!(sentbox.stdout("--version"), format!("sentbox {}\n", env!("CARGO_PKG_VERSION")));
     assert_snapshot!(sentbox.stdout("--help"), @r"
     The sent box of a team, in a terminal: did we send it, what did it say, what became of it?

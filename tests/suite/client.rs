@@ -81,7 +81,7 @@ impl Double {
 fn client(base: &str) -> Client {
     let key = ApiKey::new(KEY, "a test");
     let access = Access { base_url: BaseUrl::parse(base).unwrap(), key, ca_file: None, rate: Rate::by_hand(100.0).unwrap() };
-    let patience = Patience { tries: 4, total: Duration::from_secs(2), pause: Duration::from_millis(1) };
+    let patience = Patience { tries: 4, total: Duration::from_secs(2), pauses: Duration::ZERO, pause: Duration::from_millis(1) };
     Client::new(access, patience, clock::system())
 }
 
@@ -272,7 +272,7 @@ async fn silence_ends_with_patience() {
         ca_file: None,
         rate: Rate::default(),
     };
-    let patience = Patience { tries: 4, total: Duration::from_millis(50), pause: Duration::from_millis(1) };
+    let patience = Patience { tries: 4, total: Duration::from_millis(50), pauses: Duration::ZERO, pause: Duration::from_millis(1) };
     let failure = Client::new(access, patience, clock::system()).list(20, &Cursor::Start).await.unwrap_err();
     assert_eq!(failure.kind, Kind::Unreachable);
     assert!(failure.sentence.ends_with("did not answer in time"), "{}", failure.sentence);

@@ -8,7 +8,7 @@ CREATE TABLE shape (
 -- columns cannot give back: unknown ones, and known ones of an unusual type. ANY columns hold a
 -- UUID as 16 bytes and anything else as the text it is.
 CREATE TABLE mail (
-    place INTEGER PRIMARY KEY,    -- newest is largest; see order.rs
+    place INTEGER PRIMARY KEY,    -- newest is smallest; see place.rs
     id ANY NOT NULL UNIQUE,
     listed INTEGER NOT NULL,      -- 1 once a page within a span has held it
     seen INTEGER NOT NULL,        -- when this last_event was first seen, in microseconds

@@ -10,9 +10,21 @@ pub(super) fn begin(tree: &Tree, id: Id, parent: &Style) -> Style {
     let mut style = parent.inherited();
     let name = tree.name(id);
     style.display = display(name);
-    defaults(name, &mut style, parent, tree.quirks);
+    let mut above = std::iter::successors(tree.node(id).parent, |id| tree.node(*id).parent);
+    let inside_list = is_list(name) && above.any(|id| is_list(tree.name(id)));
+    defaults(name, &mut style, parent, tree.quirks, inside_list);
     hints(tree, id, name, &mut style);
     style
+}
+
+/// Lists leave no space around them when they are inside another.
+fn is_list(name: &str) -> bool {
+    matches!(name, "ul" | "ol" | "dl" | "menu" | "dir")
+}
+
+/// Whether only the summary of an element is shown.
+pub(in crate::render) fn is_closed(tree: &Tree, id: Id) -> bool {
+    tree.name(id) == "details" && tree.attribute(id, "open").is_none()
 }
 
 fn display(name: &str) -> Display {
@@ -35,8 +47,10 @@ fn display(name: &str) -> Display {
     }
 }
 
-fn defaults(name: &str, style: &mut Style, parent: &Style, quirks: bool) {
-    let mut around = |above: f32, beside: f32| {
+fn defaults(name: &str, style: &mut Style, parent: &Style, quirks: bool, inside_list: bool) {
+    let above = |px: f32| if is_list(name) && inside_list { 0.0 } else { px };
+    let mut around = |px: f32, beside: f32| {
+        let above = above(px);
         style.margin = [Length::Em(above), Length::Px(beside), Length::Em(above), Length::Px(beside)];
     };
     match name {
@@ -129,6 +143,9 @@ fn hints(tree: &Tree, id: Id, name: &str, style: &mut Style) {
     let attribute = |wanted: &str| tree.attribute(id, wanted);
     let pixels = |wanted: &str| attribute(wanted).and_then(attribute_length).and_then(|length| length.px(0.0, 0.0));
     if attribute("hidden").is_some() || (name == "input" && attribute("type").is_some_and(|kind| kind.eq_ignore_ascii_case("hidden"))) {
+        style.display = Display::None;
+    }
+    if name != "summary" && tree.node(id).parent.is_some_and(|parent| is_closed(tree, parent)) {
         style.display = Display::None;
     }
     if name == "a" && attribute("href").is_some() {

@@ -46,6 +46,7 @@ impl Style {
             Declared::Clips(clips) => self.clips = clips,
             Declared::Position { absolute, relative } => (self.absolute, self.relative) = (absolute, relative),
             Declared::Place(side, length) => self.place[side] = length,
+            Declared::Cut(cut) => self.cut = cut,
             Declared::Vanished(vanished) => self.vanished = vanished,
             Declared::Floats(floats) => self.floats = floats,
             Declared::Vertical(vertical) => self.vertical = vertical,

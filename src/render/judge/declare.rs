@@ -50,6 +50,8 @@ pub(super) enum Declared {
         relative: bool,
     },
     Place(usize, Length),
+    /// Cut to nothing, which works on what is placed absolutely.
+    Cut(bool),
     Vanished(bool),
     Floats(bool),
     Vertical(Vertical),
@@ -140,7 +142,7 @@ pub(super) fn declare(name: &str, input: &mut Parser<'_>, quirks: bool, out: &mu
         "right" => Declared::Place(1, length(input, quirks)?),
         "bottom" => Declared::Place(2, length(input, quirks)?),
         "left" => Declared::Place(3, length(input, quirks)?),
-        "clip" => Declared::Vanished(is_clipped_away(input)),
+        "clip" => Declared::Cut(is_clipped_away(input)),
         "clip-path" => Declared::Vanished(is_inset_away(input)),
         "transform" => Declared::Vanished(is_scaled_away(input)),
         "float" => Declared::Floats(word(input)? != "none"),

@@ -24,6 +24,7 @@ use self::select::{Element, Names};
 use self::sheet::Rule;
 use super::read::{Data, Tree};
 
+pub(in crate::render) use agent::is_closed;
 pub(in crate::render) use style::{Align, BOTTOM, Case, Colour, Display, LEFT, Length, ListStyle, RIGHT, Style, TOP, Vertical, WhiteSpace};
 
 /// More style text than any email has.
@@ -62,6 +63,9 @@ pub(in crate::render) fn judge(tree: &Tree) -> Vec<Style> {
         // The size of the font comes first: the height of a line may be a part of it.
         for font in [true, false] {
             declared.clone().filter(|declared| declared.is_font_size() == font).for_each(|declared| style.apply(declared, &parent));
+        }
+        if (style.floats || style.absolute) && matches!(style.display, Display::Inline | Display::InlineBlock) {
+            style.display = Display::Block;
         }
         styles[id.index()] = style;
     }

@@ -189,7 +189,9 @@ pub(in crate::render) struct Style {
     pub(in crate::render) absolute: bool,
     pub(in crate::render) relative: bool,
     pub(in crate::render) place: Sides<Length>,
-    /// Cut or shrunk to nothing by `clip`, `clip-path` or `transform`.
+    /// Cut to nothing by `clip`.
+    pub(in crate::render) cut: bool,
+    /// Cut or shrunk to nothing by `clip-path` or `transform`.
     pub(in crate::render) vanished: bool,
     pub(in crate::render) floats: bool,
 }
@@ -234,6 +236,7 @@ impl Default for Style {
             absolute: false,
             relative: false,
             place: [Length::Auto; 4],
+            cut: false,
             vanished: false,
             floats: false,
         }

@@ -10,6 +10,9 @@ use crate::render::rebuild::{Cell, Para, Run};
 /// Blanks between columns.
 const GAP: usize = 2;
 
+/// A table of more columns than this is no table.
+const MAX_COLUMNS: usize = 64;
+
 /// A column that gets narrower than this cuts its words.
 const LEAST: usize = 12;
 
@@ -18,6 +21,9 @@ const SHORT: usize = 26;
 
 /// The rows of one table, as lines. Each row keeps its own lines, so that blank ones can stand between.
 pub(super) fn rows(rows: &[&[Cell]], width: usize) -> Vec<Vec<Line>> {
+    if rows.iter().any(|row| row.last().is_some_and(|cell| cell.column >= MAX_COLUMNS)) {
+        return rows.iter().map(|row| text(&[joined(row)], width)).collect();
+    }
     let natural = columns(rows);
     let mut widths = natural.clone();
     let is_data = rows.len() >= 3 && rows.iter().filter(|row| row.len() >= 3).count() * 2 > rows.len();
@@ -35,7 +41,7 @@ pub(super) fn rows(rows: &[&[Cell]], width: usize) -> Vec<Vec<Line>> {
         row if alone(row) => aligned(row, &columns(&[row])),
         row if alone(&bare(row)) => aligned(&bare(row), &columns(&[&bare(row)])),
         row if row.iter().all(|cell| cell.width() <= SHORT && cell.paras.len() == 1) => text(&[joined(row)], width),
-        row => row.iter().flat_map(|cell| text(&cell.paras, width)).collect(),
+        row => stacked(row, width),
     };
     rows.iter().map(|row| narrowed(row)).collect()
 }
@@ -100,24 +106,33 @@ fn total(widths: &[usize]) -> usize {
 
 /// What each column needs so that no word is cut.
 fn longest_words(rows: &[&[Cell]], count: usize) -> Vec<usize> {
-    let mut least = vec![0; count];
-    for cell in rows.iter().copied().flatten() {
-        let words = cell.paras.iter().flat_map(|para| &para.runs).flat_map(|run| run.text.split_whitespace());
-        least[cell.column] = words.map(UnicodeWidthStr::width).fold(least[cell.column].max(LEAST), usize::max);
+    let mut least = vec![LEAST; count];
+    for row in rows {
+        for (at, cell) in row.iter().enumerate() {
+            // The last of the columns that a cell reaches over is the one that was widened for it.
+            let last = row.get(at + 1).map_or(count, |next| next.column).max(cell.column + 1) - 1;
+            let words = cell.paras.iter().flat_map(|para| &para.runs).flat_map(|run| run.text.split_whitespace());
+            least[last] = words.map(UnicodeWidthStr::width).fold(least[last], usize::max);
+        }
     }
     least
 }
 
-/// Takes from the widest columns until all fit; says whether that left them readable.
+/// Cuts the widest columns down until all fit; says whether that left them readable.
 fn shrink(widths: &mut [usize], least: &[usize], width: usize) -> bool {
-    let mut over = total(widths).saturating_sub(width);
-    while over > 0 {
-        let widest = (0..widths.len()).filter(|at| widths[*at] > least[*at]).max_by_key(|at| widths[*at]);
-        let Some(widest) = widest else { return false };
-        widths[widest] -= 1;
-        over -= 1;
+    let natural = widths.to_vec();
+    let mut cut = |cap: usize| {
+        for (column, (natural, least)) in widths.iter_mut().zip(natural.iter().zip(least)) {
+            *column = cap.max(*least).min(*natural);
+        }
+        total(widths) <= width
+    };
+    let (mut fits, mut over) = (0, width + 1);
+    while over - fits > 1 {
+        let middle = fits + (over - fits) / 2;
+        if cut(middle) { fits = middle } else { over = middle }
     }
-    true
+    cut(fits)
 }
 
 fn aligned(row: &[Cell], widths: &[usize]) -> Vec<Line> {
@@ -147,6 +162,20 @@ fn aligned(row: &[Cell], widths: &[usize]) -> Vec<Line> {
             line
         })
         .collect()
+}
+
+/// One cell below the other, apart if they are long.
+fn stacked(row: &[Cell], width: usize) -> Vec<Line> {
+    let cells: Vec<Vec<Line>> = row.iter().map(|cell| text(&cell.paras, width)).collect();
+    let apart = cells.iter().any(|lines| lines.len() > 1);
+    let mut out = Vec::new();
+    for lines in cells {
+        if apart && !out.is_empty() {
+            out.push(Line::default());
+        }
+        out.extend(lines);
+    }
+    out
 }
 
 fn text(paras: &[Para], width: usize) -> Vec<Line> {

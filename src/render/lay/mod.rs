@@ -12,6 +12,9 @@ use super::rebuild::{Block, Cell, Kind, Lead, Para};
 /// Space on the page, in pixels, that is a blank line here.
 const BLANK: f32 = 12.0;
 
+/// The same between two rows of a table, which belong closer together.
+const BETWEEN_ROWS: f32 = 24.0;
+
 /// What is left for text beside quote marks and indentation, at least.
 const LEAST: usize = 16;
 
@@ -87,7 +90,8 @@ fn wants_blank(before: &Block, block: &Block) -> bool {
     let gap = block.top - before.bottom;
     // Beside each other on the page, below each other here.
     let beside = block.bottom <= before.bottom && block.top < before.bottom - BLANK;
-    gap >= BLANK || beside
+    let least = if matches!(block.kind, Kind::Row { .. }) && is_alike(&before.kind, &block.kind) { BETWEEN_ROWS } else { BLANK };
+    gap >= least || beside
 }
 
 /// As many leads as leave room for text.

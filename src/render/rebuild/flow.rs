@@ -60,7 +60,7 @@ pub(super) fn is_away(style: &Style, around: f32) -> bool {
         Length::Percent(share) if share > 0.0 => None,
         length => length.px(style.font, around),
     };
-    if style.vanished && (style.absolute || style.clips || style.is_block()) {
+    if (style.vanished && !matches!(style.display, Display::Inline | Display::Contents)) || (style.cut && style.absolute) {
         return true;
     }
     if (style.absolute || style.relative) && [LEFT, TOP].iter().any(|side| px(style.place[*side]).is_some_and(|px| px < -400.0)) {

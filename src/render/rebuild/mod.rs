@@ -18,7 +18,7 @@ pub(in crate::render) use block::{Block, Cell, Kind, Lead, Para, Run};
 
 use std::collections::HashMap;
 
-use super::body::Link;
+use super::body::{Link, Role};
 use super::judge::Style;
 use super::links;
 use super::read::{Id, Tree};
@@ -53,27 +53,54 @@ pub(in crate::render) fn rebuild(tree: &Tree, styles: &[Style]) -> Rebuilt {
     rebuilt
 }
 
-/// Numbers links in the order in which they are read, each target once.
+/// Numbers links in the order in which they are read, each target once, under the first words it is on.
 fn number_links(rebuilt: &mut Rebuilt, targets: &[String]) {
     let mut numbers: HashMap<u16, u16> = HashMap::new();
-    let mut words: Vec<(u16, String)> = Vec::new();
-    for run in rebuilt.blocks.iter_mut().flat_map(Block::runs_mut) {
-        let Some(old) = run.mark.link else { continue };
-        let next = u16::try_from(words.len()).unwrap_or(u16::MAX);
-        let number = *numbers.entry(old).or_insert(next);
-        if number == next {
-            words.push((old, String::new()));
+    let mut named: Vec<Named> = Vec::new();
+    let mut last = None;
+    for block in &mut rebuilt.blocks {
+        for run in block.runs_mut() {
+            let Some(target) = run.mark.link else {
+                last = None;
+                continue;
+            };
+            let next = u16::try_from(named.len()).unwrap_or(u16::MAX);
+            let number = *numbers.entry(target).or_insert(next);
+            if number == next {
+                named.push(Named { target, words: String::new(), picture: true });
+            }
+            named[usize::from(number)].add(run, last == Some(number));
+            run.mark.link = Some(number);
+            last = Some(number);
         }
-        run.mark.link = Some(number);
-        if let Some((_, text)) = words.get_mut(usize::from(number)).filter(|(_, text)| text.len() < 200) {
-            text.push_str(&run.text);
+        if let Some(name) = last.and_then(|last| named.get_mut(usize::from(last))) {
+            name.words.push(' ');
         }
     }
-    rebuilt.links = words
-        .into_iter()
-        .map(|(old, text)| links::link(text.trim_matches(|c: char| c.is_whitespace() || c == '[' || c == ']'), &targets[usize::from(old)]))
-        .collect();
+    rebuilt.links = named.into_iter().map(|name| links::link(&name.words, &targets[usize::from(name.target)])).collect();
 }
 
-#[cfg(test)]
-mod tests;
+/// A link and the words it is known by.
+struct Named {
+    target: u16,
+    words: String,
+    /// The words stand for a picture; real ones are better.
+    picture: bool,
+}
+
+impl Named {
+    fn add(&mut self, run: &Run, goes_on: bool) {
+        let picture = run.mark.role == Role::Image;
+        if self.picture && !picture {
+            self.words.clear();
+            self.picture = false;
+        } else if self.picture != picture || !(goes_on || self.words.is_empty()) {
+            return;
+        }
+        if self.words.len() < 200 {
+            let framed = matches!(run.mark.role, Role::Image | Role::Button);
+            let frame = |c: char| framed && matches!(c, '[' | ']');
+            self.words.push_str(run.text.trim_matches(frame));
+        }
+    }
+}

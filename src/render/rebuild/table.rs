@@ -15,6 +15,9 @@ const FIGURE: usize = 16;
 /// A text of more lines than this is no table cell.
 const MAX_LINES: usize = 6;
 
+/// A cell that reaches further than this was not meant to.
+const MAX_SPAN: usize = 100;
+
 /// A cell while its row is laid out.
 struct Laid {
     id: Id,
@@ -30,25 +33,26 @@ impl Walk<'_> {
     pub(super) fn table(&mut self, id: Id, around: Around) {
         self.tables += 1;
         let number = self.tables;
-        self.rows(id, number, around);
+        self.rows(id, number, &mut Vec::new(), around);
         let style = &self.styles[id.index()];
         if !style.collapse {
             self.page.solid(style.spacing);
         }
     }
 
-    fn rows(&mut self, id: Id, table: u32, around: Around) {
+    /// Lays out rows; `hanging` says for each column how many rows a cell from above still covers.
+    fn rows(&mut self, id: Id, table: u32, hanging: &mut Vec<usize>, around: Around) {
         let tree = self.tree;
         for child in tree.children(id) {
             match (&tree.node(child).data, self.styles[child.index()].display) {
-                (Data::Element { .. }, Display::RowGroup) => self.rows(child, table, around),
-                (Data::Element { .. }, Display::Row) => self.row(child, table, around),
+                (Data::Element { .. }, Display::RowGroup) => self.rows(child, table, hanging, around),
+                (Data::Element { .. }, Display::Row) => self.row(child, table, hanging, around),
                 _ => self.node(child, around),
             }
         }
     }
 
-    fn row(&mut self, id: Id, table: u32, mut around: Around) {
+    fn row(&mut self, id: Id, table: u32, hanging: &mut Vec<usize>, mut around: Around) {
         let style = &self.styles[id.index()];
         if let Some(colour) = style.background.filter(|colour| colour.alpha > 0.5) {
             around.ground = colour;
@@ -76,9 +80,23 @@ impl Walk<'_> {
             self.page.y = start;
             let from = self.rebuilt.blocks.len();
             self.cell(cell, Around { width, ..around });
-            let span = self.tree.attribute(cell, "colspan").and_then(|text| text.trim().parse().ok()).unwrap_or(1_usize).clamp(1, 100);
+            let number = |name: &str| {
+                self.tree.attribute(cell, name).and_then(|text| text.trim().parse().ok()).unwrap_or(1_usize).clamp(1, MAX_SPAN)
+            };
+            let (span, rows) = (number("colspan"), number("rowspan"));
+            while hanging.get(column).is_some_and(|left| *left > 0) {
+                hanging[column] -= 1;
+                column += 1;
+            }
+            if rows > 1 {
+                hanging.resize(hanging.len().max(column + span), 0);
+                hanging[column..column + span].fill(rows - 1);
+            }
             laid.push(Laid { id: cell, column, span, blocks: from..self.rebuilt.blocks.len(), height: self.page.y - start });
             column += span;
+        }
+        for left in hanging.iter_mut().skip(column) {
+            *left = left.saturating_sub(1);
         }
         let least = match style.height {
             Length::Px(px) => px,

@@ -11,12 +11,15 @@ use super::survey::Survey;
 use super::{MAX_BLOCKS, Rebuilt, TINY};
 use crate::mail::clean::{self, Place};
 use crate::render::body::{Mark, Role};
-use crate::render::judge::{BOTTOM, Colour, Display, LEFT, Length, ListStyle, RIGHT, Style, TOP, WhiteSpace};
+use crate::render::judge::{BOTTOM, Colour, Display, LEFT, Length, ListStyle, RIGHT, Style, TOP, WhiteSpace, is_closed};
 use crate::render::links;
 use crate::render::read::{Data, Id, Tree};
 
 /// Deeper quotes and lists are not indented any further.
 const MAX_LEADS: usize = 8;
+
+/// More links than anybody follows; the words of the others stay.
+const MAX_LINKS: u16 = 20_000;
 
 /// A picture that is higher than this is no part of the text around it.
 const HIGH: f32 = 32.0;
@@ -117,7 +120,7 @@ impl<'a> Walk<'a> {
     fn text(&mut self, text: &str, id: Id, around: Around) {
         let Some(parent) = self.tree.node(id).parent else { return };
         let style = &self.styles[parent.index()];
-        if style.font <= TINY {
+        if style.font <= TINY || is_closed(self.tree, parent) {
             return;
         }
         let unlike = style.colour.distance(around.ground) > 12 || around.on_picture;
@@ -184,6 +187,7 @@ impl<'a> Walk<'a> {
             "hr" => return self.rule(style, inner),
             "input" => return self.input(id, inner),
             "a" => self.link(id, style, &mut inner, around),
+            "button" => inner.button = true,
             "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => inner.heading = true,
             _ => {}
         }
@@ -311,7 +315,7 @@ impl<'a> Walk<'a> {
         if target.is_empty() {
             return;
         }
-        let next = u16::try_from(self.targets.len()).ok();
+        let next = u16::try_from(self.targets.len()).ok().filter(|next| *next < MAX_LINKS);
         let Some(number) = self.known.get(&target).copied().or(next) else { return };
         if Some(number) == next {
             self.known.insert(target.clone(), number);

@@ -66,6 +66,8 @@ pub(super) struct State {
     pub(super) cap: usize,
     /// It ignores limit and cursor, gives everything, and does not say whether there is more.
     pub(super) emulate: bool,
+    /// It sorts by date and compares cursors by something else, so that its pages overlap and skip.
+    pub(super) muddled: bool,
     /// An unknown cursor gives an empty page, and not an error.
     pub(super) lenient: bool,
     /// What goes wrong with the next requests.
@@ -87,6 +89,7 @@ impl Sim {
             rising: false,
             cap: 100,
             emulate: false,
+            muddled: false,
             lenient: false,
             faults: VecDeque::new(),
             requests: Vec::new(),
@@ -134,6 +137,14 @@ impl State {
         let mut listing: Vec<&Mail> = self.mails.iter().collect();
         if self.rising {
             listing.reverse();
+        }
+        if self.muddled
+            && let Cursor::After(id) = cursor
+        {
+            let key = |id: &str| id.bytes().fold(0_u32, |key, byte| key.wrapping_mul(0x0100_0193) ^ u32::from(byte));
+            listing.retain(|mail| key(&mail.id) < key(id.as_str()));
+            let to = limit.min(listing.len());
+            return Ok(Page { items: listing[..to].iter().map(|mail| item(mail)).collect(), unreadable: 0, has_more: to < listing.len() });
         }
         let from = match cursor {
             Cursor::Start => 0,

@@ -1,1 +1,0 @@
-//! Findings, one small html each.
