@@ -36,6 +36,8 @@ pub enum Command {
     Open,
     /// Leave the innermost layer: help, reader, then the program.
     Back,
+    /// Leave the innermost layer, but never the program.
+    Peel,
     /// Read the next (older) email.
     NextEmail,
     /// Read the previous (newer) email.
@@ -108,6 +110,7 @@ impl Command {
             Self::Pan(Side::Right) => "pan a wide block right",
             Self::Open => "read the email",
             Self::Back => "back; at the top: leave",
+            Self::Peel => "back",
             Self::NextEmail => "next email",
             Self::PreviousEmail => "previous email",
             Self::SwitchPane => "other pane",
@@ -143,7 +146,7 @@ impl Command {
             Self::Scroll(_) => "scroll",
             Self::Pan(_) => "pan",
             Self::Open => "read",
-            Self::Back => "back",
+            Self::Back | Self::Peel => "back",
             Self::NextEmail => "next",
             Self::PreviousEmail => "previous",
             Self::SwitchPane => "pane",

@@ -112,12 +112,11 @@ pub struct Binding {
     pub command: Command,
 }
 
-const LIST: &[Focus] = &[Focus::List];
-const READER: &[Focus] = &[Focus::Reader];
-const HELP: &[Focus] = &[Focus::Help];
-const PANES: &[Focus] = &[Focus::List, Focus::Reader];
-const TEXT: &[Focus] = &[Focus::Reader, Focus::Help];
-const ALL: &[Focus] = &[Focus::List, Focus::Reader, Focus::Help];
+pub(super) const LIST: &[Focus] = &[Focus::List];
+pub(super) const READER: &[Focus] = &[Focus::Reader];
+pub(super) const PANES: &[Focus] = &[Focus::List, Focus::Reader];
+pub(super) const TEXT: &[Focus] = &[Focus::Reader, Focus::Help];
+pub(super) const ALL: &[Focus] = &[Focus::List, Focus::Reader, Focus::Help];
 
 const fn on(places: &'static [Focus], keys: &'static [&'static str], command: Command) -> Binding {
     Binding { places, keys, command }
@@ -162,9 +161,9 @@ pub const TABLE: &[Binding] = &[
     on(PANES, &["r", "F5"], Command::Refresh),
     on(PANES, &["t"], Command::FullTimes),
     on(PANES, &["M"], Command::Mouse),
-    on(READER, &["q", "Esc", "h", "Left"], Command::Back),
-    on(HELP, &["q", "Esc", "h", "Left", "Enter"], Command::Back),
-    on(LIST, &["q", "Esc"], Command::Back),
+    on(LIST, &["q"], Command::Back),
+    on(TEXT, &["q", "Esc", "h", "Left"], Command::Back),
+    on(LIST, &["Esc"], Command::Peel),
     on(ALL, &["?", "F1"], Command::Help),
     on(ALL, &["Ctrl-l"], Command::Redraw),
     on(ALL, &["Ctrl-z"], Command::Suspend),

@@ -34,6 +34,8 @@ impl Model {
             Command::Pan(side) => self.reader.pan_to(side),
             Command::Open => effects.extend(self.open()),
             Command::Back => self.back(),
+            Command::Peel if self.reading || self.help.is_some() || self.panes.full => self.back(),
+            Command::Peel => self.notice = Some("nothing to go back from; q leaves".to_owned()),
             Command::NextEmail => effects.extend(self.step_email(Step::Down)),
             Command::PreviousEmail => effects.extend(self.step_email(Step::Up)),
             Command::SwitchPane if self.reading => {

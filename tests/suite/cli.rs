@@ -445,6 +445,7 @@ fn what_is_generated_from_the_code_is_there() {
           --json            Print one JSON document, and errors as JSON
           --jsonl           Print one JSON object a line, and errors as JSON
           --color <WHEN>    Style the output [default: auto] [possible values: auto, always, never]
+          --ascii           Draw with ASCII alone
           --in-memory       Keep nothing on disk
           --rate <N>        Requests a second, shared with what your team sends
           --ca-file <FILE>  Trust the certificates in this file, too

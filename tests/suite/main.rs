@@ -3,8 +3,11 @@
 mod binary;
 mod cli;
 mod client;
+mod contract;
+mod docs;
 mod house;
 mod model;
+mod picture;
 mod program;
 mod running;
 mod screens;

@@ -147,8 +147,10 @@ fn opening_does_not_wait_and_back_peels_one_layer() {
     assert_eq!(world.model.focus(), Focus::Help);
     world.press("q");
     assert_eq!(world.model.focus(), Focus::Reader);
-    world.press("q");
+    world.press("Esc");
     assert_eq!((world.model.focus(), &world.model.ending), (Focus::List, &None));
+    world.press("Esc");
+    assert_eq!(world.model.ending, None, "Esc never leaves the program");
     world.press("q");
     assert_eq!(world.model.ending, Some(Ending::Quit));
 }

@@ -170,7 +170,8 @@ fn each_signal_ends_it_with_its_code() {
 #[test]
 fn a_stop_gives_the_terminal_back_and_a_continue_takes_it_again() {
     // Only a shell with job control can stop its job and go on with it.
-    let script = format!("set -m; '{}' demo --emails 300; echo STOPPED; read line; fg >/dev/null; echo LEFT", env!("CARGO_BIN_EXE_sentbox"));
+    let script =
+        format!("set -m; '{}' demo --emails 300; echo STOPPED; read line; fg >/dev/null; echo LEFT", env!("CARGO_BIN_EXE_sentbox"));
     let mut session = Session::start("/bin/sh", &["-c", &script], &[], (120, 40));
     session.until("the list", |screen| screen.contains("Enter read"));
     session.press("\u{1a}");
