@@ -195,6 +195,8 @@ fn hints(tree: &Tree, id: Id, name: &str, style: &mut Style) {
         "table" => {
             style.spacing = pixels("cellspacing").unwrap_or(style.spacing);
             style.cell_padding = pixels("cellpadding");
+            style.floats =
+                attribute("align").is_some_and(|word| ["left", "right"].iter().any(|side| word.trim().eq_ignore_ascii_case(side)));
             let border = attribute("border").map(|text| text.trim().parse::<f32>().unwrap_or(1.0));
             style.cell_border = border.is_some_and(|width| width > 0.0);
             style.border = [border.unwrap_or(0.0); 4];

@@ -6,6 +6,7 @@
 //! apart on the terminal.
 
 mod block;
+mod boxes;
 mod flow;
 mod items;
 mod line;

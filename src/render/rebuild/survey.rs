@@ -19,10 +19,14 @@ impl Survey {
             let style = &styles[id.index()];
             match &tree.node(id).data {
                 Data::Text(text) => {
+                    let tiny = tree.node(id).parent.is_some_and(|parent| styles[parent.index()].font <= super::TINY);
+                    if tiny {
+                        continue;
+                    }
                     let letters = text.chars().filter(|c| c.is_alphanumeric()).count();
                     survey.letters[id.index()] = u32::try_from(letters).unwrap_or(u32::MAX);
                 }
-                Data::Element { .. } if style.display == Display::None || style.font <= super::TINY => {
+                Data::Element { .. } if style.display == Display::None => {
                     survey.letters[id.index()] = 0;
                     survey.blocks[id.index()] = false;
                     continue;

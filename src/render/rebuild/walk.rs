@@ -4,19 +4,16 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::block::{Block, Kind, Lead};
+use super::boxes::Beside;
 use super::flow::Page;
-use super::items::item_mark;
 use super::line::Line;
 use super::survey::Survey;
 use super::{MAX_BLOCKS, Rebuilt, TINY};
 use crate::mail::clean::{self, Place};
 use crate::render::body::{Mark, Role};
-use crate::render::judge::{BOTTOM, Colour, Display, LEFT, Length, ListStyle, RIGHT, Style, TOP, WhiteSpace, is_closed};
+use crate::render::judge::{BOTTOM, Colour, Display, LEFT, RIGHT, Style, TOP, WhiteSpace, is_closed};
 use crate::render::links;
 use crate::render::read::{Data, Id, Tree};
-
-/// Deeper quotes and lists are not indented any further.
-const MAX_LEADS: usize = 8;
 
 /// More links than anybody follows; the words of the others stay.
 const MAX_LINKS: u16 = 20_000;
@@ -32,9 +29,10 @@ pub(super) struct Walk<'a> {
     pub(super) page: Page,
     pub(super) line: Line,
     pub(super) rebuilt: Rebuilt,
-    leads: Vec<Lead>,
+    pub(super) leads: Vec<Lead>,
     shared_leads: Arc<[Lead]>,
-    items: u32,
+    pub(super) items: u32,
+    pub(super) beside: Option<Beside>,
     pub(super) tables: u32,
     targets: Vec<String>,
     known: HashMap<String, u16>,
@@ -87,6 +85,7 @@ impl<'a> Walk<'a> {
             leads: Vec::new(),
             shared_leads: Arc::from([]),
             items: 0,
+            beside: None,
             tables: 0,
             targets: Vec::new(),
             known: HashMap::new(),
@@ -199,26 +198,14 @@ impl<'a> Walk<'a> {
             Display::None => {}
             Display::Inline | Display::Contents => self.inline(id, style, inner, around),
             Display::InlineBlock if !holds_blocks => self.inline(id, style, inner, around),
+            Display::Table if style.floats => self.column(id, style, inner, Self::table),
             Display::Table => self.block(id, style, inner, Self::table),
-            Display::InlineBlock
-            | Display::Block
-            | Display::ListItem
-            | Display::RowGroup
-            | Display::Row
-            | Display::Cell
-            | Display::Caption => {
+            Display::InlineBlock => self.column(id, style, inner, Self::children),
+            Display::Block if style.floats => self.column(id, style, inner, Self::children),
+            Display::Block | Display::ListItem | Display::RowGroup | Display::Row | Display::Cell | Display::Caption => {
                 self.block(id, style, inner, Self::children);
             }
         }
-    }
-
-    /// What is placed outside the flow takes no room in it.
-    fn apart(&mut self, id: Id, style: &Style, inner: Around) {
-        self.end_line(inner);
-        let before = self.page.clone();
-        self.block(id, style, inner, Self::children);
-        self.end_line(inner);
-        self.page = before;
     }
 
     fn inline(&mut self, id: Id, style: &Style, inner: Around, around: Around) {
@@ -240,73 +227,6 @@ impl<'a> Walk<'a> {
         if gap(RIGHT) >= 3.0 {
             self.line.soft_space();
         }
-    }
-
-    /// Lays out a block; `content` walks what is inside.
-    pub(super) fn block(&mut self, id: Id, style: &Style, around: Around, content: fn(&mut Self, Id, Around)) {
-        self.end_line(around);
-        let margin = |side: usize| style.margin[side].px(style.font, around.width);
-        let own_flow = style.clips || style.floats || style.display == Display::InlineBlock;
-        self.page.margin(margin(TOP).unwrap_or(0.0));
-        if own_flow {
-            self.page.settle();
-        }
-        self.page.solid(style.inset(TOP, around.width));
-        let start = self.page.y;
-        let sides = style.inset(LEFT, around.width) + style.inset(RIGHT, around.width);
-        let free = around.width - margin(LEFT).unwrap_or(0.0) - margin(RIGHT).unwrap_or(0.0);
-        let width =
-            style.width.px(style.font, around.width).unwrap_or(free).min(style.max_width.px(style.font, around.width).unwrap_or(f32::MAX));
-        let inner = Around { width: (width - sides).max(1.0), strut: style.line(), ..around };
-        let name = self.tree.name(id);
-        let lead = self.lead(id, name, style);
-        let button = inner.button && name == "a" && !self.survey.blocks[id.index()];
-        let mark = self.mark(style, inner);
-        let opened = button.then(|| self.line.open_button(mark));
-        content(self, id, inner);
-        if let Some(opened) = opened {
-            self.line.close_button(opened, mark);
-        }
-        self.end_line(inner);
-        if lead {
-            self.leads.pop();
-            self.share_leads();
-        }
-        if own_flow {
-            self.page.settle();
-        }
-        let height = |length: Length| match length {
-            Length::Percent(_) | Length::Auto => None,
-            length => length.px(style.font, 0.0),
-        };
-        if let Some(least) = height(style.height).or_else(|| height(style.min_height)) {
-            self.page.reach(start + least);
-        }
-        if style.clips
-            && let Some(most) = height(style.max_height).or_else(|| height(style.height))
-        {
-            self.page.y = self.page.y.min(start + most);
-        }
-        self.page.solid(style.inset(BOTTOM, around.width));
-        self.page.margin(margin(BOTTOM).unwrap_or(0.0));
-    }
-
-    /// Puts what stands in front of the lines of a quote or a list item in place.
-    fn lead(&mut self, id: Id, name: &str, style: &Style) -> bool {
-        let lead = if name == "blockquote" {
-            Lead::Quote
-        } else if style.display == Display::ListItem && style.list != ListStyle::None {
-            self.items += 1;
-            Lead::Item { number: self.items, mark: item_mark(self.tree, id, style).into() }
-        } else {
-            return false;
-        };
-        if self.leads.len() >= MAX_LEADS {
-            return false;
-        }
-        self.leads.push(lead);
-        self.share_leads();
-        true
     }
 
     fn link(&mut self, id: Id, style: &Style, inner: &mut Around, around: Around) {
@@ -357,7 +277,7 @@ impl<'a> Walk<'a> {
         &self.shared_leads
     }
 
-    fn share_leads(&mut self) {
+    pub(super) fn share_leads(&mut self) {
         self.shared_leads = Arc::from(self.leads.as_slice());
     }
 

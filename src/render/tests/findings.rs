@@ -156,6 +156,18 @@ fn buttons_have_brackets_and_links_have_not() {
 }
 
 #[test]
+fn a_box_with_a_font_of_no_size_still_holds_what_sets_its_own() {
+    let column = |words: &str| {
+        format!(
+            "<div style='font-size:0;display:inline-block;width:50%;vertical-align:top'><table width='100%'><tr><td><p style='font-size:14px;margin:0'>{words}</p>\
+             <a href=x style='font-size:14px;background:#000;color:#fff;padding:9px;display:inline-block'>Go</a></td></tr></table></div>"
+        )
+    };
+    let html = format!("<div style='font-size:0'>{}{}</div>", column("One"), column("Two"));
+    assert_eq!(shown(&html, 80), ["One", "[ Go ]", "", "Two", "[ Go ]"]);
+}
+
+#[test]
 fn pictures_are_their_words() {
     assert_eq!(text("<p>Hello<img src=a alt=wave>you"), "Hello [wave] you\n");
     assert_eq!(text("<a href='https://www.example.com/x'><img src=a></a>"), "[example.com]\n");
