@@ -25,7 +25,6 @@ mod tests;
 mod trouble;
 mod window;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use connections::Connections;
@@ -36,16 +35,8 @@ pub use place::Place;
 pub use span::{Ground, Reach, Span};
 pub use window::{Anchor, Observation, Row, Window};
 
+pub use crate::config::Location;
 use crate::failure::Failure;
-
-/// Where an archive is kept.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Location {
-    /// In this file, created for its owner alone if need be.
-    Disk(PathBuf),
-    /// Nowhere: it ends with the last handle.
-    Memory,
-}
 
 /// A handle on the archive; clones share it. One writes at a time, many read beside it.
 #[derive(Clone)]

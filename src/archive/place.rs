@@ -31,7 +31,8 @@ impl FromSql for Place {
 
 impl Place {
     /// The natural place of an email of that time; `None` if the time is absurd.
-    pub(super) fn of(micros: i64) -> Option<Self> {
+    #[must_use]
+    pub fn of(micros: i64) -> Option<Self> {
         (-FARTHEST..FARTHEST).contains(&micros).then_some(Self(micros << ROOM))
     }
 

@@ -1,0 +1,13 @@
+//! Everything that is tested from outside, in one program, because linking is what takes long.
+
+mod binary;
+mod cli;
+mod client;
+mod house;
+mod model;
+mod program;
+mod running;
+mod screens;
+mod terminal;
+mod wire;
+mod world;
