@@ -40,55 +40,51 @@ impl Claim {
     /// leave mail out, so that nothing is known of its neighbours.
     pub(super) fn of(change: &Transaction, stretch: &Stretch, entries: &[Entry]) -> Result<Option<Self>, Failure> {
         let mut spans = span::load(change)?;
-        let (joined, cursor) = match &stretch.joins {
+        let joined = match &stretch.joins {
             Joins::Nothing => return Ok(None),
-            Joins::Top | Joins::Bottom => (None, None),
+            Joins::Top | Joins::Bottom if entries.is_empty() => return Ok(None),
+            Joins::Top | Joins::Bottom => None,
             Joins::Below { cursor, .. } | Joins::Above(cursor) => {
-                let Some(place) = listed_place(change, cursor)? else { return Ok(None) };
-                let Some(span) = spans.iter_mut().find(|span| span.holds(place)) else { return Ok(None) };
-                if matches!(stretch.joins, Joins::Below { cut: true, .. }) && span.bottom < place {
-                    *span = Span { bottom: place, reaches_end: false, ..*span };
+                let Some(cursor) = listed_place(change, cursor)? else { return Ok(None) };
+                let Some(span) = spans.iter_mut().find(|span| span.holds(cursor)) else { return Ok(None) };
+                if matches!(stretch.joins, Joins::Below { cut: true, .. }) && span.bottom < cursor {
+                    *span = Span { bottom: cursor, reaches_end: false, ..*span };
                 }
-                (Some(*span), Some(place))
+                Some((*span, cursor))
             }
         };
-        if entries.is_empty() && joined.is_none() {
-            return Ok(None);
-        }
         let below = matches!(stretch.joins, Joins::Top | Joins::Below { .. });
-        let mut near = None;
-        let mut in_page = false;
-        if let (Some(joined), Some(cursor)) = (joined, cursor) {
-            let Some(outermost) = overlap(change, &joined, cursor, below, entries)? else { return Ok(None) };
-            in_page = entries.iter().any(|entry| entry.listed_at() == Some(cursor));
-            near = neighbour(change, &joined, outermost, below)?;
-        }
-        let is_member = |span: &Span| {
-            joined.is_some_and(|joined| joined.top == span.top)
-                || entries.iter().filter_map(Entry::listed_at).any(|place| span.holds(place))
-        };
+        let listed: Vec<Place> = entries.iter().filter_map(Entry::listed_at).collect();
+        let is_member =
+            |span: &Span| joined.is_some_and(|(joined, _)| joined.top == span.top) || listed.iter().any(|place| span.holds(*place));
         let (members, others): (Vec<Span>, Vec<Span>) = spans.into_iter().partition(is_member);
         let (highest, lowest) = match (members.first(), members.last()) {
             (Some(first), Some(last)) => (first.top, last.bottom),
-            _ if stretch.joins == Joins::Bottom => (Place(i64::MIN), Place(i64::MIN)),
-            _ => (Place(i64::MAX), Place(i64::MAX)),
+            _ if below => (Place(i64::MAX), Place(i64::MAX)),
+            _ => (Place(i64::MIN), Place(i64::MIN)),
         };
-        // A page below the cursor cannot hold what is known to stand in a span above it.
-        let crosses = joined.is_some_and(|joined| if below { joined.top != highest } else { joined.bottom != lowest });
-        if crosses || is_elsewhere(change, joined, below, entries)? {
-            return Ok(None);
+        // Where the page begins: next to its cursor, or to what it repeats of the span around that.
+        let mut near = None;
+        if let Some((span, cursor)) = &joined {
+            // A page below the cursor cannot hold what is known to stand in a span above it.
+            let crosses = if below { span.top != highest } else { span.bottom != lowest };
+            let Some(outermost) = overlap(change, span, *cursor, below, entries)? else { return Ok(None) };
+            if crosses || is_elsewhere(change, span, below, entries)? {
+                return Ok(None);
+            }
+            near = neighbour(change, span, outermost, below)?;
         }
-        let over = others.iter().map(|span| span.bottom).filter(|bottom| *bottom > highest).min();
-        let under = others.iter().map(|span| span.top).filter(|top| *top < lowest).max();
-        // Where the page ends within a span, what the span has beyond that stays beyond it.
+        // Where it ends within a span, what the span has beyond that stays beyond it.
         let mut far = None;
         if let Some(span) = if below { members.last() } else { members.first() } {
-            let met = entries.iter().filter_map(Entry::listed_at).filter(|place| span.holds(*place));
+            let met = listed.iter().copied().filter(|place| span.holds(*place));
             if let Some(outermost) = if below { met.min() } else { met.max() } {
                 far = neighbour(change, span, outermost, !below)?;
             }
         }
         let (ceiling, floor) = if below { (near, far) } else { (far, near) };
+        let over = others.iter().map(|span| span.bottom).filter(|bottom| *bottom > highest).min();
+        let under = others.iter().map(|span| span.top).filter(|top| *top < lowest).max();
         let bounds = Bounds {
             ceiling: ceiling.or(over).map(|place| place.0),
             floor: floor.or(under).map(|place| place.0),
@@ -98,7 +94,8 @@ impl Claim {
             over.is_none() && (stretch.joins == Joins::Top || members.iter().any(|span| span.reaches_top)),
             stretch.joins == Joins::Bottom,
         );
-        Ok(Some(Self { members, ends, cursor: cursor.filter(|_| !in_page), below, bounds }))
+        let cursor = joined.map(|(_, cursor)| cursor).filter(|cursor| !listed.contains(cursor));
+        Ok(Some(Self { members, ends, cursor, below, bounds }))
     }
 
     /// Whether the page adds to what is known whole.
@@ -202,10 +199,9 @@ fn neighbour(change: &Transaction, span: &Span, place: Place, above: bool) -> Re
 /// Whether all times of a page say that it comes from the other end of the listing: below a span, but
 /// newer than all of it, or above it and older. Few emails say nothing: a service whose order has
 /// nothing to do with its times must not be misunderstood.
-fn is_elsewhere(change: &Transaction, span: Option<Span>, below: bool, entries: &[Entry]) -> Result<bool, Failure> {
-    let Some(span) = span.filter(|_| entries.len() >= TELLING) else { return Ok(false) };
+fn is_elsewhere(change: &Transaction, span: &Span, below: bool, entries: &[Entry]) -> Result<bool, Failure> {
     let is_past = |time: i64| if below { time > span.top.micros() + DRIFT } else { time < span.bottom.micros() - DRIFT };
-    if !entries.iter().all(|entry| entry.natural.map(Place::micros).is_some_and(is_past)) {
+    if entries.len() < TELLING || !entries.iter().all(|entry| entry.natural.map(Place::micros).is_some_and(is_past)) {
         return Ok(false);
     }
     let telling = i64::try_from(TELLING).unwrap_or(i64::MAX);

@@ -321,6 +321,17 @@ fn every_hot_query_walks_an_index() {
     }
 }
 
+#[test]
+fn counting_walks_the_small_index() {
+    let connection = Connection::open_in_memory().unwrap();
+    connection.execute_batch(include_str!("schema/1.sql")).unwrap();
+    for sql in [window::ALL, window::NEWER] {
+        let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+        let step: String = statement.query_row(rusqlite::params_from_iter(vec![1; parameters(sql)]), |row| row.get(3)).unwrap();
+        assert!(step.contains("USING COVERING INDEX mail_places"), "{sql}: {step}");
+    }
+}
+
 fn parameters(sql: &str) -> usize {
     (1..10).take_while(|number| sql.contains(&format!("?{number}"))).count()
 }

@@ -81,7 +81,8 @@ pub(super) const ABOVE: &str = select!("WHERE mail.place < ?1 ORDER BY mail.plac
 pub(super) const BY_ID: &str = select!("WHERE id = ?1");
 pub(super) const ANY_ABOVE: &str = "SELECT EXISTS (SELECT 1 FROM mail WHERE place < ?1)";
 pub(super) const ANY_BELOW: &str = "SELECT EXISTS (SELECT 1 FROM mail WHERE place > ?1)";
-pub(super) const NEWER: &str = "SELECT count(*) FROM mail WHERE place < ?1";
+pub(super) const ALL: &str = "SELECT count(*) FROM mail";
+pub(super) const NEWER: &str = "SELECT count(*) FROM mail WHERE listed IN (0, 1) AND place < ?1";
 pub(super) const OBSERVED: &str =
     "SELECT observed.last_event, observed.seen FROM observed JOIN mail USING (place) WHERE id = ?1 ORDER BY nth";
 
@@ -119,7 +120,7 @@ impl Archive {
     ///
     /// If the archive cannot be read.
     pub fn count(&self) -> Result<u64, Failure> {
-        self.connections.read(|connection| count(connection, "SELECT count(*) FROM mail", []))
+        self.connections.read(|connection| count(connection, ALL, []))
     }
 
     /// How many emails are newer than `place`. Walks all of them: not for the hot path.

@@ -27,6 +27,9 @@ CREATE TABLE mail (
     odd TEXT
 ) STRICT;
 
+-- Nothing but the places: counting walks this and not the emails.
+CREATE INDEX mail_places ON mail (listed);
+
 -- The answer of the retrieve operation, deflated.
 CREATE TABLE body (
     place INTEGER PRIMARY KEY REFERENCES mail ON UPDATE CASCADE ON DELETE CASCADE,
