@@ -14,7 +14,10 @@ use crate::archive::Reach;
 /// Draws both lines.
 pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
     line(title_left(model, look), title_right(model, look, layout.title.width), layout.title, look, frame);
-    line(bottom_left(model, look, layout.bottom.width), bottom_right(model, look), layout.bottom, look, frame);
+    let right = bottom_right(model, look, usize::from(layout.bottom.width) / 2);
+    let taken: usize = right.iter().map(Span::width).sum();
+    let room = layout.bottom.width.saturating_sub(u16::try_from(taken).unwrap_or(u16::MAX));
+    line(bottom_left(model, look, room), right, layout.bottom, look, frame);
 }
 
 /// `left` from the left, `right` from the right; the left gives way where both do not fit.
@@ -173,19 +176,24 @@ fn hints(model: &Model, look: &Look, spans: &mut Vec<Span>, width: u16) {
     }
 }
 
-fn bottom_right<'a>(model: &Model, look: &Look) -> Vec<Span<'a>> {
-    let Stage::Ready(_, Some(body)) = model.stage() else { return Vec::new() };
+/// What there is to know about the body, as much as fits, and how much of the email has been seen.
+fn bottom_right<'a>(model: &Model, look: &Look, room: usize) -> Vec<Span<'a>> {
+    let (Stage::Ready(_, Some(body)), Some(row)) = (model.stage(), model.list.selected()) else { return Vec::new() };
     if model.focus() != Focus::Reader {
         return Vec::new();
     }
-    let mut words: Vec<String> = body.notes.iter().map(|note| note.sentence.clone()).collect();
+    let mut words: Vec<String> = body.notes.iter().map(|note| note.short.clone()).collect();
     match body.links.len() {
         0 => {}
         1 => words.push("1 link".to_owned()),
         n => words.push(format!("{n} links")),
     }
-    words.extend(model.list.selected().map(|row| scrolled(model, row)));
-    vec![Span::styled(format!(" {} ", words.join(&format!(" {} ", look.glyphs.dot))), look.theme.text())]
+    words.push(scrolled(model, row));
+    let join = |words: &[String]| format!(" {} ", words.join(&format!(" {} ", look.glyphs.dot)));
+    while words.len() > 1 && unicode_width::UnicodeWidthStr::width(join(&words).as_str()) > room {
+        words.remove(0);
+    }
+    vec![Span::styled(join(&words), look.theme.text())]
 }
 
 /// How much of the email has been seen.
