@@ -14,8 +14,9 @@ use crate::api::MAX_LIMIT;
 use crate::archive::{Carried, Ground, Span};
 use crate::mail::EmailId;
 
-/// The most pages that looking for new mail takes; what is left is a gap, closed by later walks.
-const HEAD_PAGES: u32 = 10;
+/// The most pages that looking for new mail takes, so that what came is soon on the screen; what is
+/// left is a gap, closed by later walks.
+const HEAD_PAGES: u32 = 3;
 
 /// The most pages of one step back that claim nothing, where a service makes a muddle of its cursors.
 const EXTEND_PAGES: u32 = 5;
