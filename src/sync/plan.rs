@@ -235,6 +235,11 @@ impl Walk {
             Answer::Gone => self.learn_gone(ask),
             Answer::Nowhere => self.learn_nowhere(ask),
             Answer::Again => match ask {
+                // The walk has been there, so the service knows that row.
+                Ask::Below { span, rows, .. } if *rows > 0 => {
+                    self.foothold.is_beyond(*rows);
+                    self.searched(span)
+                }
                 Ask::Below { span, .. } if self.empty => self.found(Finding::End(*span)),
                 Ask::Start | Ask::Below { .. } | Ask::Above { .. } | Ask::After(_) => self.stop(Stopped::NoProgress),
             },
