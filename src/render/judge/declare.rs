@@ -2,7 +2,7 @@
 
 use cssparser::{Parser, Token};
 
-use super::boxes::{is_clipped_away, is_inset_away, is_scaled_away, sides};
+use super::boxes::{is_clipped_away, is_inset_away, is_moved_away, sides};
 use super::style::{Align, Case, Colour, Display, Length, LineHeight, ListStyle, Vertical, WhiteSpace};
 use super::values::{Fault, colour, fault, length, word};
 
@@ -99,7 +99,7 @@ pub(super) fn declare(name: &str, input: &mut Parser<'_>, quirks: bool, out: &mu
         "display" => Declared::Display(display(&display_words(input)?)),
         "visibility" => Declared::Visible(!matches!(&*word(input)?, "hidden" | "collapse")),
         "opacity" => Declared::Opacity(number(input)?.clamp(0.0, 1.0)),
-        "color" | "-webkit-text-fill-color" => Declared::Colour(colour(input, quirks)?),
+        "color" => Declared::Colour(colour(input, quirks)?),
         "background-color" => Declared::Background(Some(colour(input, quirks)?).filter(|colour| colour.alpha > 0.0)),
         "background-image" => Declared::Picture(input.try_parse(|input| input.expect_ident_matching("none")).is_err()),
         "background" => return background(input, quirks, out),
@@ -144,7 +144,7 @@ pub(super) fn declare(name: &str, input: &mut Parser<'_>, quirks: bool, out: &mu
         "left" => Declared::Place(3, length(input, quirks)?),
         "clip" => Declared::Cut(is_clipped_away(input)),
         "clip-path" => Declared::Vanished(is_inset_away(input)),
-        "transform" => Declared::Vanished(is_scaled_away(input)),
+        "transform" => Declared::Vanished(is_moved_away(input)),
         "float" => Declared::Floats(word(input)? != "none"),
         "vertical-align" => Declared::Vertical(vertical(&word(input)?)),
         "border-spacing" => Declared::Spacing(length(input, quirks)?.px(16.0, 0.0).unwrap_or(0.0)),

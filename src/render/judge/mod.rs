@@ -67,6 +67,9 @@ pub(in crate::render) fn judge(tree: &Tree) -> Vec<Style> {
         if (style.floats || style.absolute) && matches!(style.display, Display::Inline | Display::InlineBlock) {
             style.display = Display::Block;
         }
+        if tree.name(id) == "html" {
+            style.root = style.font;
+        }
         styles[id.index()] = style;
     }
     styles

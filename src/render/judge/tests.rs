@@ -72,6 +72,7 @@ fn attributes_and_tags_style_as_in_a_browser() {
 #[test]
 fn relative_sizes_refer_to_the_parent() {
     assert!(is(style("<!doctype html><div style='font-size:20px'><p id=x style='font-size:1.5em;line-height:2'>").line(), 60.0));
+    assert!(is(style("<!doctype html><style>html{font-size:62.5%}</style><p id=x style='font-size:1.6rem'>").font, 16.0));
     assert!(is(style("<!doctype html><div style='font:bold 12px/18px Arial'><p id=x>").line(), 18.0));
     assert!(is(style("<!doctype html><p id=x style='line-height:150%;font-size:20px'>").line(), 30.0), "whatever the order");
 }

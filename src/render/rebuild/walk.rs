@@ -18,9 +18,6 @@ use crate::render::read::{Data, Id, Tree};
 /// More links than anybody follows; the words of the others stay.
 const MAX_LINKS: u16 = 20_000;
 
-/// A picture that is higher than this is no part of the text around it.
-const HIGH: f32 = 32.0;
-
 /// The walk and what it has found so far.
 pub(super) struct Walk<'a> {
     pub(super) tree: &'a Tree,
@@ -260,11 +257,8 @@ impl<'a> Walk<'a> {
             return;
         }
         let strut = if self.tree.quirks { 0.0 } else { around.strut };
-        let high = line.height > HIGH;
         let (top, bottom) = self.page.line(&line, strut, around.width);
         if let Some(para) = line.into_para() {
-            // The words for a picture are one line, however high it is; the rest of it is space.
-            let bottom = if para.pictures && high { top } else { bottom };
             self.push(top, bottom, Kind::Para(para));
         }
     }

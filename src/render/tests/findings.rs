@@ -71,6 +71,8 @@ fn what_a_browser_hides_is_hidden() {
         "clip:rect(0,0,0,0);position:absolute",
         "clip-path:inset(50%)",
         "transform:scale(0)",
+        "transform:translateX(-9999px)",
+        "position:absolute;top:-200em",
     ];
     for way in ways {
         assert_eq!(text(&format!("<div style=\"{way}\">gone</div><p>seen")), "seen\n", "{way}");
@@ -95,6 +97,10 @@ fn what_only_looks_hidden_is_shown() {
         assert_eq!(text(&format!("<div style=\"{way}\">seen</div>")), "seen\n", "{way}");
     }
     assert_eq!(text("<div style='visibility:hidden'>gone <b style='visibility:visible'>seen</b></div>"), "seen\n");
+    assert_eq!(
+        text("<h1 style='background:linear-gradient(red,blue);-webkit-background-clip:text;-webkit-text-fill-color:transparent'>seen"),
+        "seen\n"
+    );
     assert_eq!(text("<div style='background:url(x.png)'><p style='color:#fff'>seen"), "seen\n");
 }
 
