@@ -1,4 +1,5 @@
 //! Everything that is tested from outside, in one program, because linking is what takes long.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod binary;
 mod cli;
