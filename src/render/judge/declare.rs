@@ -62,10 +62,32 @@ pub(super) enum Declared {
 }
 
 impl Declared {
+    /// What it declares, whatever the value: of several with the same key only the last one holds.
+    fn key(&self) -> (std::mem::Discriminant<Self>, usize) {
+        let part = match self {
+            Self::Margin(side, _)
+            | Self::Padding(side, _)
+            | Self::BorderWidth(side, _)
+            | Self::BorderOn(side, _)
+            | Self::Place(side, _) => *side,
+            Self::Like(property, _) => *property as usize,
+            _ => 0,
+        };
+        (std::mem::discriminant(self), part)
+    }
+
     /// Whether it sets the size that other lengths refer to.
     pub(super) const fn is_font_size(&self) -> bool {
         matches!(self, Self::Font(_) | Self::FontFactor(_) | Self::Like(Property::Font, _))
     }
+}
+
+/// Leaves out what is declared again further down.
+pub(super) fn keep_last(declared: &mut Vec<Declared>) {
+    let mut seen = std::collections::HashSet::new();
+    declared.reverse();
+    declared.retain(|one| seen.insert(one.key()));
+    declared.reverse();
 }
 
 /// A property whose value can be taken from elsewhere.
