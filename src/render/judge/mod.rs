@@ -7,6 +7,7 @@ mod agent;
 mod apply;
 mod boxes;
 mod declare;
+mod fonts;
 mod media;
 mod select;
 mod sheet;
