@@ -1,3 +1,5 @@
+//! What the cascade makes of small style sheets, property by property.
+
 use super::*;
 use crate::render::read;
 
