@@ -29,6 +29,15 @@ pub(super) fn push(spans: &mut Vec<Span>, text: &str, mark: Mark) {
     }
 }
 
+/// Adds `text` to runs that are still growing, where joining must cost no copy.
+pub(super) fn grow(runs: &mut Vec<(String, Mark)>, text: &str, mark: Mark) {
+    match runs.last_mut() {
+        _ if text.is_empty() => {}
+        Some((last, same)) if *same == mark => last.push_str(text),
+        _ => runs.push((text.to_owned(), mark)),
+    }
+}
+
 /// Display width of a line in columns.
 pub(super) fn width_of(spans: &[Span]) -> usize {
     spans.iter().map(|span| span.text.width()).sum()
@@ -64,10 +73,7 @@ impl Open {
 
     fn push(&mut self, text: &str, mark: Mark, width: usize) {
         self.width += width;
-        match self.spans.last_mut() {
-            Some((last, same)) if *same == mark => last.push_str(text),
-            _ => self.spans.push((text.to_owned(), mark)),
-        }
+        grow(&mut self.spans, text, mark);
     }
 
     fn last_char(&self) -> Option<char> {

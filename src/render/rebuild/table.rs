@@ -15,6 +15,9 @@ const FIGURE: usize = 16;
 /// A text of more lines than this is no table cell.
 const MAX_LINES: usize = 6;
 
+/// A row of more cells than this is not read as one.
+const MAX_COLUMNS: usize = 64;
+
 /// A cell that reaches further than this was not meant to.
 const MAX_SPAN: usize = 100;
 
@@ -88,7 +91,7 @@ impl Walk<'_> {
                 hanging[column] -= 1;
                 column += 1;
             }
-            if rows > 1 {
+            if rows > 1 && column < MAX_COLUMNS {
                 hanging.resize(hanging.len().max(column + span), 0);
                 hanging[column..column + span].fill(rows - 1);
             }
@@ -207,6 +210,13 @@ impl Walk<'_> {
         let leads = self.leads();
         let blocks = |cell: &Laid| &self.rebuilt.blocks[cell.blocks.clone()];
         if full.len() < 2 || full.iter().any(|cell| blocks(cell).iter().any(|block| block.leads != *leads)) {
+            return false;
+        }
+        let count = |cell: &Laid| match blocks(cell) {
+            [Block { kind: Kind::Row { cells, .. }, .. }] => cells.len(),
+            _ => 1,
+        };
+        if full.iter().map(|cell| count(cell)).sum::<usize>() > MAX_COLUMNS {
             return false;
         }
         let is_line = |cell: &Laid| match blocks(cell) {
