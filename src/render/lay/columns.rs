@@ -111,8 +111,11 @@ fn longest_words(rows: &[&[Cell]], count: usize) -> Vec<usize> {
         for (at, cell) in row.iter().enumerate() {
             // The last of the columns that a cell reaches over is the one that was widened for it.
             let last = row.get(at + 1).map_or(count, |next| next.column).max(cell.column + 1) - 1;
-            let words = cell.paras.iter().flat_map(|para| &para.runs).flat_map(|run| run.text.split_whitespace());
-            least[last] = words.map(UnicodeWidthStr::width).fold(least[last], usize::max);
+            for para in &cell.paras {
+                // A word may go on in the next run, and a hard blank does not end it.
+                let whole: String = para.runs.iter().map(|run| &*run.text).collect();
+                least[last] = whole.split(' ').map(UnicodeWidthStr::width).fold(least[last], usize::max);
+            }
         }
     }
     least
