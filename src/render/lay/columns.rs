@@ -1,10 +1,8 @@
 //! Sets the rows of a table in columns, or as near to that as the width allows.
 
-use unicode_width::UnicodeWidthStr;
-
 use super::engine;
 use crate::render::body::{Line, Mark, Role, Span};
-use crate::render::flow::{push, width_of};
+use crate::render::flow::{longest_word, push, width_of};
 use crate::render::rebuild::{Cell, Para, Run};
 
 /// Blanks between columns.
@@ -114,7 +112,7 @@ fn longest_words(rows: &[&[Cell]], count: usize) -> Vec<usize> {
             for para in &cell.paras {
                 // A word may go on in the next run, and a hard blank does not end it.
                 let whole: String = para.runs.iter().map(|run| &*run.text).collect();
-                least[last] = whole.split(' ').map(UnicodeWidthStr::width).fold(least[last], usize::max);
+                least[last] = least[last].max(longest_word(&whole));
             }
         }
     }

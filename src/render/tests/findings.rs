@@ -222,6 +222,12 @@ fn japanese_wraps_between_characters_and_not_before_a_full_stop() {
 }
 
 #[test]
+fn japanese_cells_wrap_in_their_column() {
+    let html = "<table><tr><td>商品<td>とても長い商品の名前がここにあります<tr><td>数量<td>二</table>";
+    assert_eq!(shown(html, 24), ["商品  とても長い商品の名", "      前がここにあります", "数量  二"]);
+}
+
+#[test]
 fn right_to_left_text_stays_logical_and_is_flagged() {
     let body = super::html("<p dir=rtl>مرحبا Ana</p><p>Hello</p>", 80);
     assert_eq!(body.lines.iter().map(|line| line.rtl).collect::<Vec<_>>(), [true, false, false]);
