@@ -25,9 +25,9 @@ pub(super) fn rows(rows: &[&[Cell]], width: usize) -> Vec<Vec<Line>> {
     let natural = columns(rows);
     let mut widths = natural.clone();
     let is_data = rows.len() >= 3 && rows.iter().filter(|row| row.len() >= 3).count() * 2 > rows.len();
-    if total(&widths) <= width
-        || (shrink(&mut widths, &longest_words(rows, natural.len()), width) && (is_data || one_shrank(&widths, &natural)))
-    {
+    let pictures = rows.iter().any(|row| row.iter().any(is_picture));
+    let may_shrink = |widths: &mut Vec<usize>| !pictures && shrink(widths, &longest_words(rows, natural.len()), width);
+    if total(&widths) <= width || (may_shrink(&mut widths) && (is_data || one_shrank(&widths, &natural))) {
         return rows.iter().map(|row| aligned(row, &widths)).collect();
     }
     let alone = |row: &[Cell]| row.iter().map(Cell::width).sum::<usize>() + GAP * row.len().saturating_sub(1) <= width;
@@ -38,10 +38,15 @@ pub(super) fn rows(rows: &[&[Cell]], width: usize) -> Vec<Vec<Line>> {
     let narrowed = |row: &[Cell]| match row {
         row if alone(row) => aligned(row, &columns(&[row])),
         row if alone(&bare(row)) => aligned(&bare(row), &columns(&[&bare(row)])),
-        row if row.iter().all(|cell| cell.width() <= SHORT && cell.paras.len() == 1) => text(&[joined(row)], width),
+        row if row.iter().all(|cell| cell.paras.len() == 1 && (cell.width() <= SHORT || is_picture(cell))) => text(&[joined(row)], width),
         row => stacked(row, width),
     };
     rows.iter().map(|row| narrowed(row)).collect()
+}
+
+/// The words for a picture are not worth a column of their own.
+fn is_picture(cell: &Cell) -> bool {
+    cell.paras.iter().all(|para| para.pictures)
 }
 
 /// Columns of prose beside each other are harder to read than one below the other.
