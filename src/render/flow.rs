@@ -186,6 +186,20 @@ pub(super) fn may_break(before: Option<char>, after: Option<char>) -> bool {
     (is_ideograph(before) || is_ideograph(after)) && !clings_to_right(before) && !clings_to_left(after) && !after.is_ascii_punctuation()
 }
 
+/// Display width of the widest part of `text` in which no line may break.
+pub(super) fn longest_word(text: &str) -> usize {
+    let (mut longest, mut width, mut before) = (0, 0, None);
+    for c in text.chars() {
+        if c == ' ' || may_break(before, Some(c)) {
+            width = 0;
+        }
+        width += if c == ' ' { 0 } else { c.width().unwrap_or(0) };
+        longest = longest.max(width);
+        before = Some(c);
+    }
+    longest
+}
+
 /// Chinese and Japanese set no blanks between words.
 const fn is_ideograph(c: char) -> bool {
     matches!(c, '\u{2E80}'..='\u{A4CF}' | '\u{F900}'..='\u{FAFF}' | '\u{FE30}'..='\u{FE4F}' | '\u{FF00}'..='\u{FF60}' | '\u{20000}'..='\u{3FFFD}')
@@ -264,6 +278,11 @@ mod tests {
     #[test]
     fn ideographs_break_anywhere_but_before_a_closing_mark() {
         assert_eq!(wrapped("日本語。中文", 6), ["日本", "語。中", "文"]);
+    }
+
+    #[test]
+    fn the_longest_word_ends_where_a_line_may_break() {
+        assert_eq!([longest_word("one three"), longest_word("日本語。"), longest_word("a\u{A0}b c")], [5, 4, 3]);
     }
 
     #[test]

@@ -12,6 +12,9 @@ const LABEL: usize = 12;
 /// Cells of this width or less beside a text of several lines are figures.
 const FIGURE: usize = 16;
 
+/// Lines beside figures name what the figures are of; longer ones are prose.
+const NAME: usize = 48;
+
 /// A text of more lines than this is no table cell.
 const MAX_LINES: usize = 6;
 
@@ -241,7 +244,8 @@ impl Walk<'_> {
         }
         let label = text == full.len() - 1 && full.len() == 2;
         let most = if label { LABEL } else { FIGURE };
-        (label || text == 0) && others.iter().all(|para| para.width() <= most)
+        let narrow = |block: &Block| matches!(&block.kind, Kind::Para(para) if para.width() <= NAME);
+        (label || (text == 0 && lines.iter().all(narrow))) && others.iter().all(|para| para.width() <= most)
     }
 }
 
