@@ -6,7 +6,6 @@ mod cli;
 mod client;
 mod contract;
 mod docs;
-mod house;
 mod model;
 mod picture;
 mod program;
