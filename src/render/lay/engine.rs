@@ -11,7 +11,7 @@ use html2text::render::{TaggedLine, TextDecorator};
 use html5ever::interface::tree_builder::{ElementFlags, NodeOrText, TreeSink};
 use html5ever::{Attribute, LocalName, QualName, ns};
 
-use crate::render::body::{Line, Mark};
+use crate::render::body::{End, Line, Mark};
 use crate::render::flow::{self, Piece, may_break};
 use crate::render::rebuild::Para;
 
@@ -60,6 +60,9 @@ fn by_html2text(paras: &[&Para], width: usize) -> Option<Vec<Vec<Line>>> {
     for line in config.render_to_lines(tree, width).ok()? {
         add_line(&line, &numbers, paras, &mut done);
     }
+    for (lines, para) in done.iter_mut().zip(paras).filter(|(_, para)| !para.pre) {
+        say_ends(lines, para);
+    }
     done.iter().zip(paras).all(|(lines, para)| !lines.is_empty() || para.runs.is_empty()).then_some(done)
 }
 
@@ -79,6 +82,21 @@ fn add_line(line: &TaggedLine<Vec<Number>>, numbers: &[(usize, Mark)], paras: &[
     }
     if let Some(of) = of {
         done[of].push(Line { spans, rtl: paras[of].rtl, ..Line::default() });
+    }
+}
+
+/// Notes at the end of each line but the last whether a blank stood there: copying joins them again.
+fn say_ends(lines: &mut [Line], para: &Para) {
+    let text: String = para.runs.iter().map(|run| &*run.text).collect();
+    let mut rest = text.chars().peekable();
+    let Some((_, wrapped)) = lines.split_last_mut() else { return };
+    for line in wrapped {
+        let mut letters = line.spans.iter().flat_map(|span| span.text.chars()).filter(|c| !c.is_whitespace()).count();
+        while letters > 0 {
+            let Some(c) = rest.next() else { return };
+            letters -= usize::from(!c.is_whitespace());
+        }
+        line.end = if rest.peek().is_some_and(|c| c.is_whitespace()) { End::Blank } else { End::Nothing };
     }
 }
 
