@@ -20,22 +20,35 @@ const MAX_BATCH: usize = 64 << 10;
 
 /// Lines of each of `paras` at `width` columns.
 pub(super) fn lines(paras: &[&Para], width: usize) -> Vec<Vec<Line>> {
-    let mut done = Vec::with_capacity(paras.len());
-    let mut rest = paras;
+    let mut done: Vec<Vec<Line>> = paras.iter().map(|para| as_it_is(para, width).into_iter().collect()).collect();
+    let long: Vec<usize> = (0..paras.len()).filter(|at| done[*at].is_empty()).collect();
+    let mut rest = &long[..];
     while !rest.is_empty() {
         let mut room = MAX_BATCH;
-        let fits = |para: &&&Para| {
-            let size: usize = para.runs.iter().map(|run| run.text.len() + 64).sum();
+        let fits = |at: &&usize| {
+            let size: usize = paras[**at].runs.iter().map(|run| run.text.len() + 64).sum();
             let before = room;
             room = room.saturating_sub(size);
             before > 0
         };
-        let count = rest.iter().take_while(fits).count().max(1);
-        let (batch, after) = rest.split_at(count);
+        let (batch, after) = rest.split_at(rest.iter().take_while(fits).count().max(1));
         rest = after;
-        done.extend(batch_lines(batch, width));
+        let texts: Vec<&Para> = batch.iter().map(|at| paras[*at]).collect();
+        for (at, lines) in batch.iter().zip(batch_lines(&texts, width)) {
+            done[*at] = lines;
+        }
     }
     done
+}
+
+/// A paragraph that fits on one line, where there is nothing to lay out.
+fn as_it_is(para: &Para, width: usize) -> Option<Line> {
+    if para.pre || para.width() > width {
+        return None;
+    }
+    let mut spans = Vec::with_capacity(para.runs.len());
+    para.runs.iter().for_each(|run| flow::push(&mut spans, &run.text.replace('\u{A0}', " "), run.mark));
+    Some(Line { spans, rtl: para.rtl, ..Line::default() })
 }
 
 fn batch_lines(paras: &[&Para], width: usize) -> Vec<Vec<Line>> {
