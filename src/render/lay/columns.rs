@@ -1,7 +1,7 @@
 //! Sets the rows of a table in columns, or as near to that as the width allows.
 
 use super::engine;
-use crate::render::body::{Line, Mark, Role, Span};
+use crate::render::body::{Line, Mark, Role};
 use crate::render::flow::{longest_word, push, width_of};
 use crate::render::rebuild::{Cell, Para, Run};
 
@@ -185,13 +185,5 @@ fn stacked(row: &[Cell], width: usize) -> Vec<Line> {
 }
 
 fn text(paras: &[Para], width: usize) -> Vec<Line> {
-    if let [para] = paras
-        && para.width() <= width
-        && !para.pre
-    {
-        // It fits as it is, so there is nothing to lay out.
-        let spans = para.runs.iter().map(|run| Span { text: run.text.replace('\u{A0}', " ").into(), mark: run.mark }).collect();
-        return vec![Line { spans, rtl: para.rtl, ..Line::default() }];
-    }
     engine::lines(&paras.iter().collect::<Vec<_>>(), width).into_iter().flatten().collect()
 }
