@@ -79,15 +79,17 @@ pub fn complete(text: &str, cursor: usize, known: &dyn Known) -> Vec<Completion>
             names(token.range.start..value.range.start, &text[token.range.start..cursor], known)
         }
         Kind::Operator(operator, value) => values(*operator, text, value, cursor, known),
-        Kind::Bare => {
-            let typed = &text[token.range.start..cursor];
-            match typed.split_once(':').and_then(|(name, _)| Operator::named(name)) {
-                Some(operator) => {
-                    let nothing_yet = Value { range: cursor..token.range.end, text: String::new() };
-                    values(operator, text, &nothing_yet, cursor, known)
-                }
-                None => names(token.range.clone(), typed, known),
+        Kind::Bare | Kind::Misread => {
+            // A bracket or a dash that has nothing behind it yet is a word, but not for long.
+            let typed = text[token.range.start..cursor].trim_start_matches(['(', '-']);
+            if let Some((name, _)) = typed.split_once(':')
+                && let Some(operator) = Operator::named(name)
+            {
+                let nothing_yet = Value { range: cursor..token.range.end, text: String::new() };
+                return values(operator, text, &nothing_yet, cursor, known);
             }
+            let end = text[cursor..token.range.end].find(':').map_or(token.range.end, |colon| cursor + colon + 1);
+            names(cursor - typed.len()..end, typed, known)
         }
     }
 }
@@ -203,4 +205,83 @@ fn found(values: Vec<KnownValue>, range: &Range<usize>, spelled: impl Fn(&str) -
 
 fn counted(emails: u64) -> String {
     if emails == 1 { "1 email".to_owned() } else { format!("{emails} emails") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A small archive.
+    struct Archive;
+
+    impl Known for Archive {
+        fn values(&self, source: Source<'_>, part: &str, limit: usize) -> Vec<KnownValue> {
+            let values: &[(&str, u64)] = match source {
+                Source::Address(Field::To) => &[("ana@example.com", 12), ("joana@example.org", 1)],
+                Source::Address(_) => &[("billing@acme.example", 40)],
+                Source::Domain => &[("example.com", 12)],
+                Source::TagName => &[("category", 30), ("plan", 9)],
+                Source::TagValue("plan") => &[("pro", 5), ("pro max", 4)],
+                Source::TagValue(_) => &[],
+                Source::Status => &[("delivered", 30), ("teleported", 2)],
+            };
+            let holding = values.iter().filter(|(text, _)| text.contains(part)).take(limit);
+            holding.map(|&(text, emails)| KnownValue { text: Shown::new(text), emails }).collect()
+        }
+    }
+
+    /// What the text becomes, for each offer, with the cursor at the bar.
+    fn offered(text: &str) -> Vec<String> {
+        let cursor = text.find('|').unwrap();
+        let text = text.replace('|', "");
+        let offers = complete(&text, cursor, &Archive).into_iter();
+        offers.map(|offer| format!("{}{}{}", &text[..offer.range.start], offer.text, &text[offer.range.end..])).collect()
+    }
+
+    #[test]
+    fn an_offer_fits_what_is_typed() {
+        for (text, becomes) in [
+            ("se|", vec!["seen-change:"]),
+            ("x -s|", vec!["x -subject:", "x -status:", "x -seen-change:", "x -sort:"]),
+            ("(st|", vec!["(status:"]),
+            ("sta|:bounced", vec!["status:bounced"]),
+            ("ANA|", vec!["to:ana@example.com", "to:joana@example.org"]),
+            ("to:joa|", vec!["to:joana@example.org"]),
+            ("to:| x", vec!["to:ana@example.com x", "to:joana@example.org x"]),
+            ("cc:\"bill|", vec!["cc:billing@acme.example"]),
+            ("domain:ex|", vec!["domain:example.com"]),
+            ("tag:p|", vec!["tag:plan"]),
+            ("tag:plan=|", vec!["tag:plan=pro", "tag:\"plan=pro max\""]),
+            ("tag:plan=\"pro m|", vec!["tag:\"plan=pro max\""]),
+            ("status:|", Status::KNOWN.iter().map(Status::word).chain(["teleported"]).collect()),
+            ("status:Bou|", vec!["status:bounced"]),
+            ("status:sent,de|,opened x", vec!["status:sent,delayed,opened x", "status:sent,delivered,opened x"]),
+            ("is:|", vec!["is:trouble", "is:scheduled"]),
+            ("has:b|", vec!["has:bcc", "has:body"]),
+            ("sort:|", vec!["sort:newest", "sort:oldest"]),
+            ("after:t|", vec!["after:today", "after:this-week", "after:this-month", "after:tue", "after:thu"]),
+            ("subject:rec|", vec![]),
+            ("foo:b|", vec![]),
+            ("\"st|", vec![]),
+        ] {
+            let becomes: Vec<String> = match text {
+                "status:|" => becomes.iter().map(|word| format!("status:{word}")).collect(),
+                _ => becomes.into_iter().map(str::to_owned).collect(),
+            };
+            assert_eq!(offered(text), becomes, "{text}");
+        }
+    }
+
+    #[test]
+    fn where_nothing_is_typed_every_operator_is_explained_by_the_persons_own_mail() {
+        for text in ["", "a ", "(", "(a or (", "a -"] {
+            let offers = complete(text, text.len(), &Archive);
+            assert_eq!(offers.len(), Operator::all().count());
+            assert!(offers.iter().all(|offer| !offer.words.is_empty() && !offer.example.is_empty()));
+            assert_eq!((offers[0].text.as_str(), offers[0].example.as_str()), ("to:", "to:ana@example.com"));
+        }
+        assert_eq!(complete("to", 2, &())[0].example, "to:ana@example.com");
+        assert_eq!(complete("to:a", 4, &Archive)[1].words, "1 email");
+        assert_eq!(complete("is:", 3, &())[1].words, "waits for its send time");
+    }
 }

@@ -203,3 +203,69 @@ impl fmt::Display for When {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jiff::tz::TimeZone;
+
+    /// In Berlin the clocks go back on 25 October 2026 at three and forward on 28 March 2027 at two.
+    fn berlin(civil: &str) -> Zoned {
+        civil.parse::<DateTime>().unwrap().to_zoned(TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap()).unwrap()
+    }
+
+    fn stretch(text: &str, now: &Zoned) -> (String, String) {
+        let moment = When::parse(text).and_then(|when| when.stretch_at(now)).unwrap_or_else(|| panic!("no time: {text}"));
+        let local = |at: Timestamp| at.to_zoned(now.time_zone().clone()).strftime("%Y-%m-%dT%H:%M %z").to_string();
+        (local(moment.start), local(moment.end))
+    }
+
+    #[test]
+    fn what_is_said_on_a_friday_morning() {
+        let friday = berlin("2026-11-20T09:41:07");
+        for (text, start, end) in [
+            ("today", "2026-11-20", "2026-11-21"),
+            ("yesterday", "2026-11-19", "2026-11-20"),
+            ("fri", "2026-11-20", "2026-11-21"),
+            ("Thursday", "2026-11-19", "2026-11-20"),
+            ("sat", "2026-11-14", "2026-11-15"),
+            ("mon", "2026-11-16", "2026-11-17"),
+            ("this-week", "2026-11-16", "2026-11-23"),
+            ("last-week", "2026-11-09", "2026-11-16"),
+            ("this-month", "2026-11-01", "2026-12-01"),
+            ("last-month", "2026-10-01", "2026-11-01"),
+            ("2026", "2026-01-01", "2027-01-01"),
+            ("2024-02", "2024-02-01", "2024-03-01"),
+            ("2024-02-29", "2024-02-29", "2024-03-01"),
+            ("2h", "2026-11-20", "2026-11-21"),
+            ("10h", "2026-11-19", "2026-11-20"),
+            ("7d", "2026-11-13", "2026-11-14"),
+            ("3w", "2026-10-30", "2026-10-31"),
+        ] {
+            let midnight = |date: &str| berlin(date).strftime("%Y-%m-%dT%H:%M %z").to_string();
+            assert_eq!(stretch(text, &friday), (midnight(start), midnight(end)), "{text}");
+        }
+    }
+
+    #[test]
+    fn days_have_23_24_or_25_hours_and_a_missing_minute_is_the_one_that_came_instead() {
+        let pair = |start: &str, end: &str| (start.to_owned(), end.to_owned());
+        let now = berlin("2027-04-01T12:00");
+        assert_eq!(stretch("2026-10-25", &now), pair("2026-10-25T00:00 +0200", "2026-10-26T00:00 +0100"));
+        assert_eq!(stretch("2027-03-28", &now), pair("2027-03-28T00:00 +0100", "2027-03-29T00:00 +0200"));
+        assert_eq!(stretch("2026-10-25T02:30", &now), pair("2026-10-25T02:30 +0200", "2026-10-25T02:31 +0200"));
+        assert_eq!(stretch("2027-03-28T02:30", &now), pair("2027-03-28T03:30 +0200", "2027-03-28T03:31 +0200"));
+        let ago = |text: &str, now: &str| When::parse(text).unwrap().at(&berlin(now)).unwrap().start.to_string();
+        assert_eq!(ago("1d", "2026-10-26T01:00"), "2026-10-24T23:00:00Z");
+        assert_eq!(ago("24h", "2026-10-26T01:00"), "2026-10-25T00:00:00Z");
+        assert_eq!(ago("1w", "2027-03-29T09:00:00.75"), "2027-03-22T08:00:00Z");
+    }
+
+    #[test]
+    fn the_calendar_ends_without_a_panic() {
+        let now = berlin("2026-11-20T09:41");
+        for text in ["9999-12-31", "9999-12", "9999", "9999-12-31T23:59", "4294967295w", "4294967295h", "0000"] {
+            assert_eq!(When::parse(text).and_then(|when| when.stretch_at(&now)).is_some(), text == "0000", "{text}");
+        }
+    }
+}

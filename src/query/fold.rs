@@ -1,5 +1,7 @@
 //! What text is reduced to before it is compared, so that case, accents and layout do not matter.
 
+use std::ops::Range;
+
 use icu_normalizer::{ComposingNormalizerBorrowed, DecomposingNormalizerBorrowed};
 use unicode_width::UnicodeWidthChar;
 
@@ -48,10 +50,25 @@ impl Needle {
     /// last of them whole, the last as a beginning. This is how a full-text index of words finds it.
     #[must_use]
     pub fn starts_words_in(&self, folded: &str) -> bool {
+        self.runs_in(folded).next().is_some()
+    }
+
+    /// Where the needle is a part of `folded` text.
+    pub(super) fn parts_in(&self, folded: &str) -> impl Iterator<Item = Range<usize>> {
+        folded.match_indices(&self.folded).map(|(start, part)| start..start + part.len())
+    }
+
+    /// Where runs of words begin with the words of the needle.
+    pub(super) fn runs_in(&self, folded: &str) -> impl Iterator<Item = Range<usize>> {
         let wanted: Vec<&str> = words(&self.folded).collect();
-        let Some((last, whole)) = wanted.split_last() else { return false };
-        let there: Vec<&str> = words(folded).collect();
-        there.windows(wanted.len()).any(|run| &run[..whole.len()] == whole && run[whole.len()].starts_with(last))
+        let there: Vec<Range<usize>> = word_ranges(folded).collect();
+        (0..there.len()).filter_map(move |at| {
+            let (last, whole) = wanted.split_last()?;
+            let run = there.get(at..at + wanted.len())?;
+            let same = whole.iter().zip(run).all(|(word, range)| *word == &folded[range.clone()]);
+            let end = &run[whole.len()];
+            (same && folded[end.clone()].starts_with(last)).then(|| run[0].start..end.start + last.len())
+        })
     }
 }
 
@@ -65,29 +82,38 @@ pub fn fold(text: &str) -> String {
     let mut folded = String::with_capacity(text.len());
     if text.is_ascii() {
         push_spaced(&mut folded, text.chars().map(|c| c.to_ascii_lowercase()));
-        return folded;
+    } else {
+        push_spaced(&mut folded, levelled(text));
     }
+    folded
+}
+
+/// Folds all but the blanks.
+pub(super) fn levelled(text: &str) -> impl Iterator<Item = char> {
     let letters = DecomposingNormalizerBorrowed::new_nfkd()
         .normalize_iter(text.chars())
         .filter(|c| !is_accent(*c) && !is_invisible(*c))
         .flat_map(caseless)
         .flat_map(plain_letters);
-    push_spaced(&mut folded, ComposingNormalizerBorrowed::new_nfc().normalize_iter(letters));
-    folded
+    ComposingNormalizerBorrowed::new_nfc().normalize_iter(letters)
 }
 
 /// The words of folded text, as they are compared in bodies: runs of letters, digits and their
 /// marks; of a script that is written without blanks, each character is a word.
 pub fn words(folded: &str) -> impl Iterator<Item = &str> {
-    let mut rest = folded;
+    word_ranges(folded).map(|range| &folded[range])
+}
+
+/// Where the [`words`] of folded text stand.
+pub(super) fn word_ranges(folded: &str) -> impl Iterator<Item = Range<usize>> {
+    let mut at = 0;
     std::iter::from_fn(move || {
-        let start = rest.find(is_of_word)?;
-        rest = &rest[start..];
+        let start = at + folded[at..].find(is_of_word)?;
+        let rest = &folded[start..];
         let first = rest.chars().next()?;
-        let end = if is_unspaced(first) { first.len_utf8() } else { rest.find(|c| !is_of_word(c) || is_unspaced(c)).unwrap_or(rest.len()) };
-        let (word, after) = rest.split_at(end);
-        rest = after;
-        Some(word)
+        let alone = is_unspaced(first).then(|| first.len_utf8());
+        at = start + alone.or_else(|| rest.find(|c| !is_of_word(c) || is_unspaced(c))).unwrap_or(rest.len());
+        Some(start..at)
     })
 }
 

@@ -24,6 +24,8 @@ pub(super) enum Kind {
     Minus,
     /// A word without quotes: perhaps a connective.
     Bare,
+    /// A word that looks like syntax; a note says why it is none.
+    Misread,
     /// What stands in quotes, without them and unescaped.
     Quoted(String),
     /// An operator with its value, which is not empty.
@@ -80,14 +82,17 @@ impl Lexer<'_> {
             ')' if self.open.pop().is_some() => (at + 1, Kind::Close),
             ')' => {
                 self.note(at..at + 1, "this bracket closes nothing; it is looked for as text");
-                (self.bare_end(at), Kind::Bare)
+                (self.bare_end(at), Kind::Misread)
             }
             '-' if chars.next().is_some_and(|next| !next.is_whitespace() && !matches!(next, '-' | ')')) => (at + 1, Kind::Minus),
             '"' => match self.quote(at) {
                 Some(quote) => (quote.end, Kind::Quoted(quote.text)),
                 None => (self.bare_end(at), Kind::Bare),
             },
-            _ => self.operator(at).unwrap_or_else(|| (self.bare_end(at), Kind::Bare)),
+            _ => match self.operator_at(at) {
+                Some((operator, start)) => self.operated(operator, at, start),
+                None => (self.bare_end(at), Kind::Bare),
+            },
         }
     }
 
@@ -95,21 +100,26 @@ impl Lexer<'_> {
         let inside = self.text[at + 1..].trim_start();
         if let Some(after) = inside.strip_prefix(')') {
             self.note(at..self.text.len() - after.len(), "nothing is in these brackets; they are looked for as text");
-            return (self.text.len() - after.len(), Kind::Bare);
+            return (self.text.len() - after.len(), Kind::Misread);
         }
         if inside.is_empty() || self.open.len() == MAX_DEPTH {
             self.note(at..at + 1, "this bracket opens nothing; it is looked for as text");
-            return (self.bare_end(at), Kind::Bare);
+            return (self.bare_end(at), Kind::Misread);
         }
         self.open.push(at);
         (at + 1, Kind::Open)
     }
 
-    /// An operator and its value, if the name is known and the value is there.
-    fn operator(&mut self, at: usize) -> Option<(usize, Kind)> {
-        let (name, _) = self.text[at..].split_once(':')?;
-        let operator = Operator::named(name)?;
-        let start = at + name.len() + 1;
+    /// The operator that is named `at`, and where its value begins.
+    fn operator_at(&self, at: usize) -> Option<(Operator, usize)> {
+        let rest = &self.text[at..];
+        let colon = rest.find(|c: char| !c.is_ascii_alphabetic() && c != '-')?;
+        let operator = Operator::named(&rest[..colon])?;
+        rest[colon..].starts_with(':').then_some((operator, at + colon + 1))
+    }
+
+    /// An operator with its value, or a word if there is none.
+    fn operated(&mut self, operator: Operator, at: usize, start: usize) -> (usize, Kind) {
         let bare = start..self.bare_end(start);
         let head = match (operator, self.text[bare.clone()].find("=\"")) {
             (Operator::Tag, Some(equals)) => start + equals + 1,
@@ -117,15 +127,15 @@ impl Lexer<'_> {
         };
         if let Some(quote) = self.quote(head) {
             let text = self.text[start..head].to_owned() + &quote.text;
-            return Some((quote.end, Kind::Operator(operator, Value { range: start..quote.end, text })));
+            return (quote.end, Kind::Operator(operator, Value { range: start..quote.end, text }));
         }
         if bare.is_empty() || self.text[start..].starts_with('"') {
-            let example = operator.example();
+            let (name, example) = (operator.name(), operator.example());
             self.note(at..start, &format!("`{name}:` needs a value right after the colon, as in {example}; until then it is a word"));
-            return None;
+            return (bare.end, Kind::Misread);
         }
         let text = self.text[bare.clone()].to_owned();
-        Some((bare.end, Kind::Operator(operator, Value { range: bare, text })))
+        (bare.end, Kind::Operator(operator, Value { range: bare, text }))
     }
 
     /// The quoted text that begins `at`, if there is a quote and something in it.

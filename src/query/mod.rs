@@ -17,11 +17,16 @@
 mod complete;
 mod date;
 pub mod fold;
+#[cfg(test)]
+mod language;
 mod lex;
+mod mark;
 mod matches;
 mod operator;
 mod parse;
 mod print;
+#[cfg(test)]
+mod properties;
 mod tree;
 mod value;
 

@@ -88,3 +88,20 @@ impl Operator {
         TABLE.iter().find(|row| row.0 == self).expect("every operator has its row in the table")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::language::context;
+    use super::super::parse;
+    use super::*;
+
+    #[test]
+    fn every_example_is_a_query_of_its_operator() {
+        for operator in Operator::all() {
+            let parsed = parse(operator.example(), &context());
+            assert_eq!(parsed.notes, [], "{operator:?}");
+            assert!(operator.example().starts_with(&format!("{}:", operator.name())));
+            assert_eq!(Operator::named(&operator.name().to_uppercase()), Some(operator));
+        }
+    }
+}

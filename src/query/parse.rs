@@ -155,7 +155,7 @@ impl Parser<'_> {
             }
             Kind::Quoted(text) => {
                 let word = text.clone();
-                self.word(range, &word)
+                self.word(range, &word, Role::Word)
             }
             Kind::Operator(operator, Value { range, text }) => {
                 let (operator, range, text) = (*operator, range.clone(), text.clone());
@@ -163,18 +163,19 @@ impl Parser<'_> {
             }
             // The others do not stand here: a group is closed by whoever opened it, and a minus was
             // taken with what it negates.
-            Kind::Bare | Kind::Close | Kind::Minus => self.word(range.clone(), &self.text[range]),
+            Kind::Bare | Kind::Close | Kind::Minus => self.word(range.clone(), &self.text[range], Role::Word),
+            Kind::Misread => self.word(range.clone(), &self.text[range], Role::Error),
         }
     }
 
-    fn word(&mut self, range: Range<usize>, word: &str) -> Option<Node> {
-        let needle = Needle::new(word);
-        if needle.is_none() {
-            self.notes.push(Note { range: range.clone(), words: "nothing here can be looked for".to_owned() });
-        }
-        let misread = self.notes.iter().any(|note| note.range.start == range.start && !self.text[range.clone()].starts_with('"'));
-        self.take(if misread || needle.is_none() { Role::Error } else { Role::Word });
-        needle.map(|needle| Node::Term(Term::Word(needle)))
+    fn word(&mut self, range: Range<usize>, word: &str, role: Role) -> Option<Node> {
+        let Some(needle) = Needle::new(word) else {
+            self.notes.push(Note { range, words: "nothing here can be looked for".to_owned() });
+            self.take(Role::Error);
+            return None;
+        };
+        self.take(role);
+        Some(Node::Term(Term::Word(needle)))
     }
 
     fn operator(&mut self, operator: Operator, value: Range<usize>, text: &str) -> Option<Node> {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::mail::Status;
 
-use super::{Field, Node, Operator, Query, Sort, Term};
+use super::{Node, Operator, Query, Sort, Term};
 
 impl fmt::Display for Query {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -64,12 +64,6 @@ impl fmt::Display for Term {
             Self::On(moment) => operator(f, Operator::On, &moment.when.to_string()),
             Self::SeenChange(moment) => operator(f, Operator::SeenChange, &moment.when.to_string()),
         }
-    }
-}
-
-impl fmt::Display for Field {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(Operator::Text(*self).name())
     }
 }
 
