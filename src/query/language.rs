@@ -68,6 +68,7 @@ fn what_is_typed_and_its_canonical_text() {
         ("tag:plan=pro", "tag:plan=pro"),
         ("tag:plan=\"pro max\"", "tag:\"plan=pro max\""),
         ("tag:\"plan = pro max\"", "tag:\"plan=pro max\""),
+        (r#"tag:"a=\"=""#, r#"tag:"a=\"=""#),
         ("after:Today before:2026-11-02 on:yesterday", "after:today before:2026-11-02 on:yesterday"),
         ("after:Monday on:wednesday", "after:mon on:wed"),
         ("on:2026 on:2026-11 on:2026-11-02t09:30", "on:2026 on:2026-11 on:2026-11-02T09:30"),

@@ -121,8 +121,8 @@ impl Lexer<'_> {
     /// An operator with its value, or a word if there is none.
     fn operated(&mut self, operator: Operator, at: usize, start: usize) -> (usize, Kind) {
         let bare = start..self.bare_end(start);
-        let head = match (operator, self.text[bare.clone()].find("=\"")) {
-            (Operator::Tag, Some(equals)) => start + equals + 1,
+        let head = match (operator, self.text[bare.clone()].split_once('=')) {
+            (Operator::Tag, Some((name, _))) if !name.starts_with('"') => start + name.len() + 1,
             _ => start,
         };
         if let Some(quote) = self.quote(head) {

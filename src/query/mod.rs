@@ -27,6 +27,8 @@ mod parse;
 mod print;
 #[cfg(test)]
 mod properties;
+#[cfg(test)]
+pub(crate) mod samples;
 mod tree;
 mod value;
 

@@ -5,140 +5,12 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan, Zoned};
 use proptest::prelude::*;
 
-use crate::mail::{Shown, Stamp, Status, Summary, Tag};
-
-use super::language::{address, context, summary};
+use super::language::context;
+use super::samples::{days, mail, node, operator, term, typed, when};
 use super::*;
-
-/// Text made of what the language is made of, so that every corner of it is met.
-fn typed() -> impl Strategy<Value = String> {
-    let piece = prop_oneof![
-        4 => prop::sample::select(vec![
-            " ", "\"", "(", ")", "-", ":", ",", "=", "\\", "@", "<", ">", "or", "and", "not", "a", "ß", "注", "\u{301}", "\u{200B}", "\u{AD}",
-            "to:", "tag:", "status:", "is:", "has:", "after:", "on:", "sort:", "domain:", "trouble", "bounced", "email.", "7d", "2026-11-02",
-            "T09:30", "oldest", "last-week", "foo:", "\n", "\u{2028}",
-        ]).prop_map(str::to_owned),
-        1 => any::<char>().prop_map(String::from),
-        1 => "[a-z0-9]{1,4}",
-    ];
-    prop::collection::vec(piece, 0..24).prop_map(|pieces| pieces.concat())
-}
-
-fn needle() -> impl Strategy<Value = Needle> {
-    let text = prop_oneof![
-        3 => prop::sample::select(vec!["ana", "LÓPEZ", "receipt", "your receipt", "ご注文", "文", "example.com", "or", "-x", "to:a", "\"", "(a"]).prop_map(str::to_owned),
-        1 => any::<String>(),
-    ];
-    text.prop_filter_map("nothing to look for", |text| Needle::new(&text))
-}
-
-fn when() -> impl Strategy<Value = When> {
-    prop_oneof![
-        prop::sample::select(date::WORDS.map(|(_, when, _)| when).to_vec()),
-        (1_i16..9000).prop_map(When::Year),
-        (2020_i16..2030, 1_i8..=12).prop_map(|(year, month)| When::Month(year, month)),
-        (2020_i16..2030, 1_i8..=12, 1_i8..=28).prop_map(|(y, m, d)| When::Day(Date::constant(y, m, d))),
-        (1_i8..=28, 0_i8..24, 0_i8..60).prop_map(|(d, h, m)| When::Minute(Date::constant(2026, 10, d).at(h, m, 0, 0))),
-        (0_u32..2000, prop::sample::select(vec![Unit::Hours, Unit::Days, Unit::Weeks])).prop_map(|(n, unit)| When::Ago(n, unit)),
-    ]
-}
-
-fn term() -> impl Strategy<Value = Term> {
-    let fields = vec![
-        Field::To,
-        Field::From,
-        Field::Cc,
-        Field::Bcc,
-        Field::ReplyTo,
-        Field::Any,
-        Field::Subject,
-        Field::Body,
-        Field::Id,
-        Field::MessageId,
-    ];
-    let mut statuses = Status::KNOWN.to_vec();
-    statuses.extend([Status::Unknown, Status::Other(Shown::new("teleported")), Status::Other(Shown::new("Odd (\"one\")"))]);
-    let at = |when: When| when.at(&context().now).expect("the generated times are near");
-    prop_oneof![
-        4 => needle().prop_map(Term::Word),
-        4 => (prop::sample::select(fields), needle()).prop_map(|(field, needle)| Term::Text(field, needle)),
-        1 => "[a-z]{1,3}\\.[a-z]{2}".prop_map(|domain| Term::Domain(Needle::new(&domain).unwrap())),
-        2 => prop::sample::subsequence(statuses, 1..3).prop_map(Term::Status),
-        1 => prop::sample::select(Is::ALL.to_vec()).prop_map(Term::Is),
-        2 => prop::sample::select(Has::ALL.to_vec()).prop_map(Term::Has),
-        2 => ("[a-z]{1,2}[a-z \"]?", prop::option::of(needle())).prop_map(|(name, value)| Term::Tag { name: Needle::new(&name).unwrap(), value }),
-        1 => when().prop_map(move |when| Term::After(at(when))),
-        1 => when().prop_map(move |when| Term::Before(at(when))),
-        1 => when().prop_map(|when| Term::On(when.stretch_at(&context().now).unwrap())),
-        1 => when().prop_map(move |when| Term::SeenChange(at(when))),
-    ]
-}
-
-fn node() -> impl Strategy<Value = Node> {
-    term().prop_map(Node::Term).prop_recursive(4, 24, 4, |inner| {
-        prop_oneof![
-            prop::collection::vec(inner.clone(), 1..4).prop_map(Node::all),
-            prop::collection::vec(inner.clone(), 1..4).prop_map(Node::any),
-            inner.prop_map(Node::negated),
-        ]
-    })
-}
-
-/// What may be known about an email, owned.
-#[derive(Debug, Clone)]
-struct Mailbox {
-    summary: Summary,
-    text: Option<String>,
-    html: Option<String>,
-    tags: Vec<Tag>,
-    seen_change: Option<Timestamp>,
-}
-
-impl Mailbox {
-    fn fetched(&self) -> Facts<'_> {
-        let bodies = Bodies { text: self.text.as_deref(), html: self.html.as_deref() };
-        Facts { summary: &self.summary, bodies: Some(bodies), tags: Some(&self.tags), seen_change: self.seen_change }
-    }
-
-    fn facts(&self, bodies: bool, tags: bool) -> Facts<'_> {
-        let fetched = self.fetched();
-        Facts { bodies: fetched.bodies.filter(|_| bodies), tags: fetched.tags.filter(|_| tags), ..fetched }
-    }
-}
-
-fn mail() -> impl Strategy<Value = Mailbox> {
-    let body = || prop::option::of(prop::sample::select(vec!["", "Your receipt, Ana López", "ご注文の確認 or -x"]).prop_map(str::to_owned));
-    let recipients = prop::sample::subsequence(vec!["Ana López <ana@example.com>", "佐藤 <sato@a.bc>", "or@ab.cd"], 0..3);
-    let status = prop::sample::select(Status::KNOWN.to_vec());
-    let tags = prop::sample::subsequence(vec![("a", "ana"), ("b", "receipt"), ("ab", "")], 0..3);
-    let seconds = 1_760_000_000_i64..1_800_000_000;
-    (recipients, body(), body(), status, tags, seconds.clone(), prop::option::of(seconds)).prop_map(
-        |(recipients, text, html, status, tags, created, seen)| Mailbox {
-            summary: Summary {
-                to: recipients.iter().map(|text| address(text)).collect(),
-                created: Stamp::parse(&Timestamp::from_second(created).unwrap().to_string()),
-                status,
-                ..summary()
-            },
-            text,
-            html,
-            tags: tags.into_iter().map(|(name, value)| Tag { name: Shown::new(name), value: Shown::new(value) }).collect(),
-            seen_change: seen.map(|second| Timestamp::from_second(second).unwrap()),
-        },
-    )
-}
 
 fn query(filter: Node) -> Query {
     Query { filter, sort: Sort::default() }
-}
-
-/// Whether a plain word, which is not an operator, has a say.
-fn has_word(node: &Node) -> bool {
-    match node {
-        Node::And(nodes) | Node::Or(nodes) => nodes.iter().any(has_word),
-        Node::Not(node) => has_word(node),
-        Node::Term(term) => matches!(term, Term::Word(_)),
-    }
 }
 
 /// Zones with a change of clocks at two, at three, at midnight, by half an hour, and without one.
@@ -190,7 +62,7 @@ proptest! {
     }
 
     #[test]
-    fn any_tree_is_what_its_text_says(filter in node(), oldest: bool) {
+    fn any_tree_is_what_its_text_says(filter in node(term()), oldest: bool) {
         let sort = if oldest { Sort::Oldest } else { Sort::Newest };
         let query = Query { filter, sort };
         let printed = query.to_string();
@@ -223,7 +95,7 @@ proptest! {
 
     #[test]
     fn negation_turns_what_is_known_and_groups_follow_de_morgan(
-        mail in mail(), a in node(), b in node(), bodies: bool, tags: bool,
+        mail in mail(), a in node(term()), b in node(term()), bodies: bool, tags: bool,
     ) {
         let facts = mail.facts(bodies, tags);
         let found = |node: Node| matches(&query(node), &facts);
@@ -235,18 +107,16 @@ proptest! {
     }
 
     #[test]
-    fn fetching_decides_what_was_open_and_changes_nothing_else(mail in mail(), node in node(), bodies: bool, tags: bool) {
-        prop_assume!(!has_word(&node));
+    fn fetching_decides_what_was_open_and_changes_nothing_else(mail in mail(), node in node(operator()), bodies: bool, tags: bool) {
         let wanted = query(node);
         let after = matches(&wanted, &mail.fetched());
-        prop_assert!(after.is_some());
+        prop_assert!(after.is_some() || mail.summary.created.at.is_none());
         let before = matches(&wanted, &mail.facts(bodies, tags));
         prop_assert!(before.is_none() || before == after);
     }
 
     #[test]
-    fn days_are_days_in_the_zone(zone in prop::sample::select(ZONES.to_vec()), now in 1_760_000_000_i64..1_900_000_000, apart in -4_000_000_i64..1_000_000, when in when()) {
-        prop_assume!(!matches!(when, When::Minute(_) | When::Ago(..)));
+    fn days_are_days_in_the_zone(zone in prop::sample::select(ZONES.to_vec()), now in 1_760_000_000_i64..1_900_000_000, apart in -4_000_000_i64..1_000_000, when in days()) {
         let now = zoned(now, zone);
         let instant = now.checked_add(apart.seconds()).unwrap();
         let moment = when.at(&now).unwrap();
