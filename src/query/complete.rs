@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::mail::{Shown, Status};
 
-use super::lex::{Kind, Value, lex};
+use super::lex::{Kind, lex};
 use super::print::value as printed;
 use super::{Field, Has, Is, Operator, Sort, date, fold};
 
@@ -78,15 +78,15 @@ pub fn complete(text: &str, cursor: usize, known: &dyn Known) -> Vec<Completion>
         Kind::Operator(_, value) if cursor < value.range.start => {
             names(token.range.start..value.range.start, &text[token.range.start..cursor], known)
         }
-        Kind::Operator(operator, value) => values(*operator, text, value, cursor, known),
+        Kind::Operator(operator, value) => values(*operator, text, value.range.clone(), cursor, known),
         Kind::Bare | Kind::Misread => {
             // A bracket or a dash that has nothing behind it yet is a word, but not for long.
             let typed = text[token.range.start..cursor].trim_start_matches(['(', '-']);
-            if let Some((name, _)) = typed.split_once(':')
+            if let Some((name, begun)) = typed.split_once(':')
                 && let Some(operator) = Operator::named(name)
             {
-                let nothing_yet = Value { range: cursor..token.range.end, text: String::new() };
-                return values(operator, text, &nothing_yet, cursor, known);
+                let value = cursor - begun.len()..token.range.end;
+                return values(operator, text, value, cursor, known);
             }
             let end = text[cursor..token.range.end].find(':').map_or(token.range.end, |colon| cursor + colon + 1);
             names(cursor - typed.len()..end, typed, known)
@@ -141,9 +141,9 @@ const fn source(operator: Operator) -> Option<Source<'static>> {
     }
 }
 
-fn values(operator: Operator, text: &str, value: &Value, cursor: usize, known: &dyn Known) -> Vec<Completion> {
-    let range = value.range.clone();
-    let typed = text[range.start.min(cursor)..cursor].trim_start_matches('"');
+/// Values of the operator that hold or begin as what is typed of the value at `range`.
+fn values(operator: Operator, text: &str, range: Range<usize>, cursor: usize, known: &dyn Known) -> Vec<Completion> {
+    let typed = text[range.start..cursor].trim_start_matches('"');
     let fixed = |offers: &mut dyn Iterator<Item = (&'static str, &'static str)>| fixed(&range, typed, offers);
     match operator {
         Operator::Status => statuses(text, range, cursor, known),
@@ -169,7 +169,7 @@ fn values(operator: Operator, text: &str, value: &Value, cursor: usize, known: &
 
 /// Statuses stand between commas; only the one under the cursor is replaced.
 fn statuses(text: &str, value: Range<usize>, cursor: usize, known: &dyn Known) -> Vec<Completion> {
-    let start = text[value.start.min(cursor)..cursor].rfind([',', '"']).map_or(value.start.min(cursor), |at| value.start + at + 1);
+    let start = text[value.start..cursor].rfind([',', '"']).map_or(value.start, |at| value.start + at + 1);
     let end = text[cursor..value.end].find([',', '"']).map_or(value.end, |at| cursor + at);
     let typed = &text[start..cursor];
     let mut offers = Status::KNOWN.iter().map(|status| (status.word(), status.meaning()));
@@ -249,6 +249,7 @@ mod tests {
             ("to:joa|", vec!["to:joana@example.org"]),
             ("to:| x", vec!["to:ana@example.com x", "to:joana@example.org x"]),
             ("cc:\"bill|", vec!["cc:billing@acme.example"]),
+            ("to:\"|", vec!["to:ana@example.com", "to:joana@example.org"]),
             ("domain:ex|", vec!["domain:example.com"]),
             ("tag:p|", vec!["tag:plan"]),
             ("tag:plan=|", vec!["tag:plan=pro", "tag:\"plan=pro max\""]),

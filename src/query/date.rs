@@ -3,6 +3,7 @@
 use std::fmt;
 
 use jiff::civil::{Date, DateTime, Weekday};
+use jiff::fmt::strtime;
 use jiff::{Span, Timestamp, ToSpan, Zoned};
 
 /// A time as it is said, before anybody asked which one it is.
@@ -145,9 +146,7 @@ fn span(count: u32, unit: Unit) -> Option<Span> {
 }
 
 fn full_weekday(text: &str) -> Option<When> {
-    let (start, rest) = text.split_at_checked(3)?;
-    let (_, when, meaning) = WORDS.iter().find(|(word, when, _)| *word == start && matches!(when, When::Weekday(_)))?;
-    meaning.to_ascii_lowercase().ends_with(&format!(" {start}{rest}")).then_some(*when)
+    strtime::parse("%A", text).ok()?.weekday().map(When::Weekday)
 }
 
 fn ago(text: &str) -> Option<When> {
@@ -161,22 +160,12 @@ fn ago(text: &str) -> Option<When> {
 /// Dates in this one spelling: what else ISO 8601 allows (`20261102`, week dates) is more likely an
 /// order number.
 fn dated(text: &str) -> Option<When> {
-    let number = |range: std::ops::Range<usize>| {
-        let digits = text.get(range)?;
-        digits.bytes().all(|b| b.is_ascii_digit()).then(|| digits.parse::<i16>().ok())?
-    };
-    let small = |range| i8::try_from(number(range)?).ok();
     let shape: String = text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
-    let year = number(0..4)?;
     match shape.as_str() {
-        "0000" => Some(When::Year(Date::new(year, 1, 1).ok()?.year())),
-        "0000-00" => Some(When::Month(year, Date::new(year, small(5..7)?, 1).ok()?.month())),
-        "0000-00-00" => Some(When::Day(Date::new(year, small(5..7)?, small(8..10)?).ok()?)),
-        "0000-00-00t00:00" => {
-            let date = Date::new(year, small(5..7)?, small(8..10)?).ok()?;
-            let time = jiff::civil::Time::new(small(11..13)?, small(14..16)?, 0, 0).ok()?;
-            Some(When::Minute(date.to_datetime(time)))
-        }
+        "0000" => format!("{text}-01-01").parse().ok().map(|first: Date| When::Year(first.year())),
+        "0000-00" => format!("{text}-01").parse().ok().map(|first: Date| When::Month(first.year(), first.month())),
+        "0000-00-00" => text.parse().ok().map(When::Day),
+        "0000-00-00t00:00" => text.parse().ok().map(When::Minute),
         _ => None,
     }
 }
@@ -259,6 +248,27 @@ mod tests {
         assert_eq!(ago("1d", "2026-10-26T01:00"), "2026-10-24T23:00:00Z");
         assert_eq!(ago("24h", "2026-10-26T01:00"), "2026-10-25T00:00:00Z");
         assert_eq!(ago("1w", "2027-03-29T09:00:00.75"), "2027-03-22T08:00:00Z");
+    }
+
+    #[test]
+    fn what_is_no_time() {
+        for text in [
+            "",
+            "2026-11-2",
+            "2026-13",
+            "2026-02-30",
+            "2026-11-02T24:00",
+            "2026-11-02T09:60",
+            "2026-11-02 09:30",
+            "+2026",
+            "٢٠٢٦",
+            "monda",
+            "d",
+            "7",
+            "1.5d",
+        ] {
+            assert_eq!(When::parse(text), None, "{text}");
+        }
     }
 
     #[test]

@@ -82,7 +82,7 @@ pub struct Note {
 pub fn parse(text: &str, context: &Context) -> Parsed {
     let (tokens, notes) = lex(text);
     let mut parser = Parser { text, now: &context.now, tokens, at: 0, spans: Vec::new(), notes, sort: Sort::default() };
-    let filter = parser.group();
+    let filter = parser.group().unwrap_or_else(|| Query::everything().filter);
     let Parser { spans, mut notes, sort, .. } = parser;
     notes.sort_by_key(|note| note.range.start);
     Parsed { query: Query { filter, sort }, spans, notes }
@@ -99,20 +99,20 @@ struct Parser<'a> {
 }
 
 impl Parser<'_> {
-    /// What stands in brackets, or the whole text: sides between `or`.
-    fn group(&mut self) -> Node {
-        let mut sides = vec![self.side()];
+    /// What stands in brackets, or the whole text: sides between `or`. `None` if there is no
+    /// condition in it, as in `sort:oldest`.
+    fn group(&mut self) -> Option<Node> {
+        let mut sides = Vec::from_iter(self.side());
         while self.connects("or") {
             self.take(Role::Connective);
-            sides.push(self.side());
+            sides.extend(self.side());
         }
-        let mut meant = sides.into_iter().flatten().peekable();
-        if meant.peek().is_some() { Node::any(meant) } else { Node::all([]) }
+        if sides.is_empty() { None } else { Some(Node::any(sides)) }
     }
 
-    /// Operands side by side; `None` if none of them is a condition, as in `sort:oldest`.
+    /// Operands side by side.
     fn side(&mut self) -> Option<Node> {
-        let mut nodes: Vec<Node> = self.operand().into_iter().collect();
+        let mut nodes = Vec::from_iter(self.operand());
         loop {
             if self.connects("and") {
                 self.take(Role::Connective);
@@ -151,7 +151,7 @@ impl Parser<'_> {
                 if self.tokens.get(self.at).is_some_and(|token| token.kind == Kind::Close) {
                     self.take(Role::Connective);
                 }
-                (node != Node::And(Vec::new())).then_some(node)
+                node
             }
             Kind::Quoted(text) => {
                 let word = text.clone();

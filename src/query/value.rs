@@ -38,10 +38,7 @@ pub(super) fn read(operator: Operator, text: &str, now: &Zoned) -> Result<Readin
 /// looked for, since the service may have new ones, but more often it is a slip.
 pub(super) fn doubts(term: &Term, note: impl Fn(String) -> Note) -> Vec<Note> {
     let Term::Status(statuses) = term else { return Vec::new() };
-    let unknown = statuses.iter().filter_map(|status| match status {
-        Status::Other(word) => Some(word),
-        _ => None,
-    });
+    let unknown = statuses.iter().filter_map(|status| if let Status::Other(word) = status { Some(word) } else { None });
     unknown.map(|word| note(unknown_status(word))).collect()
 }
 
