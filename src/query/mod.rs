@@ -12,7 +12,7 @@
 //! - `after:` includes the moment it names, `before:` excludes it, `on:` is from its start to its end;
 //!   see [`When`].
 //! - An operator whose field was never fetched for an email matches neither it nor its negation
-//!   ([`matches`]).
+//!   ([`matches()`]).
 
 mod complete;
 mod date;
