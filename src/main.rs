@@ -1,3 +1,47 @@
 //! The program: hooks, arguments, dispatch, exit code.
 
-fn main() {}
+mod crash;
+mod open;
+
+use std::process::ExitCode;
+
+use sentbox::cli::{self, Args, Output, Parsed, Stop, Verb, World};
+use sentbox::config::Env;
+use sentbox::config::clock::{self, Clock};
+
+fn main() -> color_eyre::Result<ExitCode> {
+    let env = Env::of_process();
+    let clock = clock::system();
+    let (report, errors) = color_eyre::config::HookBuilder::default().display_env_section(false).into_hooks();
+    errors.install()?;
+    crash::install(report, &env, &clock);
+    let (mut out, outcome) = match cli::parse(std::env::args_os()) {
+        Parsed::Do(args) => {
+            let mut out = Output::of_process(&args.global, &env);
+            let outcome = run(&args, &env, &clock, &mut out);
+            (out, outcome)
+        }
+        Parsed::Tell(text) => {
+            let mut out = Output::plain(false);
+            let outcome = out.data(&text).and_then(|()| out.flush());
+            (out, outcome)
+        }
+        Parsed::Wrong { failure, json } => (Output::plain(json), Err(Stop::Failed(failure))),
+    };
+    Ok(match outcome {
+        Ok(()) | Err(Stop::Closed) => ExitCode::SUCCESS,
+        Err(Stop::Failed(failure)) => {
+            out.failure(&failure);
+            ExitCode::from(failure.kind.exit_code())
+        }
+        Err(Stop::Signal(number)) => ExitCode::from(128 + number),
+    })
+}
+
+fn run(args: &Args, env: &Env, clock: &Clock, out: &mut Output) -> Result<(), Stop> {
+    match &args.verb {
+        Some(Verb::Command(command)) => cli::run(command, World { global: &args.global, env, clock, out }),
+        Some(Verb::Demo(sample)) => open::demo(sample, &args.global, env, clock, out),
+        None => open::profile(&args.global, env, clock, out),
+    }
+}

@@ -6,8 +6,15 @@ use std::sync::Arc;
 use crate::failure::Failure;
 use crate::mail::EmailId;
 
+mod answer;
+mod client;
+mod fault;
+mod pace;
 mod shown;
 pub mod wire;
+
+pub use client::{Access, Client};
+pub use pace::{Budget, Patience, Urgency};
 
 /// Where a page begins. The service refuses both cursors in one request, so a request has one.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,1 +1,41 @@
 //! The terminal program as a pure machine: a message in, the next state and effects out.
+//!
+//! A key becomes a [`Command`]; the world answers with a [`Msg`]; [`Model::update`] turns it into
+//! the next state and a list of [`Effect`]s; the performer ([`crate::tui`]) turns each effect into
+//! exactly one later message. No clock, no network, no disk: so any order of events can be tried.
+
+mod command;
+mod effect;
+pub mod head;
+pub mod help;
+pub mod keys;
+mod layout;
+mod list;
+mod model;
+mod msg;
+mod obey;
+mod point;
+mod reader;
+mod service;
+mod slot;
+
+pub use command::{Command, Side, Step};
+pub use effect::{Effect, Effects, Rest};
+pub use keys::{Focus, Key};
+pub use layout::{Arrangement, Layout, Panes};
+pub use list::List;
+pub use model::{Ending, Model, Opening};
+pub use msg::{Counts, Msg, News, Opened, Pointer};
+pub use reader::{MARGIN, Reader, Stage};
+pub use service::Service;
+pub use slot::{Slot, Ticket};
+
+use unicode_width::UnicodeWidthStr;
+
+use crate::render::Line;
+
+/// Columns that a line of a body takes.
+#[must_use]
+pub fn width_of(line: &Line) -> usize {
+    line.spans.iter().map(|span| span.text.width()).sum()
+}

@@ -1,1 +1,101 @@
-//! The verbs of the command line.
+//! The verbs: each a function of its arguments, the settings and an [`Output`]; none knows the screen.
+
+mod archive;
+pub mod args;
+mod import;
+mod json;
+mod list;
+mod man;
+mod output;
+mod render;
+mod rows;
+mod serve;
+mod show;
+mod signal;
+mod sync;
+mod usage;
+
+use std::future::Future;
+
+use clap::CommandFactory as _;
+
+pub use args::{Args, Command, Verb};
+pub use output::{Output, Shape, Stop};
+pub use usage::{Parsed, parse};
+
+use crate::api::{Access, Client, Patience};
+use crate::config::clock::Clock;
+use crate::config::{Env, Settings};
+use crate::failure::{Failure, Kind};
+use args::Global;
+
+/// What every command is given.
+pub struct World<'a> {
+    /// The flags that may stand anywhere.
+    pub global: &'a Global,
+    /// The environment.
+    pub env: &'a Env,
+    /// The clock.
+    pub clock: &'a Clock,
+    /// The streams.
+    pub out: &'a mut Output,
+}
+
+/// Runs one command to its end.
+///
+/// # Errors
+///
+/// Whatever keeps it from doing what was asked, and what ends it early.
+pub fn run(command: &Command, world: World<'_>) -> Result<(), Stop> {
+    let World { global, env, clock, out } = world;
+    match command {
+        Command::List(list) => {
+            let settings = settle(global, env, out)?;
+            let client = Client::new(Access::from(&settings), Patience::ONE_SHOT, clock.clone());
+            let columns = rows::Columns { width: out.columns.unwrap_or(80), colour: out.colour, zone: settings.zone, now: clock() };
+            wait_for(list::run(&client, list, &columns, out))
+        }
+        Command::Show(show) => show::run(show, &settle(global, env, out)?, clock, out),
+        Command::Sync(sync) => {
+            let settings = settle(global, env, out)?;
+            wait_for(sync::run(sync, archive::open(&settings)?, &settings, clock, out))
+        }
+        Command::Import(import) => import::run(import, &settle(global, env, out)?, clock, out),
+        Command::Render(render) => render::run(render, out),
+        Command::Serve(serve) => wait_for(serve::run(serve, clock, out)),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(*shell, &mut Args::command(), "sentbox", &mut script);
+            print(&script, out)
+        }
+        Command::Man => {
+            let page = man::page().map_err(|error| Failure::new(Kind::Internal, format!("the manual page cannot be made: {error}")))?;
+            print(&page, out)
+        }
+    }
+}
+
+/// Settles where to go, and says what the person should know about it.
+///
+/// # Errors
+///
+/// If a flag, a variable or the file holds what is not allowed.
+pub fn settle(global: &Global, env: &Env, out: &mut Output) -> Result<Settings, Failure> {
+    let settings = Settings::resolve(&global.flags(), env)?;
+    for warning in &settings.warnings {
+        out.note(warning);
+    }
+    Ok(settings)
+}
+
+fn print(bytes: &[u8], out: &mut Output) -> Result<(), Stop> {
+    out.data(&String::from_utf8_lossy(bytes))?;
+    out.flush()
+}
+
+/// One thread is enough for what does one thing after the other.
+fn wait_for<T>(work: impl Future<Output = Result<T, Stop>>) -> Result<T, Stop> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let failed = |error| Failure::new(Kind::Internal, format!("no runtime could be started: {error}"));
+    runtime.map_err(failed)?.block_on(work)
+}

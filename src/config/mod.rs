@@ -1,3 +1,19 @@
 //! Flags, environment and file become settings; secrets stay secret.
 
+mod base;
 pub mod clock;
+mod env;
+mod file;
+mod key;
+mod nearest;
+mod panic_at;
+mod rate;
+mod settings;
+
+pub use base::BaseUrl;
+pub use env::Env;
+pub use key::ApiKey;
+pub use nearest::nearest;
+pub use panic_at::PanicAt;
+pub use rate::Rate;
+pub use settings::{Flags, Location, Settings};

@@ -80,17 +80,17 @@ pub fn clean(text: &str, place: Place) -> Cleaned<'_> {
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
         let next = chars.peek().copied();
-        if is_combining(c) {
-            combining += 1;
-            if combining > MAX_COMBINING {
-                removed.combining += 1;
-                mark(&mut out);
-                continue;
-            }
-        } else {
-            combining = 0;
-        }
+        let length = out.len();
         match verdict(c, out.chars().next_back(), next, place) {
+            Verdict::Keep if is_combining(c) => {
+                combining += 1;
+                if combining <= MAX_COMBINING {
+                    out.push(c);
+                } else {
+                    removed.combining += 1;
+                    mark(&mut out);
+                }
+            }
             Verdict::Keep => out.push(c),
             Verdict::Instead(other) => out.push(other),
             Verdict::Skip => {}
@@ -109,11 +109,21 @@ pub fn clean(text: &str, place: Place) -> Cleaned<'_> {
                 }
             }
         }
+        // What goes without a trace separates no letters, so it does not start the count again.
+        if out.len() > length && !is_combining(c) {
+            combining = 0;
+        }
     }
     if removed == Removed::default() && out == text {
         return Cleaned { text: Cow::Borrowed(text), removed };
     }
     Cleaned { text: Cow::Owned(out), removed }
+}
+
+/// Whether `c` can stand anywhere by itself: it neither controls a device nor turns or hides text.
+#[must_use]
+pub fn is_safe(c: char) -> bool {
+    matches!(verdict(c, None, None, Place::Line), Verdict::Keep)
 }
 
 /// One mark for a run of removals.
@@ -145,28 +155,32 @@ fn verdict(c: char, before: Option<char>, next: Option<char>, place: Place) -> V
             Place::Block => Verdict::Instead('\n'),
         },
         '\t' => Verdict::Instead(' '),
-        '\0'..='\u{1F}' | '\u{7F}'..='\u{9F}' => Verdict::Control,
-        '\u{200E}' | '\u{200F}' | '\u{61C}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{206F}' => Verdict::Bidi,
+        '\0'..='\u{1F}' | '\u{7F}'..='\u{9F}' | '\u{FFFE}' | '\u{FFFF}' => Verdict::Control,
+        // A mark of direction turns no more than the sign beside it, and right-to-left text is full
+        // of them: in a body they go with the other padding.
+        '\u{200E}' | '\u{200F}' | '\u{61C}' if place == Place::Line => Verdict::Bidi,
+        '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{206F}' => Verdict::Bidi,
         '\u{200C}' | '\u{200D}' if joins_script(before, next) || (c == '\u{200D}' && joins_emoji(before, next)) => Verdict::Keep,
+        '\u{FE00}'..='\u{FE0F}' if before.is_some_and(|b| !b.is_whitespace() && b != MARK && !is_selector(b)) => Verdict::Keep,
+        '\u{E0020}'..='\u{E007F}' if before.is_some_and(|b| b == '\u{1F3F4}' || is_tag(b)) => Verdict::Keep,
         '\u{AD}'
         | '\u{34F}'
+        | '\u{61C}'
         | '\u{115F}'
         | '\u{1160}'
         | '\u{17B4}'
         | '\u{17B5}'
         | '\u{180B}'..='\u{180F}'
-        | '\u{200B}'..='\u{200D}'
+        | '\u{200B}'..='\u{200F}'
         | '\u{2060}'..='\u{2065}'
         | '\u{3164}'
+        | '\u{FE00}'..='\u{FE0F}'
         | '\u{FEFF}'
         | '\u{FFA0}'
         | '\u{FFF0}'..='\u{FFFB}'
         | '\u{1BCA0}'..='\u{1BCA3}'
-        | '\u{1D173}'..='\u{1D17A}' => Verdict::Invisible,
-        '\u{FE00}'..='\u{FE0F}' if before.is_some_and(|b| !b.is_whitespace() && b != MARK && !is_selector(b)) => Verdict::Keep,
-        '\u{E0020}'..='\u{E007F}' if before.is_some_and(|b| b == '\u{1F3F4}' || is_tag(b)) => Verdict::Keep,
-        '\u{FE00}'..='\u{FE0F}' | '\u{E0000}'..='\u{E0FFF}' => Verdict::Invisible,
-        '\u{FFFE}' | '\u{FFFF}' => Verdict::Control,
+        | '\u{1D173}'..='\u{1D17A}'
+        | '\u{E0000}'..='\u{E0FFF}' => Verdict::Invisible,
         _ => Verdict::Keep,
     }
 }
@@ -247,6 +261,8 @@ mod tests {
     #[test]
     fn padding_goes_silently_from_a_body_and_visibly_from_a_line() {
         assert_eq!(block("Hi\u{200c}\u{200b}\u{feff} there"), "Hi there");
+        assert_eq!(block("12\u{200e}:\u{200f}05 \u{61c}"), "12:05 ");
+        assert_eq!(line("12\u{200e}:05"), "12\u{FFFD}:05");
         assert_eq!(line("pay\u{200b}pal"), "pay\u{FFFD}pal");
         assert_eq!(line("Silben\u{ad}trennung"), "Silbentrennung");
     }
@@ -256,6 +272,7 @@ mod tests {
         let cleaned = clean("z\u{300}\u{301}\u{302}\u{303}\u{304}\u{305}a", Place::Line);
         assert_eq!(cleaned.removed.combining, 2);
         assert_eq!(cleaned.text, "z\u{300}\u{301}\u{302}\u{303}\u{FFFD}a");
+        assert_eq!(clean("z\u{300}\u{300}\u{300}\u{300}\u{200d}\u{300}", Place::Block).removed.combining, 1);
     }
 
     fn nasty() -> impl Strategy<Value = String> {

@@ -100,6 +100,26 @@ impl Status {
         }
     }
 
+    /// A symbol of one column; they differ in shape, so that colour is never needed.
+    #[must_use]
+    pub const fn symbol(&self) -> &'static str {
+        match self {
+            Self::Scheduled => "◷",
+            Self::Queued => "◌",
+            Self::Canceled => "–",
+            Self::Sent => "→",
+            Self::DeliveryDelayed => "‖",
+            Self::Failed => "✖",
+            Self::Suppressed => "⊘",
+            Self::Bounced => "✕",
+            Self::Delivered => "✓",
+            Self::Opened => "◉",
+            Self::Clicked => "↗",
+            Self::Complained => "!",
+            Self::Unknown | Self::Other(_) => "?",
+        }
+    }
+
     /// What it means for the customer, in plain words.
     #[must_use]
     pub const fn meaning(&self) -> &'static str {
@@ -145,5 +165,7 @@ mod tests {
     fn the_known_events_have_distinct_words() {
         let words: std::collections::BTreeSet<_> = Status::KNOWN.iter().map(Status::word).collect();
         assert_eq!(words.len(), Status::KNOWN.len());
+        let symbols: std::collections::BTreeSet<_> = Status::KNOWN.iter().map(Status::symbol).collect();
+        assert_eq!(symbols.len(), Status::KNOWN.len());
     }
 }

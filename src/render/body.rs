@@ -52,6 +52,20 @@ pub struct Line {
     pub wide: bool,
     /// It belongs to a right-to-left paragraph; the text is in logical order all the same.
     pub rtl: bool,
+    /// What was in the text where this line ends.
+    pub end: End,
+}
+
+/// What a line ends with in the text it was made from; copying puts it back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum End {
+    /// A line feed, or the end of a paragraph.
+    #[default]
+    Break,
+    /// A blank at which the line was wrapped.
+    Blank,
+    /// Nothing: the line was cut because it was too long, or to show its structure.
+    Nothing,
 }
 
 /// Text of one look. Cleaned: no control characters, no bidi controls.
@@ -78,6 +92,9 @@ pub struct Mark {
     pub strike: bool,
     /// Position of its link in [`Body::links`].
     pub link: Option<u16>,
+    /// The colour its author gave it, as red, green, blue, where it is a colour and not a grey.
+    /// Only the theme knows whether it can be read on the background of this terminal.
+    pub tint: Option<[u8; 3]>,
 }
 
 /// What a piece of a body is.
@@ -120,6 +137,8 @@ pub enum Role {
     Literal,
     /// JSON and html source: brackets and commas.
     Punctuation,
+    /// Blanks that are not in the text but show its structure; copying leaves them out.
+    Indent,
 }
 
 /// A link of a body.
@@ -129,13 +148,109 @@ pub struct Link {
     pub text: Box<str>,
     /// Where it goes, cleaned; may be of any scheme, so look before opening.
     pub target: Arc<str>,
+    /// What following it does.
+    pub kind: LinkKind,
+    /// The host it really goes to, as its user would have to read it; empty if it has none.
+    pub host: Box<str>,
+    /// The target that a click-tracking wrapper carries in its own address, if it does.
+    pub behind: Option<Box<str>>,
+    /// What a person should know before following it.
+    pub flags: Box<[Flag]>,
+}
+
+/// What following a link does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum LinkKind {
+    /// Opens a web page.
+    Web,
+    /// Writes an email.
+    Mail,
+    /// Calls or texts a number.
+    Phone,
+    /// Points into the email itself, or relative to nothing: it leads nowhere.
+    Nowhere,
+    /// A scheme that is never opened, such as `javascript:`, `data:` or `file:`.
+    Refused,
+}
+
+/// A reason to look twice at a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Flag {
+    /// Its words name another host than it goes to.
+    OtherHost,
+    /// It goes through a click counter.
+    Tracked,
+    /// Its host is written in punycode: other letters than it seems.
+    Punycode,
+    /// Its host mixes scripts, such as a Cyrillic letter among Latin ones.
+    MixedScript,
+    /// It carries a user name in front of its host, which is how hosts are faked.
+    Credentials,
+    /// Its host is a bare number.
+    Numeric,
+    /// Following it unsubscribes somebody.
+    Unsubscribe,
+    /// Following it uses it up: a reset, a confirmation, an invitation, a magic link.
+    SingleUse,
+}
+
+impl Flag {
+    /// The words for people.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::OtherHost => "its words name another host",
+            Self::Tracked => "click-tracked",
+            Self::Punycode => "host in punycode",
+            Self::MixedScript => "host mixes scripts",
+            Self::Credentials => "has a user name before the host",
+            Self::Numeric => "host is a bare number",
+            Self::Unsubscribe => "unsubscribes",
+            Self::SingleUse => "works once",
+        }
+    }
 }
 
 /// A word about the body as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
-    /// A sentence for the status line, or the end of the body.
+    /// What it is about.
+    pub kind: NoteKind,
+    /// Two or three words for the status line: `1 tracker`.
+    pub short: String,
+    /// A sentence for the end of the body, without a full stop.
     pub sentence: String,
+}
+
+/// What a note is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum NoteKind {
+    /// The body is shown in part only, because it is too large or too deep.
+    Cut,
+    /// It could not be shown as asked for, so something else is shown.
+    Instead,
+    /// Pictures that report when the email is opened.
+    Tracker,
+    /// The plain-text part is missing, empty, or says something else than the html part.
+    TextPart,
+    /// Characters were taken out that could command the terminal or deceive the reader.
+    Removed,
+    /// A picture that travels with the email as an attachment.
+    Attachment,
+}
+
+impl Link {
+    /// Whether it may be opened at all; everything else can only be looked at and copied.
+    #[must_use]
+    pub const fn opens(&self) -> bool {
+        matches!(self.kind, LinkKind::Web | LinkKind::Mail | LinkKind::Phone)
+    }
+
+    /// Whether `flag` is set.
+    #[must_use]
+    pub fn has(&self, flag: Flag) -> bool {
+        self.flags.contains(&flag)
+    }
 }
 
 impl Line {
@@ -155,5 +270,22 @@ impl Body {
             all.push('\n');
             all
         })
+    }
+
+    /// The text as it was before it was cut into lines, for the clipboard.
+    #[must_use]
+    pub fn copied(&self) -> String {
+        let mut all = String::new();
+        for line in &self.lines {
+            for span in line.spans.iter().filter(|span| span.mark.role != Role::Indent) {
+                all.push_str(&span.text);
+            }
+            match line.end {
+                End::Break => all.push('\n'),
+                End::Blank => all.push(' '),
+                End::Nothing => {}
+            }
+        }
+        all
     }
 }

@@ -1,1 +1,120 @@
 //! The rim of the terminal program: its loop, its performer of effects, its hold on the terminal.
+
+mod bodies;
+mod input;
+mod performer;
+mod program;
+mod signals;
+pub mod terminal;
+mod thrifty;
+
+use std::io::{self, BufWriter, IsTerminal};
+use std::time::Duration;
+
+use crossterm::event::EventStream;
+use jiff::tz::TimeZone;
+use ratatui::layout::{Rect, Size};
+use ratatui::{Terminal, TerminalOptions, Viewport};
+use rustix::process::{Signal, kill_current_process_group};
+
+pub use performer::{Pause, Performer, sleep};
+pub use program::{Program, Request, Turn};
+pub use thrifty::Thrifty;
+
+use crate::api::Service;
+use crate::app::{Ending, Opening};
+use crate::archive::Archive;
+use crate::config::PanicAt;
+use crate::config::clock::Clock;
+use crate::failure::{Failure, Kind};
+use crate::sync::Engine;
+use crate::view::{Glyphs, Look, Theme};
+use signals::Signals;
+use terminal::Hold;
+
+/// Bytes of a frame that are gathered before they are written: more than a full repaint takes.
+const FRAME_BYTES: usize = 1 << 16;
+
+/// What the terminal program is started with.
+pub struct Start<S: Service> {
+    /// The profile, in the person's words.
+    pub profile: String,
+    /// Where everything that is looked at is kept.
+    pub archive: Archive,
+    /// Carries the service into the archive; or why the service cannot be asked.
+    pub engine: Result<Engine<S>, Failure>,
+    /// How often the service is asked for what is new.
+    pub refresh: Duration,
+    /// Tells the time.
+    pub clock: Clock,
+    /// The zone in which times are shown.
+    pub zone: TimeZone,
+    /// Whether to use colours.
+    pub colour: bool,
+    /// Whether to keep to ASCII.
+    pub ascii: bool,
+    /// Where a debug build is told to panic.
+    pub panic_at: Option<PanicAt>,
+}
+
+/// How the terminal program ended, when it ended well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// Somebody left it.
+    Quit,
+    /// A signal of this number ended it.
+    Signal(u8),
+}
+
+/// Runs the terminal program until somebody leaves it or a signal ends it.
+///
+/// # Errors
+///
+/// If there is no terminal, or it cannot be written, or a task of the program has panicked.
+pub async fn run<S: Service>(start: Start<S>) -> Result<Exit, Failure> {
+    if !(io::stdin().is_terminal() && io::stdout().is_terminal()) {
+        return Err(Failure::new(Kind::Usage, "the terminal program needs a terminal for its input and output")
+            .hint("in a script, use: sentbox list, sentbox show"));
+    }
+    let (columns, rows) = crossterm::terminal::size().map_err(|error| lost(&error))?;
+    let mut signals = Signals::listen().map_err(|error| lost(&error))?;
+    let size = Size::new(columns, rows);
+    let Start { profile, archive, engine, refresh, clock, zone, colour, ascii, panic_at } = start;
+    let (engine, no_service) = match engine {
+        Ok(engine) => (Some(engine), None),
+        Err(failure) => (None, Some(failure)),
+    };
+    let look = Look { theme: Theme::new(colour), glyphs: if ascii { Glyphs::ASCII } else { Glyphs::UNICODE }, now: clock(), zone };
+    let opening = Opening { size, profile, no_service, refresh };
+    let performer = Performer::new(archive, engine, sleep(), panic_at);
+
+    let mut hold = Hold::take(true).map_err(|error| lost(&error))?;
+    let backend = Thrifty::new(BufWriter::with_capacity(FRAME_BYTES, io::stdout()));
+    let viewport = Viewport::Fixed(Rect::new(0, 0, columns, rows));
+    let terminal = Terminal::with_options(backend, TerminalOptions { viewport }).map_err(|error| lost(&error))?;
+    let mut program = Program::start(opening, performer, EventStream::new(), terminal, look, clock, panic_at);
+    loop {
+        let turn = tokio::select! {
+            biased;
+            number = signals.end() => return Ok(Exit::Signal(number)),
+            turn = program.run() => turn.map_err(|error| lost(&error))?,
+        };
+        match turn {
+            Turn::Again(Request::Mouse(ours)) => terminal::set_mouse(ours).map_err(|error| lost(&error))?,
+            Turn::Again(Request::Suspend) => {
+                drop(hold);
+                // The whole job stops here, and goes on here when the shell continues it.
+                let _ = kill_current_process_group(Signal::TSTP);
+                hold = Hold::take(program.model().mouse).map_err(|error| lost(&error))?;
+                program.wake().map_err(|error| lost(&error))?;
+            }
+            Turn::Over(Ending::Quit) => return Ok(Exit::Quit),
+            Turn::Over(Ending::Broken(failure)) => return Err(failure),
+            Turn::Gone => return Ok(Exit::Signal(1)),
+        }
+    }
+}
+
+fn lost(error: &io::Error) -> Failure {
+    Failure::new(Kind::Io, format!("the terminal cannot be used: {error}"))
+}

@@ -1,1 +1,39 @@
 //! Draws a model, and changes nothing.
+
+mod bars;
+mod cut;
+mod help;
+mod list;
+mod look;
+mod reader;
+mod screens;
+mod time;
+
+pub use look::{Glyphs, Look, Theme};
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+
+use crate::app::{Arrangement, Layout, Model};
+
+/// Draws the whole screen.
+pub fn draw(model: &Model, look: &Look, frame: &mut Frame) {
+    let layout = model.layout();
+    bars::draw(model, &layout, look, frame);
+    if help::draw(model, &layout, look, frame) || screens::draw(model, &layout, look, frame) {
+        return;
+    }
+    list::draw(model, &layout, look, frame);
+    divider(&layout, look, frame);
+    reader::draw(model, &layout, look, frame);
+}
+
+fn divider(layout: &Layout, look: &Look, frame: &mut Frame) {
+    let Rect { x, y, width, height } = layout.divider;
+    let glyph = if layout.arrangement == Arrangement::Beside { look.glyphs.vertical } else { look.glyphs.horizontal };
+    for row in y..y + height {
+        for column in x..x + width {
+            frame.buffer_mut()[(column, row)].set_symbol(glyph).set_style(look.theme.chrome());
+        }
+    }
+}

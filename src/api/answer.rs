@@ -1,0 +1,98 @@
+//! Reads what the service answered, leniently: what cannot be read costs one item, not the page.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::fault::Fault;
+use super::{Item, Page, Retrieved, wire};
+use crate::mail::EmailId;
+
+/// The list envelope with everything still as it was sent.
+#[derive(Deserialize)]
+struct Listing<'a> {
+    #[serde(borrow, default)]
+    has_more: Option<&'a RawValue>,
+    #[serde(borrow)]
+    data: Vec<&'a RawValue>,
+}
+
+/// A page of the list operation. A missing `has_more` is false; `"true"` in quotes is true.
+pub(super) fn page(body: &[u8]) -> Result<Page, Fault> {
+    let text = text(body);
+    let Listing { has_more, data } = serde_json::from_str(&text).map_err(|error| Fault::garbled(&text, &error))?;
+    let mut items = Vec::with_capacity(data.len());
+    let mut unreadable = 0;
+    for raw in data {
+        match wire::Summary::read(raw.get()) {
+            Ok(summary) => items.push(Item { summary, json: Arc::from(raw.get()) }),
+            Err(_) => unreadable += 1,
+        }
+    }
+    let has_more = has_more.is_some_and(|raw| matches!(raw.get(), "true" | "\"true\""));
+    Ok(Page { items, unreadable, has_more })
+}
+
+/// The email that was asked for; another one in its place is no answer.
+pub(super) fn email(body: &[u8], id: &EmailId) -> Result<Retrieved, Fault> {
+    let text = text(body);
+    let email = wire::Email::read(&text).map_err(|error| Fault::garbled(&text, &error))?;
+    if !is_same(&email.id, id.as_str()) {
+        return Err(Fault::OtherEmail);
+    }
+    Ok(Retrieved { email, json: Arc::from(text.trim()) })
+}
+
+/// Whether `answered` is `asked`, perhaps in the service's own spelling: one imitator finds an email
+/// by its bare UUID and answers with that UUID in capitals, without dashes, behind a prefix.
+fn is_same(answered: &str, asked: &str) -> bool {
+    let letters = |id: &str| id.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
+    // A short id may well be the end of another one.
+    answered == asked || (asked.len() >= 32 && letters(answered).ends_with(&letters(asked)))
+}
+
+/// The body as text. Bytes that are no UTF-8 are marked, not fatal; a byte order mark is skipped.
+fn text(body: &[u8]) -> std::borrow::Cow<'_, str> {
+    String::from_utf8_lossy(body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_read_with_its_unreadable_items_counted() {
+        let page = page(b"\xEF\xBB\xBF{\"object\":\"list\",\"data\":[{\"id\":\"1\",\"n\":1.50},{\"to\":[]},7],\"extra\":[]}").unwrap();
+        assert_eq!(page.unreadable, 2);
+        assert!(!page.has_more);
+        assert_eq!(&*page.items[0].json, "{\"id\":\"1\",\"n\":1.50}");
+    }
+
+    #[test]
+    fn has_more_in_its_shapes() {
+        let more = |json: &str| page(format!("{{\"data\":[]{json}}}").as_bytes()).unwrap().has_more;
+        assert!(more(",\"has_more\":true") && more(",\"has_more\":\"true\""));
+        assert!(!more("") && !more(",\"has_more\":null") && !more(",\"has_more\":false") && !more(",\"has_more\":7"));
+    }
+
+    #[test]
+    fn what_is_no_envelope_is_not_the_api() {
+        for body in ["", "null", "[]", "{}", "{\"data\":null}", "{\"data\":{}}", "<html>", "{\"data\":[", &"[".repeat(200_000)] {
+            assert!(page(body.as_bytes()).is_err(), "{}", &body[..body.len().min(20)]);
+        }
+    }
+
+    #[test]
+    fn an_email_is_the_one_that_was_asked_for() {
+        let id = EmailId::new("ab");
+        let retrieved = email(b" {\"id\":\"ab\",\"html\":\"<p>\"} ", &id).unwrap();
+        assert_eq!(&*retrieved.json, "{\"id\":\"ab\",\"html\":\"<p>\"}");
+        assert!(matches!(email(b"{\"id\":\"xab\"}", &id), Err(Fault::OtherEmail)));
+        let uuid = EmailId::new("6f79f982-88f7-4bbd-87b3-f5e550b48a78");
+        assert!(email(b"{\"id\":\"em_6F79F98288F74BBD87B3F5E550B48A78\"}", &uuid).is_ok());
+        assert!(matches!(email(b"{\"id\":\"6f79f982-88f7-4bbd-87b3-f5e550b48a79\"}", &uuid), Err(Fault::OtherEmail)));
+        assert!(email(b"{\"error\":\"x\"}", &id).is_err());
+        assert!(email(b"{\"id\":\"ab\xFF\"}", &EmailId::new("ab\u{FFFD}")).is_ok());
+    }
+}

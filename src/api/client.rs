@@ -1,0 +1,316 @@
+//! `Client`: asks the service over HTTP, at the pace it may, and tells in words what went wrong.
+
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use reqwest::header::{ACCEPT, AUTHORIZATION, DATE, HeaderMap, HeaderValue, LOCATION, RETRY_AFTER};
+use reqwest::redirect::Policy;
+use reqwest::{Certificate, Response, StatusCode};
+use tokio::sync::OnceCell;
+use tokio::time::{Instant, sleep, timeout};
+use url::Url;
+
+use super::fault::{Asked, Fault, MAX_BODY, Rejection};
+use super::pace::{self, Budget, Limits, Pace, Patience, Retry, Spent, Turn, Urgency};
+use super::{Cursor, MAX_LIMIT, Page, Retrieved, Service, answer};
+use crate::config::clock::Clock;
+use crate::config::{ApiKey, BaseUrl, Rate, Settings};
+use crate::failure::{Failure, Kind};
+use crate::mail::EmailId;
+
+const USER_AGENT: &str = concat!("sentbox/", env!("CARGO_PKG_VERSION"));
+const CONNECT: Duration = Duration::from_secs(5);
+/// Longer than any answer of the service takes to begin or to go on.
+const SILENCE: Duration = Duration::from_secs(10);
+const REDIRECTS: usize = 3;
+/// As much of an error's body as is looked at.
+const MAX_ERROR: usize = 64 << 10;
+
+/// What a client needs to know.
+#[derive(Debug, Clone)]
+pub struct Access {
+    /// Where the service is.
+    pub base_url: BaseUrl,
+    /// The key, or the failure that every request ends with because there is none.
+    pub key: Result<ApiKey, Failure>,
+    /// Certificates to trust beside the system's.
+    pub ca_file: Option<PathBuf>,
+    /// Requests a second.
+    pub rate: Rate,
+}
+
+impl From<&Settings> for Access {
+    fn from(settings: &Settings) -> Self {
+        let Settings { base_url, key, ca_file, rate, .. } = settings;
+        Self { base_url: base_url.clone(), key: key.clone(), ca_file: ca_file.clone(), rate: *rate }
+    }
+}
+
+/// The service. Clones share one budget of requests and one pool of connections.
+///
+/// Making one costs nothing: the machinery of HTTP and TLS is built with the first request, on a
+/// thread of its own.
+#[derive(Clone)]
+pub struct Client {
+    inner: Arc<Inner>,
+    urgency: Urgency,
+}
+
+struct Inner {
+    access: Access,
+    patience: Patience,
+    clock: Clock,
+    http: OnceCell<reqwest::Client>,
+    pace: Mutex<Pace>,
+    born: Instant,
+}
+
+impl Client {
+    /// A client for requests that a person waits for.
+    #[must_use]
+    pub fn new(access: Access, patience: Patience, clock: Clock) -> Self {
+        let pace = Mutex::new(Pace::new(access.rate));
+        let inner = Inner { access, patience, clock, http: OnceCell::new(), pace, born: Instant::now() };
+        Self { inner: Arc::new(inner), urgency: Urgency::Person }
+    }
+
+    /// The same client for requests that nobody waits for: they yield to those of a person and to
+    /// the team's sending.
+    #[must_use]
+    pub fn background(&self) -> Self {
+        Self { inner: Arc::clone(&self.inner), urgency: Urgency::Background }
+    }
+
+    /// The rate budget as it stands.
+    #[must_use]
+    pub fn budget(&self) -> Budget {
+        self.inner.with_pace(|pace, now| pace.budget(now))
+    }
+
+    /// Asks until there is an answer that `read` can read, or patience ends.
+    async fn ask<T>(&self, url: Url, asked: Asked, read: impl Fn(&[u8]) -> Result<T, Fault>) -> Result<T, Failure> {
+        let Inner { access, patience, .. } = &*self.inner;
+        let key = access.key.as_ref().map_err(Clone::clone)?;
+        let told = |fault: Fault| fault.without(key.expose()).into_failure(asked, &access.base_url);
+        let authorization = authorization(key)?;
+        let http = self.inner.http().await.map_err(told)?;
+        let mut spent = Spent::default();
+        let mut tries = 0;
+        loop {
+            self.admit(&mut spent).await.map_err(told)?;
+            tries += 1;
+            let started = Instant::now();
+            let answer = timeout(patience.left(spent), self.inner.once(http, &url, &authorization)).await;
+            let outcome = answer.unwrap_or(Err(Fault::Silent)).and_then(|body| read(&body));
+            spent.working += started.elapsed();
+            let fault = match outcome {
+                Ok(read) => return Ok(read),
+                Err(fault) => fault,
+            };
+            let retry = fault.retry();
+            let Some(wait) = pace::again(patience, tries, spent, retry, jitter()) else {
+                return Err(told(fault));
+            };
+            sleep(wait).await;
+            match retry {
+                Retry::After(_) => spent.paused += wait,
+                Retry::Soon | Retry::Never => spent.working += wait,
+            }
+        }
+    }
+
+    /// Waits for a token. Our own rate is no part of a request's time, but a pause that the service
+    /// asked for is. Whoever stops waiting has sent nothing.
+    async fn admit(&self, spent: &mut Spent) -> Result<(), Fault> {
+        loop {
+            match self.inner.with_pace(|pace, now| pace.ask(now, self.urgency)) {
+                Turn::Go => return Ok(()),
+                Turn::Later(wait) => sleep(wait).await,
+                Turn::Paused(wait) => {
+                    if pace::again(&self.inner.patience, 0, *spent, Retry::After(wait), 0.0).is_none() {
+                        return Err(Fault::Rejected(Rejection { status: 429, wait: Some(wait), is_api: true, ..Rejection::default() }));
+                    }
+                    sleep(wait).await;
+                    spent.paused += wait;
+                }
+            }
+        }
+    }
+}
+
+impl Service for Client {
+    async fn list(&self, limit: u8, cursor: &Cursor) -> Result<Page, Failure> {
+        let mut url = self.inner.access.base_url.below(&["emails"]);
+        url.query_pairs_mut().append_pair("limit", &limit.clamp(1, MAX_LIMIT).to_string());
+        let asked = match cursor {
+            Cursor::Start => Asked::Start,
+            Cursor::After(id) => {
+                url.query_pairs_mut().append_pair("after", id.as_str());
+                Asked::Beside
+            }
+            Cursor::Before(id) => {
+                url.query_pairs_mut().append_pair("before", id.as_str());
+                Asked::Beside
+            }
+        };
+        self.ask(url, asked, answer::page).await
+    }
+
+    async fn retrieve(&self, id: &EmailId) -> Result<Retrieved, Failure> {
+        // Such an id would be another path altogether, so no email can have it.
+        if matches!(id.as_str(), "" | "." | "..") {
+            return Err(Failure::new(Kind::NotFound, "the service has no such email").hint("look at the id"));
+        }
+        let url = self.inner.access.base_url.below(&["emails", id.as_str()]);
+        self.ask(url, Asked::Email, |body| answer::email(body, id)).await
+    }
+}
+
+impl Inner {
+    fn with_pace<T>(&self, act: impl FnOnce(&mut Pace, Duration) -> T) -> T {
+        // A panic elsewhere leaves the numbers usable: each is written whole.
+        let mut pace = self.pace.lock().unwrap_or_else(PoisonError::into_inner);
+        act(&mut pace, self.born.elapsed())
+    }
+
+    /// The machinery, built with the first request: reading the system's certificates takes a while.
+    async fn http(&self) -> Result<&reqwest::Client, Fault> {
+        let build = || async {
+            let access = self.access.clone();
+            let built = tokio::task::spawn_blocking(move || machinery(&access)).await;
+            built.unwrap_or_else(|error| Err(Failure::new(Kind::Internal, format!("the HTTP client could not be built: {error}"))))
+        };
+        self.http.get_or_try_init(build).await.map_err(Fault::Unsent)
+    }
+
+    /// One try: sends the request, follows it within the origin, and reads a body of bounded size.
+    async fn once(&self, http: &reqwest::Client, url: &Url, authorization: &HeaderValue) -> Result<Vec<u8>, Fault> {
+        let mut url = url.clone();
+        for _ in 0..=REDIRECTS {
+            let request = http.get(url.clone()).header(AUTHORIZATION, authorization).header(ACCEPT, "application/json");
+            let response = request.send().await.map_err(|error| Fault::transport(&error))?;
+            let status = response.status();
+            if let Some(place) = sent_on(&response, &url) {
+                if place.origin() != url.origin() {
+                    return Err(Fault::ElsewhereTo(shown(&place)));
+                }
+                url = place;
+                continue;
+            }
+            let limits = limits(response.headers());
+            let refused = status == StatusCode::TOO_MANY_REQUESTS;
+            let wait = wait(response.headers(), &self.clock).or(limits.reset.filter(|_| refused));
+            self.with_pace(|pace, now| {
+                pace.learn(now, limits);
+                if refused {
+                    pace.refuse(now, wait);
+                }
+            });
+            if status == StatusCode::OK {
+                return body(response, MAX_BODY).await;
+            }
+            // The status says enough if the body of an error cannot be read.
+            let body = body(response, MAX_ERROR).await.unwrap_or_default();
+            return Err(Fault::Rejected(Rejection::read(status.as_u16(), &body, wait)));
+        }
+        Err(Fault::Astray)
+    }
+}
+
+fn machinery(access: &Access) -> Result<reqwest::Client, Failure> {
+    let mut builder = reqwest::Client::builder()
+        .user_agent(USER_AGENT)
+        .redirect(Policy::none())
+        .referer(false)
+        .connect_timeout(CONNECT)
+        .read_timeout(SILENCE);
+    if access.base_url.is_plain() {
+        // Only this machine is asked in plain: through a proxy the key would leave it, and there
+        // may be no certificates here at all.
+        builder = builder.no_proxy().tls_certs_only([]);
+    }
+    if let Some(path) = &access.ca_file {
+        let unusable = |why: String| Failure::new(Kind::Config, format!("the certificates in {} cannot be used: {why}", path.display()));
+        let pem = std::fs::read(path).map_err(|error| unusable(error.to_string()))?;
+        let certificates = Certificate::from_pem_bundle(&pem).map_err(|error| unusable(error.to_string()))?;
+        if certificates.is_empty() {
+            return Err(unusable("there is none".to_owned()));
+        }
+        builder = builder.tls_certs_merge(certificates);
+    }
+    builder.build().map_err(|error| {
+        let cause = std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
+        Failure::new(Kind::Config, format!("no trusted certificates could be loaded: {cause}"))
+            .hint("install the system's certificates, or name a file of them with SSL_CERT_FILE or --ca-file")
+    })
+}
+
+fn authorization(key: &ApiKey) -> Result<HeaderValue, Failure> {
+    let mut value = HeaderValue::from_str(&format!("Bearer {}", key.expose()))
+        .map_err(|_| Failure::new(Kind::KeyRejected, "the API key cannot be sent in a header"))?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+/// Where the answer sends us, if it does.
+fn sent_on(response: &Response, from: &Url) -> Option<Url> {
+    if !matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
+        return None;
+    }
+    from.join(response.headers().get(LOCATION)?.to_str().ok()?).ok()
+}
+
+/// As much of an address as says where it leads.
+fn shown(place: &Url) -> String {
+    if place.has_host() { place.origin().ascii_serialization() } else { format!("a {}: address", place.scheme()) }
+}
+
+/// Reads a body, unpacked, up to `most` bytes.
+async fn body(mut response: Response, most: usize) -> Result<Vec<u8>, Fault> {
+    let announced = response.content_length().unwrap_or(0);
+    let mut body = Vec::with_capacity(usize::try_from(announced).unwrap_or(0).min(most));
+    while let Some(chunk) = response.chunk().await.map_err(|error| Fault::transport(&error))? {
+        if body.len() + chunk.len() > most {
+            return Err(Fault::TooLarge);
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body)
+}
+
+/// `retry-after`, in seconds or as a date; a date is compared with the service's own clock if it tells it.
+fn wait(headers: &HeaderMap, clock: &Clock) -> Option<Duration> {
+    let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
+    if let Some(seconds) = seconds(text) {
+        return Some(seconds);
+    }
+    let until = httpdate::parse_http_date(text).ok()?;
+    let theirs = headers.get(DATE).and_then(|date| httpdate::parse_http_date(date.to_str().ok()?).ok());
+    let now = theirs.unwrap_or_else(|| clock().into());
+    Some(until.duration_since(now).unwrap_or_default())
+}
+
+fn limits(headers: &HeaderMap) -> Limits {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
+    let window = text("ratelimit-policy").and_then(|policy| policy.split(';').find_map(|part| part.trim().strip_prefix("w=")));
+    Limits {
+        limit: text("ratelimit-limit").and_then(|limit| limit.parse().ok()),
+        window: window.and_then(seconds),
+        remaining: text("ratelimit-remaining").and_then(|remaining| remaining.parse().ok()),
+        reset: text("ratelimit-reset").and_then(seconds),
+    }
+}
+
+/// A number of seconds, not negative; anything else says nothing. No service means more than a year.
+fn seconds(text: &str) -> Option<Duration> {
+    const YEAR: f64 = 31_536_000.0;
+    text.parse().ok().filter(|seconds| (0.0..=YEAR).contains(seconds)).map(Duration::from_secs_f64)
+}
+
+/// A number from 0 to 1 that differs from call to call: each `RandomState` has other keys.
+fn jitter() -> f64 {
+    f64::from(u32::try_from(RandomState::new().hash_one(()) >> 32).expect("the upper half fits")) / f64::from(u32::MAX)
+}

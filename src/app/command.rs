@@ -1,0 +1,166 @@
+//! `Command`: everything a person can mean, whatever key or click said it.
+
+use crate::render::View;
+
+/// How far to go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Step {
+    /// One row or line towards the end.
+    Down,
+    /// One row or line towards the start.
+    Up,
+    /// Half a page towards the end.
+    HalfDown,
+    /// Half a page towards the start.
+    HalfUp,
+    /// A page towards the end.
+    PageDown,
+    /// A page towards the start.
+    PageUp,
+    /// To the start.
+    First,
+    /// To the end.
+    Last,
+}
+
+/// What a person wants done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Command {
+    /// Move the selection in the list.
+    Select(Step),
+    /// Move the text of the reader.
+    Scroll(Step),
+    /// Move a block that is wider than the reader sideways.
+    Pan(Side),
+    /// Read the selected email.
+    Open,
+    /// Leave the innermost layer: help, reader, then the program.
+    Back,
+    /// Leave the innermost layer, but never the program.
+    Peel,
+    /// Read the next (older) email.
+    NextEmail,
+    /// Read the previous (newer) email.
+    PreviousEmail,
+    /// Move the focus to the other pane.
+    SwitchPane,
+    /// Give the reader the whole screen, or take it back.
+    FullReader,
+    /// Cycle through beside, below and one at a time.
+    Arrange,
+    /// Move the divider.
+    Divide(Side),
+    /// Show the next face of the body.
+    NextView,
+    /// Show the previous face of the body.
+    PreviousView,
+    /// Show this face of the body.
+    ShowView(View),
+    /// Ask the service for what is new, and again for an email that failed.
+    Refresh,
+    /// Show times in full with their zone, or short.
+    FullTimes,
+    /// Let the terminal have the mouse, so that text can be selected, or take it back.
+    Mouse,
+    /// Show all keys, or hide them.
+    Help,
+    /// Paint the whole screen again.
+    Redraw,
+    /// Stop the program until the shell continues it.
+    Suspend,
+    /// Leave the program.
+    Quit,
+}
+
+/// A direction on a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Side {
+    /// To the left, or up for a divider that lies flat.
+    Left,
+    /// To the right, or down.
+    Right,
+}
+
+impl Command {
+    /// What it does, for the help.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Select(step) => match step {
+                Step::Down => "next row",
+                Step::Up => "previous row",
+                Step::HalfDown => "half a page down",
+                Step::HalfUp => "half a page up",
+                Step::PageDown => "a page down",
+                Step::PageUp => "a page up",
+                Step::First => "newest email",
+                Step::Last => "oldest email",
+            },
+            Self::Scroll(step) => match step {
+                Step::Down => "scroll the email down",
+                Step::Up => "scroll the email up",
+                Step::HalfDown => "half a page down",
+                Step::HalfUp => "half a page up",
+                Step::PageDown => "a page down",
+                Step::PageUp => "a page up",
+                Step::First => "start of the email",
+                Step::Last => "end of the email",
+            },
+            Self::Pan(Side::Left) => "pan a wide block left",
+            Self::Pan(Side::Right) => "pan a wide block right",
+            Self::Open => "read the email",
+            Self::Back => "back; at the top: leave",
+            Self::Peel => "back",
+            Self::NextEmail => "next email",
+            Self::PreviousEmail => "previous email",
+            Self::SwitchPane => "other pane",
+            Self::FullReader => "reader on the whole screen, and back",
+            Self::Arrange => "panes beside, below, one at a time",
+            Self::Divide(Side::Left) => "smaller list",
+            Self::Divide(Side::Right) => "larger list",
+            Self::NextView => "next view of the body",
+            Self::PreviousView => "previous view of the body",
+            Self::ShowView(View::Rendered) => "body as the recipient saw it",
+            Self::ShowView(View::Text) => "plain-text part",
+            Self::ShowView(View::Source) => "html source",
+            Self::ShowView(View::Raw) => "raw JSON, every field",
+            Self::Refresh => "ask the service again now",
+            Self::FullTimes => "full times with zone, or short",
+            Self::Mouse => "mouse off and on (off: select text)",
+            Self::Help => "this help",
+            Self::Redraw => "paint the screen again",
+            Self::Suspend => "stop until the shell continues",
+            Self::Quit => "leave",
+        }
+    }
+
+    /// The one or two words of it for the hint line.
+    #[must_use]
+    pub const fn hint(self) -> &'static str {
+        match self {
+            Self::Select(Step::First) => "newest",
+            Self::Select(Step::Last) => "oldest",
+            Self::Select(_) => "down",
+            Self::Scroll(Step::First) => "start",
+            Self::Scroll(Step::Last) => "end",
+            Self::Scroll(_) => "scroll",
+            Self::Pan(_) => "pan",
+            Self::Open => "read",
+            Self::Back | Self::Peel => "back",
+            Self::NextEmail => "next",
+            Self::PreviousEmail => "previous",
+            Self::SwitchPane => "pane",
+            Self::FullReader => "full",
+            Self::Arrange => "panes",
+            Self::Divide(_) => "divider",
+            Self::NextView | Self::PreviousView | Self::ShowView(_) => "view",
+            Self::Refresh => "refresh",
+            Self::FullTimes => "times",
+            Self::Mouse => "mouse",
+            Self::Help => "help",
+            Self::Redraw => "redraw",
+            Self::Suspend => "suspend",
+            Self::Quit => "quit",
+        }
+    }
+}

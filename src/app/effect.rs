@@ -1,0 +1,81 @@
+//! `Effect`: what the program asks of the world. Each is answered by exactly one later message.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::slot::Ticket;
+use crate::archive::{Anchor, Place};
+use crate::mail::{Email, EmailId};
+use crate::render::View;
+
+/// Something to be done outside; plain data, so that it can be compared, logged and replayed.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    /// Rows of the archive.
+    Look {
+        /// Names the attempt.
+        ticket: Ticket,
+        /// Which rows.
+        anchor: Anchor,
+        /// How many of them at most.
+        rows: usize,
+    },
+    /// How many emails there are, and how many are newer than `place`.
+    Count {
+        /// Names the attempt.
+        ticket: Ticket,
+        /// The row whose rank is wanted.
+        place: Option<Place>,
+    },
+    /// An email with its body, from the archive, or else from the service.
+    Read {
+        /// Names the attempt.
+        ticket: Ticket,
+        /// Which.
+        id: EmailId,
+    },
+    /// A body at a width.
+    LayOut {
+        /// Names the attempt.
+        ticket: Ticket,
+        /// Whose body.
+        email: Arc<Email>,
+        /// Which face of it.
+        view: View,
+        /// In columns.
+        width: u16,
+    },
+    /// The page below the oldest email that is known without a gap.
+    Extend {
+        /// Names the attempt.
+        ticket: Ticket,
+    },
+    /// The newest page.
+    Refresh {
+        /// Names the attempt.
+        ticket: Ticket,
+    },
+    /// A pause.
+    Rest {
+        /// Names the attempt.
+        ticket: Ticket,
+        /// What is waited for.
+        what: Rest,
+        /// How long.
+        pause: Duration,
+    },
+}
+
+/// What a pause is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Rest {
+    /// The selection stands still long enough to be read.
+    Selection,
+    /// It is time to ask the service for what is new.
+    Refresh,
+    /// It is time to go on looking further back.
+    Extend,
+}
+
+/// Effects in the order they are to be started.
+pub type Effects = Vec<Effect>;

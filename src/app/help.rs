@@ -1,0 +1,54 @@
+//! The help, made from the key table: nothing in it is typed a second time.
+
+use super::keys::{self, Focus, TABLE};
+
+/// One line of the help.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HelpLine {
+    /// The name of a group.
+    Title(&'static str),
+    /// Keys, and what they do.
+    Keys(String, &'static str),
+    /// Nothing.
+    Blank,
+}
+
+/// All lines of the help.
+#[must_use]
+pub fn text() -> Vec<HelpLine> {
+    let groups: [(&str, &[&[Focus]]); 4] = [
+        ("In the list", &[keys::LIST]),
+        ("In the email", &[keys::READER, keys::TEXT]),
+        ("In both", &[keys::PANES]),
+        ("Everywhere", &[keys::ALL]),
+    ];
+    let mut text = Vec::new();
+    for (title, places) in groups {
+        if !text.is_empty() {
+            text.push(HelpLine::Blank);
+        }
+        text.push(HelpLine::Title(title));
+        for binding in TABLE.iter().filter(|binding| places.contains(&binding.places)) {
+            let keys: Vec<String> = binding.keys.iter().map(|keys| keys::written(keys)).collect();
+            text.push(HelpLine::Keys(keys.join("  "), binding.command.words()));
+        }
+    }
+    text
+}
+
+/// How many lines the help has.
+#[must_use]
+pub fn lines() -> usize {
+    text().len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_binding_is_in_the_help_once() {
+        let shown = text().iter().filter(|line| matches!(line, HelpLine::Keys(..))).count();
+        assert_eq!(shown, TABLE.len());
+    }
+}

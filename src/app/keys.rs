@@ -1,0 +1,262 @@
+//! The key table: what each key means where, and the one source of every text about keys.
+
+use std::fmt;
+
+use crossterm::event::{KeyCode, KeyModifiers};
+
+use super::command::{Command, Side, Step};
+use crate::render::View;
+
+/// What has the keyboard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Focus {
+    /// The list of emails.
+    List,
+    /// The email.
+    Reader,
+    /// The help.
+    Help,
+}
+
+/// One key press, or one step of a sequence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Key {
+    /// The key; letters carry their case.
+    pub code: KeyCode,
+    /// Control and Alt, and Shift for keys that are not letters.
+    pub modifiers: KeyModifiers,
+}
+
+impl Key {
+    /// Levels what terminals report differently: Shift on a letter, which the letter already tells,
+    /// and Shift-Tab, which has a code of its own.
+    #[must_use]
+    pub fn new(code: KeyCode, modifiers: KeyModifiers) -> Self {
+        let kept = KeyModifiers::CONTROL | KeyModifiers::ALT | KeyModifiers::SHIFT;
+        let modifiers = modifiers & kept;
+        match code {
+            KeyCode::Char(_) => Self { code, modifiers: modifiers - KeyModifiers::SHIFT },
+            KeyCode::BackTab => Self { code: KeyCode::Tab, modifiers: modifiers | KeyModifiers::SHIFT },
+            _ => Self { code, modifiers },
+        }
+    }
+
+    /// Reads a key as the table and people write it: `j`, `G`, `Ctrl-d`, `Shift-Down`, `F5`.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut modifiers = KeyModifiers::NONE;
+        let mut rest = text;
+        loop {
+            let (modifier, after) = match rest {
+                _ if rest.starts_with("Ctrl-") => (KeyModifiers::CONTROL, &rest[5..]),
+                _ if rest.starts_with("Alt-") => (KeyModifiers::ALT, &rest[4..]),
+                _ if rest.starts_with("Shift-") => (KeyModifiers::SHIFT, &rest[6..]),
+                _ => break,
+            };
+            modifiers |= modifier;
+            rest = after;
+        }
+        let mut letters = rest.chars();
+        let code = match (letters.next(), letters.next()) {
+            (Some(letter), None) => KeyCode::Char(letter),
+            _ => NAMES.iter().find(|(_, name)| *name == rest)?.0,
+        };
+        Some(Self::new(code, modifiers))
+    }
+}
+
+/// Keys that have a name instead of a letter.
+const NAMES: [(KeyCode, &str); 15] = [
+    (KeyCode::Enter, "Enter"),
+    (KeyCode::Esc, "Esc"),
+    (KeyCode::Tab, "Tab"),
+    (KeyCode::Char(' '), "Space"),
+    (KeyCode::Up, "Up"),
+    (KeyCode::Down, "Down"),
+    (KeyCode::Left, "Left"),
+    (KeyCode::Right, "Right"),
+    (KeyCode::PageUp, "PgUp"),
+    (KeyCode::PageDown, "PgDn"),
+    (KeyCode::Home, "Home"),
+    (KeyCode::End, "End"),
+    (KeyCode::Backspace, "Backspace"),
+    (KeyCode::F(1), "F1"),
+    (KeyCode::F(5), "F5"),
+];
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (modifier, name) in [(KeyModifiers::CONTROL, "Ctrl-"), (KeyModifiers::ALT, "Alt-"), (KeyModifiers::SHIFT, "Shift-")] {
+            if self.modifiers.contains(modifier) {
+                f.write_str(name)?;
+            }
+        }
+        match NAMES.iter().find(|(code, _)| *code == self.code) {
+            Some((_, name)) => f.write_str(name),
+            None => match self.code {
+                KeyCode::Char(letter) => write!(f, "{letter}"),
+                other => write!(f, "{other}"),
+            },
+        }
+    }
+}
+
+/// A row of the table: in one of these places, any of these key sequences means the command.
+#[derive(Debug, Clone, Copy)]
+pub struct Binding {
+    /// Where it holds.
+    pub places: &'static [Focus],
+    /// The sequences, best first; the steps of a sequence are separated by a blank.
+    pub keys: &'static [&'static str],
+    /// What it means.
+    pub command: Command,
+}
+
+pub(super) const LIST: &[Focus] = &[Focus::List];
+pub(super) const READER: &[Focus] = &[Focus::Reader];
+pub(super) const PANES: &[Focus] = &[Focus::List, Focus::Reader];
+pub(super) const TEXT: &[Focus] = &[Focus::Reader, Focus::Help];
+pub(super) const ALL: &[Focus] = &[Focus::List, Focus::Reader, Focus::Help];
+
+const fn on(places: &'static [Focus], keys: &'static [&'static str], command: Command) -> Binding {
+    Binding { places, keys, command }
+}
+
+/// The defaults, in the order of the help.
+pub const TABLE: &[Binding] = &[
+    on(LIST, &["j", "Down", "Ctrl-n"], Command::Select(Step::Down)),
+    on(LIST, &["k", "Up", "Ctrl-p"], Command::Select(Step::Up)),
+    on(LIST, &["Ctrl-d"], Command::Select(Step::HalfDown)),
+    on(LIST, &["Ctrl-u"], Command::Select(Step::HalfUp)),
+    on(LIST, &["PgDn", "Ctrl-f", "Space"], Command::Select(Step::PageDown)),
+    on(LIST, &["PgUp", "Ctrl-b"], Command::Select(Step::PageUp)),
+    on(LIST, &["g g", "Home"], Command::Select(Step::First)),
+    on(LIST, &["G", "End"], Command::Select(Step::Last)),
+    on(LIST, &["Enter", "l", "Right"], Command::Open),
+    on(READER, &["J"], Command::NextEmail),
+    on(READER, &["K"], Command::PreviousEmail),
+    on(TEXT, &["j", "Down"], Command::Scroll(Step::Down)),
+    on(TEXT, &["k", "Up"], Command::Scroll(Step::Up)),
+    on(LIST, &["Alt-j", "Shift-Down"], Command::Scroll(Step::Down)),
+    on(LIST, &["Alt-k", "Shift-Up"], Command::Scroll(Step::Up)),
+    on(TEXT, &["Ctrl-d"], Command::Scroll(Step::HalfDown)),
+    on(TEXT, &["Ctrl-u"], Command::Scroll(Step::HalfUp)),
+    on(TEXT, &["PgDn", "Ctrl-f", "Space"], Command::Scroll(Step::PageDown)),
+    on(TEXT, &["PgUp", "Ctrl-b"], Command::Scroll(Step::PageUp)),
+    on(TEXT, &["g g", "Home"], Command::Scroll(Step::First)),
+    on(TEXT, &["G", "End"], Command::Scroll(Step::Last)),
+    on(READER, &["H"], Command::Pan(Side::Left)),
+    on(READER, &["L"], Command::Pan(Side::Right)),
+    on(PANES, &["v", "]"], Command::NextView),
+    on(PANES, &["["], Command::PreviousView),
+    on(PANES, &["Alt-1"], Command::ShowView(View::Rendered)),
+    on(PANES, &["Alt-2"], Command::ShowView(View::Text)),
+    on(PANES, &["Alt-3"], Command::ShowView(View::Source)),
+    on(PANES, &["Alt-4"], Command::ShowView(View::Raw)),
+    on(PANES, &["Tab", "Shift-Tab"], Command::SwitchPane),
+    on(PANES, &["z"], Command::FullReader),
+    on(PANES, &["P"], Command::Arrange),
+    on(PANES, &["<"], Command::Divide(Side::Left)),
+    on(PANES, &[">"], Command::Divide(Side::Right)),
+    on(PANES, &["r", "F5"], Command::Refresh),
+    on(PANES, &["t"], Command::FullTimes),
+    on(PANES, &["M"], Command::Mouse),
+    on(LIST, &["q"], Command::Back),
+    on(TEXT, &["q", "Esc", "h", "Left"], Command::Back),
+    on(LIST, &["Esc"], Command::Peel),
+    on(ALL, &["?", "F1"], Command::Help),
+    on(ALL, &["Ctrl-l"], Command::Redraw),
+    on(ALL, &["Ctrl-z"], Command::Suspend),
+    on(ALL, &["Ctrl-c"], Command::Quit),
+];
+
+/// What the keys pressed so far amount to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Meaning {
+    /// A command.
+    Command(Command),
+    /// The start of at least one sequence.
+    Prefix,
+    /// Nothing, here.
+    Nothing,
+}
+
+/// Looks `pressed` up as a whole sequence, or the start of one; time plays no part.
+#[must_use]
+pub fn meaning(focus: Focus, pressed: &[Key]) -> Meaning {
+    let mut prefix = false;
+    for binding in TABLE.iter().filter(|binding| binding.places.contains(&focus)) {
+        for sequence in binding.keys {
+            let mut steps = sequence.split(' ').map(Key::parse);
+            if pressed.iter().all(|key| steps.next() == Some(Some(*key))) {
+                match steps.next() {
+                    None => return Meaning::Command(binding.command),
+                    Some(_) => prefix = true,
+                }
+            }
+        }
+    }
+    if prefix { Meaning::Prefix } else { Meaning::Nothing }
+}
+
+/// The first key bound to `command` in `focus`, as people write it.
+#[must_use]
+pub fn key_for(focus: Focus, command: Command) -> Option<String> {
+    let binding = TABLE.iter().find(|binding| binding.places.contains(&focus) && binding.command == command)?;
+    binding.keys.first().map(|keys| written(keys))
+}
+
+/// A sequence as people write it: letters close together.
+#[must_use]
+pub fn written(sequence: &str) -> String {
+    let steps: Vec<&str> = sequence.split(' ').collect();
+    let tight = steps.iter().all(|step| step.chars().count() == 1);
+    steps.join(if tight { "" } else { " " })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn press(keys: &str) -> Vec<Key> {
+        keys.split(' ').map(|key| Key::parse(key).unwrap()).collect()
+    }
+
+    #[test]
+    fn every_key_of_the_table_is_readable_and_means_one_thing_where_it_holds() {
+        for binding in TABLE {
+            for sequence in binding.keys {
+                for focus in binding.places {
+                    let keys = press(sequence);
+                    assert_eq!(meaning(*focus, &keys), Meaning::Command(binding.command), "{sequence} in {focus:?}");
+                    for start in 1..keys.len() {
+                        assert_eq!(meaning(*focus, &keys[..start]), Meaning::Prefix, "{sequence} in {focus:?}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn keys_are_written_as_they_are_read() {
+        for text in ["j", "G", "Ctrl-d", "Alt-j", "Shift-Down", "F5", "Space", "Enter", "<"] {
+            assert_eq!(Key::parse(text).unwrap().to_string(), text);
+        }
+        assert_eq!(Key::parse("Shift-Tab"), Some(Key::new(KeyCode::BackTab, KeyModifiers::SHIFT)));
+        assert_eq!(Key::parse("Hyper-x"), None);
+        assert_eq!(written("g g"), "gg");
+    }
+
+    #[test]
+    fn shift_on_a_letter_changes_nothing_that_the_letter_does_not_tell() {
+        assert_eq!(Key::new(KeyCode::Char('G'), KeyModifiers::SHIFT), Key::parse("G").unwrap());
+    }
+
+    #[test]
+    fn one_can_leave_from_everywhere() {
+        for focus in ALL {
+            assert!(matches!(meaning(*focus, &press("q")), Meaning::Command(Command::Back)));
+            assert!(matches!(meaning(*focus, &press("Ctrl-c")), Meaning::Command(Command::Quit)));
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Where everything lies on a screen of a given size: one function, asked by `update` and by `draw`.
+
+use ratatui::layout::{Rect, Size};
+
+/// How the two panes lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Arrangement {
+    /// List left, reader right.
+    Beside,
+    /// List above, reader below.
+    Below,
+    /// One at a time.
+    Single,
+}
+
+impl Arrangement {
+    /// What suits a screen of this size if nobody says otherwise.
+    #[must_use]
+    pub const fn of(size: Size) -> Self {
+        if size.width >= WIDE {
+            Self::Beside
+        } else if size.width >= MEDIUM && size.height >= TALL {
+            Self::Below
+        } else {
+            Self::Single
+        }
+    }
+
+    /// The next one, for cycling by hand.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        match self {
+            Self::Beside => Self::Below,
+            Self::Below => Self::Single,
+            Self::Single => Self::Beside,
+        }
+    }
+}
+
+/// From this many columns on, list and reader lie side by side.
+const WIDE: u16 = 120;
+/// From this many columns on, and [`TALL`] rows, they lie one above the other.
+const MEDIUM: u16 = 60;
+/// The fewest rows in which two panes one above the other are of use.
+const TALL: u16 = 16;
+/// Below this many columns, a row of the list takes two lines.
+const NARROW: u16 = 56;
+/// Neither pane is made smaller than this, in columns or rows.
+const LEAST: (u16, u16) = (24, 3);
+
+/// What the person chose about the panes; forgotten when the screen changes its class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Panes {
+    /// Overrides what suits the size.
+    pub arrangement: Option<Arrangement>,
+    /// Columns or rows that the list has more than its default.
+    pub shift: i16,
+    /// The reader has everything.
+    pub full: bool,
+}
+
+/// The areas of one screen. An area that does not fit is empty, never negative.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Layout {
+    /// How the panes lie.
+    pub arrangement: Arrangement,
+    /// The line with profile, reach and state; empty on very low screens.
+    pub title: Rect,
+    /// The list; empty if the reader has everything.
+    pub list: Rect,
+    /// The line between the panes; empty if one is shown alone.
+    pub divider: Rect,
+    /// The reader; empty if the list is shown alone.
+    pub reader: Rect,
+    /// Position, work and messages, and the keys that matter now; empty on very low screens.
+    pub bottom: Rect,
+    /// Lines that a row of the list takes.
+    pub row_height: u16,
+}
+
+impl Layout {
+    /// Divides `size`. `reading` says which pane is shown where there is room for one only.
+    #[must_use]
+    pub fn of(size: Size, panes: &Panes, reading: bool) -> Self {
+        let arrangement = panes.arrangement.unwrap_or(Arrangement::of(size));
+        let all = Rect::new(0, 0, size.width, size.height);
+        let (title, rest) = cut_top(all, u16::from(size.height >= 6));
+        let (main, bottom) = cut_bottom(rest, u16::from(size.height >= 3));
+        let empty = Rect::ZERO;
+        let (list, divider, reader) = match arrangement {
+            _ if panes.full => (empty, empty, main),
+            Arrangement::Single if reading => (empty, empty, main),
+            Arrangement::Single => (main, empty, empty),
+            Arrangement::Beside => beside(main, panes.shift),
+            Arrangement::Below => below(main, panes.shift),
+        };
+        let row_height = if list.width < NARROW && list.height >= 4 { 2 } else { 1 };
+        Self { arrangement, title, list, divider, reader, bottom, row_height }
+    }
+
+    /// How many emails the list shows at once.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        usize::from(self.list.height / self.row_height.max(1))
+    }
+}
+
+fn beside(main: Rect, shift: i16) -> (Rect, Rect, Rect) {
+    let width = (main.width * 11 / 20).clamp(60, 92);
+    let width = shifted(width, shift, LEAST.0, main.width);
+    let list = Rect { width, ..main };
+    let divider = Rect { x: width, width: u16::from(main.width > width), ..main };
+    let reader = Rect { x: (width + 1).min(main.width), width: main.width.saturating_sub(width + 1), ..main };
+    (list, divider, reader)
+}
+
+fn below(main: Rect, shift: i16) -> (Rect, Rect, Rect) {
+    let height = shifted(main.height / 3, shift, LEAST.1, main.height);
+    let list = Rect { height, ..main };
+    let divider = Rect { y: main.y + height, height: u16::from(main.height > height), ..main };
+    let reader = Rect { y: divider.bottom(), height: main.height.saturating_sub(height + 1), ..main };
+    (list, divider, reader)
+}
+
+/// `size + shift`, so that both sides keep at least `least` where the whole allows it.
+fn shifted(size: u16, shift: i16, least: u16, whole: u16) -> u16 {
+    let most = whole.saturating_sub(least + 1).max(whole / 2);
+    size.saturating_add_signed(shift).clamp(least.min(most), most)
+}
+
+fn cut_top(area: Rect, height: u16) -> (Rect, Rect) {
+    let height = height.min(area.height);
+    (Rect { height, ..area }, Rect { y: area.y + height, height: area.height - height, ..area })
+}
+
+fn cut_bottom(area: Rect, height: u16) -> (Rect, Rect) {
+    let height = height.min(area.height);
+    let y = area.bottom() - height;
+    (Rect { height: area.height - height, ..area }, Rect { y, height, ..area })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn of(width: u16, height: u16) -> Layout {
+        Layout::of(Size::new(width, height), &Panes::default(), false)
+    }
+
+    #[test]
+    fn the_size_decides_how_the_panes_lie() {
+        assert_eq!(of(160, 45).arrangement, Arrangement::Beside);
+        assert_eq!(of(100, 30).arrangement, Arrangement::Below);
+        assert_eq!(of(80, 24).arrangement, Arrangement::Below);
+        assert_eq!(of(40, 12).arrangement, Arrangement::Single);
+        assert_eq!(of(40, 12).row_height, 2);
+        assert_eq!(of(80, 24).row_height, 1);
+    }
+
+    #[test]
+    fn a_full_reader_leaves_no_list() {
+        let layout = Layout::of(Size::new(160, 45), &Panes { full: true, ..Panes::default() }, true);
+        assert_eq!(layout.rows(), 0);
+        assert_eq!(layout.reader.width, 160);
+    }
+
+    proptest! {
+        #[test]
+        fn areas_stay_inside_and_do_not_overlap(
+            width in 0_u16..400, height in 0_u16..200, shift in -300_i16..300, full: bool, reading: bool,
+            by_hand in prop_oneof![Just(None), Just(Some(Arrangement::Beside)), Just(Some(Arrangement::Below)), Just(Some(Arrangement::Single))],
+        ) {
+            let screen = Rect::new(0, 0, width, height);
+            let panes = Panes { arrangement: by_hand, shift, full };
+            let layout = Layout::of(Size::new(width, height), &panes, reading);
+            let areas = [layout.title, layout.list, layout.divider, layout.reader, layout.bottom];
+            for (n, area) in areas.iter().enumerate() {
+                prop_assert_eq!(area.intersection(screen).area(), area.area(), "{:?}", layout);
+                for other in &areas[n + 1..] {
+                    prop_assert_eq!(area.intersection(*other).area(), 0, "{:?}", layout);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,341 @@
+//! The list: a window of rows around what is visible, and a selection that is an email, not a position.
+
+use std::collections::BTreeSet;
+
+use super::command::Step;
+use super::effect::Effect;
+use super::msg::Counts;
+use super::slot::{Slot, Ticket};
+use crate::archive::{Anchor, Place, Row, Window};
+use crate::failure::Failure;
+use crate::mail::EmailId;
+
+/// Rows kept around the visible ones, at least: enough for a held key to outrun a few queries.
+const WINDOW: usize = 256;
+/// Rows of the very first window: a screen and a half, so that it is there at once.
+const FIRST_WINDOW: usize = 96;
+
+/// The rows that are known to the screen, the selected one and the topmost visible one.
+///
+/// Only a window is held: a million emails cost no more than fifty. Both marks move with their
+/// emails when a newer window replaces this one.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct List {
+    slot: Slot<Window>,
+    cursor: usize,
+    top: usize,
+    aim: Aim,
+    /// Steps that the person has asked for beyond the edge of this window.
+    owed: isize,
+    /// The archive changed while a jump was under way, so its window may be old already.
+    outdated: bool,
+    /// How many emails are newer than the first row of the window, where that is known.
+    first_rank: Option<u64>,
+    /// Emails in the archive, where that is known.
+    total: Option<u64>,
+    /// Emails that arrived above what is visible.
+    unseen: u64,
+    /// Emails whose status changed and that were not looked at since.
+    changed: BTreeSet<EmailId>,
+}
+
+/// Where the selection goes when the awaited window is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Aim {
+    /// It stays on its email.
+    #[default]
+    Keep,
+    /// To the newest email.
+    First,
+    /// To the oldest email.
+    Last,
+}
+
+impl List {
+    /// Asks for the newest rows, for the first screen.
+    pub fn start(&mut self) -> Effect {
+        self.aim = Aim::First;
+        Effect::Look { ticket: self.slot.begin(), anchor: Anchor::Newest, rows: FIRST_WINDOW }
+    }
+
+    /// The rows of the window, newest first.
+    #[must_use]
+    pub fn rows(&self) -> &[Row] {
+        self.slot.ready().map_or(&[], |window| &window.rows)
+    }
+
+    /// The selected row.
+    #[must_use]
+    pub fn selected(&self) -> Option<&Row> {
+        self.rows().get(self.cursor)
+    }
+
+    /// The rows on the screen, and which of them is selected.
+    pub fn visible(&self, height: usize) -> impl Iterator<Item = (bool, &Row)> {
+        let cursor = self.cursor;
+        self.rows().iter().enumerate().skip(self.top).take(height).map(move |(n, row)| (n == cursor, row))
+    }
+
+    /// Position of the selected email among all, counted from 1, where that is known.
+    #[must_use]
+    pub fn position(&self) -> Option<u64> {
+        self.selected()?;
+        self.first_rank.map(|rank| rank + self.cursor as u64 + 1)
+    }
+
+    /// Emails in the archive, where that is known.
+    #[must_use]
+    pub const fn total(&self) -> Option<u64> {
+        self.total
+    }
+
+    /// Emails that arrived above what is visible.
+    #[must_use]
+    pub const fn unseen(&self) -> u64 {
+        self.unseen
+    }
+
+    /// Whether the status of this email changed since it was last looked at.
+    #[must_use]
+    pub fn has_changed(&self, id: &EmailId) -> bool {
+        self.changed.contains(id)
+    }
+
+    /// Whether the first window has not come yet.
+    #[must_use]
+    pub fn is_loading(&self) -> bool {
+        self.slot.ready().is_none() && self.slot.failure().is_none()
+    }
+
+    /// Why there are no rows, if the archive could not be read.
+    #[must_use]
+    pub fn failure(&self) -> Option<&Failure> {
+        self.slot.failure()
+    }
+
+    /// Whether the selection is so near the oldest known email that more should be fetched.
+    #[must_use]
+    pub fn nears_the_end(&self, height: usize) -> bool {
+        // While rows are on their way, the end that is known may not be the end any more.
+        !self.slot.is_awaiting()
+            && self.slot.ready().is_some_and(|window| !window.more_below && self.cursor + 2 * height >= window.rows.len())
+    }
+
+    /// Moves the selection; asks for other rows where this needs them.
+    pub fn go(&mut self, step: Step, height: usize) -> Option<Effect> {
+        let page = height.max(1).cast_signed();
+        match step {
+            Step::Down => self.walk(1, height),
+            Step::Up => self.walk(-1, height),
+            Step::HalfDown => self.walk((page / 2).max(1), height),
+            Step::HalfUp => self.walk(-(page / 2).max(1), height),
+            Step::PageDown => self.turn(page, height),
+            Step::PageUp => self.turn(-page, height),
+            Step::First => self.jump(Aim::First, height),
+            Step::Last => self.jump(Aim::Last, height),
+        }
+    }
+
+    /// Selects the row that is `offset` rows below the topmost visible one, if there is one.
+    pub fn point(&mut self, offset: usize, height: usize) -> Option<Effect> {
+        let target = self.top + offset;
+        self.aim = Aim::Keep;
+        if target >= self.rows().len() {
+            return None;
+        }
+        self.cursor = target;
+        self.show(height)
+    }
+
+    /// Looks at the same place again, because the archive has changed.
+    pub fn renew(&mut self) -> Option<Effect> {
+        if self.is_jumping() {
+            self.outdated = true;
+            return None;
+        }
+        let Some(place) = self.rows().get(self.top).map(|row| row.place) else { return Some(self.start()) };
+        Some(self.look_around(place))
+    }
+
+    fn is_jumping(&self) -> bool {
+        self.aim != Aim::Keep && self.slot.is_awaiting()
+    }
+
+    /// Asks how many emails there are, and how many above this window.
+    #[must_use]
+    pub fn count(&self, ticket: Ticket) -> Effect {
+        Effect::Count { ticket, place: self.rows().first().map(|row| row.place) }
+    }
+
+    /// Takes the answer to [`List::count`]. The window may be another by now; the row that was asked
+    /// about tells how far it has moved.
+    pub fn counted(&mut self, counts: Counts) {
+        self.total = Some(counts.total);
+        let Some((place, newer)) = counts.newer else { return };
+        if let Some(n) = self.rows().iter().position(|row| row.place == place) {
+            self.first_rank = newer.checked_sub(n as u64);
+        }
+    }
+
+    /// Takes a window; the selection stays on its email, unless a jump was asked for.
+    pub fn settle(&mut self, ticket: Ticket, outcome: Result<Window, Failure>, height: usize) -> Option<Effect> {
+        let before = Marks::of(self);
+        if !self.slot.settle(ticket, outcome) || self.slot.failure().is_some() {
+            return None;
+        }
+        let window = self.slot.ready()?;
+        let last = window.rows.len().saturating_sub(1);
+        self.first_rank = match before.rank_in(window) {
+            _ if !window.more_above => Some(0),
+            Some(rank) => Some(rank),
+            None if !window.more_below => self.total.map(|total| total.saturating_sub(window.rows.len() as u64)),
+            None => None,
+        };
+        match std::mem::take(&mut self.aim) {
+            Aim::First => (self.cursor, self.top) = (0, 0),
+            Aim::Last => (self.cursor, self.top) = (last, last.saturating_sub(height.saturating_sub(1))),
+            Aim::Keep => {
+                self.cursor = before.cursor.map_or(0, |mark| mark.find(&window.rows));
+                self.top = before.top.map_or(0, |mark| mark.find(&window.rows));
+            }
+        }
+        let owed = std::mem::take(&mut self.owed);
+        let asked = if owed == 0 { self.show(height) } else { self.walk(owed, height) };
+        if std::mem::take(&mut self.outdated) { self.renew() } else { asked }
+    }
+
+    /// Takes note of what the service brought.
+    pub fn take_news(&mut self, new: u64, changed: Vec<EmailId>) {
+        /// More marks than a person looks at; the oldest of them are dropped by starting afresh.
+        const MOST: usize = 5_000;
+        self.unseen += new;
+        if self.changed.len() > MOST {
+            self.changed.clear();
+        }
+        self.changed.extend(changed);
+    }
+
+    /// Takes note that the selected email is being looked at.
+    pub fn looked_at(&mut self, id: &EmailId) {
+        self.changed.remove(id);
+    }
+
+    /// Makes the visible rows fit a new height.
+    pub fn resized(&mut self, height: usize) -> Option<Effect> {
+        self.show(height)
+    }
+
+    fn walk(&mut self, by: isize, height: usize) -> Option<Effect> {
+        if self.is_jumping() {
+            self.owed += by;
+            return None;
+        }
+        let window = self.slot.ready()?;
+        let last = window.rows.len().checked_sub(1)?.cast_signed();
+        let target = self.cursor.cast_signed() + by;
+        let reached = target.clamp(0, last);
+        let beyond = target - reached;
+        let more = if beyond > 0 { window.more_below } else { window.more_above };
+        if more && beyond != 0 {
+            self.owed += beyond;
+        }
+        self.cursor = reached.cast_unsigned();
+        self.show(height)
+    }
+
+    /// Moves the screen by a page and the selection with it.
+    fn turn(&mut self, by: isize, height: usize) -> Option<Effect> {
+        let len = self.rows().len();
+        let furthest = len.saturating_sub(height);
+        let top = (self.top.cast_signed() + by).clamp(0, furthest.cast_signed()).cast_unsigned();
+        if top == self.top {
+            return self.walk(by, height);
+        }
+        let offset = self.cursor - self.top.min(self.cursor);
+        self.top = top;
+        self.cursor = (top + offset).min(len.saturating_sub(1));
+        self.show(height)
+    }
+
+    fn jump(&mut self, aim: Aim, height: usize) -> Option<Effect> {
+        let window = self.slot.ready()?;
+        let (here, anchor) = match aim {
+            Aim::Last => (!window.more_below, Anchor::Oldest),
+            Aim::First | Aim::Keep => (!window.more_above, Anchor::Newest),
+        };
+        self.owed = 0;
+        if here {
+            self.cursor = if aim == Aim::Last { window.rows.len().saturating_sub(1) } else { 0 };
+            return self.show(height);
+        }
+        self.aim = aim;
+        Some(Effect::Look { ticket: self.slot.begin(), anchor, rows: WINDOW })
+    }
+
+    /// Turns pages until the selection is visible, and asks for rows before the edge is reached.
+    ///
+    /// Pages, not single rows: a list that scrolls by one repaints every cell for each key.
+    fn show(&mut self, height: usize) -> Option<Effect> {
+        let (more_above, more_below, len) = self.slot.ready().map(|window| (window.more_above, window.more_below, window.rows.len()))?;
+        if self.cursor < self.top {
+            self.top = (self.cursor + 1).saturating_sub(height.max(1));
+        } else if self.cursor >= self.top + height {
+            self.top = self.cursor;
+        }
+        self.top = self.top.min(len.saturating_sub(height));
+        if !more_above && !self.slot.is_awaiting() {
+            self.unseen = self.unseen.min(self.top as u64);
+        }
+        let near_top = more_above && self.top < height;
+        let near_bottom = more_below && self.top + 2 * height >= len;
+        if self.slot.is_awaiting() || !(near_top || near_bottom || self.owed != 0) {
+            return None;
+        }
+        let place = self.rows().get(self.top)?.place;
+        Some(self.look_around(place))
+    }
+
+    fn look_around(&mut self, place: Place) -> Effect {
+        let rows = WINDOW;
+        Effect::Look { ticket: self.slot.begin(), anchor: Anchor::Around { place, above: rows / 2 }, rows }
+    }
+}
+
+/// What a window says about itself, kept while the next one replaces it.
+struct Marks {
+    cursor: Option<RowMark>,
+    top: Option<RowMark>,
+    ranks: Vec<(Place, u64)>,
+}
+
+/// A row, by its email, and by its place for when the email is gone.
+struct RowMark {
+    id: EmailId,
+    place: Place,
+}
+
+impl Marks {
+    fn of(list: &List) -> Self {
+        let rows = list.rows();
+        let mark = |n: usize| rows.get(n).map(|row| RowMark { id: row.summary.id.clone(), place: row.place });
+        let ranked = |rank: u64| rows.iter().enumerate().map(|(n, row)| (row.place, rank + n as u64)).collect();
+        Self { cursor: mark(list.cursor), top: mark(list.top), ranks: list.first_rank.map_or_else(Vec::new, ranked) }
+    }
+
+    /// The rank of the first row of `window`, if a row of it was known before.
+    fn rank_in(&self, window: &Window) -> Option<u64> {
+        window.rows.iter().enumerate().find_map(|(n, row)| {
+            let at = self.ranks.binary_search_by(|(place, _)| row.place.cmp(place)).ok()?;
+            self.ranks[at].1.checked_sub(n as u64)
+        })
+    }
+}
+
+impl RowMark {
+    /// The row of this email, or else the next older one, or the last.
+    fn find(&self, rows: &[Row]) -> usize {
+        let same = rows.iter().position(|row| row.summary.id == self.id);
+        let older = || rows.iter().position(|row| row.place <= self.place);
+        same.or_else(older).unwrap_or_else(|| rows.len().saturating_sub(1))
+    }
+}

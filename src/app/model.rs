@@ -1,0 +1,243 @@
+//! `Model`: everything the terminal program knows, and `update`, the only thing that changes it.
+
+use std::time::Duration;
+
+use ratatui::layout::Size;
+
+use super::effect::{Effect, Effects, Rest};
+use super::keys::{Focus, Key};
+use super::layout::{Arrangement, Layout, Panes};
+use super::list::List;
+use super::msg::Msg;
+use super::reader::{Reader, Stage};
+use super::service::Service;
+use super::slot::Slot;
+use crate::archive::Row;
+use crate::failure::Failure;
+
+/// What the program is started with.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Opening {
+    /// The size of the screen.
+    pub size: Size,
+    /// The profile, in the person's words.
+    pub profile: String,
+    /// Why the service cannot be asked at all, for example because there is no key.
+    pub no_service: Option<Failure>,
+    /// How often the service is asked for what is new.
+    pub refresh: Duration,
+}
+
+/// The state of the terminal program.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Model {
+    /// The profile, in the person's words.
+    pub profile: String,
+    /// The list of emails.
+    pub list: List,
+    /// The email.
+    pub reader: Reader,
+    /// What is known about the service.
+    pub service: Service,
+    /// Scroll position of the help, while it is shown.
+    pub help: Option<usize>,
+    /// Keys pressed of a sequence that is not complete.
+    pub pressed: Vec<Key>,
+    /// A word to the person, until the next key.
+    pub notice: Option<String>,
+    /// Whether times are shown in full.
+    pub full_times: bool,
+    /// Whether the mouse is ours; otherwise the terminal can select text with it.
+    pub mouse: bool,
+    /// How often a fresh painting of the whole screen was asked for.
+    pub redraws: u64,
+    /// How often the program was asked to stop until the shell continues it.
+    pub suspensions: u64,
+    /// Set when the program is to end.
+    pub ending: Option<Ending>,
+    pub(super) size: Size,
+    pub(super) panes: Panes,
+    pub(super) reading: bool,
+    pub(super) dragging: bool,
+    counts: Slot<()>,
+}
+
+/// Why the program ends.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Ending {
+    /// The person wants to leave.
+    Quit,
+    /// It cannot go on.
+    Broken(Failure),
+}
+
+impl Model {
+    /// The first state, and what it asks for: rows from the archive, news from the service.
+    #[must_use]
+    pub fn start(opening: Opening) -> (Self, Effects) {
+        let Opening { size, profile, no_service, refresh } = opening;
+        let mut model = Self {
+            profile,
+            list: List::default(),
+            reader: Reader::default(),
+            service: Service::new(no_service, refresh),
+            help: None,
+            pressed: Vec::new(),
+            notice: None,
+            full_times: false,
+            mouse: true,
+            redraws: 0,
+            suspensions: 0,
+            ending: None,
+            size,
+            panes: Panes::default(),
+            reading: false,
+            dragging: false,
+            counts: Slot::default(),
+        };
+        let mut effects = vec![model.list.start()];
+        effects.extend(model.service.refresh());
+        effects.extend(model.fit());
+        (model, effects)
+    }
+
+    /// What has the keyboard.
+    #[must_use]
+    pub const fn focus(&self) -> Focus {
+        match (self.help, self.reading) {
+            (Some(_), _) => Focus::Help,
+            (None, true) => Focus::Reader,
+            (None, false) => Focus::List,
+        }
+    }
+
+    /// The size of the screen.
+    #[must_use]
+    pub const fn size(&self) -> Size {
+        self.size
+    }
+
+    /// Where everything lies now.
+    #[must_use]
+    pub fn layout(&self) -> Layout {
+        Layout::of(self.size, &self.panes, self.reading)
+    }
+
+    /// How far the reader is with the selected email.
+    #[must_use]
+    pub fn stage(&self) -> Stage<'_> {
+        self.list.selected().map_or(Stage::Empty, |row| self.reader.stage(&row.summary.id))
+    }
+
+    /// Takes what happened; answers with what is to be done about it.
+    pub fn update(&mut self, msg: Msg) -> Effects {
+        let height = self.list_height();
+        let mut effects = Effects::new();
+        match msg {
+            Msg::Pressed(key) => effects.extend(self.press(key)),
+            Msg::Pointed(pointer) => effects.extend(self.point(pointer)),
+            Msg::Command(command) => effects.extend(self.obey(command)),
+            Msg::Resized(size) => {
+                if Arrangement::of(size) != Arrangement::of(self.size) {
+                    self.panes = Panes { full: self.panes.full, ..Panes::default() };
+                }
+                self.size = size;
+            }
+            Msg::Window { ticket, outcome } => {
+                let asked = self.list.settle(ticket, outcome, height);
+                let uncounted = self.list.total().is_none() || self.list.position().is_none();
+                effects.extend(asked);
+                if uncounted && !self.counts.is_awaiting() {
+                    effects.push(self.count());
+                }
+            }
+            Msg::Counted { ticket, outcome } => {
+                if let Ok(counts) = &outcome
+                    && self.counts.settle(ticket, Ok(()))
+                {
+                    self.list.counted(*counts);
+                }
+            }
+            Msg::Read { ticket, outcome } => effects.extend(self.reader.settle_email(ticket, outcome)),
+            Msg::Laid { ticket, outcome } => self.reader.settle_body(ticket, outcome, self.list.selected()),
+            Msg::Refreshed { ticket, outcome } => {
+                let (news, rest) = self.service.refreshed(ticket, outcome);
+                effects.extend(rest);
+                if let Some(news) = news {
+                    effects.extend(self.take_news(news.new, news.changed));
+                }
+            }
+            Msg::Extended { ticket, outcome } => {
+                let (news, rest) = self.service.extended(ticket, outcome);
+                effects.extend(rest);
+                if let Some(news) = news {
+                    // What is older than everything known arrives below, where nobody misses it.
+                    effects.extend(self.take_news(0, news.changed));
+                    effects.extend(self.list.renew());
+                    effects.push(self.count());
+                }
+            }
+            Msg::Rested { ticket, what } => match what {
+                Rest::Selection => effects.extend(self.reader.rested(ticket)),
+                Rest::Refresh => effects.extend(self.service.refresh_rested(ticket)),
+                Rest::Extend => self.service.extend_rested(ticket),
+            },
+            Msg::Broken(failure) => self.ending = Some(Ending::Broken(failure)),
+        }
+        effects.extend(self.fit());
+        effects
+    }
+
+    fn take_news(&mut self, new: u64, changed: Vec<crate::mail::EmailId>) -> Effects {
+        let mut effects = Effects::new();
+        if new == 0 && changed.is_empty() && !self.list.rows().is_empty() {
+            return effects;
+        }
+        let reread = self.reader.id().is_some_and(|id| changed.contains(id));
+        let unseen = if self.list.rows().is_empty() { 0 } else { new };
+        self.list.take_news(unseen, changed);
+        effects.extend(self.list.renew());
+        effects.push(self.count());
+        if reread {
+            effects.extend(self.reader.read_again());
+        }
+        effects
+    }
+
+    fn count(&mut self) -> Effect {
+        let ticket = self.counts.begin();
+        self.list.count(ticket)
+    }
+
+    /// Makes everything fit together again after a change: sizes, the reader's email, what is to be
+    /// fetched because the selection nears it.
+    fn fit(&mut self) -> Effects {
+        let mut effects = Effects::new();
+        let height = self.list_height();
+        effects.extend(self.list.resized(height));
+        let layout = self.layout();
+        let row = self.list.selected();
+        effects.extend(self.reader.resized(layout.reader.width, layout.reader.height, row));
+        let selected = row.map(|row: &Row| row.summary.id.clone());
+        if layout.reader.area() > 0 {
+            effects.extend(self.reader.turn_to(selected.as_ref(), false));
+            if let (Some(id), Stage::Ready(..)) = (&selected, self.stage()) {
+                self.list.looked_at(id);
+            }
+        }
+        if self.list.nears_the_end(height) && !self.list.rows().is_empty() {
+            effects.extend(self.service.extend());
+        }
+        effects
+    }
+
+    /// Emails that fit into the list, or would if it were shown.
+    #[must_use]
+    pub fn list_height(&self) -> usize {
+        let rows = self.layout().rows();
+        if rows > 0 {
+            return rows;
+        }
+        Layout::of(self.size, &Panes { full: false, ..self.panes }, false).rows().max(1)
+    }
+}

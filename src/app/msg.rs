@@ -1,0 +1,125 @@
+//! `Msg`: everything that can happen to the program.
+
+use std::sync::Arc;
+
+use ratatui::layout::{Position, Size};
+
+use super::command::Command;
+use super::effect::Rest;
+use super::keys::Key;
+use super::slot::Ticket;
+use crate::archive::{Observation, Place, Reach, Window};
+use crate::failure::Failure;
+use crate::mail::{Email, EmailId};
+use crate::render::Body;
+
+/// Something that happened; plain data.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Msg {
+    /// A key was pressed.
+    Pressed(Key),
+    /// The mouse was used.
+    Pointed(Pointer),
+    /// A command was given otherwise than by a key.
+    Command(Command),
+    /// The screen has another size.
+    Resized(Size),
+    /// Answers `Look`.
+    Window {
+        /// Of the attempt.
+        ticket: Ticket,
+        /// The rows.
+        outcome: Result<Window, Failure>,
+    },
+    /// Answers `Count`.
+    Counted {
+        /// Of the attempt.
+        ticket: Ticket,
+        /// The figures.
+        outcome: Result<Counts, Failure>,
+    },
+    /// Answers `Read`.
+    Read {
+        /// Of the attempt.
+        ticket: Ticket,
+        /// The email.
+        outcome: Result<Opened, Failure>,
+    },
+    /// Answers `LayOut`.
+    Laid {
+        /// Of the attempt.
+        ticket: Ticket,
+        /// The body.
+        outcome: Result<Arc<Body>, Failure>,
+    },
+    /// Answers `Extend`.
+    Extended {
+        /// Of the attempt.
+        ticket: Ticket,
+        /// What it brought.
+        outcome: Result<News, Failure>,
+    },
+    /// Answers `Refresh`.
+    Refreshed {
+        /// Of the attempt.
+        ticket: Ticket,
+        /// What it brought.
+        outcome: Result<News, Failure>,
+    },
+    /// Answers `Rest`.
+    Rested {
+        /// Of the attempt.
+        ticket: Ticket,
+        /// What was waited for.
+        what: Rest,
+    },
+    /// The program cannot go on.
+    Broken(Failure),
+}
+
+/// A use of the mouse.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pointer {
+    /// The main button went down here.
+    Pressed(Position),
+    /// It moved here while down.
+    Dragged(Position),
+    /// It went up.
+    Released,
+    /// The wheel turned over this cell, down or up.
+    Wheel {
+        /// Where.
+        at: Position,
+        /// Towards the end.
+        down: bool,
+    },
+}
+
+/// How many there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counts {
+    /// Emails in the archive.
+    pub total: u64,
+    /// The row asked about, and how many emails are newer.
+    pub newer: Option<(Place, u64)>,
+}
+
+/// An email that is being read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Opened {
+    /// The email.
+    pub email: Arc<Email>,
+    /// What was seen to become of it, oldest first.
+    pub history: Vec<Observation>,
+}
+
+/// What a conversation with the service brought into the archive.
+#[derive(Debug, Clone, PartialEq)]
+pub struct News {
+    /// Emails that were not known before.
+    pub new: u64,
+    /// Emails whose status is another now.
+    pub changed: Vec<EmailId>,
+    /// How far back the archive is complete now.
+    pub reach: Reach,
+}

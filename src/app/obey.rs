@@ -1,0 +1,143 @@
+//! What each command does to the model.
+
+use super::command::{Command, Side, Step};
+use super::effect::{Effect, Effects};
+use super::keys::{self, Key, Meaning};
+use super::layout::Panes;
+use super::model::{Ending, Model};
+use crate::render::View;
+
+impl Model {
+    pub(super) fn press(&mut self, key: Key) -> Effects {
+        self.notice = None;
+        self.pressed.push(key);
+        match keys::meaning(self.focus(), &self.pressed) {
+            Meaning::Prefix => Effects::new(),
+            Meaning::Command(command) => {
+                self.pressed.clear();
+                self.obey(command)
+            }
+            Meaning::Nothing => {
+                let keys: Vec<String> = std::mem::take(&mut self.pressed).iter().map(Key::to_string).collect();
+                self.notice = Some(format!("{} does nothing here; ? shows the keys", keys::written(&keys.join(" "))));
+                Effects::new()
+            }
+        }
+    }
+
+    pub(super) fn obey(&mut self, command: Command) -> Effects {
+        let height = self.list_height();
+        let mut effects = Effects::new();
+        match command {
+            Command::Select(step) => effects.extend(self.list.go(step, height)),
+            Command::Scroll(step) => self.scroll(step),
+            Command::Pan(side) => self.reader.pan_to(side),
+            Command::Open => effects.extend(self.open()),
+            Command::Back => self.back(),
+            Command::Peel if self.reading || self.help.is_some() || self.panes.full => self.back(),
+            Command::Peel => self.notice = Some("nothing to go back from; q leaves".to_owned()),
+            Command::NextEmail => effects.extend(self.step_email(Step::Down)),
+            Command::PreviousEmail => effects.extend(self.step_email(Step::Up)),
+            Command::SwitchPane if self.reading => {
+                self.reading = false;
+                self.panes.full = false;
+            }
+            Command::SwitchPane => effects.extend(self.open()),
+            Command::FullReader => {
+                self.panes.full = !self.panes.full;
+                if self.panes.full {
+                    effects.extend(self.open());
+                }
+            }
+            Command::Arrange => {
+                let next = self.layout().arrangement.next();
+                self.panes = Panes { arrangement: Some(next), ..Panes::default() };
+            }
+            Command::Divide(Side::Left) => self.panes.shift = self.panes.shift.saturating_sub(2),
+            Command::Divide(Side::Right) => self.panes.shift = self.panes.shift.saturating_add(2),
+            Command::NextView => effects.extend(self.step_view(1)),
+            Command::PreviousView => effects.extend(self.step_view(View::ALL.len() - 1)),
+            Command::ShowView(view) => effects.extend(self.reader.show_view(view)),
+            Command::Refresh => {
+                effects.extend(self.service.refresh());
+                if self.reader.has_failed() {
+                    effects.extend(self.reader.read_again());
+                }
+                if self.list.failure().is_some() {
+                    effects.extend(self.list.renew());
+                }
+                self.notice = self.service.no_service().map(|failure| failure.sentence.clone());
+            }
+            Command::FullTimes => self.full_times = !self.full_times,
+            Command::Mouse => {
+                self.mouse = !self.mouse;
+                let words = if self.mouse { "the mouse moves and scrolls here" } else { "the mouse selects text; M takes it back" };
+                self.notice = Some(words.to_owned());
+            }
+            Command::Help => self.help = if self.help.is_some() { None } else { Some(0) },
+            Command::Redraw => self.redraws += 1,
+            Command::Suspend => self.suspensions += 1,
+            Command::Quit => self.ending = Some(Ending::Quit),
+        }
+        effects
+    }
+
+    /// Peels one layer: help, the reader on the whole screen, the reader, the program.
+    fn back(&mut self) {
+        if self.help.take().is_some() || std::mem::take(&mut self.panes.full) {
+            return;
+        }
+        if self.reading {
+            self.reading = false;
+        } else {
+            self.ending = Some(Ending::Quit);
+        }
+    }
+
+    pub(super) fn open(&mut self) -> Option<Effect> {
+        let Some(row) = self.list.selected() else {
+            self.notice = Some("there is no email to read yet".to_owned());
+            self.panes.full = false;
+            return None;
+        };
+        self.reading = true;
+        let id = row.summary.id.clone();
+        self.reader.turn_to(Some(&id), true)
+    }
+
+    fn step_email(&mut self, step: Step) -> Effects {
+        let height = self.list_height();
+        let before = self.list.selected().map(|row| row.summary.id.clone());
+        let mut effects: Effects = self.list.go(step, height).into_iter().collect();
+        let after = self.list.selected().map(|row| row.summary.id.clone());
+        if before == after {
+            self.notice = Some(if step == Step::Up { "this is the newest email" } else { "this is the oldest email here" }.to_owned());
+        }
+        effects.extend(self.reader.turn_to(after.as_ref(), false));
+        effects
+    }
+
+    fn step_view(&mut self, by: usize) -> Option<Effect> {
+        let now = View::ALL.iter().position(|view| *view == self.reader.view()).unwrap_or(0);
+        self.reader.show_view(View::ALL[(now + by) % View::ALL.len()])
+    }
+
+    pub(super) fn scroll(&mut self, step: Step) {
+        let Some(scroll) = self.help else {
+            self.reader.go(step, self.list.selected());
+            return;
+        };
+        let page = usize::from(self.size.height.max(6)) - 5;
+        let moved = match step {
+            Step::Down => scroll + 1,
+            Step::Up => scroll.saturating_sub(1),
+            Step::HalfDown => scroll + page / 2,
+            Step::HalfUp => scroll.saturating_sub(page / 2),
+            Step::PageDown => scroll + page,
+            Step::PageUp => scroll.saturating_sub(page),
+            Step::First => 0,
+            Step::Last => usize::MAX,
+        };
+        self.help = Some(moved.min(super::help::lines().saturating_sub(page)));
+    }
+}

@@ -1,0 +1,174 @@
+//! What is known about the service, and when it is asked again.
+
+use std::time::Duration;
+
+use super::effect::{Effect, Rest};
+use super::msg::News;
+use super::slot::{Slot, Ticket};
+use crate::archive::Reach;
+use crate::failure::{Failure, Kind};
+
+/// The pause before the first new attempt after a failure; it doubles up to [`LONGEST`].
+const SHORTEST: Duration = Duration::from_secs(5);
+/// The longest pause between attempts, unless the service asks for a longer one.
+const LONGEST: Duration = Duration::from_mins(2);
+
+/// How it stands with the service.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Service {
+    out_of_reach: Option<Failure>,
+    trouble: Option<Failure>,
+    answered: bool,
+    every: Duration,
+    failures: u32,
+    refresh: Slot<()>,
+    refresh_rest: Slot<()>,
+    extend: Slot<()>,
+    extend_rest: Slot<()>,
+    reach: Option<Reach>,
+    /// The service had nothing older to give, although it did not say that this was all.
+    exhausted: bool,
+}
+
+impl Service {
+    /// A service that has not been asked yet, or cannot be.
+    #[must_use]
+    pub fn new(no_service: Option<Failure>, every: Duration) -> Self {
+        Self {
+            out_of_reach: no_service,
+            trouble: None,
+            answered: false,
+            every,
+            failures: 0,
+            refresh: Slot::default(),
+            refresh_rest: Slot::default(),
+            extend: Slot::default(),
+            extend_rest: Slot::default(),
+            reach: None,
+            exhausted: false,
+        }
+    }
+
+    /// Why the service cannot be asked at all.
+    #[must_use]
+    pub const fn no_service(&self) -> Option<&Failure> {
+        self.out_of_reach.as_ref()
+    }
+
+    /// What went wrong when it was asked last.
+    #[must_use]
+    pub const fn trouble(&self) -> Option<&Failure> {
+        self.trouble.as_ref()
+    }
+
+    /// Whether it has ever answered.
+    #[must_use]
+    pub const fn has_answered(&self) -> bool {
+        self.answered
+    }
+
+    /// Whether older emails are on their way.
+    #[must_use]
+    pub const fn is_extending(&self) -> bool {
+        self.extend.is_awaiting()
+    }
+
+    /// Whether it is being asked for what is new.
+    #[must_use]
+    pub const fn is_refreshing(&self) -> bool {
+        self.refresh.is_awaiting()
+    }
+
+    /// How far back the archive is complete, once that is known.
+    #[must_use]
+    pub const fn reach(&self) -> Option<&Reach> {
+        self.reach.as_ref()
+    }
+
+    /// Asks for what is new, unless that is being done already.
+    pub fn refresh(&mut self) -> Option<Effect> {
+        if self.out_of_reach.is_some() || self.refresh.is_awaiting() {
+            return None;
+        }
+        self.refresh_rest.clear();
+        Some(Effect::Refresh { ticket: self.refresh.begin() })
+    }
+
+    /// The pause between two refreshes is over.
+    pub fn refresh_rested(&mut self, ticket: Ticket) -> Option<Effect> {
+        if self.refresh_rest.settle(ticket, Ok(())) { self.refresh() } else { None }
+    }
+
+    /// Takes what is new, and rests until the next time.
+    pub fn refreshed(&mut self, ticket: Ticket, outcome: Result<News, Failure>) -> (Option<News>, Option<Effect>) {
+        if !self.refresh.settle(ticket, Ok(())) {
+            return (None, None);
+        }
+        let news = self.take(outcome);
+        if news.is_some() {
+            self.exhausted = false;
+        }
+        if self.out_of_reach.is_some() {
+            return (news, None);
+        }
+        let pause = self.pause();
+        let rest = Effect::Rest { ticket: self.refresh_rest.begin(), what: Rest::Refresh, pause };
+        (news, Some(rest))
+    }
+
+    /// Asks for older emails, unless there are none, or that is being done or rested from.
+    pub fn extend(&mut self) -> Option<Effect> {
+        let idle = !self.extend.is_awaiting() && !self.extend_rest.is_awaiting();
+        let more = self.answered && !self.exhausted && self.reach != Some(Reach::Everything);
+        if self.out_of_reach.is_some() || !idle || !more {
+            return None;
+        }
+        Some(Effect::Extend { ticket: self.extend.begin() })
+    }
+
+    /// Takes older emails; after a failure it rests before the next attempt.
+    pub fn extended(&mut self, ticket: Ticket, outcome: Result<News, Failure>) -> (Option<News>, Option<Effect>) {
+        if !self.extend.settle(ticket, Ok(())) {
+            return (None, None);
+        }
+        let before = self.reach.clone();
+        let Some(news) = self.take(outcome) else {
+            let pause = self.pause();
+            return (None, Some(Effect::Rest { ticket: self.extend_rest.begin(), what: Rest::Extend, pause }));
+        };
+        self.exhausted = news.new == 0 && self.reach == before;
+        (Some(news), None)
+    }
+
+    /// The pause after a failed attempt to extend is over.
+    pub fn extend_rested(&mut self, ticket: Ticket) {
+        self.extend_rest.settle(ticket, Ok(()));
+    }
+
+    fn take(&mut self, outcome: Result<News, Failure>) -> Option<News> {
+        match outcome {
+            Ok(news) => {
+                self.trouble = None;
+                self.failures = 0;
+                self.answered = true;
+                self.reach = Some(news.reach.clone());
+                Some(news)
+            }
+            Err(failure) => {
+                self.failures += 1;
+                if matches!(failure.kind, Kind::KeyMissing | Kind::KeyRejected | Kind::KeySendOnly) {
+                    self.out_of_reach = Some(failure);
+                } else {
+                    self.trouble = Some(failure);
+                }
+                None
+            }
+        }
+    }
+
+    fn pause(&self) -> Duration {
+        let Some(trouble) = &self.trouble else { return self.every };
+        let own = SHORTEST.saturating_mul(1 << self.failures.saturating_sub(1).min(8)).min(LONGEST);
+        trouble.wait.map_or(own, |asked| asked.max(own))
+    }
+}

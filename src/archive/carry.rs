@@ -1,0 +1,132 @@
+//! Takes a page of the service's listing into the archive: rows, span and observed changes at once.
+
+use std::collections::HashSet;
+
+use jiff::Timestamp;
+use rusqlite::Transaction;
+
+use super::claim::Claim;
+use super::entry::Entry;
+use super::span::{self, Span};
+use super::{Archive, keep, room};
+use crate::api::Item;
+use crate::failure::Failure;
+use crate::mail::EmailId;
+
+/// A page, and where in the listing it was asked for.
+#[derive(Debug, Clone)]
+pub struct Stretch {
+    /// Its items, newest first.
+    pub items: Vec<Item>,
+    /// What it continues.
+    pub joins: Joins,
+    /// Whether the service lists the oldest first. If that is news, what was believed of the
+    /// listing is forgotten.
+    pub rising: bool,
+    /// When it was asked for.
+    pub asked: Timestamp,
+}
+
+/// What a page continues.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Joins {
+    /// It begins at the newest email.
+    Top,
+    /// It ends at the oldest email.
+    Bottom,
+    /// It begins right below this email.
+    Below {
+        /// The email.
+        cursor: EmailId,
+        /// Whether the service knows none of the span's emails that are older than it.
+        cut: bool,
+    },
+    /// It ends right above this email.
+    Above(EmailId),
+    /// Nobody knows.
+    Nothing,
+}
+
+/// What a page has brought.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Carried {
+    /// Emails that the archive did not have.
+    pub new: Vec<EmailId>,
+    /// Emails it had, whose status has changed.
+    pub changed: Vec<EmailId>,
+    /// The span that the page is part of now; `None` if it contradicts what it was asked for, so that
+    /// nothing can be claimed from it.
+    pub span: Option<Span>,
+    /// Whether more of the listing is known whole than before.
+    pub grew: bool,
+    /// Whether nothing of that span is older than the page.
+    pub is_lowest: bool,
+}
+
+/// No page needs so many rounds of making room; after them a page is taken without its order.
+const ROUNDS: usize = 100;
+
+impl Archive {
+    /// Takes a page into the archive, all of it or nothing.
+    ///
+    /// # Errors
+    ///
+    /// If the archive cannot be written.
+    pub fn carry(&self, stretch: &Stretch) -> Result<Carried, Failure> {
+        let mut seen = HashSet::new();
+        let once = stretch.items.iter().filter(|item| seen.insert(item.summary.id.as_str()));
+        let mut entries = once.map(|item| Entry::take(&item.json, stretch.asked)).collect::<Result<Vec<_>, _>>()?;
+        self.connections.write(|change| {
+            note_listing(change, stretch, entries.len())?;
+            let (span, grew) = settle(change, stretch, &mut entries)?;
+            let is_lowest = span.is_some_and(|span| entries.last().is_some_and(|entry| entry.place == span.bottom));
+            let mut carried = Carried { span, grew, is_lowest, ..Carried::default() };
+            for entry in &entries {
+                if entry.known.is_none() {
+                    entry.insert(change, span.is_some(), stretch.asked)?;
+                    carried.new.push(entry.id());
+                } else if entry.refresh(change, span.is_some(), stretch.asked)? {
+                    carried.changed.push(entry.id());
+                }
+                if let Some(json) = &entry.whole {
+                    keep::body_if_none(change, entry.place, json)?;
+                }
+            }
+            if let Some(span) = &span {
+                span::put(change, span)?;
+            }
+            Ok(carried)
+        })
+    }
+}
+
+/// Gives the emails their places: by what the page says or, if it says nothing, by their times.
+fn settle(change: &Transaction, stretch: &Stretch, entries: &mut [Entry]) -> Result<(Option<Span>, bool), Failure> {
+    for _ in 0..ROUNDS {
+        for entry in &mut *entries {
+            entry.look_up(change)?;
+        }
+        let Some(claim) = Claim::of(change, stretch, entries)? else { break };
+        match claim.settle(change, entries)? {
+            Ok(span) => return Ok((Some(span), claim.grows(entries))),
+            Err(no_room) => room::make(change, no_room)?,
+        }
+    }
+    room::by_time(change, entries, stretch.asked)?;
+    Ok((None, false))
+}
+
+fn note_listing(change: &Transaction, stretch: &Stretch, width: usize) -> Result<(), Failure> {
+    let sql = "SELECT rising, widest, empty FROM listing";
+    let before: (bool, i64, bool) = change.prepare_cached(sql)?.query_row([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    let width = i64::try_from(width).unwrap_or(i64::MAX);
+    let is_whole = matches!(stretch.joins, Joins::Top | Joins::Bottom);
+    let after = (stretch.rising, before.1.max(width), width == 0 && (is_whole || before.2));
+    if before.0 != after.0 {
+        change.execute_batch("DELETE FROM span; UPDATE mail SET listed = 0 WHERE listed")?;
+    }
+    if before != after {
+        change.execute("UPDATE listing SET rising = ?1, widest = ?2, empty = ?3", after)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,138 @@
+//! Who holds the database open: one writer, and readers that do not wait for it.
+
+use std::fmt::Write as _;
+use std::fs::{DirBuilder, OpenOptions, Permissions};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
+
+use super::schema;
+use crate::failure::{Failure, Kind};
+
+/// How long a connection waits for another process before it gives up.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Readers kept open while they are idle; more are opened when more read at once.
+const IDLE_READERS: usize = 3;
+
+/// Statements that each connection keeps prepared.
+const STATEMENTS: usize = 64;
+
+/// The database's connections.
+pub(super) struct Connections {
+    uri: String,
+    writer: Mutex<Connection>,
+    idle: Mutex<Vec<Connection>>,
+}
+
+impl Connections {
+    /// Opens the file, and creates it for the owner alone if it is not there.
+    pub(super) fn on_disk(path: &Path) -> Result<Self, Failure> {
+        make_private(path).map_err(|error| {
+            Failure::new(Kind::Archive, format!("{} cannot be opened: {error}", path.display()))
+                .hint("check the owner and the mode of the folder")
+        })?;
+        let writer = connect(&file_uri(path))?;
+        writer.pragma_update(None, "journal_mode", "wal")?;
+        Self::new(file_uri(path), writer)
+    }
+
+    /// A database that lives as long as this value, under a name of its own in this process.
+    ///
+    /// The `memdb` file system of `SQLite` file system and not its shared cache: the latter locks table by table and
+    /// answers a reader that meets the writer with an error that no timeout waits for.
+    pub(super) fn in_memory() -> Result<Self, Failure> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let uri = format!("file:/sentbox-{}?vfs=memdb", NEXT.fetch_add(1, Ordering::Relaxed));
+        let writer = connect(&uri)?;
+        Self::new(uri, writer)
+    }
+
+    fn new(uri: String, mut writer: Connection) -> Result<Self, Failure> {
+        schema::migrate(&mut writer)?;
+        Ok(Self { uri, writer: Mutex::new(writer), idle: Mutex::new(Vec::new()) })
+    }
+
+    /// Runs `change` in one transaction: all of it happens, or nothing.
+    pub(super) fn write<T>(&self, change: impl FnOnce(&Transaction) -> Result<T, Failure>) -> Result<T, Failure> {
+        let mut writer = held(&self.writer);
+        let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let outcome = change(&transaction)?;
+        transaction.commit()?;
+        Ok(outcome)
+    }
+
+    /// Runs `look` on one state of the database, whatever is written meanwhile.
+    pub(super) fn read<T>(&self, look: impl FnOnce(&Connection) -> Result<T, Failure>) -> Result<T, Failure> {
+        let idle = held(&self.idle).pop();
+        let mut reader = idle.map_or_else(|| connect_reader(&self.uri), Ok)?;
+        let transaction = reader.transaction_with_behavior(TransactionBehavior::Deferred)?;
+        let outcome = look(&transaction)?;
+        transaction.finish()?;
+        let mut idle = held(&self.idle);
+        if idle.len() < IDLE_READERS {
+            idle.push(reader);
+        }
+        Ok(outcome)
+    }
+}
+
+/// A panic elsewhere leaves the connection whole: its transaction was rolled back on the way out.
+fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn connect_reader(uri: &str) -> rusqlite::Result<Connection> {
+    let reader = connect(uri)?;
+    reader.pragma_update(None, "query_only", true)?;
+    Ok(reader)
+}
+
+fn connect(uri: &str) -> rusqlite::Result<Connection> {
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(uri, flags)?;
+    connection.busy_timeout(PATIENCE)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    // In WAL mode NORMAL may lose the last pages after a power cut, never the database; sync fetches
+    // them again. A large map is slower than reads on a cold file, a small one saves copies.
+    connection.execute_batch(
+        "PRAGMA synchronous = NORMAL;
+         PRAGMA foreign_keys = ON;
+         PRAGMA temp_store = MEMORY;
+         PRAGMA mmap_size = 16777216;
+         PRAGMA journal_size_limit = 8388608;",
+    )?;
+    Ok(connection)
+}
+
+/// A path as a URI, in which `?`, `#` and `%` would have a meaning of their own.
+fn file_uri(path: &Path) -> String {
+    let mut uri = String::from("file:");
+    for byte in path.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'/' | b'.' | b'-' | b'_' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => uri.push(char::from(*byte)),
+            other => {
+                let _ = write!(uri, "%{other:02X}");
+            }
+        }
+    }
+    uri
+}
+
+/// Mail is personal data: the folder opens for its owner alone, and so does the file, from which
+/// `SQLite` copies the mode of those beside it.
+fn make_private(path: &Path) -> std::io::Result<()> {
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    }
+    let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
+    if file.metadata()?.permissions().mode() & 0o077 != 0 {
+        file.set_permissions(Permissions::from_mode(0o600))?;
+    }
+    Ok(())
+}

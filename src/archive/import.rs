@@ -1,0 +1,112 @@
+//! Fills the archive from JSON lines: emails that were exported, or listed by another program.
+
+use std::collections::HashSet;
+use std::io::BufRead;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::entry::Entry;
+use super::{Archive, keep, room};
+use crate::failure::{Failure, Kind};
+
+/// Lines in one transaction: the more, the fewer pages of the index of ids are written twice.
+const BATCH: usize = 10_000;
+
+/// The most text in one transaction, whatever the number of lines.
+const BATCH_BYTES: usize = 16 << 20;
+
+/// The most bad lines that are named.
+const NAMED: usize = 100;
+
+/// What became of the lines.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Imported {
+    /// How many lines were read, blank ones not counted.
+    pub lines: u64,
+    /// How many emails the archive did not have before.
+    pub new: u64,
+    /// How many lines were no email.
+    pub bad: u64,
+    /// Which ones (from 1 on) and why; the first hundred of them.
+    pub bad_lines: Vec<(u64, String)>,
+}
+
+impl Archive {
+    /// Takes emails in the shape of the list or of the retrieve operation, one to a line. A line that
+    /// is no email is skipped and reported. An email that the archive already has gains the bodies that
+    /// it lacked, and else stays as it is: the file may be older. `progress` is told after each batch.
+    ///
+    /// What was committed stays when the import is broken off; importing again continues it.
+    ///
+    /// # Errors
+    ///
+    /// If the lines cannot be read, or the archive cannot be written.
+    pub fn import(&self, mut lines: impl BufRead, seen: Timestamp, mut progress: impl FnMut(&Imported)) -> Result<Imported, Failure> {
+        let mut done = Imported::default();
+        let mut batch = Vec::with_capacity(BATCH);
+        let mut line = Vec::new();
+        let mut number = 0;
+        let mut bytes = 0;
+        loop {
+            line.clear();
+            let read = lines.read_until(b'\n', &mut line);
+            if read.map_err(|error| Failure::new(Kind::Io, format!("line {} cannot be read: {error}", number + 1)))? == 0 {
+                break;
+            }
+            number += 1;
+            if line.trim_ascii().is_empty() {
+                continue;
+            }
+            done.lines += 1;
+            match entry(&line, seen) {
+                Ok(entry) => batch.push(entry),
+                Err(why) => {
+                    done.bad += 1;
+                    if done.bad_lines.len() < NAMED {
+                        done.bad_lines.push((number, why));
+                    }
+                }
+            }
+            bytes += line.len();
+            if batch.len() == BATCH || bytes > BATCH_BYTES {
+                bytes = 0;
+                done.new += self.take_in(&mut batch, seen)?;
+                progress(&done);
+            }
+        }
+        done.new += self.take_in(&mut batch, seen)?;
+        progress(&done);
+        Ok(done)
+    }
+
+    /// Takes the batch in and empties it; says how many of its emails are new.
+    fn take_in(&self, batch: &mut Vec<Entry>, seen: Timestamp) -> Result<u64, Failure> {
+        let mut ids = HashSet::new();
+        let mut entries: Vec<Entry> = batch.drain(..).filter(|entry| ids.insert(entry.fields.summary.id.clone())).collect();
+        self.connections.write(|change| {
+            for entry in &mut entries {
+                entry.look_up(change)?;
+            }
+            room::by_time(change, &mut entries, seen)?;
+            // In the order of the table, whatever that of the file is.
+            entries.sort_unstable_by_key(|entry| std::cmp::Reverse(entry.place));
+            let mut new = 0;
+            for entry in &entries {
+                if entry.known.is_none() {
+                    entry.insert(change, false, seen)?;
+                    new += 1;
+                }
+                if let Some(json) = &entry.whole {
+                    keep::body_if_none(change, entry.place, json)?;
+                }
+            }
+            Ok(new)
+        })
+    }
+}
+
+fn entry(line: &[u8], seen: Timestamp) -> Result<Entry, String> {
+    let text = std::str::from_utf8(line).map_err(|error| error.to_string())?;
+    Entry::take(&Arc::from(text.trim()), seen).map_err(|failure| failure.sentence)
+}

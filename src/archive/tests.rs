@@ -1,0 +1,384 @@
+//! The archive as its users see it, against plain lists and against files cut off anywhere.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use proptest::prelude::*;
+use rusqlite::Connection;
+
+use super::connections::Connections;
+use super::{claim, entry, keep, room, span, window, *};
+use crate::api::{Item, Retrieved, wire};
+use crate::failure::Kind;
+use crate::mail::{EmailId, Status};
+
+const NOON: i64 = 1_790_000_000;
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(NOON + second).unwrap()
+}
+
+fn item_with(id: &str, second: Option<i64>, event: &str) -> Item {
+    let created = second.map_or("null".to_owned(), |second| format!("\"{}\"", at(second)));
+    let json = format!(r#"{{"id":"{id}","to":["a@example.com"],"created_at":{created},"subject":"Hi","last_event":"{event}"}}"#);
+    Item { summary: wire::Summary::read(&json).unwrap(), json: json.into() }
+}
+
+fn item(number: i64) -> Item {
+    item_with(&format!("mail-{number}"), Some(number), "sent")
+}
+
+fn page(numbers: impl Iterator<Item = i64>, joins: Joins) -> Stretch {
+    Stretch { items: numbers.map(item).collect(), joins, rising: false, asked: at(1_000_000) }
+}
+
+fn below(number: i64) -> Joins {
+    Joins::Below { cursor: EmailId::new(format!("mail-{number}")), cut: false }
+}
+
+fn memory() -> Archive {
+    Archive::open(&Location::Memory).unwrap()
+}
+
+fn ids(window: &Window) -> Vec<String> {
+    window.rows.iter().map(|row| row.summary.id.as_str().to_owned()).collect()
+}
+
+fn all(archive: &Archive) -> Vec<String> {
+    ids(&archive.window(&Anchor::Newest, usize::MAX).unwrap())
+}
+
+#[test]
+fn pages_that_follow_each_other_are_one_span() {
+    let archive = memory();
+    assert_eq!(archive.reach().unwrap(), Reach::Nothing);
+    let first = archive.carry(&page((90..100).rev(), Joins::Top)).unwrap();
+    assert_eq!((first.new.len(), first.grew, first.is_lowest), (10, true, true));
+    archive.carry(&page((80..90).rev(), below(90))).unwrap();
+    let again = archive.carry(&page((90..100).rev(), Joins::Top)).unwrap();
+    assert_eq!((again.new.len(), again.grew, again.is_lowest), (0, false, false));
+    let ground = archive.ground().unwrap();
+    assert_eq!((ground.spans.len(), ground.widest), (1, 10));
+    assert!(matches!(archive.reach().unwrap(), Reach::Since(stamp) if stamp.at == Some(at(80))));
+    archive.conclude_end(ground.spans[0].bottom).unwrap();
+    assert_eq!(archive.reach().unwrap(), Reach::Everything);
+}
+
+#[test]
+fn a_page_from_the_wrong_place_brings_its_mail_and_claims_nothing() {
+    let archive = memory();
+    archive.carry(&page((90..100).rev(), Joins::Top)).unwrap();
+    archive.carry(&page((80..90).rev(), below(90))).unwrap();
+    // Some of what is above the cursor, and then others: what lies between was left out.
+    let carried = archive.carry(&page([98, 91, 77].into_iter(), below(80))).unwrap();
+    assert_eq!((carried.span, carried.new.len()), (None, 1));
+    assert_eq!(all(&archive).last().unwrap(), "mail-77");
+    assert!(matches!(archive.reach().unwrap(), Reach::Since(stamp) if stamp.at == Some(at(80))));
+    // A few emails once more, in order and up to the cursor, are no contradiction.
+    let carried = archive.carry(&page((70..83).rev(), below(80))).unwrap();
+    assert!(carried.grew && carried.is_lowest);
+}
+
+#[test]
+fn an_imported_email_is_not_taken_for_the_end_of_a_gap() {
+    let archive = memory();
+    archive.carry(&page((10..20).rev(), Joins::Top)).unwrap();
+    archive.import(&*[item(55).json.as_bytes(), item(52).json.as_bytes()].join(&b'\n'), at(0), |_| ()).unwrap();
+    archive.carry(&page((50..60).rev(), Joins::Top)).unwrap();
+    let ground = archive.ground().unwrap();
+    assert_eq!(ground.spans.len(), 2, "a gap remains: {ground:?}");
+    let carried = archive.carry(&page((15..50).rev(), below(50))).unwrap();
+    assert!(carried.grew);
+    assert_eq!(archive.ground().unwrap().spans.len(), 1);
+    assert_eq!(all(&archive), (10..60).rev().map(|number| format!("mail-{number}")).collect::<Vec<_>>());
+}
+
+#[test]
+fn the_page_s_order_wins_over_times_and_rows_move_for_it() {
+    let archive = memory();
+    let one_moment = |names: &str| Stretch {
+        items: names.chars().map(|name| item_with(&name.to_string(), Some(7), "sent")).collect(),
+        joins: Joins::Top,
+        rising: false,
+        asked: at(9),
+    };
+    archive.carry(&one_moment("dcba")).unwrap();
+    let id = EmailId::new("a");
+    let json: Arc<str> = r#"{"id":"a","html":"x"}"#.into();
+    archive.keep(&Retrieved { email: wire::Email::read(&json).unwrap(), json }, at(9)).unwrap();
+    archive.carry(&one_moment("ecdab")).unwrap();
+    assert_eq!(all(&archive).concat(), "ecdab");
+    assert!(archive.email(&id).unwrap().is_some(), "the body has moved along");
+    archive.carry(&one_moment("ecdab")).unwrap();
+    assert_eq!(all(&archive).concat(), "ecdab");
+}
+
+#[test]
+fn an_email_from_the_future_does_not_take_the_others_along() {
+    let archive = memory();
+    let day = 86_400;
+    let listed = |mails: &[(&str, i64)]| Stretch {
+        items: mails.iter().map(|(id, second)| item_with(id, Some(*second), "sent")).collect(),
+        joins: Joins::Top,
+        rising: false,
+        asked: at(100 * day),
+    };
+    archive.carry(&listed(&[("skewed", 5000 * day), ("b", 20 * day), ("a", 10 * day)])).unwrap();
+    archive.carry(&listed(&[("c", 90 * day), ("skewed", 5000 * day), ("b", 20 * day), ("a", 10 * day)])).unwrap();
+    assert_eq!(all(&archive), ["c", "skewed", "b", "a"]);
+    let then = archive.window(&Anchor::At((NOON + 95 * day) * 1_000_000), 1).unwrap();
+    assert_eq!(ids(&then), ["c"], "its time still finds it");
+}
+
+#[test]
+fn where_there_is_no_room_rows_move_down_and_keep_their_order() {
+    let archive = memory();
+    // Two thousand imported emails of one moment stand without a place between them.
+    let lines: Vec<String> = (0..2000).map(|number| item_with(&format!("old-{number}"), Some(7), "sent").json.to_string()).collect();
+    archive.import(lines.join("\n").as_bytes(), at(9), |_| ()).unwrap();
+    let before = all(&archive);
+    let items = ["old-0", "x", "y", "z", "old-1"].map(|id| item_with(id, Some(7), "sent")).to_vec();
+    archive.carry(&Stretch { items, joins: Joins::Top, rising: false, asked: at(9) }).unwrap();
+    let mut after = all(&archive);
+    assert_eq!(after[..5], ["old-0", "x", "y", "z", "old-1"]);
+    after.drain(1..4);
+    assert_eq!(after, before);
+}
+
+#[test]
+fn a_late_answer_does_not_overwrite_a_newer_status() {
+    let archive = memory();
+    let told = |event: &str, second: i64| {
+        let stretch = Stretch { items: vec![item_with("a", Some(1), event)], joins: Joins::Top, rising: false, asked: at(second) };
+        archive.carry(&stretch).unwrap().changed.len()
+    };
+    assert_eq!([told("sent", 10), told("opened", 30), told("delivered", 20), told("opened", 40)], [0, 1, 0, 0]);
+    let history = archive.history(&EmailId::new("a")).unwrap();
+    assert_eq!(history, [Observation { status: Status::Sent, seen: at(10) }, Observation { status: Status::Opened, seen: at(30) }]);
+    assert_eq!(told("clicked", 30 - 3600), 1, "a clock that was set back does not stop the observation");
+}
+
+#[test]
+fn the_same_status_in_other_words_is_no_change() {
+    let archive = memory();
+    archive.carry(&Stretch { items: vec![item_with("a", None, "delivered")], joins: Joins::Top, rising: false, asked: at(1) }).unwrap();
+    let other = Stretch { items: vec![item_with("a", None, "email.delivered")], joins: Joins::Top, rising: false, asked: at(2) };
+    assert!(archive.carry(&other).unwrap().changed.is_empty());
+    assert_eq!(archive.row(&EmailId::new("a")).unwrap().unwrap().changed, None);
+}
+
+#[test]
+fn a_list_with_bodies_fills_the_bodies() {
+    let archive = memory();
+    let json: Arc<str> = r#"{"object":"email","id":"a","html":"<p>","text":"x","last_event":"email.sent"}"#.into();
+    let item = Item { summary: wire::Summary::read(&json).unwrap(), json: Arc::clone(&json) };
+    archive.carry(&Stretch { items: vec![item], joins: Joins::Top, rising: false, asked: at(1) }).unwrap();
+    let id = EmailId::new("a");
+    assert_eq!(archive.email(&id).unwrap().unwrap().json, json);
+    assert_eq!(archive.summary_json(&id).unwrap().unwrap(), r#"{"id":"a","last_event":"email.sent"}"#);
+    assert!(archive.row(&id).unwrap().unwrap().summary.extra.is_empty(), "bodies are no unknown members");
+}
+
+#[test]
+fn bad_lines_are_named_and_the_others_imported() {
+    let archive = memory();
+    let lines = format!("{}\n\n{{\"subject\":\"no id\"}}\nnot json\n{}\n\u{fffd}", item(1).json, item(2).json);
+    let mut told = Vec::new();
+    let imported = archive.import(lines.as_bytes(), at(0), |so_far| told.push(so_far.lines)).unwrap();
+    assert_eq!((imported.lines, imported.new, imported.bad), (5, 2, 3));
+    assert_eq!(imported.bad_lines.iter().map(|(line, _)| *line).collect::<Vec<_>>(), [3, 4, 6]);
+    assert_eq!(told, [5]);
+    assert_eq!(archive.import(lines.as_bytes(), at(0), |_| ()).unwrap().new, 0);
+    assert_eq!(archive.reach().unwrap(), Reach::Nothing, "an import claims nothing");
+}
+
+#[test]
+fn a_failure_in_the_middle_of_a_page_leaves_no_trace() {
+    let archive = memory();
+    archive.carry(&page((90..100).rev(), Joins::Top)).unwrap();
+    let before = (all(&archive), archive.ground().unwrap());
+    let trap = "CREATE TRIGGER trap BEFORE INSERT ON mail WHEN new.id = 'mail-83' BEGIN SELECT raise(ABORT, 'trap'); END";
+    archive.connections.write(|change| Ok(change.execute_batch(trap)?)).unwrap();
+    let failure = archive.carry(&page((80..90).rev(), below(90))).unwrap_err();
+    assert_eq!(failure.kind, Kind::Archive);
+    assert_eq!((all(&archive), archive.ground().unwrap()), before);
+    archive.connections.write(|change| Ok(change.execute_batch("DROP TRIGGER trap")?)).unwrap();
+    assert_eq!(archive.carry(&page((80..90).rev(), below(90))).unwrap().new.len(), 10);
+}
+
+#[test]
+fn a_file_cut_off_anywhere_is_the_archive_after_some_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mail.db");
+    let archive = Archive::open(&Location::Disk(path.clone())).unwrap();
+    for start in [190, 180, 170, 160] {
+        let joins = if start == 190 { Joins::Top } else { below(start + 10) };
+        archive.carry(&page((start..start + 10).rev(), joins)).unwrap();
+    }
+    let (file, log) = (std::fs::read(&path).unwrap(), std::fs::read(beside(&path, "-wal")).unwrap());
+    assert!(!log.is_empty(), "nothing was checkpointed yet");
+    let mut states = std::collections::BTreeSet::new();
+    for length in (0..=log.len()).step_by(3000).chain([log.len()]) {
+        let crashed = folder.path().join(format!("crashed-{length}.db"));
+        std::fs::write(&crashed, &file).unwrap();
+        std::fs::write(beside(&crashed, "-wal"), &log[..length]).unwrap();
+        let archive = Archive::open(&Location::Disk(crashed)).unwrap();
+        let (rows, ground) = (all(&archive).len(), archive.ground().unwrap());
+        assert_eq!(rows % 10, 0);
+        assert_eq!(ground.spans.len(), usize::from(rows > 0));
+        let covered = ground.spans.iter().map(|span| archive.rank(span.bottom).unwrap() + 1).sum::<u64>();
+        assert_eq!(covered, rows as u64);
+        states.insert(rows);
+    }
+    assert_eq!(states.into_iter().collect::<Vec<_>>(), [0, 10, 20, 30, 40]);
+}
+
+fn beside(path: &Path, suffix: &str) -> std::path::PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+#[test]
+fn files_are_the_owner_s_alone_and_odd_names_are_names() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("made here").join("a%20b?c#d ü.db");
+    let archive = Archive::open(&Location::Disk(path.clone())).unwrap();
+    archive.carry(&page(0..1, Joins::Top)).unwrap();
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(path.parent().unwrap()), 0o700);
+    for file in [path.clone(), beside(&path, "-wal"), beside(&path, "-shm")] {
+        assert_eq!(mode(&file), 0o600, "{}", file.display());
+    }
+    assert_eq!(all(&Archive::open(&Location::Disk(path)).unwrap()), ["mail-0"]);
+}
+
+#[test]
+fn what_is_no_archive_is_refused_in_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("letter.txt");
+    std::fs::write(&path, "Dear Sir or Madam, this is a letter and not an archive. ".repeat(100)).unwrap();
+    let failure = Archive::open(&Location::Disk(path)).unwrap_err();
+    assert_eq!((failure.kind, failure.sentence.as_str()), (Kind::Archive, "the archive file is not an archive"));
+    let failure = Archive::open(&Location::Disk(folder.path().to_owned())).unwrap_err();
+    assert!(!failure.hint.is_empty(), "{failure}");
+}
+
+#[test]
+fn readers_and_the_writer_do_not_fail_each_other() {
+    let folder = tempfile::tempdir().unwrap();
+    for location in [Location::Memory, Location::Disk(folder.path().join("mail.db"))] {
+        let archive = Archive::open(&location).unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    while all(&archive).len() < 600 {
+                        archive.count().unwrap();
+                    }
+                });
+            }
+            for start in (0..600).step_by(20) {
+                archive.carry(&page((start..start + 20).rev(), Joins::Top)).unwrap();
+            }
+        });
+    }
+}
+
+#[test]
+fn every_hot_query_walks_an_index() {
+    let connection = Connection::open_in_memory().unwrap();
+    connection.execute_batch(include_str!("schema/1.sql")).unwrap();
+    let hot = [
+        window::BELOW,
+        window::ABOVE,
+        window::BY_ID,
+        window::ANY_ABOVE,
+        window::ANY_BELOW,
+        window::NEWER,
+        window::OBSERVED,
+        entry::KNOWN,
+        keep::BODY,
+        room::TAKEN,
+        room::DOWN_FROM,
+        claim::COUNT_LISTED,
+        claim::NEXT_ABOVE,
+        claim::NEXT_BELOW,
+        span::LISTED_ABOVE,
+        span::LISTED_BELOW,
+    ];
+    for sql in hot {
+        let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+        let steps: Vec<String> = statement
+            .query_map(rusqlite::params_from_iter(vec![1; parameters(sql)]), |row| row.get(3))
+            .unwrap()
+            .map(Result::unwrap)
+            .collect();
+        let walks = |step: &String| !step.starts_with("SCAN") || step.contains("CONSTANT ROW") || step.contains("subquery");
+        assert!(steps.iter().all(walks) && !steps.iter().any(|step| step.contains("TEMP")), "{sql}: {steps:?}");
+        assert!(steps.iter().any(|step| step.starts_with("SEARCH")), "{sql}: {steps:?}");
+    }
+}
+
+#[test]
+fn counting_walks_the_small_index() {
+    let connection = Connection::open_in_memory().unwrap();
+    connection.execute_batch(include_str!("schema/1.sql")).unwrap();
+    for sql in [window::ALL, window::NEWER] {
+        let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+        let step: String = statement.query_row(rusqlite::params_from_iter(vec![1; parameters(sql)]), |row| row.get(3)).unwrap();
+        assert!(step.contains("USING COVERING INDEX mail_places"), "{sql}: {step}");
+    }
+}
+
+fn parameters(sql: &str) -> usize {
+    (1..10).take_while(|number| sql.contains(&format!("?{number}"))).count()
+}
+
+#[test]
+fn each_archive_in_memory_is_its_own() {
+    let (one, other) = (memory(), memory());
+    one.carry(&page(0..3, Joins::Top)).unwrap();
+    assert_eq!((one.count().unwrap(), other.count().unwrap()), (3, 0));
+    assert!(Connections::in_memory().is_ok());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_window_is_what_a_list_would_show(
+        seconds in prop::collection::btree_set(0..500_i64, 0..40),
+        anchors in prop::collection::vec((0..6_usize, 0..500_i64, 0..12_usize, 1..15_usize), 1..8),
+    ) {
+        let archive = memory();
+        archive.carry(&page(seconds.iter().rev().copied(), Joins::Top)).unwrap();
+        let list: Vec<i64> = seconds.into_iter().rev().collect();
+        let place = |second: i64| Place::of((NOON + second) * 1_000_000).unwrap();
+        for (kind, second, lead, rows) in anchors {
+            let older = list.iter().position(|other| *other <= second).unwrap_or(list.len());
+            let end = list.len();
+            let filled = |from: usize| { let from = from.min(end.saturating_sub(rows)); (from, (from + rows).min(end)) };
+            let (anchor, (from, to)) = match kind {
+                0 => (Anchor::Newest, (0, rows.min(end))),
+                1 => (Anchor::Oldest, (end.saturating_sub(rows), end)),
+                2 => (Anchor::Above(place(second)), (older.saturating_sub(rows), older)),
+                3 => {
+                    let from = list.iter().position(|other| *other < second).unwrap_or(end);
+                    (Anchor::Below(place(second)), (from, (from + rows).min(end)))
+                }
+                4 => (Anchor::Around { place: place(second), above: lead }, filled(older.saturating_sub(lead.min(rows - 1)))),
+                _ => (Anchor::At((NOON + second) * 1_000_000), filled(older)),
+            };
+            let window = archive.window(&anchor, rows).unwrap();
+            let expected: Vec<String> = list[from..to].iter().map(|second| format!("mail-{second}")).collect();
+            prop_assert_eq!(ids(&window), expected, "{:?} of {:?}", anchor, list);
+            if from < to {
+                prop_assert_eq!((window.more_above, window.more_below), (from > 0, to < end));
+                prop_assert_eq!(archive.rank(window.rows[0].place).unwrap(), from as u64);
+            }
+        }
+        prop_assert_eq!(archive.count().unwrap(), list.len() as u64);
+    }
+}

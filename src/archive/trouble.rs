@@ -1,0 +1,28 @@
+//! What `SQLite` reports, as a sentence and something to do about it.
+
+use rusqlite::ErrorCode;
+
+use crate::failure::{Failure, Kind};
+
+impl From<rusqlite::Error> for Failure {
+    fn from(error: rusqlite::Error) -> Self {
+        let (sentence, hint) = match error.sqlite_error_code() {
+            Some(ErrorCode::DiskFull) => {
+                ("the disk is full, so the archive cannot take more mail", "free some space; what is stored is safe")
+            }
+            Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen) => {
+                ("the archive cannot be written", "check the owner and the mode of its file and folder")
+            }
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+                ("another program is holding the archive", "close it, or wait until it is done")
+            }
+            Some(ErrorCode::DatabaseCorrupt) => {
+                ("the archive file is damaged", "move it away and sync again; the service still has its own copy")
+            }
+            Some(ErrorCode::NotADatabase) => ("the archive file is not an archive", "name another file, or move this one away"),
+            Some(ErrorCode::SystemIoFailure) => ("the archive file could not be read or written", "check the disk"),
+            _ => return Self::new(Kind::Archive, format!("the archive failed: {error}")),
+        };
+        Self::new(Kind::Archive, sentence).hint(hint)
+    }
+}

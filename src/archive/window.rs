@@ -1,0 +1,232 @@
+//! What a screen asks of the archive: the rows around a place, found by key and never by counting.
+
+use jiff::Timestamp;
+use rusqlite::{Connection, OptionalExtension, Row as SqlRow, params};
+
+use super::fields::{COLUMNS, Fields};
+use super::{Archive, Place, pack};
+use crate::failure::Failure;
+use crate::mail::{EmailId, Status, Summary};
+
+/// One email of the archive, as the list shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// Where it stands.
+    pub place: Place,
+    /// What the list shows.
+    pub summary: Summary,
+    /// The latest change of its status that was observed; `None` if it never changed since it was
+    /// first seen.
+    pub changed: Option<Observation>,
+    /// Whether its bodies are in the archive.
+    pub has_body: bool,
+}
+
+/// A status and when it was first seen, which is later than when it came about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Observation {
+    /// The status.
+    pub status: Status,
+    /// When it was first seen.
+    pub seen: Timestamp,
+}
+
+/// Where a window is to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Anchor {
+    /// From the newest email on.
+    Newest,
+    /// Up to the oldest email.
+    Oldest,
+    /// Next to this place, newer than it, itself excluded.
+    Above(Place),
+    /// Next to this place, older than it, itself excluded.
+    Below(Place),
+    /// Around this place, with so many rows above it.
+    Around {
+        /// The place; if no email stands there any more, the next older one takes its part.
+        place: Place,
+        /// How many rows above it.
+        above: usize,
+    },
+    /// From the newest email at or before this time (microseconds since 1970) on.
+    At(i64),
+}
+
+/// A stretch of the list.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Window {
+    /// The rows, newest first.
+    pub rows: Vec<Row>,
+    /// Whether newer emails exist.
+    pub more_above: bool,
+    /// Whether older emails exist.
+    pub more_below: bool,
+}
+
+/// The columns of a row and the tables they come from.
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT mail.place, seen, changes, EXISTS (SELECT 1 FROM body WHERE body.place = mail.place), \
+             id, created_at, last_event, sender, recipients, subject, message_id, cc, bcc, reply_to, scheduled_at, odd, names \
+             FROM mail JOIN shape USING (shape) ",
+            $rest
+        )
+    };
+}
+
+pub(super) const BELOW: &str = select!("WHERE mail.place > ?1 ORDER BY mail.place LIMIT ?2");
+pub(super) const ABOVE: &str = select!("WHERE mail.place < ?1 ORDER BY mail.place DESC LIMIT ?2");
+pub(super) const BY_ID: &str = select!("WHERE id = ?1");
+pub(super) const ANY_ABOVE: &str = "SELECT EXISTS (SELECT 1 FROM mail WHERE place < ?1)";
+pub(super) const ANY_BELOW: &str = "SELECT EXISTS (SELECT 1 FROM mail WHERE place > ?1)";
+pub(super) const ALL: &str = "SELECT count(*) FROM mail";
+pub(super) const NEWER: &str = "SELECT count(*) FROM mail WHERE listed IN (0, 1) AND place < ?1";
+pub(super) const OBSERVED: &str =
+    "SELECT observed.last_event, observed.seen FROM observed JOIN mail USING (place) WHERE id = ?1 ORDER BY nth";
+
+/// One past either end of the list.
+const TOP: Place = Place(i64::MAX);
+const BOTTOM: Place = Place(i64::MIN);
+
+impl Archive {
+    /// At most `rows` rows at `anchor`. A window at an end of the list is filled from the other side.
+    ///
+    /// # Errors
+    ///
+    /// If the archive cannot be read.
+    pub fn window(&self, anchor: &Anchor, rows: usize) -> Result<Window, Failure> {
+        self.connections.read(|connection| {
+            let rows = match *anchor {
+                Anchor::Newest => below(connection, TOP, rows)?,
+                Anchor::Oldest => above(connection, BOTTOM, rows)?,
+                Anchor::Above(place) => above(connection, place, rows)?,
+                Anchor::Below(place) => below(connection, place, rows)?,
+                Anchor::Around { place, above } => around(connection, place, above, rows)?,
+                Anchor::At(micros) => around(connection, Place::last_of(micros), 0, rows)?,
+            };
+            let exists = |sql: &str, row: Option<&Row>| match row {
+                Some(row) => connection.prepare_cached(sql)?.query_row([row.place], |row| row.get(0)),
+                None => Ok(false),
+            };
+            Ok(Window { more_above: exists(ANY_ABOVE, rows.first())?, more_below: exists(ANY_BELOW, rows.last())?, rows })
+        })
+    }
+
+    /// How many emails there are. Walks an index: not for the hot path.
+    ///
+    /// # Errors
+    ///
+    /// If the archive cannot be read.
+    pub fn count(&self) -> Result<u64, Failure> {
+        self.connections.read(|connection| count(connection, ALL, []))
+    }
+
+    /// How many emails are newer than `place`. Walks all of them: not for the hot path.
+    ///
+    /// # Errors
+    ///
+    /// If the archive cannot be read.
+    pub fn rank(&self, place: Place) -> Result<u64, Failure> {
+        self.connections.read(|connection| count(connection, NEWER, [place]))
+    }
+
+    /// The row of one email, if the archive has it.
+    ///
+    /// # Errors
+    ///
+    /// If the archive cannot be read.
+    pub fn row(&self, id: &EmailId) -> Result<Option<Row>, Failure> {
+        self.connections.read(|connection| by_id(connection, id))
+    }
+
+    /// Every status that was seen of an email, oldest first; empty if the archive does not have it.
+    ///
+    /// # Errors
+    ///
+    /// If the archive cannot be read.
+    pub fn history(&self, id: &EmailId) -> Result<Vec<Observation>, Failure> {
+        self.connections.read(|connection| {
+            let mut statement = connection.prepare_cached(OBSERVED)?;
+            let earlier = statement.query_map([pack::id(id.as_str())], |row| Ok(observation(row.get(0)?, row.get(1)?)))?;
+            let mut history: Vec<Observation> = earlier.collect::<Result<_, _>>()?;
+            let now = "SELECT last_event, seen FROM mail WHERE id = ?1";
+            let now = connection
+                .prepare_cached(now)?
+                .query_row([pack::id(id.as_str())], |row| Ok(observation(row.get(0)?, row.get(1)?)))
+                .optional()?;
+            history.extend(now);
+            Ok(history)
+        })
+    }
+
+    /// The JSON of an email's summary, as the service sent it: the same members in the same order
+    /// with equal values.
+    ///
+    /// # Errors
+    ///
+    /// If the archive cannot be read.
+    pub fn summary_json(&self, id: &EmailId) -> Result<Option<String>, Failure> {
+        let sql = format!("SELECT {COLUMNS} FROM mail JOIN shape USING (shape) WHERE id = ?1");
+        self.connections.read(|connection| {
+            let mut statement = connection.prepare_cached(&sql)?;
+            let fields = statement.query_row([pack::id(id.as_str())], |row| Fields::load(row, 0)).optional()?;
+            Ok(fields.map(|fields| fields.json()))
+        })
+    }
+}
+
+/// The row of one email.
+pub(super) fn by_id(connection: &Connection, id: &EmailId) -> Result<Option<Row>, Failure> {
+    Ok(connection.prepare_cached(BY_ID)?.query_row([pack::id(id.as_str())], read).optional()?)
+}
+
+/// A status as it is stored.
+pub(super) fn observation(last_event: Option<String>, seen: i64) -> Observation {
+    Observation { status: Status::parse(&last_event.unwrap_or_default()), seen: Timestamp::from_microsecond(seen).unwrap_or_default() }
+}
+
+/// Newest first, older than `place`.
+fn below(connection: &Connection, place: Place, rows: usize) -> Result<Vec<Row>, Failure> {
+    let mut statement = connection.prepare_cached(BELOW)?;
+    Ok(statement.query_map(params![place, limit(rows)], read)?.collect::<Result<_, _>>()?)
+}
+
+/// Newest first, the nearest ones that are newer than `place`.
+fn above(connection: &Connection, place: Place, rows: usize) -> Result<Vec<Row>, Failure> {
+    let mut statement = connection.prepare_cached(ABOVE)?;
+    let mut found: Vec<Row> = statement.query_map(params![place, limit(rows)], read)?.collect::<Result<_, _>>()?;
+    found.reverse();
+    Ok(found)
+}
+
+fn around(connection: &Connection, place: Place, lead: usize, rows: usize) -> Result<Vec<Row>, Failure> {
+    let edge = Place(place.0.saturating_add(1));
+    let lead = lead.min(rows.saturating_sub(1));
+    let older = below(connection, edge, rows - lead)?;
+    let mut found = above(connection, Place(edge.0 - 1), rows - older.len())?;
+    found.extend(older);
+    if found.len() < rows
+        && let Some(last) = found.last().map(|row| row.place)
+    {
+        found.extend(below(connection, last, rows - found.len())?);
+    }
+    Ok(found)
+}
+
+fn read(row: &SqlRow) -> rusqlite::Result<Row> {
+    let (seen, changes): (i64, i64) = (row.get(1)?, row.get(2)?);
+    let fields = Fields::load(row, 4)?;
+    let changed = (changes > 0).then(|| observation(fields.summary.last_event.clone(), seen));
+    Ok(Row { place: row.get(0)?, changed, has_body: row.get(3)?, summary: Summary::from(&fields.summary) })
+}
+
+fn count(connection: &Connection, sql: &str, params: impl rusqlite::Params) -> Result<u64, Failure> {
+    let count: i64 = connection.query_row(sql, params, |row| row.get(0))?;
+    Ok(count.unsigned_abs())
+}
+
+fn limit(rows: usize) -> i64 {
+    i64::try_from(rows).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,53 @@
+//! JSON on its way to a terminal or a file: the same values, but no character that commands a device.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// `json` on one line, with DEL, C1 and bidi controls as `\u` escapes. It stays equal as a JSON
+/// value: such characters stand only in strings, C0 only between tokens, and numbers are untouched.
+#[must_use]
+pub(super) fn guarded(json: &str) -> Cow<'_, str> {
+    if !json.chars().any(is_foreign) {
+        return Cow::Borrowed(json);
+    }
+    let mut out = String::with_capacity(json.len() + 16);
+    for c in json.chars() {
+        if c < ' ' {
+            // White space between tokens; a raw one in a string would not be JSON.
+        } else if is_foreign(c) {
+            write!(out, "\\u{:04x}", u32::from(c)).expect("a string takes what is written");
+        } else {
+            out.push(c);
+        }
+    }
+    Cow::Owned(out)
+}
+
+const fn is_foreign(c: char) -> bool {
+    matches!(c, '\0'..='\x1f' | '\x7f'..='\u{9f}' | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::Value;
+
+    #[test]
+    fn numbers_stay_verbatim_and_controls_are_escaped() {
+        let json = "{ \"n\": 1.50e+3,\n\t\"s\": \"\u{202e}a\u{9b}\u{7f}\\u001b\" }";
+        assert_eq!(guarded(json), r#"{ "n": 1.50e+3,"s": "\u202ea\u009b\u007f\u001b" }"#);
+        assert!(matches!(guarded("{\"a\":\"é\"}"), Cow::Borrowed(_)));
+    }
+
+    proptest! {
+        #[test]
+        fn the_value_is_the_same_and_nothing_commands_a_terminal(text in any::<String>(), extra in "[\u{0}-\u{a0}\u{2000}-\u{206f}]{0,20}", pretty: bool) {
+            let value = Value::from(vec![text, extra]);
+            let json = if pretty { serde_json::to_string_pretty(&value) } else { serde_json::to_string(&value) }.unwrap();
+            let guarded = guarded(&json);
+            prop_assert!(!guarded.chars().any(is_foreign));
+            prop_assert_eq!(serde_json::from_str::<Value>(&guarded).unwrap(), value);
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! `list`: the service's list operation, page after page if more is asked for than fits in one.
+
+use std::collections::HashSet;
+
+use super::args::List;
+use super::json::guarded;
+use super::output::{Output, Shape, Stop};
+use super::rows::{Columns, fields};
+use crate::api::{Cursor, Item, MAX_LIMIT, Page, Service};
+use crate::failure::{Failure, Kind};
+use crate::mail::{EmailId, Summary};
+
+/// Prints what `list` asks for.
+///
+/// # Errors
+///
+/// If the service fails; a JSON document that was begun is still ended, with `has_more` true.
+pub(super) async fn run(service: &impl Service, list: &List, columns: &Columns, out: &mut Output) -> Result<(), Stop> {
+    let page_size = u32::from(MAX_LIMIT);
+    if list.before.is_some() && list.limit > page_size {
+        let sentence = format!("--before gives one page, so --limit is at most {MAX_LIMIT} with it");
+        return Err(Failure::new(Kind::Usage, sentence).hint("to walk to older emails, use --after").into());
+    }
+    // Pages of a walk may overlap while mail arrives; a single page is printed as it came.
+    let is_walk = list.all || list.limit > page_size;
+    let mut seen = HashSet::new();
+    let mut left = if list.all { u32::MAX } else { list.limit };
+    let mut cursor = list.cursor();
+    let mut printer = Printer { columns, out, printed: 0 };
+    loop {
+        let asked = u8::try_from(left.min(page_size)).expect("a page is at most 100");
+        let page = match service.list(asked, &cursor).await {
+            Ok(page) => page,
+            Err(failure) if printer.printed == 0 => return Err(failure.into()),
+            Err(failure) => {
+                printer.end(true)?;
+                return Err(failure.into());
+            }
+        };
+        let Page { mut items, unreadable, has_more } = page;
+        if unreadable > 0 {
+            printer.out.note(&format!("{unreadable} of the service's items could not be read and are left out"));
+        }
+        if is_walk {
+            items.retain(|item| seen.insert(EmailId::new(&item.summary.id)));
+        }
+        for item in &items {
+            printer.print(item)?;
+        }
+        printer.out.flush()?;
+        if !list.all {
+            left = left.saturating_sub(u32::try_from(items.len()).unwrap_or(u32::MAX));
+        }
+        let Some(last) = items.last().filter(|_| is_walk && has_more && left > 0) else {
+            printer.end(has_more)?;
+            if is_walk && has_more && left > 0 {
+                let sentence = "the service says that there is more, but sends nothing new";
+                return Err(Failure::new(Kind::NotTheApi, sentence).hint("what is printed may not be everything").into());
+            }
+            return Ok(());
+        };
+        cursor = Cursor::After(EmailId::new(&last.summary.id));
+    }
+}
+
+struct Printer<'a> {
+    columns: &'a Columns,
+    out: &'a mut Output,
+    printed: usize,
+}
+
+impl Printer<'_> {
+    fn print(&mut self, item: &Item) -> Result<(), Stop> {
+        let text = match self.out.shape {
+            Shape::Human if self.out.columns.is_some() => self.columns.row(&Summary::from(&item.summary)) + "\n",
+            Shape::Human => fields(&Summary::from(&item.summary)) + "\n",
+            Shape::JsonLines => format!("{}\n", guarded(&item.json)),
+            Shape::Json if self.printed == 0 => format!("{BEGIN}\n{}", guarded(&item.json)),
+            Shape::Json => format!(",\n{}", guarded(&item.json)),
+        };
+        self.printed += 1;
+        self.out.data(&text)
+    }
+
+    fn end(&mut self, has_more: bool) -> Result<(), Stop> {
+        if self.out.shape == Shape::Json {
+            let begin = if self.printed == 0 { BEGIN } else { "" };
+            self.out.data(&format!("{begin}\n],\"has_more\":{has_more}}}\n"))?;
+        }
+        self.out.flush()
+    }
+}
+
+const BEGIN: &str = "{\"object\":\"list\",\"data\":[";

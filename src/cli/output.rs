@@ -1,0 +1,175 @@
+//! `Output`: the only place that writes to stdout and stderr, and knows about closed pipes.
+
+use std::io::{self, BufWriter, IsTerminal, Write};
+
+use serde::Serialize;
+
+use super::args::{Global, When};
+use crate::config::Env;
+use crate::failure::{Failure, Kind};
+use crate::mail::clean;
+
+/// Why a command ends before its work is done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stop {
+    /// It could not go on.
+    Failed(Failure),
+    /// Nobody reads any more what it writes, which is a success: `sentbox list | head -1`.
+    Closed,
+    /// A signal of this number asked it to end.
+    Signal(u8),
+}
+
+impl From<Failure> for Stop {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+/// In which form results are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// For people.
+    Human,
+    /// One JSON document.
+    Json,
+    /// One JSON object a line.
+    JsonLines,
+}
+
+/// Where results and words go.
+pub struct Output {
+    stdout: Box<dyn Write>,
+    stderr: Box<dyn Write>,
+    /// The form of results.
+    pub shape: Shape,
+    /// Whether results are styled.
+    pub colour: bool,
+    /// The columns of the terminal that stdout is, if it is one.
+    pub columns: Option<u16>,
+    quiet: bool,
+    watched: bool,
+}
+
+impl Output {
+    /// The streams of this process.
+    #[must_use]
+    pub fn of_process(global: &Global, env: &Env) -> Self {
+        let is_terminal = io::stdout().is_terminal();
+        // A terminal that does not know its own width says that it has none.
+        let wide = || rustix::termios::tcgetwinsize(io::stdout()).ok().map(|size| size.ws_col).filter(|columns| *columns > 0);
+        let columns = is_terminal.then(|| wide().unwrap_or(80));
+        let colour = match global.color {
+            When::Auto => env.wants_colour(is_terminal),
+            When::Always => true,
+            When::Never => false,
+        };
+        Self {
+            stdout: Box::new(BufWriter::new(io::stdout())),
+            stderr: Box::new(io::stderr()),
+            shape: shape(global.json, global.jsonl),
+            colour,
+            columns,
+            quiet: global.quiet,
+            watched: io::stderr().is_terminal() && env.get("TERM") != Some("dumb"),
+        }
+    }
+
+    /// The streams of this process before the command line is understood: `json` is whether errors
+    /// are wanted as JSON.
+    #[must_use]
+    pub fn plain(json: bool) -> Self {
+        let stdout = Box::new(BufWriter::new(io::stdout()));
+        Self {
+            stdout,
+            stderr: Box::new(io::stderr()),
+            shape: shape(json, false),
+            colour: false,
+            columns: None,
+            quiet: false,
+            watched: false,
+        }
+    }
+
+    /// Writes data to stdout, which keeps it until there is enough of it or [`Output::flush`].
+    ///
+    /// # Errors
+    ///
+    /// [`Stop::Closed`] if nobody reads it.
+    pub fn data(&mut self, text: &str) -> Result<(), Stop> {
+        self.stdout.write_all(text.as_bytes()).map_err(|error| stop(&error))
+    }
+
+    /// Sends on what was written so far.
+    ///
+    /// # Errors
+    ///
+    /// [`Stop::Closed`] if nobody reads it.
+    pub fn flush(&mut self) -> Result<(), Stop> {
+        self.stdout.flush().map_err(|error| stop(&error))
+    }
+
+    /// Says something beside the results; cleaned, since it may quote what others wrote.
+    pub fn note(&mut self, text: &str) {
+        if !self.quiet {
+            self.say(&format!("sentbox: {}", clean::line(text)));
+        }
+    }
+
+    /// Shows how far a long command is, in place of what it showed before; only to a person who
+    /// watches. The empty text takes it away.
+    pub fn progress(&mut self, text: &str) {
+        if self.watched && !self.quiet {
+            let columns = usize::from(self.columns.unwrap_or(80)).saturating_sub(1);
+            let line: String = clean::line(text).chars().take(columns).collect();
+            // Whoever does not see it misses nothing.
+            let _ = write!(self.stderr, "\r\x1b[K{line}");
+            let _ = self.stderr.flush();
+        }
+    }
+
+    /// Says why a command ends, in the form that was asked for.
+    pub fn failure(&mut self, failure: &Failure) {
+        #[derive(Serialize)]
+        struct Document<'a> {
+            error: Words<'a>,
+        }
+        #[derive(Serialize)]
+        struct Words<'a> {
+            kind: &'a str,
+            message: &'a str,
+            hint: &'a str,
+        }
+        let Failure { kind, sentence, hint, wait: _ } = failure;
+        let (message, hint) = (clean::line(sentence), clean::line(hint));
+        if self.shape == Shape::Human {
+            self.say(&format!("sentbox: {message}"));
+            if !hint.is_empty() {
+                self.say(&format!("   hint: {hint}"));
+            }
+            return;
+        }
+        let document = Document { error: Words { kind: kind.word(), message: &message, hint: &hint } };
+        self.say(&serde_json::to_string(&document).expect("strings are JSON"));
+    }
+
+    /// A stderr that nobody reads is no reason to stop.
+    fn say(&mut self, line: &str) {
+        let _ = writeln!(self.stderr, "{line}");
+    }
+}
+
+const fn shape(json: bool, jsonl: bool) -> Shape {
+    match (json, jsonl) {
+        (_, true) => Shape::JsonLines,
+        (true, false) => Shape::Json,
+        (false, false) => Shape::Human,
+    }
+}
+
+fn stop(error: &io::Error) -> Stop {
+    if error.kind() == io::ErrorKind::BrokenPipe {
+        return Stop::Closed;
+    }
+    Stop::Failed(Failure::new(Kind::Io, format!("standard output cannot be written: {error}")))
+}

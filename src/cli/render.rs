@@ -1,0 +1,40 @@
+//! `render`: html in, text out; also a filter for mail readers.
+
+use std::io::Read as _;
+use std::path::Path;
+
+use super::args::Render;
+use super::output::{Output, Stop};
+use crate::failure::{Failure, Kind};
+use crate::render::{Body, ansi};
+
+/// Lays out a file or standard input.
+///
+/// # Errors
+///
+/// If it cannot be read.
+pub(super) fn run(render: &Render, out: &mut Output) -> Result<(), Stop> {
+    let mut bytes = Vec::new();
+    if let Some(path) = render.file.as_deref().filter(|path| *path != Path::new("-")) {
+        bytes = std::fs::read(path).map_err(|error| unreadable(&path.display().to_string(), &error))?;
+    } else {
+        std::io::stdin().lock().read_to_end(&mut bytes).map_err(|error| unreadable("standard input", &error))?;
+    }
+    let body = crate::render::html(&String::from_utf8_lossy(&bytes), width(render.width, out));
+    write(&body, render.links, out)
+}
+
+/// The columns to lay out for: as asked, as wide as the terminal, or 80.
+pub(super) fn width(asked: Option<u16>, out: &Output) -> u16 {
+    asked.or(out.columns).unwrap_or(80)
+}
+
+/// Writes a body; what there is to say about it stands at its end.
+pub(super) fn write(body: &Body, links: bool, out: &mut Output) -> Result<(), Stop> {
+    out.data(&ansi::write(body, ansi::Style { colour: out.colour, links }))?;
+    out.flush()
+}
+
+fn unreadable(what: &str, error: &std::io::Error) -> Failure {
+    Failure::new(Kind::Io, format!("{what} cannot be read: {error}"))
+}

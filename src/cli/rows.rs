@@ -1,0 +1,155 @@
+//! An email as one line: fields between tabs for programs, aligned columns for people.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use unicode_segmentation::UnicodeSegmentation as _;
+use unicode_width::UnicodeWidthStr as _;
+
+use crate::mail::{Stamp, Status, Summary};
+
+/// The width of a status: symbol, blank, the longest word.
+const STATUS: usize = 12;
+/// The width of a time, `20 Nov 09:41`.
+const TIME: usize = 12;
+/// The width of a UUID.
+const ID: usize = 36;
+/// From this width on there is room for the id.
+const WITH_ID: usize = 110;
+
+/// Time in UTC, status, recipients, subject and id between tabs, for whoever cuts and greps.
+#[must_use]
+pub(super) fn fields(summary: &Summary) -> String {
+    let time = summary.created.at.map_or_else(|| summary.created.raw.to_string(), |at| at.to_string());
+    let to: Vec<String> = summary.to.iter().map(|address| address.email.to_string()).collect();
+    [&time, summary.status.word(), &to.join(","), &summary.subject, &summary.id.shown()].join("\t")
+}
+
+/// How rows for people look.
+#[derive(Debug, Clone)]
+pub(super) struct Columns {
+    /// Their whole width.
+    pub(super) width: u16,
+    /// Whether the status is coloured.
+    pub(super) colour: bool,
+    /// The zone of the times.
+    pub(super) zone: TimeZone,
+    /// The present; a time of another year is shown as a date.
+    pub(super) now: Timestamp,
+}
+
+impl Columns {
+    /// Status, recipient, subject, time and, if there is room, the id.
+    #[must_use]
+    pub(super) fn row(&self, summary: &Summary) -> String {
+        let width = usize::from(self.width);
+        let with_id = width >= WITH_ID;
+        let fixed = STATUS + 1 + 2 + TIME + if with_id { 1 + ID } else { 0 };
+        let free = width.saturating_sub(fixed);
+        let (recipient, subject) = (free * 2 / 5, free - free * 2 / 5);
+        let others = summary.to.len().saturating_sub(1);
+        let first = summary.to.first().map(ToString::to_string).unwrap_or_default();
+        let plus = if others > 0 { format!(" +{others}") } else { String::new() };
+        let to = format!("{}{plus}", cut(&first, recipient.saturating_sub(plus.width())).trim_end());
+        let status = cut(&format!("{} {}", summary.status.symbol(), summary.status.word()), STATUS);
+        let time = self.time(&summary.created);
+        let mut row =
+            format!("{} {} {} {time:>TIME$}", self.coloured(&status, &summary.status), cut(&to, recipient), cut(&summary.subject, subject));
+        if with_id {
+            row.push(' ');
+            row.push_str(&summary.id.shown());
+        }
+        row
+    }
+
+    fn time(&self, stamp: &Stamp) -> String {
+        let Some(at) = stamp.at else { return cut(&stamp.raw, TIME) };
+        let (then, now) = (at.to_zoned(self.zone.clone()), self.now.to_zoned(self.zone.clone()));
+        let form = if then.year() == now.year() { "%e %b %H:%M" } else { "%Y-%m-%d" };
+        then.strftime(form).to_string()
+    }
+
+    fn coloured(&self, text: &str, status: &Status) -> String {
+        if !self.colour {
+            return text.to_owned();
+        }
+        let code = match status {
+            Status::Bounced | Status::Complained | Status::Failed | Status::Suppressed | Status::DeliveryDelayed => "31",
+            Status::Delivered | Status::Opened | Status::Clicked => "32",
+            Status::Scheduled | Status::Queued | Status::Canceled | Status::Sent | Status::Unknown | Status::Other(_) => "33",
+        };
+        format!("\x1b[{code}m{text}\x1b[0m")
+    }
+}
+
+/// The text in exactly `width` columns: filled with blanks, or cut with an ellipsis.
+fn cut(text: &str, width: usize) -> String {
+    let full = text.width();
+    if full <= width {
+        return format!("{text}{:pad$}", "", pad = width - full);
+    }
+    let (mut kept, mut used) = (String::new(), 0);
+    for grapheme in text.graphemes(true) {
+        let wide = grapheme.width();
+        if used + wide + 1 > width {
+            break;
+        }
+        kept.push_str(grapheme);
+        used += wide;
+    }
+    if used < width {
+        kept.push('…');
+        used += 1;
+    }
+    format!("{kept}{:pad$}", "", pad = width - used)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::wire;
+
+    fn summary(to: &[&str], subject: &str, event: &str) -> Summary {
+        Summary::from(&wire::Summary {
+            id: "49a3999c-0ce1-4ea6-ab68-afcd6dc2e794".into(),
+            to: Some(to.iter().map(|&address| address.into()).collect()),
+            subject: Some(subject.into()),
+            created_at: Some("2026-11-20 08:41:07.5+00".into()),
+            last_event: Some(event.into()),
+            ..wire::Summary::default()
+        })
+    }
+
+    fn columns(width: u16) -> Columns {
+        let zone = TimeZone::get("Europe/Madrid").unwrap_or(TimeZone::fixed(jiff::tz::offset(1)));
+        Columns { width, colour: false, zone, now: "2026-11-20T12:00:00Z".parse().unwrap() }
+    }
+
+    #[test]
+    fn fields_hold_no_tab_of_their_own() {
+        let row = fields(&summary(&["Ana <ana@example.com>", "b@example.org"], "a\tb\u{1b}[31m\nc", "delivered"));
+        assert_eq!(
+            row,
+            "2026-11-20T08:41:07.5Z\tdelivered\tana@example.com,b@example.org\ta b\u{fffd}[31m c\t49a3999c-0ce1-4ea6-ab68-afcd6dc2e794"
+        );
+    }
+
+    #[test]
+    fn rows_are_aligned_whatever_is_in_them() {
+        let rows = [
+            summary(&["Ana López <ana.lopez@example.com>"], "Your receipt #4821", "delivered"),
+            summary(&["佐藤 <sato@example.jp>", "b@example.org"], "ご注文の確認 ご注文の確認 ご注文の確認", "bounced"),
+            summary(&[], "", "teleported-somewhere"),
+        ];
+        for width in [20, 40, 80, 120, 200] {
+            for row in &rows {
+                let row = columns(width).row(row);
+                assert!(row.width() <= usize::from(width).max(60), "{width}: {row}");
+            }
+        }
+        insta::assert_snapshot!(rows.iter().map(|row| columns(80).row(row)).collect::<Vec<_>>().join("\n"), @r"
+        ✓ delivered  Ana López <ana.lopez… Your receipt #4821               20 Nov 09:41
+        ✕ bounced    佐藤 <sato@exampl… +1 ご注文の確認 ご注文の確認 ご注…  20 Nov 09:41
+        ? teleporte…                                                        20 Nov 09:41
+        ");
+    }
+}

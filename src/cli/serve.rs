@@ -1,0 +1,42 @@
+//! `serve`: the service's API over the sample mailbox, until a signal ends it.
+
+use super::args::Serve;
+use super::output::{Output, Shape, Stop};
+use super::signal;
+use crate::config::clock::Clock;
+use crate::failure::{Failure, Kind};
+use crate::server::sample::Mailbox;
+use crate::server::{self, Terms};
+use tokio::net::TcpListener;
+
+/// Requests a second that are answered. Nobody shares this service, so it need not be as strict as
+/// the real one, but a program without any pace is still told so.
+const RATE: u32 = 1000;
+
+/// Listens, says where, and serves.
+///
+/// # Errors
+///
+/// If the address cannot be listened on; and [`Stop::Signal`] at the end.
+pub(super) async fn run(serve: &Serve, clock: &Clock, out: &mut Output) -> Result<(), Stop> {
+    let Serve { listen, demo: _, sample } = serve;
+    let failed = |error: std::io::Error| {
+        let hint = "--listen 127.0.0.1:0 takes a free port";
+        Failure::new(Kind::Io, format!("{listen} cannot be listened on: {error}")).hint(hint)
+    };
+    let listener = TcpListener::bind(listen).await.map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    let ending = signal::Ending::new()?;
+    let line = match out.shape {
+        Shape::Human => format!("http://{address}\n"),
+        Shape::Json | Shape::JsonLines => format!("{{\"base_url\":\"http://{address}\"}}\n"),
+    };
+    out.data(&line)?;
+    out.flush()?;
+    out.note(&format!("serving {} sample emails; the key is {}", sample.emails, server::DEMO_KEY));
+    let mailbox = Mailbox::new(sample.seed, sample.emails, clock(), clock.clone());
+    let mut signal = None;
+    let ended = async { signal = Some(ending.await_one().await) };
+    server::serve(listener, mailbox, Terms::demo(RATE), clock.clone(), ended).await.map_err(failed)?;
+    Err(Stop::Signal(signal.unwrap_or_default()))
+}

@@ -1,0 +1,114 @@
+//! `show`: one email, from the archive or else from the service.
+
+use jiff::tz::TimeZone;
+
+use super::args::{Form, Show};
+use super::json::guarded;
+use super::output::{Output, Shape, Stop};
+use super::{archive, render, wait_for};
+use crate::api::{Access, Client, Patience, Service as _};
+use crate::config::Settings;
+use crate::config::clock::Clock;
+use crate::failure::{Failure, Kind};
+use crate::mail::{Address, Email, EmailId, Stamp, clean};
+use crate::render::{View, lay_out};
+
+/// More recipients than this are counted rather than named.
+const NAMED: usize = 20;
+
+/// Finds the email and prints it.
+///
+/// # Errors
+///
+/// If neither archive nor service has it, or may be asked.
+pub(super) fn run(show: &Show, settings: &Settings, clock: &Clock, out: &mut Output) -> Result<(), Stop> {
+    let id = EmailId::new(&show.id);
+    let archive = if show.offline { Some(archive::open(settings)?) } else { archive::open_if_possible(settings, out) };
+    let kept = match &archive {
+        Some(archive) if !show.fresh => archive.email(&id)?,
+        _ => None,
+    };
+    let email = match kept {
+        Some(email) => email,
+        None if show.offline => {
+            let failure = Failure::new(Kind::NotFound, "the archive does not hold this email with its body");
+            return Err(failure.hint("without --offline the service is asked").into());
+        }
+        None => {
+            let asked = clock();
+            let client = Client::new(Access::from(settings), Patience::ONE_SHOT, clock.clone());
+            let retrieved = wait_for(async { Ok(client.retrieve(&id).await?) })?;
+            // That it cannot be kept is no reason not to show it.
+            if let Some(Err(failure)) = archive.map(|archive| archive.keep(&retrieved, asked)) {
+                out.note(&failure.sentence);
+            }
+            Email::from(retrieved)
+        }
+    };
+    print(&email, show, &settings.zone, out)
+}
+
+fn print(email: &Email, show: &Show, zone: &TimeZone, out: &mut Output) -> Result<(), Stop> {
+    let form = if out.shape == Shape::Human { show.form } else { Form::Json };
+    let view = match form {
+        Form::Json => {
+            out.data(&guarded(&email.json))?;
+            out.data("\n")?;
+            return out.flush();
+        }
+        Form::Html => {
+            match &email.html {
+                // A program gets the part whole; a terminal must not be commanded by it.
+                Some(html) if out.columns.is_none() => out.data(html)?,
+                Some(html) => out.data(&clean::block(html))?,
+                None => out.note("this email has no html part"),
+            }
+            return out.flush();
+        }
+        Form::Text => View::Text,
+        Form::Rendered => {
+            out.data(&head(email, zone))?;
+            View::Rendered
+        }
+    };
+    let width = render::width(show.width, out);
+    render::write(&lay_out(email, view, width), false, out)
+}
+
+/// What is known about the email beside its body, a line each, and a blank line.
+fn head(email: &Email, zone: &TimeZone) -> String {
+    let Email { summary, html: _, text: _, tags, json: _ } = email;
+    let tags: Vec<String> = tags.iter().map(|tag| format!("{}={}", tag.name, tag.value)).collect();
+    let scheduled = summary.scheduled.as_ref().map(|stamp| spelled(stamp, zone)).unwrap_or_default();
+    let mut lines = vec![
+        ("status", format!("{} {}: {}", summary.status.symbol(), summary.status.word(), summary.status.meaning())),
+        ("to", list(&summary.to)),
+        ("cc", list(&summary.cc)),
+        ("bcc", list(&summary.bcc)),
+        ("from", summary.from.to_string()),
+        ("reply-to", list(&summary.reply_to)),
+        ("subject", summary.subject.to_string()),
+        ("sent", spelled(&summary.created, zone)),
+        ("scheduled", scheduled),
+        ("tags", tags.join(" ")),
+        ("id", summary.id.shown().to_string()),
+        ("message-id", summary.message_id.to_string()),
+    ];
+    lines.extend(summary.extra.iter().map(|(name, value)| (&**name, value.to_string())));
+    let known = lines.iter().filter(|(_, value)| !value.is_empty());
+    let known: Vec<String> = known.map(|(name, value)| format!("{name:<10} {value}\n")).collect();
+    known.concat() + "\n"
+}
+
+fn list(addresses: &[Address]) -> String {
+    let named: Vec<String> = addresses.iter().take(NAMED).map(ToString::to_string).collect();
+    match addresses.len() - named.len() {
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
+    }
+}
+
+/// The time in full, or as it came if it cannot be read.
+fn spelled(stamp: &Stamp, zone: &TimeZone) -> String {
+    stamp.at.map_or_else(|| stamp.raw.to_string(), |at| at.to_zoned(zone.clone()).strftime("%a %e %b %Y %H:%M:%S %Z").to_string())
+}

@@ -1,0 +1,252 @@
+//! The configuration file: profiles, read with the line of whatever is wrong.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::base::BaseUrl;
+use super::nearest::nearest;
+use super::rate::Rate;
+use crate::failure::{Failure, Kind};
+
+/// What the file says; empty if there is none.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct File {
+    /// The profile that is meant if none is named.
+    pub default_profile: Option<String>,
+    /// The profiles by name.
+    pub profiles: BTreeMap<String, Profile>,
+    /// What was not understood and ignored, in words.
+    pub warnings: Vec<String>,
+}
+
+/// A profile as it stands in the file.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Profile {
+    /// Where the service is, if not at the default address.
+    pub base_url: Option<BaseUrl>,
+    /// Where the key comes from.
+    pub key: Option<KeySource>,
+    /// Whether nothing may be kept on disk.
+    pub in_memory: bool,
+    /// Requests a second.
+    pub rate: Option<Rate>,
+    /// Certificates to trust beside the system's.
+    pub ca_file: Option<PathBuf>,
+}
+
+/// Where a profile's key comes from; never the key itself, so that the file can be shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum KeySource {
+    /// A command of the shell that prints it.
+    Command(String),
+    /// A file of mode 0600 that holds it.
+    File(PathBuf),
+    /// A variable of the environment.
+    Variable(String),
+}
+
+const TOP: [&str; 2] = ["default_profile", "profiles"];
+const PROFILE: [&str; 7] = ["base_url", "api_key_command", "api_key_file", "api_key_env", "archive", "rate", "ca_file"];
+
+impl File {
+    /// Reads the file at `path`; `home` is what `~/` in a path means.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read, is not TOML, or has a value that is not allowed.
+    pub(super) fn read(path: &Path, home: Option<&Path>) -> Result<Self, Failure> {
+        let unreadable = |error: std::io::Error| Failure::new(Kind::Config, format!("{} cannot be read: {error}", path.display()));
+        Self::parse(&std::fs::read_to_string(path).map_err(unreadable)?, path, home)
+    }
+
+    /// Reads `text`, which stands in the file at `path`.
+    ///
+    /// # Errors
+    ///
+    /// If it is not TOML, or has a value that is not allowed.
+    pub(super) fn parse(text: &str, path: &Path, home: Option<&Path>) -> Result<Self, Failure> {
+        let mut reader = Reader { text, path, home, file: Self::default() };
+        let document = DeTable::parse(text).map_err(|error| {
+            let at = error.span().unwrap_or_default();
+            reader.wrong(&at, error.message())
+        })?;
+        reader.top(document.get_ref())?;
+        Ok(reader.file)
+    }
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    path: &'a Path,
+    home: Option<&'a Path>,
+    file: File,
+}
+
+impl Reader<'_> {
+    fn top(&mut self, table: &DeTable<'_>) -> Result<(), Failure> {
+        for (key, value) in table {
+            match &**key.get_ref() {
+                "default_profile" => self.file.default_profile = Some(self.name(value)?),
+                "profiles" => {
+                    for (name, profile) in self.table(value)? {
+                        let words = self.profile(self.table(profile)?)?;
+                        self.check_name(name.get_ref(), &name.span())?;
+                        self.file.profiles.insert(name.get_ref().to_string(), words);
+                    }
+                }
+                other => self.unknown(other, &key.span(), &TOP),
+            }
+        }
+        Ok(())
+    }
+
+    fn profile(&mut self, table: &DeTable<'_>) -> Result<Profile, Failure> {
+        let mut profile = Profile::default();
+        for (key, value) in table {
+            let name = &**key.get_ref();
+            match name {
+                "base_url" => {
+                    let base = BaseUrl::parse(self.text(value)?).map_err(|failure| self.wrong(&value.span(), &failure.sentence))?;
+                    profile.base_url = Some(base);
+                }
+                "api_key_command" | "api_key_file" | "api_key_env" => {
+                    let text = self.text(value)?.to_owned();
+                    let source = match name {
+                        "api_key_command" => KeySource::Command(text),
+                        "api_key_file" => KeySource::File(self.beside(&text)),
+                        _ => KeySource::Variable(text),
+                    };
+                    if profile.key.replace(source).is_some() {
+                        return Err(self.wrong(&key.span(), "a profile has one of api_key_command, api_key_file and api_key_env"));
+                    }
+                }
+                "archive" => {
+                    profile.in_memory = match self.text(value)? {
+                        "disk" => false,
+                        "memory" => true,
+                        _ => return Err(self.wrong(&value.span(), "archive is \"disk\" or \"memory\"")),
+                    }
+                }
+                "rate" => {
+                    let number = match value.get_ref() {
+                        DeValue::Integer(integer) => integer.as_str().parse().ok(),
+                        DeValue::Float(float) => float.as_str().parse().ok(),
+                        _ => None,
+                    };
+                    let rate = number.and_then(Rate::by_hand);
+                    profile.rate = Some(rate.ok_or_else(|| self.wrong(&value.span(), &format!("rate is {}", Rate::ALLOWED)))?);
+                }
+                "ca_file" => profile.ca_file = Some(self.beside(self.text(value)?)),
+                other => self.unknown(other, &key.span(), &PROFILE),
+            }
+        }
+        Ok(profile)
+    }
+
+    /// A path in the file is meant from the home directory or else from the directory of the file.
+    fn beside(&self, path: &str) -> PathBuf {
+        if let (Some(home), Some(rest)) = (self.home, path.strip_prefix("~/")) {
+            return home.join(rest);
+        }
+        self.path.parent().unwrap_or_else(|| Path::new("")).join(path)
+    }
+
+    fn name(&self, value: &Spanned<DeValue<'_>>) -> Result<String, Failure> {
+        let name = self.text(value)?;
+        self.check_name(name, &value.span())?;
+        Ok(name.to_owned())
+    }
+
+    fn check_name(&self, name: &str, at: &Range<usize>) -> Result<(), Failure> {
+        if is_profile_name(name) { Ok(()) } else { Err(self.wrong(at, PROFILE_NAME)) }
+    }
+
+    fn text<'v>(&self, value: &'v Spanned<DeValue<'_>>) -> Result<&'v str, Failure> {
+        value.get_ref().as_str().ok_or_else(|| self.wrong(&value.span(), "a text in quotes belongs here"))
+    }
+
+    fn table<'v, 'i>(&self, value: &'v Spanned<DeValue<'i>>) -> Result<&'v DeTable<'i>, Failure> {
+        value.get_ref().as_table().ok_or_else(|| self.wrong(&value.span(), "a table belongs here"))
+    }
+
+    fn unknown(&mut self, name: &str, at: &Range<usize>, known: &[&'static str]) {
+        let instead = nearest(name, known.iter().copied()).map(|word| format!("; did you mean {word}?")).unwrap_or_default();
+        let place = self.place(at);
+        self.file.warnings.push(format!("{place}: {name:?} is not known here{instead}"));
+    }
+
+    fn wrong(&self, at: &Range<usize>, what: &str) -> Failure {
+        Failure::new(Kind::Config, format!("{}: {what}", self.place(at)))
+    }
+
+    fn place(&self, at: &Range<usize>) -> String {
+        let line = self.text.bytes().take(at.start).filter(|byte| *byte == b'\n').count() + 1;
+        format!("{}:{line}", self.path.display())
+    }
+}
+
+/// What a profile may be called: its name is a directory's name too.
+pub(super) const PROFILE_NAME: &str = "a profile's name is made of letters, digits, - and _";
+
+/// Whether a profile may be called so.
+#[must_use]
+pub(super) fn is_profile_name(name: &str) -> bool {
+    !name.is_empty() && name.len() <= 64 && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<File, String> {
+        File::parse(text, Path::new("/etc/config.toml"), Some(Path::new("/home/ana"))).map_err(|failure| failure.sentence)
+    }
+
+    #[test]
+    fn a_whole_file() {
+        let file = parse(
+            "default_profile = \"acme\"\n[profiles.acme]\nbase_url = \"https://mail.example.com/api\"\napi_key_file = \"key\"\n\
+             archive = \"memory\"\nrate = 0.5\nca_file = \"~/ca.pem\"\n[profiles.other]\nrate = 3\n",
+        )
+        .unwrap();
+        assert_eq!(file.default_profile.as_deref(), Some("acme"));
+        let acme = &file.profiles["acme"];
+        assert_eq!(acme.base_url.as_ref().unwrap().to_string(), "https://mail.example.com/api");
+        assert_eq!(acme.key, Some(KeySource::File("/etc/key".into())));
+        assert!(acme.in_memory && acme.rate == Rate::by_hand(0.5) && acme.ca_file == Some("/home/ana/ca.pem".into()));
+        assert_eq!(file.profiles["other"].rate, Rate::by_hand(3.0));
+        assert!(file.warnings.is_empty());
+    }
+
+    #[test]
+    fn an_unknown_key_is_a_warning_with_the_nearest_name() {
+        let file = parse("[profiles.a]\n\nbaseurl = \"https://example.com\"\ncolour = 1\n").unwrap();
+        assert_eq!(
+            file.warnings,
+            [
+                "/etc/config.toml:3: \"baseurl\" is not known here; did you mean base_url?",
+                "/etc/config.toml:4: \"colour\" is not known here"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_wrong_value_is_an_error_with_its_line() {
+        for (text, error) in [
+            ("[profiles.a]\narchive = \"tape\"", "/etc/config.toml:2: archive is \"disk\" or \"memory\""),
+            ("[profiles.a]\n\nrate = 0", "/etc/config.toml:3: rate is a number of requests a second from 0.01 to 10000"),
+            ("[profiles.a]\nrate = \"2\"", "/etc/config.toml:2: rate is a number of requests a second from 0.01 to 10000"),
+            ("profiles = 3", "/etc/config.toml:1: a table belongs here"),
+            ("[profiles.\"../x\"]", "/etc/config.toml:1: a profile's name is made of letters, digits, - and _"),
+            ("[profiles.a]\nbase_url = 7", "/etc/config.toml:2: a text in quotes belongs here"),
+        ] {
+            assert_eq!(parse(text).unwrap_err(), error);
+        }
+        assert!(parse("\n\nx = ").unwrap_err().starts_with("/etc/config.toml:3: "));
+        assert!(parse("[profiles.a]\napi_key_env = \"A\"\napi_key_file = \"b\"").is_err());
+    }
+}

@@ -1,0 +1,214 @@
+//! `Settings`: what flags, environment and file together say, decided once.
+
+use std::path::{Path, PathBuf};
+
+use jiff::tz::TimeZone;
+
+use super::file::{File, KeySource, PROFILE_NAME, Profile, is_profile_name};
+use super::{ApiKey, BaseUrl, Env, PanicAt, Rate, nearest};
+use crate::failure::{Failure, Kind};
+
+/// What the command line says about where to go and how. There is no flag that takes a key:
+/// everybody on the machine may read the command lines of all.
+#[derive(Debug, Clone, Default)]
+pub struct Flags {
+    /// The profile to use; the environment's keys are then ignored.
+    pub profile: Option<String>,
+    /// Where the service is.
+    pub base_url: Option<String>,
+    /// Whether nothing may be kept on disk.
+    pub in_memory: bool,
+    /// Requests a second.
+    pub rate: Option<f64>,
+    /// Certificates to trust beside the system's.
+    pub ca_file: Option<PathBuf>,
+}
+
+/// Where the archive is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Location {
+    /// In this file, whose directories are made when needed.
+    Disk(PathBuf),
+    /// In memory, gone with the process.
+    Memory,
+}
+
+/// Everything that was settled before the program does anything.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The profile's name.
+    pub profile: String,
+    /// Where the service is.
+    pub base_url: BaseUrl,
+    /// The key that belongs to that address, or why there is none: that is no reason not to start.
+    pub key: Result<ApiKey, Failure>,
+    /// Where the key comes from, in words.
+    pub key_from: String,
+    /// Where the archive is. On disk it is bound to the profile, the address and the key's
+    /// fingerprint by its path, so that two teams' mail is never mixed; a new key starts a new one.
+    pub archive: Location,
+    /// Whether it is in memory for want of a home directory, which whoever opens it should say.
+    pub no_home: bool,
+    /// Requests a second.
+    pub rate: Rate,
+    /// Certificates to trust beside the system's.
+    pub ca_file: Option<PathBuf>,
+    /// The zone in which times are shown.
+    pub zone: TimeZone,
+    /// What in the file was not understood, a sentence each.
+    pub warnings: Vec<String>,
+    /// Where a debug build is told to panic.
+    pub panic_at: Option<PanicAt>,
+}
+
+impl Settings {
+    /// Settles everything. Asks the disk for the configuration file and the key, nobody else.
+    ///
+    /// # Errors
+    ///
+    /// If a value given by hand or in the file is not allowed. A missing key is no error here.
+    pub fn resolve(flags: &Flags, env: &Env) -> Result<Self, Failure> {
+        let usual = env.directory("XDG_CONFIG_HOME", ".config").map(|dir| dir.join("sentbox/config.toml"));
+        let home = env.get("HOME").map(Path::new);
+        let file = match (env.get("SENTBOX_CONFIG").map(PathBuf::from), usual) {
+            (Some(named), _) => File::read(&named, home)?,
+            (None, Some(usual)) if usual.exists() => File::read(&usual, home)?,
+            (None, _) => File::default(),
+        };
+        let (name, profile) = chosen(flags, env, &file)?;
+        let mut no_home = false;
+        let pair = Pair::find(flags, env, &name, &profile)?;
+        let archive = if flags.in_memory || profile.in_memory {
+            Location::Memory
+        } else if let Some(data) = env.directory("XDG_DATA_HOME", ".local/share") {
+            match &pair.key {
+                Ok(key) => Location::Disk(data.join("sentbox").join(&name).join(bound_to(&pair.base_url, key)).join("archive.sqlite")),
+                Err(_) => Location::Memory,
+            }
+        } else {
+            no_home = true;
+            Location::Memory
+        };
+        Ok(Self {
+            archive,
+            rate: rate(flags, env, &profile)?,
+            ca_file: flags.ca_file.clone().or(profile.ca_file),
+            zone: env.zone(),
+            no_home,
+            warnings: file.warnings,
+            panic_at: PanicAt::of(env),
+            profile: name,
+            base_url: pair.base_url,
+            key: pair.key,
+            key_from: pair.key_from,
+        })
+    }
+}
+
+/// The directory that an address and a key share with no other team's.
+fn bound_to(base_url: &BaseUrl, key: &ApiKey) -> String {
+    format!("{}-{}", base_url.directory_name(), key.fingerprint())
+}
+
+/// The profile that is meant: by flag, environment or file, else `default`, which need not be written down.
+fn chosen(flags: &Flags, env: &Env, file: &File) -> Result<(String, Profile), Failure> {
+    let named = flags.profile.as_deref().or_else(|| env.get("SENTBOX_PROFILE")).or(file.default_profile.as_deref());
+    let name = named.unwrap_or("default");
+    if !is_profile_name(name) {
+        return Err(Failure::new(Kind::Usage, PROFILE_NAME));
+    }
+    match file.profiles.get(name) {
+        Some(profile) => Ok((name.to_owned(), profile.clone())),
+        None if name == "default" => Ok((name.to_owned(), Profile::default())),
+        None => {
+            let known = file.profiles.keys().map(String::as_str);
+            let hint = match nearest(name, known.clone()) {
+                Some(near) => format!("did you mean {near}?"),
+                None if file.profiles.is_empty() => "there is no profile in the configuration file".to_owned(),
+                None => format!("there is {}", known.collect::<Vec<_>>().join(", ")),
+            };
+            Err(Failure::new(Kind::Usage, format!("there is no profile {name}")).hint(hint))
+        }
+    }
+}
+
+fn rate(flags: &Flags, env: &Env, profile: &Profile) -> Result<Rate, Failure> {
+    let wrong = |from: &str| Failure::new(Kind::Usage, format!("{from} is {}", Rate::ALLOWED));
+    if let Some(number) = flags.rate {
+        return Rate::by_hand(number).ok_or_else(|| wrong("--rate"));
+    }
+    if let Some(text) = env.get("SENTBOX_RATE") {
+        return text.parse().ok().and_then(Rate::by_hand).ok_or_else(|| wrong("SENTBOX_RATE"));
+    }
+    Ok(profile.rate.unwrap_or_default())
+}
+
+/// A key and the address it belongs to. Both come from one source: a key must never be sent to an
+/// address that somebody else wrote down.
+struct Pair {
+    base_url: BaseUrl,
+    key: Result<ApiKey, Failure>,
+    key_from: String,
+}
+
+impl Pair {
+    fn find(flags: &Flags, env: &Env, name: &str, profile: &Profile) -> Result<Self, Failure> {
+        if flags.profile.is_none() {
+            if let Some(pair) = Self::from_environment(flags, env, "SENTBOX_API_KEY", "SENTBOX_BASE_URL")? {
+                return Ok(pair);
+            }
+            if env.get("SENTBOX_BASE_URL").is_some() {
+                let base_url = completed(flags, env_base(env, "SENTBOX_BASE_URL")?, "SENTBOX_BASE_URL")?;
+                let failure = Failure::new(Kind::KeyMissing, "SENTBOX_BASE_URL is set, but not the key that belongs to it");
+                return Ok(Self { base_url, key: Err(failure.hint("set SENTBOX_API_KEY too")), key_from: String::new() });
+            }
+            let profile_named = env.get("SENTBOX_PROFILE").is_some();
+            if !profile_named && let Some(pair) = Self::from_environment(flags, env, "RESEND_API_KEY", "RESEND_BASE_URL")? {
+                return Ok(pair);
+            }
+        }
+        let key_from = format!("profile {name}");
+        let key = match &profile.key {
+            Some(KeySource::Command(command)) => ApiKey::from_command(command, &key_from),
+            Some(KeySource::File(path)) => ApiKey::from_file(path, &key_from),
+            Some(KeySource::Variable(variable)) => match env.get(variable) {
+                Some(text) => ApiKey::new(text, variable),
+                None => Err(Failure::new(Kind::KeyMissing, format!("{variable}, where {key_from} has its key, is not set"))),
+            },
+            None => Err(Failure::new(Kind::KeyMissing, "there is no API key")
+                .hint("set SENTBOX_API_KEY, or name api_key_command or api_key_file in a profile; `sentbox demo` needs none")),
+        };
+        Ok(Self { base_url: completed(flags, profile.base_url.clone(), &key_from)?, key, key_from })
+    }
+
+    fn from_environment(flags: &Flags, env: &Env, key: &str, base: &str) -> Result<Option<Self>, Failure> {
+        let Some(text) = env.get(key) else { return Ok(None) };
+        let base_url = completed(flags, env_base(env, base)?, base)?;
+        Ok(Some(Self { base_url, key: ApiKey::new(text, key), key_from: key.to_owned() }))
+    }
+}
+
+fn env_base(env: &Env, name: &str) -> Result<Option<BaseUrl>, Failure> {
+    env.get(name)
+        .map(BaseUrl::parse)
+        .transpose()
+        .map_err(|failure| Failure { sentence: format!("{name}: {}", failure.sentence), ..failure })
+}
+
+/// The address: the flag completes a source that names none, but may not redirect the key of one that does.
+fn completed(flags: &Flags, said: Option<BaseUrl>, by: &str) -> Result<BaseUrl, Failure> {
+    let Some(flag) = flags.base_url.as_deref().map(BaseUrl::parse).transpose()? else {
+        return Ok(said.unwrap_or_else(BaseUrl::real));
+    };
+    match said {
+        Some(said) if said.url().origin() != flag.url().origin() => {
+            let sentence = format!("--base-url names another service than {by}, where the key belongs to {said}");
+            Err(Failure::new(Kind::Usage, sentence).hint("use a profile of its own for each service"))
+        }
+        _ => Ok(flag),
+    }
+}
+
+#[cfg(test)]
+#[path = "settings_tests.rs"]
+mod tests;

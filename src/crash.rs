@@ -1,0 +1,39 @@
+//! What happens when sentbox panics: the terminal is given back first, then a report is written.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use color_eyre::config::PanicHook;
+use sentbox::config::Env;
+use sentbox::config::clock::Clock;
+use sentbox::mail::clean;
+use sentbox::tui::terminal;
+
+/// Replaces the panic hook. The order matters: words written to a terminal in raw mode on the
+/// alternate screen would be garbled, and gone with it.
+pub fn install(report: PanicHook, env: &Env, clock: &Clock) {
+    let folder = env.directory("XDG_STATE_HOME", ".local/state").map(|state| state.join("sentbox"));
+    let clock = clock.clone();
+    std::panic::set_hook(Box::new(move |panic| {
+        terminal::give_back();
+        let cause = panic.payload_as_str().unwrap_or("no cause was given");
+        let place = panic.location().map(ToString::to_string).unwrap_or_default();
+        let text = format!("sentbox {}\n{}\n", env!("CARGO_PKG_VERSION"), report.panic_report(panic));
+        let name = format!("crash-{}-{}.txt", clock().strftime("%Y%m%dT%H%M%SZ"), std::process::id());
+        let kept = folder.as_deref().and_then(|folder| keep(folder, &name, &text));
+        let file = kept.map_or_else(String::new, |path| format!("; report: {}", path.display()));
+        let line = format!("sentbox: internal error at {place}: {}{file}\n", clean::line(cause));
+        let _ = std::io::stderr().write_all(line.as_bytes());
+    }));
+}
+
+/// Writes the report for its owner alone.
+fn keep(folder: &Path, name: &str, text: &str) -> Option<PathBuf> {
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).ok()?;
+    let path = folder.join(name);
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path).ok()?;
+    file.write_all(text.as_bytes()).ok()?;
+    Some(path)
+}

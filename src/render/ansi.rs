@@ -1,0 +1,158 @@
+//! Writes a laid-out body for a terminal or a pipe: styles as SGR, links as OSC 8, or neither.
+
+use std::fmt::Write as _;
+
+use super::body::{Body, Line, Mark, Role};
+
+/// What the written text may contain besides text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Style {
+    /// Looks as SGR sequences and links as OSC 8 sequences.
+    pub colour: bool,
+    /// A number after each link, and the list of targets at the end.
+    pub links: bool,
+}
+
+/// Writes `body` as text, each line ended by a line feed.
+#[must_use]
+pub fn write(body: &Body, style: Style) -> String {
+    let mut out = String::new();
+    for line in &body.lines {
+        write_line(&mut out, body, line, style);
+        out.push('\n');
+    }
+    if style.links && !body.links.is_empty() {
+        out.push('\n');
+        for (number, link) in body.links.iter().enumerate() {
+            let flags: Vec<&str> = link.flags.iter().map(|flag| flag.words()).collect();
+            let _ = write!(out, "[{}] {}", number + 1, link.target);
+            if !flags.is_empty() {
+                let _ = write!(out, " ({})", flags.join(", "));
+            }
+            out.push('\n');
+        }
+    }
+    out
+}
+
+fn write_line(out: &mut String, body: &Body, line: &Line, style: Style) {
+    let last = line.spans.iter().rposition(|span| !span.text.trim_end().is_empty());
+    let spans = &line.spans[..last.map_or(0, |last| last + 1)];
+    let mut link = None;
+    for (i, span) in spans.iter().enumerate() {
+        let text = if i + 1 == spans.len() { span.text.trim_end() } else { &*span.text };
+        if span.mark.link != link {
+            if link.is_some() {
+                end_link(out, link, style);
+            }
+            link = span.mark.link;
+            if let (Some(target), true) = (link.and_then(|link| target(body, link)), style.colour) {
+                let _ = write!(out, "\x1b]8;;{target}\x1b\\");
+            }
+        }
+        let codes = if style.colour { codes(&span.mark) } else { String::new() };
+        if codes.is_empty() {
+            out.push_str(text);
+        } else {
+            let _ = write!(out, "\x1b[{codes}m{text}\x1b[0m");
+        }
+    }
+    if link.is_some() {
+        end_link(out, link, style);
+    }
+}
+
+fn end_link(out: &mut String, link: Option<u16>, style: Style) {
+    if style.colour {
+        out.push_str("\x1b]8;;\x1b\\");
+    }
+    if let (Some(link), true) = (link, style.links) {
+        let _ = write!(out, "[{}]", u32::from(link) + 1);
+    }
+}
+
+/// The target as it may stand inside an escape sequence: it is cleaned already, but OSC 8 also
+/// wants everything outside printable ASCII encoded.
+fn target(body: &Body, link: u16) -> Option<String> {
+    let link = body.links.get(usize::from(link)).filter(|link| link.opens())?;
+    let mut encoded = String::with_capacity(link.target.len());
+    for byte in link.target.bytes() {
+        match byte {
+            b'!'..=b'~' => encoded.push(char::from(byte)),
+            _ => {
+                let _ = write!(encoded, "%{byte:02X}");
+            }
+        }
+    }
+    Some(encoded)
+}
+
+/// The SGR parameters of a mark. Colours are the terminal's own sixteen, so that they are readable
+/// on whatever background it has.
+fn codes(mark: &Mark) -> String {
+    let mut codes: Vec<&str> = Vec::new();
+    if mark.bold || mark.role == Role::Heading {
+        codes.push("1");
+    }
+    if mark.italic {
+        codes.push("3");
+    }
+    if mark.underline || mark.role == Role::Link {
+        codes.push("4");
+    }
+    if mark.strike {
+        codes.push("9");
+    }
+    match mark.role {
+        Role::Text | Role::Heading | Role::Indent | Role::Punctuation => {}
+        Role::Link | Role::Button | Role::Key | Role::Tag => codes.push("34"),
+        Role::Image | Role::Rule | Role::Note | Role::Comment => codes.push("2"),
+        Role::Quote | Role::Number => codes.push("36"),
+        Role::Code | Role::Attribute => codes.push("33"),
+        Role::Value | Role::String => codes.push("32"),
+        Role::Literal => codes.push("35"),
+    }
+    codes.join(";")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::Prepared;
+
+    fn written(html: &str, style: Style) -> String {
+        write(&Prepared::html(html).at(40), style)
+    }
+
+    #[test]
+    fn plain_text_has_no_escape_and_no_trailing_blanks() {
+        let text = written("<h1>Hi</h1><p>A <a href='https://example.com/x'>link</a>.</p>", Style::default());
+        assert_eq!(text, "Hi\n\nA link.\n");
+    }
+
+    #[test]
+    fn colour_brings_sgr_and_osc_8_and_both_are_closed() {
+        let text = written("<b>Hi</b> <a href='https://example.com/x'>link</a>.", Style { colour: true, links: false });
+        assert_eq!(text, "\x1b[1mHi\x1b[0m \x1b]8;;https://example.com/x\x1b\\\x1b[4;34mlink\x1b[0m\x1b]8;;\x1b\\.\n");
+    }
+
+    #[test]
+    fn links_are_numbered_and_listed_with_their_flags() {
+        let text = written("<a href='https://evil.example/'>https://bank.example</a>", Style { colour: false, links: true });
+        assert_eq!(text, "https://bank.example[1]\n\n[1] https://evil.example/ (its words name another host)\n");
+    }
+
+    #[test]
+    fn a_target_cannot_end_the_sequence_it_stands_in() {
+        let text = written("<a href='https://example.com/\u{1b}\\\u{7} x'>a</a>", Style { colour: true, links: false });
+        assert!(text.starts_with("\x1b]8;;https://example.com/"), "{text:?}");
+        assert_eq!(text.matches('\x1b').count(), 6, "{text:?}");
+        assert!(!text.contains('\u{7}'));
+    }
+
+    #[test]
+    fn a_refused_scheme_is_never_written_as_a_link() {
+        let text = written("<a href='javascript:alert(1)'>a</a>", Style { colour: true, links: false });
+        assert!(!text.contains("javascript"), "{text:?}");
+    }
+}

@@ -1,0 +1,308 @@
+//! `Style`: the properties of an element that decide what a person sees of it.
+
+/// A length as written; what it is in pixels depends on font and surroundings.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(in crate::render) enum Length {
+    #[default]
+    Auto,
+    Px(f32),
+    /// Of the element's own font size.
+    Em(f32),
+    /// Of the document's font size.
+    Rem(f32),
+    /// Of the width around it, 1.0 being all of it.
+    Percent(f32),
+}
+
+impl Length {
+    pub(in crate::render) const ZERO: Self = Self::Px(0.0);
+
+    /// In pixels, for a font of `font` pixels in a space `around` pixels wide; `None` for auto.
+    pub(in crate::render) fn px(self, font: f32, around: f32) -> Option<f32> {
+        let px = match self {
+            Self::Auto => return None,
+            Self::Px(px) => px,
+            Self::Em(em) => em * font,
+            Self::Rem(rem) => rem * ROOT_FONT,
+            Self::Percent(share) => share * around,
+        };
+        px.is_finite().then(|| px.clamp(-100_000.0, 100_000.0))
+    }
+}
+
+/// What browsers set text in unless told otherwise, in pixels.
+pub(in crate::render) const ROOT_FONT: f32 = 16.0;
+
+/// Height of a line, before the font is known.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(in crate::render) enum LineHeight {
+    #[default]
+    Normal,
+    /// Times the font size of whoever inherits it.
+    Factor(f32),
+    Px(f32),
+}
+
+/// A colour with its opacity from 0 to 1.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(in crate::render) struct Colour {
+    pub(in crate::render) red: u8,
+    pub(in crate::render) green: u8,
+    pub(in crate::render) blue: u8,
+    pub(in crate::render) alpha: f32,
+}
+
+impl Colour {
+    pub(in crate::render) const BLACK: Self = Self::opaque(0, 0, 0);
+    pub(in crate::render) const WHITE: Self = Self::opaque(255, 255, 255);
+
+    pub(in crate::render) const fn opaque(red: u8, green: u8, blue: u8) -> Self {
+        Self { red, green, blue, alpha: 1.0 }
+    }
+
+    /// Sum of the differences of the three channels.
+    pub(in crate::render) fn distance(self, other: Self) -> u16 {
+        let part = |a: u8, b: u8| u16::from(a.abs_diff(b));
+        part(self.red, other.red) + part(self.green, other.green) + part(self.blue, other.blue)
+    }
+}
+
+/// How an element takes part in the layout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(in crate::render) enum Display {
+    None,
+    #[default]
+    Inline,
+    InlineBlock,
+    Block,
+    ListItem,
+    Table,
+    RowGroup,
+    Row,
+    Cell,
+    Caption,
+    /// Its children stand in for it.
+    Contents,
+}
+
+/// What happens to blanks and line feeds in text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(in crate::render) enum WhiteSpace {
+    #[default]
+    Normal,
+    NoWrap,
+    Pre,
+    PreWrap,
+    PreLine,
+}
+
+/// Where a line stands between its margins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(in crate::render) enum Align {
+    #[default]
+    Start,
+    Centre,
+    End,
+}
+
+/// What happens to the case of letters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(in crate::render) enum Case {
+    #[default]
+    AsIs,
+    Upper,
+    Lower,
+    Capitals,
+}
+
+/// What stands in front of list items.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(in crate::render) enum ListStyle {
+    None,
+    #[default]
+    Disc,
+    Decimal,
+    Alpha,
+    Roman,
+}
+
+/// Where the content of a table cell stands between its top and bottom.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(in crate::render) enum Vertical {
+    Top,
+    #[default]
+    Middle,
+    Bottom,
+}
+
+/// Top, right, bottom, left.
+pub(in crate::render) type Sides<T> = [T; 4];
+
+pub(in crate::render) const TOP: usize = 0;
+pub(in crate::render) const RIGHT: usize = 1;
+pub(in crate::render) const BOTTOM: usize = 2;
+pub(in crate::render) const LEFT: usize = 3;
+
+/// The computed style of an element. The first half is inherited.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(in crate::render) struct Style {
+    pub(in crate::render) visible: bool,
+    pub(in crate::render) colour: Colour,
+    /// In pixels.
+    pub(in crate::render) font: f32,
+    pub(in crate::render) weight: u16,
+    pub(in crate::render) italic: bool,
+    pub(in crate::render) mono: bool,
+    pub(in crate::render) line_height: LineHeight,
+    pub(in crate::render) case: Case,
+    pub(in crate::render) white_space: WhiteSpace,
+    pub(in crate::render) align: Align,
+    pub(in crate::render) rtl: bool,
+    pub(in crate::render) list: ListStyle,
+    pub(in crate::render) indent: Length,
+    pub(in crate::render) underline: bool,
+    pub(in crate::render) strike: bool,
+    /// Between the cells of a table, in pixels.
+    pub(in crate::render) spacing: f32,
+    pub(in crate::render) collapse: bool,
+    /// What the table's attributes say about its cells.
+    pub(in crate::render) cell_padding: Option<f32>,
+    pub(in crate::render) cell_border: bool,
+    pub(in crate::render) vertical: Vertical,
+
+    pub(in crate::render) display: Display,
+    pub(in crate::render) opacity: f32,
+    pub(in crate::render) background: Option<Colour>,
+    pub(in crate::render) picture: bool,
+    pub(in crate::render) margin: Sides<Length>,
+    pub(in crate::render) padding: Sides<Length>,
+    pub(in crate::render) border: Sides<f32>,
+    pub(in crate::render) border_on: Sides<bool>,
+    pub(in crate::render) width: Length,
+    pub(in crate::render) max_width: Length,
+    pub(in crate::render) height: Length,
+    pub(in crate::render) min_height: Length,
+    pub(in crate::render) max_height: Length,
+    /// What does not fit its box is not shown.
+    pub(in crate::render) clips: bool,
+    /// Taken out of the flow.
+    pub(in crate::render) absolute: bool,
+    pub(in crate::render) relative: bool,
+    pub(in crate::render) place: Sides<Length>,
+    /// Cut to nothing by `clip`.
+    pub(in crate::render) cut: bool,
+    /// Cut or shrunk to nothing by `clip-path` or `transform`.
+    pub(in crate::render) vanished: bool,
+    pub(in crate::render) floats: bool,
+}
+
+impl Default for Style {
+    fn default() -> Self {
+        Self {
+            visible: true,
+            colour: Colour::BLACK,
+            font: ROOT_FONT,
+            weight: 400,
+            italic: false,
+            mono: false,
+            line_height: LineHeight::Normal,
+            case: Case::AsIs,
+            white_space: WhiteSpace::Normal,
+            align: Align::Start,
+            rtl: false,
+            list: ListStyle::Disc,
+            indent: Length::ZERO,
+            underline: false,
+            strike: false,
+            spacing: 2.0,
+            collapse: false,
+            cell_padding: None,
+            cell_border: false,
+            vertical: Vertical::Middle,
+            display: Display::Inline,
+            opacity: 1.0,
+            background: None,
+            picture: false,
+            margin: [Length::ZERO; 4],
+            padding: [Length::ZERO; 4],
+            border: [3.0; 4],
+            border_on: [false; 4],
+            width: Length::Auto,
+            max_width: Length::Auto,
+            height: Length::Auto,
+            min_height: Length::Auto,
+            max_height: Length::Auto,
+            clips: false,
+            absolute: false,
+            relative: false,
+            place: [Length::Auto; 4],
+            cut: false,
+            vanished: false,
+            floats: false,
+        }
+    }
+}
+
+impl Style {
+    /// The style of a child before anything is said about it.
+    pub(in crate::render) fn inherited(&self) -> Self {
+        Self {
+            visible: self.visible,
+            colour: self.colour,
+            font: self.font,
+            weight: self.weight,
+            italic: self.italic,
+            mono: self.mono,
+            line_height: self.line_height,
+            case: self.case,
+            white_space: self.white_space,
+            align: self.align,
+            rtl: self.rtl,
+            list: self.list,
+            indent: self.indent,
+            underline: self.underline,
+            strike: self.strike,
+            spacing: self.spacing,
+            collapse: self.collapse,
+            cell_padding: self.cell_padding,
+            cell_border: self.cell_border,
+            vertical: self.vertical,
+            ..Self::default()
+        }
+    }
+
+    /// Width of a border in pixels.
+    pub(in crate::render) fn border_px(&self, side: usize) -> f32 {
+        if self.border_on[side] { self.border[side] } else { 0.0 }
+    }
+
+    /// Padding and border on one side, in pixels.
+    pub(in crate::render) fn inset(&self, side: usize, around: f32) -> f32 {
+        self.padding[side].px(self.font, around).unwrap_or(0.0).max(0.0) + self.border_px(side)
+    }
+
+    /// Height of the letters of a line: ascent and descent of the usual fonts of emails, each in
+    /// whole pixels, as browsers count them.
+    pub(in crate::render) fn glyphs(&self) -> f32 {
+        (self.font * 0.905).round() + (self.font * 0.212).round()
+    }
+
+    /// Height of a line in pixels.
+    pub(in crate::render) fn line(&self) -> f32 {
+        match self.line_height {
+            LineHeight::Normal => self.glyphs() + (self.font * 0.033).round(),
+            LineHeight::Factor(factor) => self.font * factor,
+            LineHeight::Px(px) => px,
+        }
+    }
+
+    /// Whether its children stand on lines of their own.
+    pub(in crate::render) const fn is_block(&self) -> bool {
+        match self.display {
+            Display::Inline | Display::InlineBlock | Display::None | Display::Contents => false,
+            Display::Block | Display::ListItem | Display::Table | Display::RowGroup | Display::Row | Display::Cell | Display::Caption => {
+                true
+            }
+        }
+    }
+}

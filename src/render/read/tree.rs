@@ -1,0 +1,329 @@
+//! The tree that html5ever builds: nodes in one vector, linked by number, so that nothing recurses.
+
+use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
+
+use html5ever::interface::tree_builder::{ElemName, ElementFlags, NodeOrText, QuirksMode, TreeSink};
+use html5ever::tendril::StrTendril;
+use html5ever::{Attribute, LocalName, Namespace, QualName};
+
+/// Position of a node in its tree. The document is the first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(in crate::render) struct Id(u32);
+
+impl Id {
+    pub(in crate::render) const ROOT: Self = Self(0);
+
+    pub(in crate::render) const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A node and its neighbours.
+#[derive(Debug, Default)]
+pub(in crate::render) struct Node {
+    pub(in crate::render) parent: Option<Id>,
+    pub(in crate::render) previous: Option<Id>,
+    pub(in crate::render) next: Option<Id>,
+    pub(in crate::render) first: Option<Id>,
+    pub(in crate::render) last: Option<Id>,
+    depth: u16,
+    pub(in crate::render) data: Data,
+}
+
+/// What a node is.
+#[derive(Debug, Default)]
+pub(in crate::render) enum Data {
+    /// A document, a comment, the content of a template: nothing to see.
+    #[default]
+    Other,
+    Text(StrTendril),
+    Element {
+        name: QualName,
+        attributes: Vec<Attribute>,
+    },
+}
+
+/// A document, read.
+#[derive(Debug, Default)]
+pub(in crate::render) struct Tree {
+    nodes: Vec<Node>,
+    /// The document is laid out by the rules of old browsers.
+    pub(in crate::render) quirks: bool,
+}
+
+impl Tree {
+    pub(in crate::render) fn node(&self, id: Id) -> &Node {
+        &self.nodes[id.index()]
+    }
+
+    pub(in crate::render) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    pub(in crate::render) fn children(&self, id: Id) -> impl Iterator<Item = Id> + '_ {
+        std::iter::successors(self.node(id).first, |child| self.node(*child).next)
+    }
+
+    /// The name of an element; empty for everything else.
+    pub(in crate::render) fn name(&self, id: Id) -> &str {
+        match &self.node(id).data {
+            Data::Element { name, .. } => &name.local,
+            Data::Text(_) | Data::Other => "",
+        }
+    }
+
+    /// The value of an attribute.
+    pub(in crate::render) fn attribute(&self, id: Id, wanted: &str) -> Option<&str> {
+        match &self.node(id).data {
+            Data::Element { attributes, .. } => {
+                attributes.iter().find(|attribute| &*attribute.name.local == wanted).map(|found| &*found.value)
+            }
+            Data::Text(_) | Data::Other => None,
+        }
+    }
+
+    /// All nodes that hang together, parents before children, in the order of the source.
+    pub(in crate::render) fn walk(&self) -> impl Iterator<Item = Id> + '_ {
+        std::iter::successors(Some(Id::ROOT), |id| {
+            let node = self.node(*id);
+            node.first.or_else(|| {
+                let mut at = *id;
+                loop {
+                    match (self.node(at).next, self.node(at).parent) {
+                        (Some(next), _) => return Some(next),
+                        (None, Some(parent)) => at = parent,
+                        (None, None) => return None,
+                    }
+                }
+            })
+        })
+    }
+
+    /// All text under an element, as written.
+    pub(in crate::render) fn text_of(&self, id: Id) -> String {
+        self.children(id)
+            .filter_map(|child| match &self.node(child).data {
+                Data::Text(text) => Some(&**text),
+                Data::Element { .. } | Data::Other => None,
+            })
+            .collect()
+    }
+}
+
+/// The document while it is being built.
+#[derive(Debug)]
+pub(super) struct Builder {
+    nodes: RefCell<Vec<Node>>,
+    /// How deep the element is that was opened last and is still open.
+    open_depth: Cell<u16>,
+    quirks: Cell<bool>,
+    max_depth: u16,
+}
+
+impl Builder {
+    pub(super) fn new(max_depth: u16) -> Self {
+        Self { nodes: RefCell::new(vec![Node::default()]), open_depth: Cell::new(0), quirks: Cell::new(false), max_depth }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.nodes.borrow().len()
+    }
+
+    pub(super) fn open_depth(&self) -> u16 {
+        self.open_depth.get()
+    }
+
+    pub(super) fn into_tree(self) -> Tree {
+        Tree { nodes: self.nodes.into_inner(), quirks: self.quirks.get() }
+    }
+
+    fn add(&self, data: Data) -> Id {
+        let mut nodes = self.nodes.borrow_mut();
+        let id = Id(u32::try_from(nodes.len()).expect("the guard keeps the tree far smaller than this"));
+        nodes.push(Node { data, ..Node::default() });
+        id
+    }
+
+    /// Hangs `child` under `parent` in front of `before`, or last.
+    fn insert(&self, parent: Id, before: Option<Id>, child: Id) {
+        let mut nodes = self.nodes.borrow_mut();
+        detach(&mut nodes, child);
+        let previous = before.map_or(nodes[parent.index()].last, |before| nodes[before.index()].previous);
+        let depth = nodes[parent.index()].depth.saturating_add(1);
+        let node = &mut nodes[child.index()];
+        (node.parent, node.previous, node.next, node.depth) = (Some(parent), previous, before, depth);
+        let is_element = matches!(node.data, Data::Element { .. });
+        match previous {
+            Some(previous) => nodes[previous.index()].next = Some(child),
+            None => nodes[parent.index()].first = Some(child),
+        }
+        match before {
+            Some(before) => nodes[before.index()].previous = Some(child),
+            None => nodes[parent.index()].last = Some(child),
+        }
+        if is_element {
+            self.open_depth.set(depth);
+        }
+    }
+
+    /// Adds text beside text that is already there, so that words are not torn apart.
+    fn insert_text(&self, parent: Id, before: Option<Id>, text: StrTendril) {
+        let beside = {
+            let nodes = self.nodes.borrow();
+            before.map_or(nodes[parent.index()].last, |before| nodes[before.index()].previous)
+        };
+        if let Some(beside) = beside
+            && let Data::Text(there) = &mut self.nodes.borrow_mut()[beside.index()].data
+        {
+            there.push_tendril(&text);
+            return;
+        }
+        let id = self.add(Data::Text(text));
+        self.insert(parent, before, id);
+    }
+
+    /// The nearest ancestor of `parent`, or itself, under which something may still hang: the tree
+    /// builder reopens formatting elements on its own, which no guard in front of it sees.
+    fn shallow(&self, parent: Id) -> Id {
+        let nodes = self.nodes.borrow();
+        let mut at = parent;
+        while nodes[at.index()].depth > self.max_depth + 32 {
+            let Some(up) = nodes[at.index()].parent else { break };
+            at = up;
+        }
+        at
+    }
+
+    fn insert_any(&self, parent: Id, before: Option<Id>, child: NodeOrText<Id>) {
+        match child {
+            NodeOrText::AppendNode(id) => self.insert(parent, before, id),
+            NodeOrText::AppendText(text) => self.insert_text(parent, before, text),
+        }
+    }
+}
+
+fn detach(nodes: &mut [Node], id: Id) {
+    let node = &mut nodes[id.index()];
+    let (parent, previous, next) = (node.parent.take(), node.previous.take(), node.next.take());
+    let Some(parent) = parent else { return };
+    match previous {
+        Some(previous) => nodes[previous.index()].next = next,
+        None => nodes[parent.index()].first = next,
+    }
+    match next {
+        Some(next) => nodes[next.index()].previous = previous,
+        None => nodes[parent.index()].last = previous,
+    }
+}
+
+/// A copy of a name, because the nodes cannot stay borrowed.
+#[derive(Debug)]
+pub(super) struct Name(QualName);
+
+impl ElemName for Name {
+    fn ns(&self) -> &Namespace {
+        &self.0.ns
+    }
+
+    fn local_name(&self) -> &LocalName {
+        &self.0.local
+    }
+}
+
+impl TreeSink for Builder {
+    type Handle = Id;
+    type Output = Self;
+    type ElemName<'a> = Name;
+
+    fn finish(self) -> Self {
+        self
+    }
+
+    fn parse_error(&self, _: Cow<'static, str>) {}
+
+    fn get_document(&self) -> Id {
+        Id::ROOT
+    }
+
+    fn elem_name<'a>(&'a self, target: &'a Id) -> Name {
+        match &self.nodes.borrow()[target.index()].data {
+            Data::Element { name, .. } => Name(name.clone()),
+            Data::Text(_) | Data::Other => unreachable!("the tree builder asks for the names of elements only"),
+        }
+    }
+
+    fn create_element(&self, name: QualName, attributes: Vec<Attribute>, _: ElementFlags) -> Id {
+        self.add(Data::Element { name, attributes })
+    }
+
+    fn create_comment(&self, _: StrTendril) -> Id {
+        self.add(Data::Other)
+    }
+
+    fn create_pi(&self, _: StrTendril, _: StrTendril) -> Id {
+        self.add(Data::Other)
+    }
+
+    fn append(&self, parent: &Id, child: NodeOrText<Id>) {
+        self.insert_any(self.shallow(*parent), None, child);
+    }
+
+    fn append_based_on_parent_node(&self, element: &Id, previous: &Id, child: NodeOrText<Id>) {
+        let parent = self.nodes.borrow()[element.index()].parent;
+        match parent {
+            Some(parent) => self.insert_any(parent, Some(*element), child),
+            None => self.append(previous, child),
+        }
+    }
+
+    fn append_doctype_to_document(&self, _: StrTendril, _: StrTendril, _: StrTendril) {}
+
+    /// The content of a template hangs nowhere, so it is never seen.
+    fn get_template_contents(&self, _: &Id) -> Id {
+        self.add(Data::Other)
+    }
+
+    fn same_node(&self, x: &Id, y: &Id) -> bool {
+        x == y
+    }
+
+    fn set_quirks_mode(&self, mode: QuirksMode) {
+        self.quirks.set(mode == QuirksMode::Quirks);
+    }
+
+    fn append_before_sibling(&self, sibling: &Id, child: NodeOrText<Id>) {
+        let parent = self.nodes.borrow()[sibling.index()].parent;
+        if let Some(parent) = parent {
+            self.insert_any(parent, Some(*sibling), child);
+        }
+    }
+
+    fn add_attrs_if_missing(&self, target: &Id, more: Vec<Attribute>) {
+        if let Data::Element { attributes, .. } = &mut self.nodes.borrow_mut()[target.index()].data {
+            for attribute in more {
+                if !attributes.iter().any(|there| there.name == attribute.name) {
+                    attributes.push(attribute);
+                }
+            }
+        }
+    }
+
+    fn remove_from_parent(&self, target: &Id) {
+        detach(&mut self.nodes.borrow_mut(), *target);
+    }
+
+    fn reparent_children(&self, node: &Id, new_parent: &Id) {
+        loop {
+            let child = self.nodes.borrow()[node.index()].first;
+            let Some(child) = child else { return };
+            self.insert(*new_parent, None, child);
+        }
+    }
+
+    fn pop(&self, node: &Id) {
+        let nodes = self.nodes.borrow();
+        let depth = nodes[node.index()].parent.map_or(0, |parent| nodes[parent.index()].depth);
+        self.open_depth.set(depth);
+    }
+}

@@ -1,0 +1,127 @@
+//! Input that was made to do harm. The limits are counted in work, never in time.
+
+use super::*;
+
+/// Any body of an email, however it was made, stays within these.
+fn assert_bounded(name: &str, html: &str) -> Body {
+    let body = super::html(html, 80);
+    assert!(body.lines.len() <= 50_010, "{name}: {} lines", body.lines.len());
+    assert!(body.links.len() <= 20_000, "{name}: {} links", body.links.len());
+    let bytes: usize = body.lines.iter().flat_map(|line| &line.spans).map(|span| span.text.len()).sum();
+    assert!(bytes <= 8 << 20, "{name}: {bytes} bytes");
+    let bad = |c: char| c.is_control() || matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
+    assert!(!body.text().replace('\n', "").chars().any(bad), "{name}: a control character came through");
+    assert!(!body.links.iter().any(|link| link.target.chars().chain(link.text.chars()).any(bad)), "{name}: in a link");
+    body
+}
+
+fn says_cut(body: &Body) -> bool {
+    body.notes.iter().any(|note| note.kind == NoteKind::Cut) && body.text().contains("not everything is shown")
+}
+
+#[test]
+fn depth() {
+    for tag in ["div", "blockquote", "ul><li", "table><tr><td", "span", "a href=x><b><i", "font color=red", "center", "dl><dd"] {
+        let body = assert_bounded(tag, &format!("{}core", format!("<{tag}>").repeat(5_000)));
+        assert!(body.text().contains("core"), "{tag}");
+        assert!(says_cut(&body), "{tag}");
+    }
+}
+
+#[test]
+fn numbers() {
+    for html in [
+        "<p>x".repeat(35_000),
+        "<br>".repeat(60_000) + "end",
+        "<td>x".repeat(20_000),
+        format!("<table>{}</table>", "<tr><td>a<td>b".repeat(8_000)),
+        format!("<table><tr>{}</table>", "<td>x".repeat(5_000)),
+        "<a href='https://example.com/'>x</a>".repeat(5_000),
+        (0..25_000).fold(String::new(), |all, i| all + &format!("<a href='https://e.test/{i}'>x</a> ")),
+        "&nbsp;".repeat(50_000),
+        "x".repeat(100_000),
+        format!("<pre>{}</pre>", "line\n".repeat(60_000)),
+    ] {
+        assert_bounded(&html[..20.min(html.len())].replace('\n', " "), &html);
+    }
+}
+
+#[test]
+fn a_source_that_is_too_long_is_cut_and_says_so() {
+    assert!(says_cut(&assert_bounded("long", &"word ".repeat(1_200_000))));
+}
+
+#[test]
+fn nested_tables_of_two_columns_are_measured_once_each() {
+    let mut html = "leaf".to_owned();
+    for _ in 0..9 {
+        html = format!("<table><tr><td>{html}</td><td>{html}</td></tr></table>");
+    }
+    let body = assert_bounded("two columns", &html);
+    assert_eq!(body.text().matches("leaf").count(), 512);
+}
+
+#[test]
+fn spans_that_break_html2text_never_reach_it() {
+    for html in [
+        "<table><tr><td colspan=3><td rowspan=3></table>x",
+        "<table><tr><td colspan=18446744073709551615>a<td rowspan=18446744073709551615>b<tr><td>c</table>",
+        "<table><tr><td colspan=-1>a<td rowspan=0>b</table>",
+        "<ol start=9223372036854775807><li>a<li>b</ol><ol start=-9999999999><li>c</ol>",
+    ] {
+        assert_bounded(html, html);
+    }
+}
+
+#[test]
+fn style_sheets_end() {
+    let many = (0..9_000).fold(String::new(), |all, i| all + &format!(".c{i} .d{i}{{color:red}}"));
+    for css in [
+        many,
+        "@media screen{".repeat(20_000),
+        format!("p{{color:{}", "rgb(".repeat(20_000)),
+        "/*x".repeat(50_000),
+        ":not(".repeat(20_000) + "p",
+        format!("{} p{{color:red}}", "div ".repeat(3_000)),
+        ":is(div,p) ".repeat(200) + "{color:red}",
+        (0..5_000).fold(String::new(), |all, i| all + &format!("#i{i},")) + "p{color:red}",
+    ] {
+        let name = css[..30].to_owned();
+        let body = assert_bounded(&name, &format!("<style>{css}</style><div><div><p>text"));
+        assert!(body.text().contains("text") || css.starts_with("/*"), "{name}");
+    }
+    assert_bounded("inline", &format!("<p style=\"{}\">text", "color:red;".repeat(50_000)));
+}
+
+#[test]
+fn escapes_in_every_place_stay_text() {
+    let evil = "\u{1b}[31m\u{9b}2J\u{1b}]52;c;QQ==\u{7}\u{202e}&#27;&#x9b;&#x202e;";
+    let html = format!(
+        "<title>{evil}</title><p title='{evil}'>{evil}<a href='https://e.test/{evil}'>{evil}</a><img src=x alt='{evil}'>\
+         <a href='https://e.test/x' title='{evil}'><img src=y></a><img src='cid:{evil}'><img width=1 height=1 src='https://{evil}/'>\
+         <ol start='{evil}'><li>x</ol><table><tr><td>{evil}<td>b</table><pre>{evil}\r\n\u{b}</pre><input type=submit value='{evil}'>"
+    );
+    let body = assert_bounded("escapes", &html);
+    for style in [ansi::Style { colour: true, links: true }, ansi::Style::default()] {
+        let written = ansi::write(&body, style);
+        let ours = written.replace("\u{1b}]8;;", "").replace("\u{1b}\\", "");
+        let left = ours.split("\u{1b}[").map(|part| part.split_once('m').map_or(part, |(_, text)| text)).collect::<String>();
+        assert!(!left.chars().any(|c| c.is_control() && c != '\n'), "{left:?}");
+    }
+    assert!(body.notes.iter().any(|note| note.kind == NoteKind::Removed));
+}
+
+#[test]
+fn floods_of_marks_and_invisible_characters_are_drained() {
+    let marks: String = (0..1_000).filter_map(|i| char::from_u32(0x300 + i % 112)).collect();
+    assert!(text(&format!("<p>z{marks}a")).chars().count() < 12);
+    assert_eq!(text(&format!("<p>pre{}post", "\u{200b}\u{200d}\u{feff}\u{34f}\u{ad}".repeat(20_000))), "prepost\n");
+}
+
+#[test]
+fn attributes_without_end() {
+    let many = (0..20_000).fold(String::new(), |all, i| all + &format!("a{i}=v "));
+    assert_eq!(text(&format!("<p {many}>text")), "text\n");
+    let picture = format!("<p>hi<img src='data:image/png;base64,{}' alt=chart> bye", "A".repeat(5_000_000));
+    assert_eq!(text(&picture), "hi [chart] bye\n");
+}

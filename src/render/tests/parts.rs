@@ -1,0 +1,65 @@
+//! The four views of an email, and how its parts are compared.
+
+use std::sync::Arc;
+
+use super::*;
+use crate::mail::{Address, EmailId, Shown, Stamp, Status, Summary};
+
+fn email(html: Option<&str>, text: Option<&str>) -> Email {
+    let summary = Summary {
+        id: EmailId::new("1"),
+        to: Vec::new(),
+        cc: Vec::new(),
+        bcc: Vec::new(),
+        reply_to: Vec::new(),
+        from: Address::default(),
+        subject: Shown::default(),
+        message_id: Shown::default(),
+        created: Stamp::parse(""),
+        scheduled: None,
+        status: Status::Sent,
+        extra: Vec::new(),
+    };
+    Email { summary, html: html.map(Arc::from), text: text.map(Arc::from), tags: Vec::new(), json: Arc::from(r#"{"id":"1"}"#) }
+}
+
+fn notes(email: &Email) -> Vec<String> {
+    lay_out(email, View::Rendered, 80).notes.into_iter().map(|note| note.short).collect()
+}
+
+#[test]
+fn each_view_shows_its_part() {
+    let both = email(Some("<p>Hello</p>"), Some("Hello\n"));
+    assert_eq!(lay_out(&both, View::Rendered, 80).text(), "Hello\n");
+    assert_eq!(lay_out(&both, View::Text, 80).text(), "Hello\n");
+    assert_eq!(lay_out(&both, View::Source, 80).text(), "<p>Hello</p>\n");
+    assert_eq!(lay_out(&both, View::Raw, 80).text(), "{\n  \"id\": \"1\"\n}\n");
+}
+
+#[test]
+fn a_missing_part_is_said_in_words_and_the_other_one_stands_in() {
+    assert_eq!(lay_out(&email(None, Some("Only text")), View::Rendered, 80).text(), "Only text\n");
+    assert_eq!(lay_out(&email(Some("<p>x"), None), View::Text, 80).text(), "This email has no plain-text part.\n");
+    assert_eq!(lay_out(&email(None, Some("x")), View::Source, 80).text(), "This email has no html part.\n");
+    assert_eq!(lay_out(&email(None, None), View::Rendered, 80).text(), "This email has no content.\n");
+    assert_eq!(lay_out(&email(Some("<p></p>"), None), View::Rendered, 80).text(), "The html part shows nothing.\n");
+}
+
+#[test]
+fn the_parts_are_compared_by_their_words() {
+    let html = "<p>Your parcel has left our warehouse and will reach you on Friday.</p><p><a href='https://example.com/x'>Track it</a></p>";
+    let same = "Your parcel has left our warehouse and will reach you on Friday.\n\nTrack it: https://example.com/x\n";
+    assert!(notes(&email(Some(html), Some(same))).is_empty());
+    assert_eq!(notes(&email(Some(html), Some("Please enable html to view this message in your reader"))), ["text part differs"]);
+    assert_eq!(notes(&email(Some(html), Some(" \n"))), ["text part empty"]);
+    assert_eq!(notes(&email(Some(html), None)), ["no text part"]);
+}
+
+#[test]
+fn a_prepared_page_can_be_laid_out_again_and_shared() {
+    fn shareable<T: Send + Sync>(_: &T) {}
+    let prepared = Prepared::html("<p>one two three four</p>");
+    shareable(&prepared);
+    assert_eq!(prepared.at(9).text(), "one two\nthree\nfour\n");
+    assert_eq!(prepared.at(80).text(), "one two three four\n");
+}

@@ -1,0 +1,130 @@
+//! What holds for every html, however it is made.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::render::flow::width_of;
+
+/// Pieces of markup, right and wrong; `#` is where a word of its own goes.
+fn piece() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(vec![
+        "# ",
+        "<p>#</p>",
+        "<div>#",
+        "</div>",
+        "<b>#</b>",
+        "<i>#",
+        "</i>",
+        "<br>",
+        "<ul><li>#",
+        "</ul>",
+        "<ol><li>#</ol>",
+        "<blockquote>#",
+        "</blockquote>",
+        "<table><tr><td>#",
+        "<td>#",
+        "<tr><td>#<td>#",
+        "</table>",
+        "<td colspan=3>#",
+        "<td rowspan=2>#",
+        "<h1>#</h1>",
+        "<hr>",
+        "<a href='https://example.com/'>#</a>",
+        "<a href=x style='background:red;padding:9px'>#</a>",
+        "<pre>#\n#</pre>",
+        "<span style='display:block'>#</span>",
+        "<div style='display:inline-block'>#</div>",
+        "<center>#</center>",
+        "<font color=red>#",
+        "&nbsp;#",
+        "日本語 # ",
+        "<td width=10>#",
+        "<th>#",
+        "<caption>#",
+        "<li>#",
+        "<dd>#",
+        "<p style='float:left'>#",
+        "</p>",
+        "</td>",
+        "<div dir=rtl>#",
+        "<section>#</section>",
+        "<table><caption>#",
+        "<select><option>#</select>",
+    ])
+}
+
+/// Html of such pieces, with words `w0z`, `w1z`, ... in order.
+fn html() -> impl Strategy<Value = (String, usize)> {
+    prop::collection::vec(piece(), 0..25).prop_map(|pieces| {
+        let mut count = 0;
+        let mut html = String::new();
+        for part in pieces.concat().split_inclusive('#') {
+            if let Some(before) = part.strip_suffix('#') {
+                html.push_str(before);
+                html.extend(["w", &count.to_string(), "z"]);
+                count += 1;
+            } else {
+                html.push_str(part);
+            }
+        }
+        (html, count)
+    })
+}
+
+/// The words in a text, also those that were too long for a line and cut.
+fn words(text: &str) -> Vec<String> {
+    let joined: String = text.chars().filter(char::is_ascii_alphanumeric).collect();
+    let numbered = |word: &String| word[1..].parse::<usize>().is_ok();
+    joined.split('z').filter_map(|part| part.rfind('w').map(|at| part[at..].to_owned())).filter(numbered).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn every_word_is_shown_once_and_in_order((html, count) in html(), width in prop::sample::select(vec![20_u16, 40, 80, 120])) {
+        let body = super::super::html(&html, width);
+        let text = body.text();
+        let mut shown = words(&text);
+        let mut expected: Vec<String> = (0..count).map(|i| format!("w{i}")).collect();
+        if html.contains("<t") {
+            // Cells of several lines stand beside each other, and so do their words.
+            shown.sort_unstable();
+            expected.sort_unstable();
+        }
+        prop_assert_eq!(shown, expected, "{}", text);
+    }
+
+    #[test]
+    fn no_line_is_wider_than_asked_unless_it_says_so((html, _) in html(), width in 1..60_u16) {
+        for line in super::super::html(&html, width).lines {
+            prop_assert!(line.wide || width_of(&line.spans) <= usize::from(width), "{:?}", line.text());
+        }
+    }
+
+    #[test]
+    fn nothing_panics_and_no_control_comes_through(soup in "([<>/=\"'&;#!-]|[a-z]{1,4}|td|tr|table|style|\\PC|\u{1b}|\u{9b}|\u{202e}){0,80}", width in 0..100_u16) {
+        let body = super::super::html(&soup, width);
+        let bad = |c: char| c.is_control() || c == '\u{202e}';
+        prop_assert!(!body.lines.iter().any(|line| line.text().chars().any(bad)));
+    }
+
+    #[test]
+    fn laying_out_again_at_the_same_width_gives_the_same((html, _) in html(), other in 8..200_u16) {
+        let prepared = Prepared::html(&html);
+        let first = prepared.at(60);
+        let _ = prepared.at(other);
+        prop_assert_eq!(first, prepared.at(60));
+    }
+}
+
+#[test]
+fn work_grows_with_the_source_and_not_faster() {
+    // Twice the source may give twice the lines and spans, and a little for the ends.
+    for unit in ["<div><p>text</p>", "<table><tr><td>a<td>b", "<ul><li>x", "<a href=y>z</a> ", "<td>q"] {
+        let spans =
+            |times: usize| -> usize { super::super::html(&unit.repeat(times), 80).lines.iter().map(|line| line.spans.len() + 1).sum() };
+        let (once, twice) = (spans(100), spans(200));
+        assert!(twice <= once * 2 + 60, "{unit}: {once} then {twice}");
+    }
+}

@@ -1,0 +1,284 @@
+//! What a sample mailbox promises, over its two operations.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use jiff::SignedDuration;
+use proptest::prelude::*;
+
+use super::letters::LETTERS;
+use super::*;
+use crate::mail::Status;
+
+/// A clock that tests move by hand.
+#[derive(Clone)]
+struct Hand(Arc<AtomicI64>);
+
+impl Hand {
+    fn clock(&self) -> Clock {
+        let seconds = Arc::clone(&self.0);
+        Arc::new(move || start() + SignedDuration::from_secs(seconds.load(Ordering::Relaxed)))
+    }
+
+    fn turn(&self, seconds: i64) {
+        self.0.fetch_add(seconds, Ordering::Relaxed);
+    }
+}
+
+fn start() -> Timestamp {
+    "2026-11-20T09:41:07Z".parse().unwrap()
+}
+
+fn mailbox(seed: u64, emails: u32) -> (Mailbox, Hand) {
+    let hand = Hand(Arc::default());
+    (Mailbox::new(seed, emails, start(), hand.clock()), hand)
+}
+
+fn page(mailbox: &Mailbox, cursor: &Cursor, limit: u8) -> (Vec<wire::Summary>, bool) {
+    let Page { data, has_more } = mailbox.page(cursor, limit).unwrap();
+    (data.iter().map(|json| wire::Summary::read(json.get()).unwrap()).collect(), has_more)
+}
+
+fn email(mailbox: &Mailbox, id: &str) -> wire::Email {
+    wire::Email::read(mailbox.email(&EmailId::new(id)).unwrap().get()).unwrap()
+}
+
+/// Everything, by pages, in the direction of the cursors that `next` makes.
+fn walk(mailbox: &Mailbox, mut cursor: Cursor, limit: u8, next: fn(&[wire::Summary]) -> Cursor) -> Vec<Vec<wire::Summary>> {
+    let mut pages = Vec::new();
+    loop {
+        let (items, has_more) = page(mailbox, &cursor, limit);
+        assert!(items.len() == usize::from(limit) || !has_more, "a page with more behind it is full");
+        if !items.is_empty() {
+            cursor = next(&items);
+            pages.push(items);
+        }
+        if !has_more {
+            return pages;
+        }
+    }
+}
+
+fn down(items: &[wire::Summary]) -> Cursor {
+    Cursor::After(EmailId::new(&items[items.len() - 1].id))
+}
+
+fn up(items: &[wire::Summary]) -> Cursor {
+    Cursor::Before(EmailId::new(&items[0].id))
+}
+
+fn all(mailbox: &Mailbox) -> Vec<wire::Summary> {
+    walk(mailbox, Cursor::Start, 100, down).concat()
+}
+
+#[test]
+fn the_whole_mailbox_is_read_downwards_newest_first_each_email_once() {
+    let (mailbox, _) = mailbox(1, 777);
+    let found = all(&mailbox);
+    assert_eq!(found.len(), 777);
+    let times: Vec<Timestamp> = found.iter().map(|item| item.created_at.as_ref().unwrap().parse().unwrap()).collect();
+    assert!(times.is_sorted_by(|newer, older| newer > older));
+    assert_eq!(found.iter().map(|item| &item.id).collect::<BTreeSet<_>>().len(), 777);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn upwards_is_downwards_reversed(seed: u64, emails in 1..260_u32, limit in 1..=100_u8) {
+        let (mailbox, _) = mailbox(seed, emails);
+        let downwards = walk(&mailbox, Cursor::Start, limit, down).concat();
+        let oldest = &downwards[downwards.len() - 1];
+        let mut upwards = walk(&mailbox, Cursor::Before(EmailId::new(&oldest.id)), limit, up);
+        upwards.reverse();
+        let mut upwards = upwards.concat();
+        upwards.push(oldest.clone());
+        prop_assert_eq!(upwards, downwards);
+    }
+
+    #[test]
+    fn a_list_and_an_email_agree(seed: u64) {
+        let (mailbox, _) = mailbox(seed, 300);
+        for item in page(&mailbox, &Cursor::Start, 5).0 {
+            let email = email(&mailbox, &item.id);
+            prop_assert_eq!(&email.subject, &item.subject);
+            prop_assert_eq!(&email.last_event, &item.last_event);
+            prop_assert_eq!(&email.cc, &item.cc.unwrap_or_default());
+            prop_assert_eq!(&email.to, &item.to.unwrap_or_default());
+        }
+    }
+}
+
+#[test]
+fn the_same_seed_start_and_time_show_the_same_mail_and_another_seed_other_mail() {
+    let read = |seed| {
+        let (mailbox, hand) = mailbox(seed, 500);
+        hand.turn(3600);
+        let items = all(&mailbox);
+        let bodies: Vec<wire::Email> = items.iter().step_by(9).map(|item| email(&mailbox, &item.id)).collect();
+        (items, bodies)
+    };
+    assert_eq!(read(1), read(1));
+    assert_ne!(read(1).0, read(2).0);
+}
+
+#[test]
+fn an_empty_mailbox_is_empty_until_mail_arrives() {
+    let (mailbox, hand) = mailbox(1, 0);
+    assert_eq!(page(&mailbox, &Cursor::Start, 20), (vec![], false));
+    hand.turn(60);
+    assert_eq!(page(&mailbox, &Cursor::Start, 20).0.len(), 2);
+}
+
+#[test]
+fn new_mail_arrives_above_and_moves_nothing_below() {
+    let (mailbox, hand) = mailbox(1, 100);
+    let before: Vec<String> = all(&mailbox).into_iter().map(|item| item.id).collect();
+    hand.turn(300);
+    let after: Vec<String> = all(&mailbox).into_iter().map(|item| item.id).collect();
+    assert!((109..=111).contains(&after.len()), "{}", after.len());
+    assert!(after.ends_with(&before));
+}
+
+#[test]
+fn an_email_that_is_still_to_come_is_unknown_and_so_is_anybody_elses() {
+    let (mailbox, hand) = mailbox(1, 100);
+    let next = EmailId::new(mailbox.identity.id(100));
+    assert_eq!(mailbox.email(&next).unwrap_err(), Fault::Unknown);
+    assert_eq!(mailbox.page(&Cursor::After(next.clone()), 1).unwrap_err(), Fault::Unknown);
+    assert_eq!(mailbox.email(&EmailId::new("00000000-0000-4000-8000-000000000000")).unwrap_err(), Fault::Unknown);
+    assert_eq!(mailbox.page(&Cursor::Before(EmailId::new("nonsense")), 1).unwrap_err(), Fault::Malformed);
+    hand.turn(60);
+    assert!(mailbox.email(&next).is_ok());
+}
+
+/// How far along an event is; none ever goes back.
+fn rank(status: &Status) -> u8 {
+    match status {
+        Status::Scheduled => 0,
+        Status::Queued => 1,
+        Status::Sent => 2,
+        Status::DeliveryDelayed => 3,
+        Status::Delivered => 4,
+        Status::Opened => 5,
+        Status::Canceled | Status::Failed | Status::Suppressed | Status::Bounced | Status::Complained | Status::Clicked => 6,
+        Status::Unknown | Status::Other(_) => panic!("not an event of the service: {status:?}"),
+    }
+}
+
+#[test]
+fn statuses_move_on_and_never_back() {
+    let (mailbox, hand) = mailbox(1, 400);
+    let mut known: BTreeMap<String, Status> = BTreeMap::new();
+    let mut changes = 0;
+    for step in 0..60 {
+        for item in page(&mailbox, &Cursor::Start, 100).0 {
+            let status = Status::parse(item.last_event.as_deref().unwrap());
+            let old = known.insert(item.id, status.clone());
+            let moved = old.as_ref().is_some_and(|old| *old != status);
+            changes += u32::from(moved);
+            assert!(!moved || old.as_ref().is_some_and(|old| rank(old) < rank(&status)), "{old:?} to {status:?}");
+        }
+        hand.turn(7 + step * 3);
+    }
+    assert!(changes > 100, "{changes}");
+}
+
+#[test]
+fn every_status_and_every_letter_is_among_the_first_two_thousand() {
+    for seed in 0..12 {
+        let (mailbox, _) = mailbox(seed, DEFAULT_EMAILS);
+        let now = start();
+        let mut statuses: BTreeMap<String, u32> = BTreeMap::new();
+        let mut letters: BTreeMap<&str, u32> = BTreeMap::new();
+        for number in 0..u64::from(DEFAULT_EMAILS) {
+            let draft = mailbox.draft(number);
+            *letters.entry(draft.letter.name).or_default() += 1;
+            *statuses.entry(mailbox.summary(number, &draft, now).last_event.unwrap()).or_default() += 1;
+        }
+        assert_eq!(statuses.len(), Status::KNOWN.len(), "{statuses:?}");
+        assert_eq!(letters.len(), LETTERS.len(), "{letters:?}");
+        let good = ["delivered", "opened", "clicked"].iter().map(|event| statuses[*event]).sum::<u32>();
+        assert!(good > DEFAULT_EMAILS * 8 / 10, "{statuses:?}");
+    }
+}
+
+#[test]
+fn a_million_emails_cost_no_more_than_a_few() {
+    let (mailbox, _) = mailbox(1, 1_000_000);
+    let (middle, _) = page(&mailbox, &Cursor::After(EmailId::new(mailbox.identity.id(500_000))), 100);
+    assert_eq!((middle.len(), &middle[0].id), (100, &mailbox.identity.id(499_999)));
+    let (last, has_more) = page(&mailbox, &Cursor::After(EmailId::new(mailbox.identity.id(3))), 100);
+    assert_eq!((last.len(), has_more), (3, false));
+}
+
+#[test]
+fn every_template_can_be_filled_and_differs_from_email_to_email() {
+    let (mailbox, _) = mailbox(1, DEFAULT_EMAILS);
+    let mut bodies: BTreeMap<String, BTreeSet<Option<String>>> = BTreeMap::new();
+    for number in 0..u64::from(DEFAULT_EMAILS) {
+        let email = mailbox.full(number, start());
+        for body in [&email.html, &email.text].into_iter().flatten() {
+            assert!(!body.contains("{{") && !body.contains("}}{"), "{body}");
+        }
+        bodies.entry(email.tags[0].value.clone()).or_default().insert(email.html.or(email.text));
+    }
+    assert_eq!(bodies.len(), LETTERS.len());
+    for (letter, bodies) in bodies {
+        assert!(bodies.len() > 1 || letter == "empty", "{letter}");
+    }
+}
+
+#[test]
+fn some_emails_lack_a_part_and_some_go_to_several() {
+    let (mailbox, _) = mailbox(1, DEFAULT_EMAILS);
+    let emails: Vec<wire::Email> = (0..600).map(|number| mailbox.full(number, start())).collect();
+    let some = |is_so: fn(&wire::Email) -> bool| emails.iter().any(is_so);
+    assert!(some(|email| email.html.is_none() && email.text.is_some()));
+    assert!(some(|email| email.html.is_some() && email.text.is_none()));
+    assert!(some(|email| email.html.is_none() && email.text.is_none()));
+    assert!(some(|email| email.to.len() > 1));
+    assert!(some(|email| !email.cc.is_empty()));
+    assert!(some(|email| !email.bcc.is_empty()));
+    assert!(some(|email| !email.reply_to.is_empty()));
+    assert!(some(|email| email.scheduled_at.is_some()));
+    let tag = |text: &str| (1..=256).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
+    assert!(emails.iter().flat_map(|email| &email.tags).all(|t| tag(&t.name) && tag(&t.value)));
+}
+
+#[test]
+fn no_two_templates_share_a_skeleton() {
+    // The sequence of a template's tags, without their attributes, is its skeleton.
+    let skeleton = |html: &str| {
+        html.split('<').skip(1).map(|tag| tag.split(|c: char| !c.is_alphanumeric()).next().unwrap_or("").to_lowercase()).collect::<Vec<_>>()
+    };
+    let templates: Vec<(&str, Vec<String>)> = LETTERS.iter().filter_map(|l| Some((l.name, skeleton(l.html?)))).collect();
+    assert!(templates.len() >= 18, "{}", templates.len());
+    for (i, (name, one)) in templates.iter().enumerate() {
+        for (other, two) in &templates[i + 1..] {
+            let same = one.iter().zip(two).take_while(|(a, b)| a == b).count();
+            assert!(same * 2 < one.len().max(two.len()), "{name} and {other} begin alike");
+        }
+    }
+}
+
+#[test]
+fn only_reserved_domains_are_named() {
+    let (mailbox, _) = mailbox(1, DEFAULT_EMAILS);
+    for number in 0..400 {
+        let email = mailbox.full(number, start());
+        let texts = [email.html, email.text, email.from].into_iter().flatten().chain(email.to).chain(email.cc);
+        for text in texts {
+            for place in text.match_indices("://").map(|(i, sign)| i + sign.len()).chain(text.match_indices('@').map(|(i, _)| i + 1)) {
+                let host: String = text[place..].chars().take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-')).collect();
+                // Style sheets have @-rules, an iframe of a hostile letter has no dot, and document types name their authors.
+                let reserved = [".example", ".test", "example.com", "example.org", "example.net"]
+                    .iter()
+                    .any(|end| host.trim_end_matches('.').ends_with(end));
+                let vocabulary = ["www.w3.org", "schema.org"].contains(&host.as_str());
+                assert!(reserved || vocabulary || !host.contains('.'), "{host} in {}", email.id);
+            }
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! One walk with the archive under its feet: turns what the plan asks for into cursors, and answers
+//! into rows. It blocks, so the engine sends it to a blocking thread between requests.
+
+use std::collections::HashSet;
+
+use jiff::Timestamp;
+
+use super::plan::{Answer, Arrived, Ask, Finding, Goal, Next, Walk};
+use super::synced::{NAMED, Stopped, Synced};
+use crate::api::{Cursor, Item, Page};
+use crate::archive::{Archive, Carried, Ground, Joins, Reach, Stretch};
+use crate::failure::{Failure, Kind};
+use crate::mail::{EmailId, Stamp};
+
+/// A walk under way.
+pub(super) struct Journey {
+    archive: Archive,
+    walk: Walk,
+    ground: Ground,
+    ask: Ask,
+    cursor: Option<EmailId>,
+    brought: Brought,
+}
+
+/// What a walk has brought so far.
+#[derive(Debug, Default)]
+pub(super) struct Brought {
+    new: u64,
+    changes: u64,
+    changed: Vec<EmailId>,
+    pub(super) pages: u64,
+}
+
+/// What to do next.
+pub(super) enum Step {
+    /// Request the page at this cursor.
+    Request(Cursor),
+    /// Nothing more.
+    Over(Stopped),
+}
+
+impl Journey {
+    /// Sets out for `goal`.
+    pub(super) fn begin(archive: Archive, goal: Goal) -> Result<(Self, Step), Failure> {
+        let ground = archive.ground()?;
+        let walk = Walk::new(goal, &ground);
+        let mut journey = Self { archive, walk, ground, ask: Ask::Start, cursor: None, brought: Brought::default() };
+        let step = journey.step()?;
+        Ok((journey, step))
+    }
+
+    /// Takes the answer to the last request in, and says what to do next. The request was made at
+    /// `asked`.
+    pub(super) fn arrive(mut self, answer: Result<Page, Failure>, asked: Timestamp) -> Result<(Self, Step), Failure> {
+        let answer = match answer {
+            Ok(page) => self.carry(page, asked)?,
+            Err(failure) if self.ask != Ask::Start && is_about_the_cursor(&failure) => Answer::Gone,
+            Err(failure) if self.brought.pages > 0 => return Ok((self, Step::Over(Stopped::Failed(failure)))),
+            Err(failure) => return Err(failure),
+        };
+        self.learn(&answer)?;
+        let step = self.step()?;
+        Ok((self, step))
+    }
+
+    /// What the walk has brought, for the person who waits for it.
+    pub(super) fn synced(&self, stopped: Stopped) -> Result<Synced, Failure> {
+        Ok(self.brought.synced(self.archive.reach()?, stopped))
+    }
+
+    fn step(&mut self) -> Result<Step, Failure> {
+        loop {
+            match self.walk.next(&self.ground) {
+                Next::Over(stopped) => return Ok(Step::Over(stopped)),
+                Next::Ask(ask) => self.ask = ask,
+            }
+            if self.ask == Ask::Start {
+                return Ok(Step::Request(Cursor::Start));
+            }
+            self.cursor = self.cursor()?;
+            match &self.cursor {
+                Some(id) if self.walk.mark(id) => return Ok(Step::Request(Cursor::After(id.clone()))),
+                Some(_) => self.learn(&Answer::Again)?,
+                None => self.learn(&Answer::Nowhere)?,
+            }
+        }
+    }
+
+    fn cursor(&self) -> Result<Option<EmailId>, Failure> {
+        match &self.ask {
+            Ask::Start => Ok(None),
+            Ask::After(id) => Ok(Some(id.clone())),
+            Ask::Below { span, rows, .. } => self.archive.above_bottom(span, *rows),
+            Ask::Above { span, rows } => self.archive.below_top(span, *rows),
+        }
+    }
+
+    fn carry(&mut self, page: Page, asked: Timestamp) -> Result<Answer, Failure> {
+        let Page { mut items, unreadable: _, has_more } = page;
+        let length = items.iter().map(|item| item.summary.id.as_str()).collect::<HashSet<_>>().len();
+        let last = items.last().map(|item| EmailId::new(&item.summary.id));
+        let rising = if self.ask == Ask::Start { rises(&items).unwrap_or(self.ground.rising) } else { self.ground.rising };
+        if rising {
+            items.reverse();
+        }
+        let carried = if length > 0 || (self.ask == Ask::Start && !has_more) {
+            self.archive.carry(&Stretch { items, joins: self.joins(rising), rising, asked })?
+        } else {
+            Carried::default()
+        };
+        self.brought.add(&carried);
+        Ok(Answer::Page(Arrived { length, has_more, last, carried }))
+    }
+
+    fn joins(&self, rising: bool) -> Joins {
+        match (&self.ask, &self.cursor) {
+            (Ask::Start, _) if rising => Joins::Bottom,
+            (Ask::Start, _) => Joins::Top,
+            (Ask::Below { cut, .. }, Some(cursor)) => Joins::Below { cursor: cursor.clone(), cut: *cut },
+            (Ask::Above { .. }, Some(cursor)) => Joins::Above(cursor.clone()),
+            (Ask::Below { .. } | Ask::Above { .. } | Ask::After(_), _) => Joins::Nothing,
+        }
+    }
+
+    fn learn(&mut self, answer: &Answer) -> Result<(), Failure> {
+        self.ground = self.archive.ground()?;
+        match self.walk.learn(&self.ask, answer, &self.ground) {
+            Finding::None => return Ok(()),
+            Finding::End(span) => self.archive.conclude_end(span.bottom)?,
+            Finding::Top(span) => self.archive.conclude_top(span.top)?,
+        }
+        self.ground = self.archive.ground()?;
+        Ok(())
+    }
+}
+
+impl Brought {
+    /// Adds what a page has brought.
+    pub(super) fn add(&mut self, carried: &Carried) {
+        self.pages += 1;
+        self.new += carried.new.len() as u64;
+        self.changes += carried.changed.len() as u64;
+        let room = NAMED - self.changed.len();
+        self.changed.extend(carried.changed.iter().take(room).cloned());
+    }
+
+    pub(super) fn synced(&self, reach: Reach, stopped: Stopped) -> Synced {
+        let Self { new, changes, changed, pages } = self;
+        Synced { new: *new, changes: *changes, changed: changed.clone(), pages: *pages, reach, stopped }
+    }
+}
+
+/// Whether the service refuses the cursor: it is gone, or no id of a kind that it knows.
+pub(super) const fn is_about_the_cursor(failure: &Failure) -> bool {
+    matches!(failure.kind, Kind::NotFound | Kind::InvalidRequest)
+}
+
+/// Whether a first page lists the oldest first; `None` if its times do not tell.
+///
+/// Only times that rise all along say so. Anything else is taken for the documented order, newest
+/// first, in which single times may contradict their neighbours.
+fn rises(items: &[Item]) -> Option<bool> {
+    let times: Vec<i64> = items.iter().filter_map(|item| Stamp::parse(item.summary.created_at.as_deref()?).micros()).collect();
+    let differ = times.iter().any(|time| *time != times[0]);
+    differ.then(|| times.is_sorted())
+}

@@ -1,0 +1,59 @@
+//! What came of asking the service: plain data for the screen and the command line.
+
+use crate::archive::Reach;
+use crate::failure::Failure;
+use crate::mail::EmailId;
+
+/// The most ids that one [`Synced`] names.
+pub const NAMED: usize = 500;
+
+/// What one or several requests have brought.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Synced {
+    /// How many emails the archive did not have before.
+    pub new: u64,
+    /// How many emails it had whose status has changed.
+    pub changes: u64,
+    /// Which ones changed; the first [`NAMED`] of them.
+    pub changed: Vec<EmailId>,
+    /// How many pages were carried over.
+    pub pages: u64,
+    /// How far back the archive is complete now.
+    pub reach: Reach,
+    /// Why no more was asked.
+    pub stopped: Stopped,
+}
+
+impl Synced {
+    /// Whether the end of the service's listing is in the archive.
+    #[must_use]
+    pub const fn reached_end(&self) -> bool {
+        matches!(self.reach, Reach::Everything)
+    }
+}
+
+/// Why a walk through the listing ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stopped {
+    /// What was asked for is there.
+    Done,
+    /// The service has no more in that direction.
+    End,
+    /// The walk has used up its pages; the rest is a gap that a later walk closes.
+    Budget,
+    /// The service went round in circles: a page brought nothing new.
+    NoProgress,
+    /// The service does not know any of the cursors that the archive could offer.
+    CursorGone,
+    /// The service failed after some pages were carried over; those are kept.
+    Failed(Failure),
+}
+
+/// How far back to go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Back {
+    /// To the end of the listing.
+    All,
+    /// To emails of this time.
+    Until(jiff::Timestamp),
+}

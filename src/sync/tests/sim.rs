@@ -1,0 +1,218 @@
+//! A service to be played to the engine: honest by itself, and told to misbehave request by request.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use jiff::Timestamp;
+
+use crate::api::{Cursor, Item, Page, Retrieved, Service, wire};
+use crate::config::clock::Clock;
+use crate::failure::{Failure, Kind};
+use crate::mail::EmailId;
+
+/// The first email's time, in seconds since 1970.
+pub(super) const EPOCH: i64 = 1_790_000_000;
+
+/// How the service dates its emails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Dates {
+    /// Each a little later than the one before.
+    Distinct,
+    /// Many in the same second.
+    Ties,
+    /// Not at all.
+    Missing,
+    /// Now and then absurdly.
+    Odd,
+    /// At random.
+    Random,
+}
+
+/// What goes wrong with one request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// No answer.
+    Unreachable,
+    /// The cursor is said to be unknown.
+    Gone,
+    /// The answer before is given again.
+    Repeat,
+    /// The first page is given, whatever was asked.
+    FirstPage,
+    /// No items, yet more of them.
+    EmptyMore,
+    /// Each item twice.
+    Twice,
+    /// The page begins with the last items of the one before.
+    Overlap,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Mail {
+    pub(super) id: String,
+    pub(super) created: Option<String>,
+    pub(super) event: &'static str,
+}
+
+/// The service's state, for tests to look at and to change.
+pub(super) struct State {
+    /// What it lists, newest first.
+    pub(super) mails: VecDeque<Mail>,
+    pub(super) dates: Dates,
+    /// It lists the oldest first.
+    pub(super) rising: bool,
+    /// The most items of a page.
+    pub(super) cap: usize,
+    /// It ignores limit and cursor, gives everything, and does not say whether there is more.
+    pub(super) emulate: bool,
+    /// It sorts by date and compares cursors by something else, so that its pages overlap and skip.
+    pub(super) muddled: bool,
+    /// An unknown cursor gives an empty page, and not an error.
+    pub(super) lenient: bool,
+    /// What goes wrong with the next requests.
+    pub(super) faults: VecDeque<Option<Fault>>,
+    /// Every request so far.
+    pub(super) requests: Vec<Cursor>,
+    sent: i64,
+    last: Option<Page>,
+}
+
+#[derive(Clone)]
+pub(super) struct Sim(Arc<Mutex<State>>);
+
+impl Sim {
+    pub(super) fn new(dates: Dates, mails: usize) -> Self {
+        let state = State {
+            mails: VecDeque::new(),
+            dates,
+            rising: false,
+            cap: 100,
+            emulate: false,
+            muddled: false,
+            lenient: false,
+            faults: VecDeque::new(),
+            requests: Vec::new(),
+            sent: 0,
+            last: None,
+        };
+        let sim = Self(Arc::new(Mutex::new(state)));
+        sim.state().arrive(mails);
+        sim
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap()
+    }
+}
+
+impl State {
+    pub(super) fn arrive(&mut self, count: usize) {
+        for _ in 0..count {
+            let number = self.sent;
+            self.sent += 1;
+            let scattered = (number * 7919) % 100_003;
+            let micros = match self.dates {
+                Dates::Missing => None,
+                Dates::Ties => Some(number / 70 * 1_000_000),
+                Dates::Odd if number % 13 == 5 => Some(scattered * 1_000_000_000 - 50_000_000_000_000),
+                Dates::Distinct | Dates::Odd => Some(number * 7_000_001),
+                Dates::Random => Some(scattered * 1_000_000),
+            };
+            let created = micros.map(|micros| Timestamp::from_microsecond(EPOCH * 1_000_000 + micros).unwrap().to_string());
+            self.mails.push_front(Mail { id: format!("mail-{number}"), created, event: "sent" });
+        }
+    }
+
+    /// The oldest emails are no longer listed.
+    pub(super) fn expire(&mut self, count: usize) {
+        self.mails.truncate(self.mails.len().saturating_sub(count));
+    }
+
+    pub(super) fn ids(&self) -> Vec<String> {
+        self.mails.iter().map(|mail| mail.id.clone()).collect()
+    }
+
+    fn page(&self, limit: usize, cursor: &Cursor) -> Result<Page, Failure> {
+        let mut listing: Vec<&Mail> = self.mails.iter().collect();
+        if self.rising {
+            listing.reverse();
+        }
+        if self.muddled
+            && let Cursor::After(id) = cursor
+        {
+            let key = |id: &str| id.bytes().fold(0_u32, |key, byte| key.wrapping_mul(0x0100_0193) ^ u32::from(byte));
+            listing.retain(|mail| key(&mail.id) < key(id.as_str()));
+            let to = limit.min(listing.len());
+            return Ok(Page { items: listing[..to].iter().map(|mail| item(mail)).collect(), unreadable: 0, has_more: to < listing.len() });
+        }
+        let from = match cursor {
+            Cursor::Start => 0,
+            _ if self.emulate => 0,
+            Cursor::After(id) => match listing.iter().position(|mail| mail.id == id.as_str()) {
+                Some(at) => at + 1,
+                None if self.lenient => return Ok(Page { items: Vec::new(), unreadable: 0, has_more: false }),
+                None => return Err(Failure::new(Kind::NotFound, "no such cursor")),
+            },
+            Cursor::Before(_) => unreachable!("the engine walks one way"),
+        };
+        let to = if self.emulate { listing.len() } else { listing.len().min(from + limit.min(self.cap)) };
+        let items = listing[from..to].iter().map(|mail| item(mail)).collect();
+        Ok(Page { items, unreadable: 0, has_more: to < listing.len() })
+    }
+
+    fn answer(&mut self, limit: usize, cursor: &Cursor) -> Result<Page, Failure> {
+        self.requests.push(cursor.clone());
+        let page = match self.faults.pop_front().flatten() {
+            Some(Fault::Unreachable) => return Err(Failure::new(Kind::Unreachable, "no answer")),
+            Some(Fault::Gone) if *cursor != Cursor::Start => return Err(Failure::new(Kind::InvalidRequest, "bad cursor")),
+            Some(Fault::Repeat) if self.last.is_some() => self.last.clone().expect("it was just seen"),
+            Some(Fault::FirstPage) => self.page(limit, &Cursor::Start)?,
+            Some(Fault::EmptyMore) => Page { items: Vec::new(), unreadable: 0, has_more: true },
+            Some(Fault::Twice) => {
+                let page = self.page(limit, cursor)?;
+                Page { items: page.items.iter().flat_map(|item| [item.clone(), item.clone()]).collect(), ..page }
+            }
+            Some(Fault::Overlap) => {
+                let page = self.page(limit, cursor)?;
+                let upper = self.page(self.mails.len() + 1, &Cursor::Start)?.items;
+                let at = upper.iter().position(|item| page.items.first() == Some(item)).unwrap_or(0);
+                Page { items: [&upper[at.saturating_sub(5)..at], &page.items[..]].concat(), ..page }
+            }
+            Some(Fault::Gone | Fault::Repeat) | None => self.page(limit, cursor)?,
+        };
+        self.last = Some(page.clone());
+        Ok(page)
+    }
+}
+
+impl Service for Sim {
+    async fn list(&self, limit: u8, cursor: &Cursor) -> Result<Page, Failure> {
+        self.state().answer(usize::from(limit), cursor)
+    }
+
+    async fn retrieve(&self, id: &EmailId) -> Result<Retrieved, Failure> {
+        let state = self.state();
+        let mail = state.mails.iter().find(|mail| mail.id == id.as_str()).ok_or_else(|| Failure::new(Kind::NotFound, "no such email"))?;
+        let json = format!(
+            r#"{{"object":"email","id":"{}","to":["a@example.com"],"created_at":"{}","html":"<p>Hi</p>","text":null,"cc":[],"last_event":"{}"}}"#,
+            mail.id,
+            mail.created.as_deref().unwrap_or_default(),
+            mail.event
+        );
+        Ok(Retrieved { email: wire::Email::read(&json).unwrap(), json: json.into() })
+    }
+}
+
+/// An email as the list describes it.
+pub(super) fn item(mail: &Mail) -> Item {
+    let created = mail.created.as_ref().map_or(String::new(), |created| format!(r#""created_at":"{created}","#));
+    let json = format!(r#"{{"id":"{}",{created}"to":["a@example.com"],"subject":"Hello","last_event":"{}"}}"#, mail.id, mail.event);
+    Item { summary: wire::Summary::read(&json).unwrap(), json: json.into() }
+}
+
+/// A clock that goes on by a second whenever it is looked at.
+pub(super) fn ticking() -> Clock {
+    let seconds = AtomicI64::new(EPOCH + 100_000_000);
+    Arc::new(move || Timestamp::from_second(seconds.fetch_add(1, Ordering::Relaxed)).unwrap())
+}

@@ -1,0 +1,222 @@
+//! What the person does, as messages: keys, mouse, a new size.
+
+use std::future::poll_fn;
+use std::io;
+use std::pin::pin;
+use std::task::Poll;
+use std::time::Duration;
+
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use futures_util::{Stream, StreamExt};
+use ratatui::layout::{Position, Size};
+use tokio::time::{Instant, sleep_until};
+
+use crate::app::{Key, Msg, Pointer};
+
+/// How long a lone Esc waits for the rest of an escape sequence that a slow line split in two.
+const SPLIT: Duration = Duration::from_millis(25);
+/// No sequence a keyboard sends is longer than this.
+const LONGEST: usize = 8;
+
+/// The terminal's events as messages.
+pub struct Input<E> {
+    events: E,
+    /// Keys that may be the start of a split sequence, and when to stop waiting for the rest.
+    held: Vec<KeyEvent>,
+    until: Option<Instant>,
+    ready: std::collections::VecDeque<Msg>,
+}
+
+impl<E: Stream<Item = io::Result<Event>> + Unpin> Input<E> {
+    /// Reads from `events`.
+    pub const fn new(events: E) -> Self {
+        Self { events, held: Vec::new(), until: None, ready: std::collections::VecDeque::new() }
+    }
+
+    /// The next message; `None` when the terminal is gone. Safe to cancel.
+    pub async fn next(&mut self) -> Option<Msg> {
+        loop {
+            if let Some(msg) = self.ready.pop_front() {
+                return Some(msg);
+            }
+            let event = match self.until {
+                None => self.events.next().await,
+                Some(until) => tokio::select! {
+                    biased;
+                    event = self.events.next() => event,
+                    () = sleep_until(until) => {
+                        self.let_go();
+                        continue;
+                    }
+                },
+            };
+            self.take(&event?.ok()?);
+        }
+    }
+
+    /// A message that is there already.
+    ///
+    /// It looks with the waker of the running task. An event stream remembers the first waker it is
+    /// given until something happens: one that wakes nobody would swallow the next key.
+    pub async fn try_next(&mut self) -> Option<Msg> {
+        let mut next = pin!(self.next());
+        poll_fn(|context| {
+            Poll::Ready(match next.as_mut().poll(context) {
+                Poll::Ready(msg) => msg,
+                Poll::Pending => None,
+            })
+        })
+        .await
+    }
+
+    fn take(&mut self, event: &Event) {
+        match event {
+            Event::Key(key) if key.kind != KeyEventKind::Release => self.take_key(*key),
+            Event::Mouse(mouse) => self.ready.extend(pointer(*mouse).map(Msg::Pointed)),
+            Event::Resize(width, height) => self.ready.push_back(Msg::Resized(Size::new(*width, *height))),
+            Event::Key(_) | Event::FocusGained | Event::FocusLost | Event::Paste(_) => {}
+        }
+    }
+
+    fn take_key(&mut self, key: KeyEvent) {
+        if self.held.is_empty() && key.code != KeyCode::Esc {
+            self.ready.push_back(pressed(key));
+            return;
+        }
+        self.held.push(key);
+        match whole(&self.held) {
+            Sequence::Open => self.until = Some(next_deadline()),
+            Sequence::Key(key) => {
+                self.held.clear();
+                self.until = None;
+                self.ready.push_back(Msg::Pressed(key));
+            }
+            Sequence::None => self.let_go(),
+        }
+    }
+
+    /// What was held was no sequence: each key counts for itself.
+    fn let_go(&mut self) {
+        self.until = None;
+        self.ready.extend(self.held.drain(..).map(pressed));
+    }
+}
+
+fn next_deadline() -> Instant {
+    Instant::now() + SPLIT
+}
+
+fn pressed(key: KeyEvent) -> Msg {
+    Msg::Pressed(Key::new(key.code, key.modifiers))
+}
+
+/// What keys that began with Esc amount to.
+#[derive(Debug, PartialEq, Eq)]
+enum Sequence {
+    /// More may follow.
+    Open,
+    /// One key.
+    Key(Key),
+    /// Nothing together.
+    None,
+}
+
+/// Reads what the terminal library would have read, had the bytes come in one piece.
+fn whole(keys: &[KeyEvent]) -> Sequence {
+    let mut letters = Vec::with_capacity(keys.len());
+    for key in keys.iter().skip(1) {
+        match key.code {
+            KeyCode::Char(letter) if key.modifiers - KeyModifiers::SHIFT == KeyModifiers::NONE => letters.push(letter),
+            _ => return Sequence::None,
+        }
+    }
+    let plain = |code| Sequence::Key(Key::new(code, KeyModifiers::NONE));
+    match letters.as_slice() {
+        [] | ['[' | 'O'] => Sequence::Open,
+        ['[' | 'O', letter] if letter.is_ascii_alphabetic() => match letter {
+            'A' => plain(KeyCode::Up),
+            'B' => plain(KeyCode::Down),
+            'C' => plain(KeyCode::Right),
+            'D' => plain(KeyCode::Left),
+            'H' => plain(KeyCode::Home),
+            'F' => plain(KeyCode::End),
+            'P' => plain(KeyCode::F(1)),
+            'Z' => Sequence::Key(Key::new(KeyCode::BackTab, KeyModifiers::SHIFT)),
+            _ => Sequence::None,
+        },
+        ['[', number @ .., '~'] => match String::from_iter(number).as_str() {
+            "1" | "7" => plain(KeyCode::Home),
+            "4" | "8" => plain(KeyCode::End),
+            "5" => plain(KeyCode::PageUp),
+            "6" => plain(KeyCode::PageDown),
+            "11" => plain(KeyCode::F(1)),
+            "15" => plain(KeyCode::F(5)),
+            _ => Sequence::None,
+        },
+        ['[', rest @ ..] if rest.len() < LONGEST && rest.iter().all(|c| c.is_ascii_digit() || *c == ';') => Sequence::Open,
+        [letter] => Sequence::Key(Key::new(KeyCode::Char(*letter), KeyModifiers::ALT)),
+        _ => Sequence::None,
+    }
+}
+
+fn pointer(mouse: MouseEvent) -> Option<Pointer> {
+    let at = Position::new(mouse.column, mouse.row);
+    match mouse.kind {
+        MouseEventKind::Down(MouseButton::Left) => Some(Pointer::Pressed(at)),
+        MouseEventKind::Drag(MouseButton::Left) => Some(Pointer::Dragged(at)),
+        MouseEventKind::Up(MouseButton::Left) => Some(Pointer::Released),
+        MouseEventKind::ScrollDown => Some(Pointer::Wheel { at, down: true }),
+        MouseEventKind::ScrollUp => Some(Pointer::Wheel { at, down: false }),
+        MouseEventKind::Down(_)
+        | MouseEventKind::Drag(_)
+        | MouseEventKind::Up(_)
+        | MouseEventKind::Moved
+        | MouseEventKind::ScrollLeft
+        | MouseEventKind::ScrollRight => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::stream;
+
+    fn events(letters: &str) -> Vec<io::Result<Event>> {
+        letters
+            .chars()
+            .map(|letter| {
+                let code = if letter == '\u{1b}' { KeyCode::Esc } else { KeyCode::Char(letter) };
+                Ok(Event::Key(KeyEvent::new(code, KeyModifiers::NONE)))
+            })
+            .collect()
+    }
+
+    async fn read(letters: &str) -> Vec<String> {
+        let mut input = Input::new(stream::iter(events(letters)).chain(stream::pending()));
+        let mut keys = Vec::new();
+        while let Ok(Some(msg)) = tokio::time::timeout(SPLIT * 2, input.next()).await {
+            if let Msg::Pressed(key) = msg {
+                keys.push(key.to_string());
+            }
+        }
+        keys
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_split_sequence_is_put_together() {
+        assert_eq!(read("\u{1b}[A").await, ["Up"]);
+        assert_eq!(read("j\u{1b}[6~k").await, ["j", "PgDn", "k"]);
+        assert_eq!(read("\u{1b}j").await, ["Alt-j"]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_lone_escape_is_a_key_after_a_moment() {
+        assert_eq!(read("\u{1b}").await, ["Esc"]);
+        assert_eq!(read("j").await, ["j"]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_no_sequence_loses_nothing() {
+        assert_eq!(read("\u{1b}[;x").await, ["Esc", "[", ";", "x"]);
+    }
+}

@@ -1,0 +1,163 @@
+//! The performer: turns each effect into exactly one later message.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::task::{JoinError, JoinSet};
+
+use super::bodies::Bodies;
+use crate::api::Service;
+use crate::app::{Counts, Effect, Msg, News, Opened, Rest};
+use crate::archive::Archive;
+use crate::config::PanicAt;
+use crate::failure::{Failure, Kind};
+use crate::mail::EmailId;
+use crate::sync::{Engine, Synced};
+
+/// How a pause is spent. Tests hand in one that they end by hand.
+pub type Pause = Arc<dyn Fn(Rest, Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
+
+/// Spends a pause by letting time pass.
+#[must_use]
+pub fn sleep() -> Pause {
+    Arc::new(|_, pause| Box::pin(tokio::time::sleep(pause)))
+}
+
+/// Performs effects. There is no channel: a task *returns* its message, so an empty set of tasks
+/// means that nothing is going on, and a task that panics is noticed.
+pub struct Performer<S: Service> {
+    archive: Archive,
+    engine: Option<Engine<S>>,
+    bodies: Arc<Mutex<Bodies>>,
+    pause: Pause,
+    panic_at: Option<PanicAt>,
+    work: JoinSet<Msg>,
+    rests: JoinSet<Msg>,
+}
+
+impl<S: Service> Performer<S> {
+    /// Reads from `archive`, and carries into it what `engine` brings, if there is one.
+    #[must_use]
+    pub fn new(archive: Archive, engine: Option<Engine<S>>, pause: Pause, panic_at: Option<PanicAt>) -> Self {
+        let bodies = Arc::new(Mutex::new(Bodies::default()));
+        Self { archive, engine, bodies, pause, panic_at, work: JoinSet::new(), rests: JoinSet::new() }
+    }
+
+    /// Starts what is asked for.
+    pub fn perform(&mut self, effect: Effect) {
+        let archive = self.archive.clone();
+        let engine = self.engine.clone();
+        let panic_at = self.panic_at;
+        match effect {
+            Effect::Look { ticket, anchor, rows } => {
+                self.blocking(move || {
+                    PanicAt::strike(panic_at, PanicAt::Store);
+                    Msg::Window { ticket, outcome: archive.window(&anchor, rows) }
+                });
+            }
+            Effect::Count { ticket, place } => self.blocking(move || {
+                let newer = place.map(|place| Ok((place, archive.rank(place)?))).transpose();
+                let outcome = newer.and_then(|newer| Ok(Counts { total: archive.count()?, newer }));
+                Msg::Counted { ticket, outcome }
+            }),
+            Effect::Read { ticket, id } => {
+                self.work.spawn(async move {
+                    PanicAt::strike(panic_at, PanicAt::Fetch);
+                    Msg::Read { ticket, outcome: read(archive, engine, id).await }
+                });
+            }
+            Effect::LayOut { ticket, email, view, width } => {
+                let bodies = self.bodies.clone();
+                self.blocking(move || {
+                    PanicAt::strike(panic_at, PanicAt::Render);
+                    Msg::Laid { ticket, outcome: Ok(Bodies::at(&bodies, &email, view, width)) }
+                });
+            }
+            Effect::Extend { ticket } => {
+                self.work.spawn(async move {
+                    let outcome = match engine {
+                        Some(engine) => engine.extend().await.map(news),
+                        None => Err(no_service()),
+                    };
+                    Msg::Extended { ticket, outcome }
+                });
+            }
+            Effect::Refresh { ticket } => {
+                self.work.spawn(async move {
+                    let outcome = match engine {
+                        Some(engine) => engine.head().await.map(news),
+                        None => Err(no_service()),
+                    };
+                    Msg::Refreshed { ticket, outcome }
+                });
+            }
+            Effect::Rest { ticket, what, pause } => {
+                let rest = (self.pause)(what, pause);
+                // A selection that comes to rest is something going on; the clock is not.
+                let tasks = if what == Rest::Selection { &mut self.work } else { &mut self.rests };
+                tasks.spawn(async move {
+                    rest.await;
+                    Msg::Rested { ticket, what }
+                });
+            }
+        }
+    }
+
+    /// The next message; waits for ever if nothing is going on. Safe to cancel.
+    pub async fn next(&mut self) -> Msg {
+        let joined = tokio::select! {
+            Some(joined) = self.work.join_next(), if !self.work.is_empty() => joined,
+            Some(joined) = self.rests.join_next(), if !self.rests.is_empty() => joined,
+            else => std::future::pending().await,
+        };
+        message(joined)
+    }
+
+    /// A message that is there already.
+    pub fn try_next(&mut self) -> Option<Msg> {
+        self.work.try_join_next().or_else(|| self.rests.try_join_next()).map(message)
+    }
+
+    /// Whether nothing is going on but the clock.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.work.is_empty()
+    }
+
+    fn blocking(&mut self, work: impl FnOnce() -> Msg + Send + 'static) {
+        self.work.spawn_blocking(work);
+    }
+}
+
+fn message(joined: Result<Msg, JoinError>) -> Msg {
+    joined.unwrap_or_else(|error| Msg::Broken(Failure::new(Kind::Internal, format!("a task of sentbox failed: {error}"))))
+}
+
+/// The email from the archive, or else from the service, and what was seen to become of it.
+async fn read<S: Service>(archive: Archive, engine: Option<Engine<S>>, id: EmailId) -> Result<Opened, Failure> {
+    let kept = {
+        let (archive, id) = (archive.clone(), id.clone());
+        tokio::task::spawn_blocking(move || archive.email(&id)).await.map_err(|error| broken(&error))??
+    };
+    let email = match (kept, engine) {
+        (Some(email), _) => email,
+        (None, Some(engine)) => engine.read(&id).await?,
+        (None, None) => return Err(no_service()),
+    };
+    let history = tokio::task::spawn_blocking(move || archive.history(&id)).await.map_err(|error| broken(&error))??;
+    Ok(Opened { email: Arc::new(email), history })
+}
+
+fn news(synced: Synced) -> News {
+    News { new: synced.new, changed: synced.changed, reach: synced.reach }
+}
+
+fn no_service() -> Failure {
+    Failure::new(Kind::KeyMissing, "there is no key to ask the service with").hint("set SENTBOX_API_KEY, or try sentbox demo")
+}
+
+fn broken(error: &JoinError) -> Failure {
+    Failure::new(Kind::Internal, format!("a task of sentbox failed: {error}"))
+}

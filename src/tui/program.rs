@@ -1,0 +1,206 @@
+//! The loop: what happens, what follows, what is drawn.
+
+use std::io;
+use std::time::Duration;
+
+use crossterm::event::Event;
+use futures_util::Stream;
+use ratatui::Terminal;
+use ratatui::backend::Backend;
+use ratatui::layout::Rect;
+use tokio::time::{Instant, sleep_until};
+
+use super::input::Input;
+use super::performer::Performer;
+use crate::api::Service;
+use crate::app::{Ending, Model, Msg, Opening};
+use crate::config::PanicAt;
+use crate::config::clock::Clock;
+use crate::view::{self, Look};
+
+/// The shortest time between two frames that nobody asked for with a key.
+const FRAME: Duration = Duration::from_millis(16);
+
+/// The running program: a model, the world it acts in, and the screen it is drawn on.
+pub struct Program<S: Service, B: Backend, E> {
+    model: Model,
+    performer: Performer<S>,
+    input: Input<E>,
+    terminal: Terminal<B>,
+    look: Look,
+    clock: Clock,
+    panic_at: Option<PanicAt>,
+    /// When the last frame was drawn, if there was one.
+    drawn: Option<Instant>,
+    /// When a frame is due for something that the world did.
+    due: Option<Instant>,
+}
+
+/// What the loop comes back with.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Turn {
+    /// The program goes on; the terminal may have to be treated otherwise.
+    Again(Request),
+    /// It is over.
+    Over(Ending),
+    /// The terminal is gone.
+    Gone,
+}
+
+/// What only the owner of the terminal can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Request {
+    /// Stop until the shell continues the program.
+    Suspend,
+    /// Take or free the mouse.
+    Mouse(bool),
+}
+
+impl<S, B, E> Program<S, B, E>
+where
+    S: Service,
+    B: Backend,
+    E: Stream<Item = io::Result<Event>> + Unpin,
+{
+    /// Starts the model and what it asks for.
+    pub fn start(
+        opening: Opening,
+        mut performer: Performer<S>,
+        events: E,
+        terminal: Terminal<B>,
+        look: Look,
+        clock: Clock,
+        panic_at: Option<PanicAt>,
+    ) -> Self {
+        let (model, effects) = Model::start(opening);
+        effects.into_iter().for_each(|effect| performer.perform(effect));
+        // The archive answers within a few milliseconds: the first frame waits for it, so that the
+        // first thing to be seen is the list and not an empty frame.
+        let due = Some(Instant::now() + FRAME);
+        Self { model, performer, input: Input::new(events), terminal, look, clock, panic_at, drawn: None, due }
+    }
+
+    /// The state, for looking at.
+    pub const fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// Whether nothing is going on but pauses, and everything that happened is on the screen.
+    pub fn is_idle(&self) -> bool {
+        self.performer.is_idle() && self.due.is_none()
+    }
+
+    /// The screen, for looking at.
+    pub const fn terminal(&self) -> &Terminal<B> {
+        &self.terminal
+    }
+
+    /// Runs until the person or the terminal ends it, or asks for something of the terminal.
+    ///
+    /// # Errors
+    ///
+    /// If the terminal cannot be written.
+    pub async fn run(&mut self) -> Result<Turn, B::Error> {
+        loop {
+            if let Some(turn) = self.step().await? {
+                return Ok(turn);
+            }
+        }
+    }
+
+    /// Waits for one thing to happen, takes everything else that is there already, and draws once.
+    ///
+    /// Input is looked at first: a person who types must not wait for the world. Taking all that is
+    /// pending before drawing costs nothing on a fast line and everything but one frame on a slow
+    /// one; the risk, a frame that never comes while a key repeats, is bounded by the keyboard.
+    ///
+    /// # Errors
+    ///
+    /// If the terminal cannot be written.
+    pub async fn step(&mut self) -> Result<Option<Turn>, B::Error> {
+        let before = (self.model.suspensions, self.model.mouse, self.model.redraws);
+        let due = self.due;
+        let mut by_hand = false;
+        tokio::select! {
+            biased;
+            msg = self.input.next() => match msg {
+                Some(msg) => {
+                    by_hand = true;
+                    self.take(msg);
+                }
+                None => return Ok(Some(Turn::Gone)),
+            },
+            msg = self.performer.next() => self.take(msg),
+            () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {}
+        }
+        while let Some(msg) = self.input.try_next().await {
+            by_hand = true;
+            self.take(msg);
+        }
+        while let Some(msg) = self.performer.try_next() {
+            self.take(msg);
+        }
+        if let Some(ending) = self.model.ending.clone() {
+            return Ok(Some(Turn::Over(ending)));
+        }
+        if self.model.redraws != before.2 {
+            self.terminal.clear()?;
+        }
+        self.draw_when_due(by_hand)?;
+        if self.model.mouse != before.1 {
+            return Ok(Some(Turn::Again(Request::Mouse(self.model.mouse))));
+        }
+        Ok((self.model.suspensions != before.0).then_some(Turn::Again(Request::Suspend)))
+    }
+
+    /// Goes on after a stop: the terminal may show anything by now, and have another size.
+    ///
+    /// # Errors
+    ///
+    /// If the terminal cannot be written.
+    pub fn wake(&mut self) -> Result<(), B::Error> {
+        let size = self.terminal.backend().size()?;
+        self.take(Msg::Resized(size));
+        self.terminal.clear()?;
+        self.draw()
+    }
+
+    fn take(&mut self, msg: Msg) {
+        match &msg {
+            Msg::Resized(size) => {
+                let area = Rect::new(0, 0, size.width, size.height);
+                // A terminal that cannot be resized is found out by the next frame.
+                let _ = self.terminal.resize(area);
+            }
+            Msg::Pressed(_) => PanicAt::strike(self.panic_at, PanicAt::Input),
+            _ => {}
+        }
+        for effect in self.model.update(msg) {
+            self.performer.perform(effect);
+        }
+    }
+
+    /// At once for what a person did; for what the world did, at most once a [`FRAME`].
+    fn draw_when_due(&mut self, by_hand: bool) -> Result<(), B::Error> {
+        let now = Instant::now();
+        let waits_for_rows = self.drawn.is_none() && self.model.list.is_loading() && self.due.is_some_and(|due| now < due);
+        if waits_for_rows {
+            return Ok(());
+        }
+        let next = self.drawn.map_or(now, |drawn| drawn + FRAME);
+        if by_hand || next <= now {
+            return self.draw();
+        }
+        self.due = Some(next);
+        Ok(())
+    }
+
+    fn draw(&mut self) -> Result<(), B::Error> {
+        self.look.now = (self.clock)();
+        let Self { terminal, model, look, .. } = self;
+        terminal.draw(|frame| view::draw(model, look, frame))?;
+        self.drawn = Some(Instant::now());
+        self.due = None;
+        Ok(())
+    }
+}

@@ -1,0 +1,234 @@
+//! Draws the line at the top (whose mail, how far back, how it stands) and the line at the bottom
+//! (where one is, what goes on, which keys help).
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+
+use super::look::Look;
+use super::{cut, time};
+use crate::app::keys::{key_for, written};
+use crate::app::{Command, Focus, Layout, Model, Stage, Step};
+use crate::archive::Reach;
+
+/// Draws both lines.
+pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
+    line(title_left(model, look), title_right(model, look, layout.title.width), layout.title, look, frame);
+    let right = bottom_right(model, look, usize::from(layout.bottom.width) / 2);
+    let taken: usize = right.iter().map(Span::width).sum();
+    let room = layout.bottom.width.saturating_sub(u16::try_from(taken).unwrap_or(u16::MAX));
+    line(bottom_left(model, look, room), right, layout.bottom, look, frame);
+}
+
+/// `left` from the left, `right` from the right; the left gives way where both do not fit.
+fn line(left: Vec<Span>, right: Vec<Span>, area: Rect, look: &Look, frame: &mut Frame) {
+    if area.is_empty() {
+        return;
+    }
+    let mut right = Line::from(right);
+    if right.width() + 2 > usize::from(area.width) {
+        right = Line::default();
+    }
+    let room = usize::from(area.width).saturating_sub(right.width());
+    let buffer = frame.buffer_mut();
+    let mut x = area.x;
+    let mut left_room = room;
+    for span in left {
+        let text = cut::cut(&span.content, left_room, look.glyphs.ellipsis);
+        left_room -= unicode_width::UnicodeWidthStr::width(text.as_str()).min(left_room);
+        (x, _) = buffer.set_stringn(x, area.y, text, usize::from(area.width), span.style);
+    }
+    let start = area.right() - u16::try_from(right.width()).unwrap_or(area.width);
+    buffer.set_line(start, area.y, &right, area.width);
+}
+
+fn title_left<'a>(model: &Model, look: &Look) -> Vec<Span<'a>> {
+    vec![
+        Span::styled(format!(" {}", model.profile), look.theme.title()),
+        Span::styled(format!(" {} all mail", look.glyphs.into), look.theme.text()),
+    ]
+}
+
+fn title_right<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
+    /// Below this many columns there is no room for the number of emails, which stands at the bottom too.
+    const ROOMY: u16 = 50;
+    let dot = format!(" {} ", look.glyphs.dot);
+    let mut parts: Vec<Span> = Vec::new();
+    if let Some(total) = model.list.total().filter(|_| width >= ROOMY) {
+        let reach = model.service.reach().map(|reach| reach_words(reach, look)).unwrap_or_default();
+        let emails = if total == 1 { "email" } else { "emails" };
+        parts.push(Span::styled(format!("{} {emails}{reach}", grouped(total)), look.theme.text()));
+    }
+    if model.list.unseen() > 0 {
+        parts.push(Span::styled(format!("{} new", grouped(model.list.unseen())), look.theme.news()));
+    }
+    let service = &model.service;
+    parts.push(match (service.no_service(), service.trouble()) {
+        (Some(_), _) => Span::styled("not connected", look.theme.trouble()),
+        (None, Some(failure)) if failure.is_offline() => Span::styled("offline", look.theme.trouble()),
+        (None, Some(_)) => Span::styled("in trouble", look.theme.trouble()),
+        (None, None) if service.has_answered() => Span::styled("live", look.theme.text()),
+        (None, None) => Span::styled(format!("asking{}", look.glyphs.ellipsis), look.theme.chrome()),
+    });
+    let mut spans = Vec::new();
+    for (n, part) in parts.into_iter().enumerate() {
+        if n > 0 {
+            spans.push(Span::styled(dot.clone(), look.theme.chrome()));
+        }
+        spans.push(part);
+    }
+    spans.push(Span::raw(" "));
+    spans
+}
+
+/// How far back the archive is complete: ` since 3 May`, or nothing if it is whole.
+fn reach_words(reach: &Reach, look: &Look) -> String {
+    match reach {
+        Reach::Everything => ", complete".to_owned(),
+        Reach::Since(stamp) => stamp.at.map_or_else(String::new, |at| format!(" since {}", time::day(at, look))),
+        Reach::Nothing => String::new(),
+    }
+}
+
+fn bottom_left<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
+    let mut spans = vec![Span::styled(position(model), look.theme.text())];
+    if let Some(notice) = &model.notice {
+        spans.push(Span::styled(notice.clone(), look.theme.accent()));
+        return spans;
+    }
+    if !model.pressed.is_empty() {
+        let keys: Vec<String> = model.pressed.iter().map(ToString::to_string).collect();
+        spans.push(Span::styled(format!("{} {}", written(&keys.join(" ")), look.glyphs.ellipsis), look.theme.accent()));
+        return spans;
+    }
+    if let Some(trouble) = model.service.trouble().filter(|_| model.focus() == Focus::List && !model.list.rows().is_empty()) {
+        spans.push(Span::styled(format!("{} {} ", trouble.sentence, look.glyphs.dot), look.theme.trouble()));
+        spans.push(Span::styled("asking again by itself; r asks now", look.theme.text()));
+        return spans;
+    }
+    if model.service.is_extending() && model.list.nears_the_end(model.list_height()) {
+        spans.push(Span::styled(format!("fetching older emails{} ", look.glyphs.ellipsis), look.theme.accent()));
+    }
+    hints(model, look, &mut spans, width);
+    spans
+}
+
+/// Position and total: ` 1/48 310   `, as wide while one moves as it will get.
+fn position(model: &Model) -> String {
+    if model.focus() == Focus::Help {
+        return " ".to_owned();
+    }
+    match (model.list.position(), model.list.total()) {
+        (Some(position), Some(total)) => {
+            let total = grouped(total);
+            format!(" {:>width$}/{total}   ", grouped(position), width = total.len().min(7))
+        }
+        _ => " ".to_owned(),
+    }
+}
+
+/// The keys that matter most for the focus, as many as fit.
+fn hints(model: &Model, look: &Look, spans: &mut Vec<Span>, width: u16) {
+    const LIST: &[Command] = &[
+        Command::Open,
+        Command::Select(Step::Down),
+        Command::Select(Step::Last),
+        Command::Refresh,
+        Command::FullReader,
+        Command::NextView,
+        Command::SwitchPane,
+        Command::Arrange,
+        Command::FullTimes,
+    ];
+    const READER: &[Command] = &[
+        Command::Back,
+        Command::NextEmail,
+        Command::PreviousEmail,
+        Command::Scroll(Step::Down),
+        Command::NextView,
+        Command::FullReader,
+        Command::SwitchPane,
+    ];
+    const HELP: &[Command] = &[Command::Back, Command::Scroll(Step::Down), Command::Scroll(Step::PageDown)];
+    const NOTHING: &[Command] = &[Command::Refresh, Command::Back];
+    let focus = model.focus();
+    let wanted = match focus {
+        Focus::List if model.list.rows().is_empty() => NOTHING,
+        Focus::List => LIST,
+        Focus::Reader => READER,
+        Focus::Help => HELP,
+    };
+    let used: usize = spans.iter().map(Span::width).sum();
+    let mut room = usize::from(width).saturating_sub(used);
+    let help = [Command::Help];
+    let reserved = 8;
+    for (last, command) in wanted.iter().map(|command| (false, command)).chain(help.iter().map(|command| (true, command))) {
+        let Some(key) = key_for(focus, *command) else { continue };
+        let text = format!("{key} {}", command.hint());
+        let columns = unicode_width::UnicodeWidthStr::width(text.as_str()) + 2;
+        if columns + if last { 0 } else { reserved } > room {
+            continue;
+        }
+        room -= columns;
+        let (key, words) = text.split_at(key.len());
+        spans.push(Span::styled(key.to_owned(), look.theme.accent()));
+        spans.push(Span::styled(format!("{words}  "), look.theme.text()));
+    }
+}
+
+/// What there is to know about the body, as much as fits, and how much of the email has been seen.
+fn bottom_right<'a>(model: &Model, look: &Look, room: usize) -> Vec<Span<'a>> {
+    let (Stage::Ready(_, Some(body)), Some(row)) = (model.stage(), model.list.selected()) else { return Vec::new() };
+    if model.focus() != Focus::Reader {
+        return Vec::new();
+    }
+    let mut words: Vec<String> = body.notes.iter().map(|note| note.short.clone()).collect();
+    match body.links.len() {
+        0 => {}
+        1 => words.push("1 link".to_owned()),
+        n => words.push(format!("{n} links")),
+    }
+    words.push(scrolled(model, row));
+    let join = |words: &[String]| format!(" {} ", words.join(&format!(" {} ", look.glyphs.dot)));
+    while words.len() > 1 && unicode_width::UnicodeWidthStr::width(join(&words).as_str()) > room {
+        words.remove(0);
+    }
+    vec![Span::styled(join(&words), look.theme.text())]
+}
+
+/// How much of the email has been seen.
+fn scrolled(model: &Model, row: &crate::archive::Row) -> String {
+    let lines = model.reader.lines(row);
+    let height = usize::from(model.layout().reader.height);
+    let end = (model.reader.scroll() + height).min(lines);
+    if lines <= height {
+        "all".to_owned()
+    } else if end == lines {
+        "end".to_owned()
+    } else {
+        format!("{}%", end * 100 / lines)
+    }
+}
+
+/// A number with thin groups: `48 310`.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (n, digit) in digits.chars().enumerate() {
+        if n > 0 && (digits.len() - n).is_multiple_of(3) {
+            out.push(' ');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::grouped;
+
+    #[test]
+    fn numbers_are_grouped_by_three() {
+        assert_eq!([0, 999, 1_000, 48_310, 1_000_000].map(grouped), ["0", "999", "1 000", "48 310", "1 000 000"]);
+    }
+}

@@ -1,0 +1,35 @@
+//! Draws the help over everything else.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+
+use super::cut;
+use super::look::Look;
+use crate::app::help::{HelpLine, text};
+use crate::app::{Layout, Model};
+
+/// Columns of the keys.
+const KEYS: usize = 22;
+
+/// Draws the help if it is shown; says whether it is.
+pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> bool {
+    let Some(scroll) = model.help else { return false };
+    let area = layout.list.union(layout.reader);
+    let keys = KEYS.min(usize::from(area.width) / 2);
+    let mut lines = vec![Line::styled("Keys", look.theme.title()), Line::default()];
+    lines.extend(text().into_iter().skip(scroll).map(|line| match line {
+        HelpLine::Title(title) => Line::styled(title, look.theme.title()),
+        HelpLine::Blank => Line::default(),
+        HelpLine::Keys(all, words) => Line::from(vec![
+            Span::styled(cut::fit(&all, keys, look.glyphs.ellipsis), look.theme.accent()),
+            Span::styled(format!(" {words}"), look.theme.text()),
+        ]),
+    }));
+    let left = area.x + 2.min(area.width);
+    let inner = Rect { x: left, width: area.width.saturating_sub(2), ..area };
+    for (line, y) in lines.iter().zip(inner.top()..inner.bottom()) {
+        frame.buffer_mut().set_line(inner.x, y, line, inner.width);
+    }
+    true
+}

@@ -1,0 +1,161 @@
+//! Draws the list: one line a row, or two where the screen is narrow.
+
+use ratatui::Frame;
+use ratatui::layout::{Position, Rect};
+use ratatui::style::Style;
+
+use super::cut;
+use super::look::Look;
+use super::time;
+use crate::app::{Focus, Layout, Model};
+use crate::archive::Row;
+use crate::mail::Address;
+
+/// Columns before the recipient: bar, symbol, blank, status word, blank.
+const WORD: usize = 10;
+
+/// Draws the visible rows.
+pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
+    let area = layout.list;
+    if area.is_empty() {
+        return;
+    }
+    let focused = model.focus() == Focus::List;
+    for (n, (selected, row)) in model.list.visible(layout.rows()).enumerate() {
+        let y = area.y + u16::try_from(n).unwrap_or(u16::MAX) * layout.row_height;
+        let line = Rect { y, height: layout.row_height, ..area };
+        let drawn = Drawn { row, selected, focused, changed: model.list.has_changed(&row.summary.id), full_times: model.full_times };
+        if layout.row_height == 1 { one_line(&drawn, line, look, frame) } else { two_lines(&drawn, line, look, frame) }
+    }
+}
+
+/// A row and what is special about it.
+struct Drawn<'a> {
+    row: &'a Row,
+    selected: bool,
+    focused: bool,
+    changed: bool,
+    full_times: bool,
+}
+
+fn one_line(drawn: &Drawn, area: Rect, look: &Look, frame: &mut Frame) {
+    let width = usize::from(area.width);
+    let ellipsis = look.glyphs.ellipsis;
+    let summary = &drawn.row.summary;
+    let columns = Columns::of(width, drawn.full_times, status_columns(look));
+    let time = match columns.time {
+        time::SHORT => time::short(&summary.created, look),
+        time::MEDIUM => time::medium(&summary.created, look),
+        _ => time::column(&summary.created, look),
+    };
+    let mut pen = Pen { at: Position::new(area.x, area.y), end: area.right(), frame };
+    status(drawn, &mut pen, columns.word, look);
+    recipient(drawn, &mut pen, columns.recipient, look);
+    pen.write(" ", Style::new());
+    pen.write(&cut::fit(&summary.subject, columns.subject, ellipsis), look.theme.text());
+    pen.write(" ", Style::new());
+    pen.write(&cut::fit_right(&time, columns.time, ellipsis), look.theme.text());
+}
+
+fn two_lines(drawn: &Drawn, area: Rect, look: &Look, frame: &mut Frame) {
+    let width = usize::from(area.width);
+    let summary = &drawn.row.summary;
+    let ellipsis = look.glyphs.ellipsis;
+    let time = if drawn.full_times { time::column(&summary.created, look) } else { time::medium(&summary.created, look) };
+    let lead = status_columns(look) + WORD + 1;
+    let mut pen = Pen { at: Position::new(area.x, area.y), end: area.right(), frame: &mut *frame };
+    status(drawn, &mut pen, WORD, look);
+    pen.write(&cut::fit_right(&time, width.saturating_sub(lead + 1), ellipsis), look.theme.text());
+    let mut pen = Pen { at: Position::new(area.x, area.y + 1), end: area.right(), frame };
+    pen.write(bar(drawn, look), look.theme.accent());
+    let room = width.saturating_sub(2);
+    let wanted = recipients_width(&summary.to);
+    let columns = wanted.min(room * 3 / 5).max(room.min(8));
+    recipient(drawn, &mut pen, columns, look);
+    pen.write(" ", Style::new());
+    pen.write(&cut::fit(&summary.subject, room.saturating_sub(columns), ellipsis), look.theme.text());
+}
+
+/// Bar, symbol, the mark of a change, and the word.
+fn status(drawn: &Drawn, pen: &mut Pen, word: usize, look: &Look) {
+    let status = &drawn.row.summary.status;
+    let style = look.theme.status(status);
+    pen.write(bar(drawn, look), look.theme.accent());
+    pen.write(look.glyphs.status(status), style);
+    let (mark, style_of_mark) = if drawn.changed { (look.glyphs.changed, look.theme.news()) } else { (" ", Style::new()) };
+    pen.write(mark, style_of_mark);
+    if word > 0 {
+        pen.write(&cut::fit(status.word(), word, look.glyphs.ellipsis), style);
+        pen.write(" ", Style::new());
+    }
+}
+
+/// Columns of bar, symbol and mark.
+fn status_columns(look: &Look) -> usize {
+    2 + unicode_width::UnicodeWidthStr::width(look.glyphs.status(&crate::mail::Status::Delivered))
+}
+
+const fn bar(drawn: &Drawn, look: &Look) -> &'static str {
+    if drawn.selected { look.glyphs.bar } else { " " }
+}
+
+/// The first recipient and how many more; only the words are marked as selected, since every
+/// marked cell costs bytes on the line each time the selection moves.
+fn recipient(drawn: &Drawn, pen: &mut Pen, columns: usize, look: &Look) {
+    let to = &drawn.row.summary.to;
+    let more = to.len().saturating_sub(1);
+    let suffix = if more == 0 { String::new() } else { format!(" +{more}") };
+    let room = columns.saturating_sub(suffix.len());
+    let first = to.first().map_or("(nobody)", |address| &*address.email);
+    let name = cut::cut(first, room, look.glyphs.ellipsis);
+    let used = unicode_width::UnicodeWidthStr::width(name.as_str()) + suffix.len();
+    let style = if drawn.selected { look.theme.selected(drawn.focused) } else { look.theme.text() };
+    pen.write(&name, style);
+    pen.write(&suffix, Style::new());
+    pen.write(&" ".repeat(columns.saturating_sub(used)), Style::new());
+}
+
+fn recipients_width(to: &[Address]) -> usize {
+    let more = if to.len() > 1 { 4 } else { 0 };
+    to.first().map_or(8, |address| unicode_width::UnicodeWidthStr::width(&*address.email)) + more
+}
+
+/// How the columns of a one-line row share a width.
+struct Columns {
+    word: usize,
+    recipient: usize,
+    subject: usize,
+    time: usize,
+}
+
+impl Columns {
+    fn of(width: usize, full_times: bool, lead: usize) -> Self {
+        let time = match width {
+            _ if full_times && width >= 48 => time::FULL,
+            0..=71 => time::SHORT,
+            _ => time::MEDIUM,
+        };
+        let word = if width < 48 { 0 } else { WORD };
+        // Blanks: after the word, between recipient and subject, subject and time, and at the end.
+        let blanks = 3 + usize::from(word > 0);
+        let rest = width.saturating_sub(lead + word + time + blanks);
+        let recipient = (rest / 2).min(38);
+        Self { word, recipient, subject: rest - recipient, time }
+    }
+}
+
+/// Writes from left to right and stops at the end of the line.
+struct Pen<'a, 'b> {
+    at: Position,
+    end: u16,
+    frame: &'a mut Frame<'b>,
+}
+
+impl Pen<'_, '_> {
+    fn write(&mut self, text: &str, style: Style) {
+        let room = usize::from(self.end.saturating_sub(self.at.x));
+        if room > 0 && !text.is_empty() {
+            (self.at.x, _) = self.frame.buffer_mut().set_stringn(self.at.x, self.at.y, text, room, style);
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! `Look`: everything about the drawing that is not in the model: colours, glyphs, the time.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use ratatui::style::{Color, Modifier, Style};
+
+use crate::mail::Status;
+use crate::render::{Mark, Role};
+
+/// How things look, and when and where it is.
+#[derive(Debug, Clone)]
+pub struct Look {
+    /// Colours.
+    pub theme: Theme,
+    /// Characters beyond ASCII, or not.
+    pub glyphs: Glyphs,
+    /// The time of this frame.
+    pub now: Timestamp,
+    /// The person's time zone.
+    pub zone: TimeZone,
+}
+
+/// What each role looks like, in the terminal's own palette, so that it fits light and dark alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Theme {
+    colour: bool,
+}
+
+impl Theme {
+    /// With colours, or with bold, underline and reverse alone.
+    #[must_use]
+    pub const fn new(colour: bool) -> Self {
+        Self { colour }
+    }
+
+    fn coloured(self, colour: Color) -> Style {
+        if self.colour { Style::new().fg(colour) } else { Style::new() }
+    }
+
+    /// Text that must be read.
+    #[must_use]
+    pub const fn text(self) -> Style {
+        Style::new()
+    }
+
+    /// What stands around the text: dividers, labels.
+    #[must_use]
+    pub const fn chrome(self) -> Style {
+        Style::new().add_modifier(Modifier::DIM)
+    }
+
+    /// A title.
+    #[must_use]
+    pub const fn title(self) -> Style {
+        Style::new().add_modifier(Modifier::BOLD)
+    }
+
+    /// The one accent: the selection bar, keys in hints.
+    #[must_use]
+    pub fn accent(self) -> Style {
+        self.coloured(Color::Cyan).add_modifier(Modifier::BOLD)
+    }
+
+    /// The recipient of the selected row.
+    #[must_use]
+    pub const fn selected(self, focused: bool) -> Style {
+        Style::new().add_modifier(if focused { Modifier::REVERSED } else { Modifier::BOLD })
+    }
+
+    /// Something went wrong.
+    #[must_use]
+    pub fn trouble(self) -> Style {
+        self.coloured(Color::Red).add_modifier(Modifier::BOLD)
+    }
+
+    /// Something new.
+    #[must_use]
+    pub fn news(self) -> Style {
+        self.coloured(Color::Green).add_modifier(Modifier::BOLD)
+    }
+
+    /// A status.
+    #[must_use]
+    pub fn status(self, status: &Status) -> Style {
+        match status {
+            Status::Delivered => self.coloured(Color::Green),
+            Status::Opened | Status::Clicked => self.coloured(Color::Cyan),
+            Status::Bounced | Status::Failed | Status::Suppressed => self.coloured(Color::Red),
+            Status::Complained => self.coloured(Color::Magenta),
+            Status::DeliveryDelayed => self.coloured(Color::Yellow),
+            Status::Scheduled | Status::Queued | Status::Sent => self.coloured(Color::Blue),
+            Status::Canceled | Status::Unknown | Status::Other(_) => Style::new(),
+        }
+    }
+
+    /// A piece of a body.
+    #[must_use]
+    pub fn mark(self, mark: &Mark) -> Style {
+        let mut style = match mark.role {
+            Role::Text | Role::Literal | Role::Indent => Style::new(),
+            Role::Heading => self.title(),
+            Role::Link => self.coloured(Color::Blue).add_modifier(Modifier::UNDERLINED),
+            Role::Button => self.coloured(Color::Blue).add_modifier(Modifier::BOLD),
+            Role::Image | Role::Rule | Role::Comment | Role::Punctuation => self.chrome(),
+            Role::Quote => self.coloured(Color::Green),
+            Role::Code | Role::Number => self.coloured(Color::Magenta),
+            Role::Note => self.coloured(Color::Yellow).add_modifier(Modifier::ITALIC),
+            Role::Tag | Role::Key => self.coloured(Color::Blue),
+            Role::Attribute => self.coloured(Color::Cyan),
+            Role::Value | Role::String => self.coloured(Color::Green),
+        };
+        for (set, modifier) in [
+            (mark.bold, Modifier::BOLD),
+            (mark.italic, Modifier::ITALIC),
+            (mark.underline, Modifier::UNDERLINED),
+            (mark.strike, Modifier::CROSSED_OUT),
+        ] {
+            if set {
+                style = style.add_modifier(modifier);
+            }
+        }
+        style
+    }
+}
+
+/// The characters that are drawn beside text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Glyphs {
+    /// Marks the selected row.
+    pub bar: &'static str,
+    /// Divides two panes that lie side by side.
+    pub vertical: &'static str,
+    /// Divides two panes that lie one above the other.
+    pub horizontal: &'static str,
+    /// Stands for what does not fit.
+    pub ellipsis: &'static str,
+    /// Between two words of a line.
+    pub dot: &'static str,
+    /// From the profile to what is shown of it.
+    pub into: &'static str,
+    /// Marks a row whose status changed.
+    pub changed: &'static str,
+    /// From one status to the next.
+    pub arrow: &'static str,
+    ascii: bool,
+}
+
+impl Glyphs {
+    /// Unicode, as most terminals can.
+    pub const UNICODE: Self =
+        Self {
+            bar: "▌", vertical: "│", horizontal: "─", ellipsis: "…", dot: "·", into: "▸", changed: "•", arrow: "→", ascii: false
+        };
+    /// ASCII alone.
+    pub const ASCII: Self =
+        Self { bar: ">", vertical: "|", horizontal: "-", ellipsis: "~", dot: "-", into: ">", changed: "*", arrow: ">", ascii: true };
+
+    /// The symbol of a status; they differ in shape, so that colour is never needed. Two columns at
+    /// most in ASCII, one otherwise.
+    #[must_use]
+    pub const fn status(self, status: &Status) -> &'static str {
+        let (symbol, ascii) = match status {
+            Status::Delivered => ("✓", "ok"),
+            Status::Opened => ("◉", "op"),
+            Status::Clicked => ("↗", "cl"),
+            Status::Bounced => ("✕", "xx"),
+            Status::Failed => ("✖", "xf"),
+            Status::Suppressed => ("⊘", "xs"),
+            Status::Complained => ("!", "!!"),
+            Status::DeliveryDelayed => ("‖", "||"),
+            Status::Sent => ("→", "->"),
+            Status::Queued => ("◌", ".."),
+            Status::Scheduled => ("◷", "at"),
+            Status::Canceled => ("–", "--"),
+            Status::Unknown | Status::Other(_) => ("?", "??"),
+        };
+        if self.ascii { ascii } else { symbol }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use unicode_width::UnicodeWidthStr;
+
+    #[test]
+    fn symbols_differ_in_shape_and_take_one_column() {
+        for glyphs in [Glyphs::UNICODE, Glyphs::ASCII] {
+            let symbols: std::collections::BTreeSet<_> = Status::KNOWN.iter().map(|status| glyphs.status(status)).collect();
+            assert_eq!(symbols.len(), Status::KNOWN.len());
+            assert!(symbols.iter().all(|symbol| symbol.width() == if glyphs.ascii { 2 } else { 1 }));
+        }
+    }
+}

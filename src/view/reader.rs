@@ -1,0 +1,143 @@
+//! Draws the email: head, the faces of the body, the body.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use super::look::Look;
+use super::{cut, screens, time};
+use crate::app::head::{Head, LABEL_WIDTH};
+use crate::app::{Layout, MARGIN, Model, Stage, width_of};
+use crate::archive::{Observation, Row};
+use crate::mail::Address;
+use crate::render::{Body, View};
+
+/// Draws the reader's pane.
+pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
+    let pane = layout.reader;
+    let Some(row) = model.list.selected().filter(|_| !pane.is_empty()) else { return };
+    let area = Rect { x: pane.x + MARGIN.min(pane.width), width: pane.width.saturating_sub(2 * MARGIN), ..pane };
+    match model.stage() {
+        Stage::Empty | Stage::Resting => {}
+        Stage::Loading => document(model, row, None, Some("loading this email"), area, look, frame),
+        Stage::Ready(_, body) => document(model, row, body, None, area, look, frame),
+        Stage::Failed(failure) => screens::failure(failure, "this email could not be loaded", "r tries again", area, look, frame),
+    }
+}
+
+fn document(model: &Model, row: &Row, body: Option<&Body>, note: Option<&str>, area: Rect, look: &Look, frame: &mut Frame) {
+    let head = model.reader.head(row);
+    let scroll = model.reader.scroll();
+    let mut lines: Vec<Line> = Vec::with_capacity(usize::from(area.height));
+    for line in head.iter().skip(scroll) {
+        lines.push(head_line(line, model.reader.view(), usize::from(area.width), look));
+    }
+    let room = usize::from(area.height).saturating_sub(lines.len());
+    if let Some(body) = body {
+        let pan = usize::from(model.reader.pan());
+        let skipped = scroll.saturating_sub(head.len());
+        lines.extend(body.lines.iter().skip(skipped).take(room).map(|line| body_line(line, pan, usize::from(area.width), look)));
+    } else if let Some(note) = note {
+        lines.push(Line::styled(format!("{note}{}", look.glyphs.ellipsis), look.theme.chrome()));
+    }
+    lines.truncate(usize::from(area.height));
+    for (line, y) in lines.iter().zip(area.top()..area.bottom()) {
+        frame.buffer_mut().set_line(area.x, y, line, area.width);
+    }
+}
+
+fn head_line<'a>(line: &'a Head, view: View, width: usize, look: &Look) -> Line<'a> {
+    let theme = &look.theme;
+    match line {
+        Head::Subject(subject) if subject.is_empty() => Line::styled("(no subject)", theme.chrome()),
+        Head::Subject(subject) => Line::styled(cut::cut(subject, width, look.glyphs.ellipsis), theme.title()),
+        Head::Addresses(label, all) => labelled(label, &joined(all), theme.text(), width, look),
+        Head::Sent(stamp) => labelled("sent", &time::full(stamp, look), theme.text(), width, look),
+        Head::Scheduled(stamp) => labelled("due", &time::full(stamp, look), theme.text(), width, look),
+        Head::Status(status) => {
+            let words = format!("{} {}: ", look.glyphs.status(status), status.word());
+            let room = width.saturating_sub(unicode_width::UnicodeWidthStr::width(words.as_str()));
+            let meaning = cut::cut(status.meaning(), room, look.glyphs.ellipsis);
+            Line::from(vec![Span::styled(words, theme.status(status).add_modifier(ratatui::style::Modifier::BOLD)), Span::raw(meaning)])
+        }
+        Head::History(history) => labelled("seen", &observed(history, look), theme.text(), width, look),
+        Head::Tags(tags) => {
+            let tags: Vec<String> = tags.iter().map(|tag| format!("{}={}", tag.name, tag.value)).collect();
+            labelled("tags", &tags.join("  "), theme.text(), width, look)
+        }
+        Head::Field(name, value) => labelled(name, value, theme.text(), width, look),
+        Head::Views => views(view, width, look),
+    }
+}
+
+fn labelled<'a>(label: &str, value: &str, style: Style, width: usize, look: &Look) -> Line<'a> {
+    let columns = usize::from(LABEL_WIDTH);
+    let label = if label.len() < columns { cut::fit(label, columns, "") } else { format!("{label} ") };
+    let room = width.saturating_sub(unicode_width::UnicodeWidthStr::width(label.as_str()));
+    Line::from(vec![Span::styled(label, look.theme.chrome()), Span::styled(cut::cut(value, room, look.glyphs.ellipsis), style)])
+}
+
+fn joined(all: &[Address]) -> String {
+    let all: Vec<String> = all.iter().map(Address::to_string).collect();
+    all.join(", ")
+}
+
+/// What was seen and when: never the time of the event, which the service does not tell.
+fn observed(history: &[Observation], look: &Look) -> String {
+    let seen: Vec<String> = history.iter().map(|seen| format!("{} {}", seen.status.word(), time::seen(seen.seen, look))).collect();
+    seen.join(&format!(" {} ", look.glyphs.arrow))
+}
+
+/// The rule between head and body, with the faces of the body on it.
+fn views<'a>(shown: View, width: usize, look: &Look) -> Line<'a> {
+    let rule = look.glyphs.horizontal;
+    let mut spans = vec![Span::styled(rule, look.theme.chrome())];
+    let mut used = 1;
+    for view in View::ALL {
+        let style = if view == shown { look.theme.accent() } else { look.theme.chrome() };
+        spans.push(Span::styled(format!(" {} ", view.word()), style));
+        spans.push(Span::styled(rule, look.theme.chrome()));
+        used += view.word().len() + 3;
+    }
+    spans.push(Span::styled(rule.repeat(width.saturating_sub(used)), look.theme.chrome()));
+    Line::from(spans)
+}
+
+/// A line of the body; a wide one is moved to the left by `pan` columns.
+fn body_line<'a>(line: &'a crate::render::Line, pan: usize, width: usize, look: &Look) -> Line<'a> {
+    let overflows = line.wide && width_of(line) > width;
+    if !line.wide || pan == 0 {
+        let mut spans: Vec<Span> = line.spans.iter().map(|span| Span::styled(&*span.text, look.theme.mark(&span.mark))).collect();
+        if overflows {
+            shorten(&mut spans, width, look);
+        }
+        return Line::from(spans);
+    }
+    let mut left = pan;
+    let mut spans = Vec::with_capacity(line.spans.len());
+    for span in &line.spans {
+        let columns = unicode_width::UnicodeWidthStr::width(&*span.text);
+        spans.push(Span::styled(cut::skip(&span.text, left), look.theme.mark(&span.mark)));
+        left = left.saturating_sub(columns);
+    }
+    if width_of(line) > width + pan {
+        shorten(&mut spans, width, look);
+    }
+    Line::from(spans)
+}
+
+/// Ends a line that goes on beyond the pane with an ellipsis.
+fn shorten(spans: &mut Vec<Span>, width: usize, look: &Look) {
+    let mut room = width;
+    for n in 0..spans.len() {
+        let columns = spans[n].width();
+        if columns >= room {
+            let text = cut::cut(&format!("{}{}", spans[n].content, "  "), room, look.glyphs.ellipsis);
+            spans[n].content = text.into();
+            spans.truncate(n + 1);
+            return;
+        }
+        room -= columns;
+    }
+}

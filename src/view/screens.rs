@@ -1,0 +1,67 @@
+//! The screens without emails: loading, empty, failed, and no way to ask the service.
+
+use ratatui::Frame;
+use ratatui::layout::{Alignment, Rect};
+use ratatui::text::{Line, Text};
+use ratatui::widgets::{Paragraph, Wrap};
+
+use super::look::Look;
+use crate::app::{Layout, Model};
+use crate::failure::Failure;
+
+/// Draws what there is to say instead of rows; says whether there was something.
+pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> bool {
+    let area = layout.list.union(layout.reader);
+    let theme = &look.theme;
+    if !model.list.rows().is_empty() {
+        return false;
+    }
+    if let Some(problem) = model.list.failure() {
+        failure(problem, "the archive cannot be read", "r tries again", area, look, frame);
+    } else if let Some(problem) = model.service.no_service() {
+        failure(problem, "sentbox cannot ask the service", "q leaves", area, look, frame);
+    } else if let Some(problem) = model.service.trouble() {
+        failure(problem, "no emails yet", "sentbox tries again by itself; r tries now", area, look, frame);
+    } else if model.list.is_loading() {
+        // The archive answers within a few milliseconds; a word would only flicker.
+    } else if model.service.has_answered() {
+        let lines = vec![
+            Line::styled("Nothing was sent yet", theme.title()),
+            Line::default(),
+            Line::raw("The service answers, but its list is empty."),
+            Line::raw("New emails appear here by themselves."),
+        ];
+        centred(lines, area, frame);
+    } else {
+        let lines = vec![
+            Line::styled(format!("Asking for the newest emails{}", look.glyphs.ellipsis), theme.title()),
+            Line::default(),
+            Line::raw("The archive is empty; what comes is kept in it and is there at once next time."),
+        ];
+        centred(lines, area, frame);
+    }
+    true
+}
+
+/// Draws a failure: what it means here, what happened, what helps.
+pub fn failure(failure: &Failure, here: &str, key: &str, area: Rect, look: &Look, frame: &mut Frame) {
+    let mut lines = vec![Line::styled(capitalised(here), look.theme.trouble()), Line::default(), Line::raw(capitalised(&failure.sentence))];
+    if !failure.hint.is_empty() {
+        lines.push(Line::raw(capitalised(&failure.hint)));
+    }
+    lines.extend([Line::default(), Line::styled(key.to_owned(), look.theme.text())]);
+    centred(lines, area, frame);
+}
+
+fn centred(lines: Vec<Line>, area: Rect, frame: &mut Frame) {
+    let width = area.width.saturating_sub(4).min(76);
+    let needed: usize = lines.iter().map(|line| line.width().div_ceil(usize::from(width.max(1))).max(1)).sum();
+    let height = u16::try_from(needed).unwrap_or(u16::MAX).min(area.height);
+    let inner = Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 3, width, height };
+    frame.render_widget(Paragraph::new(Text::from(lines)).alignment(Alignment::Center).wrap(Wrap { trim: true }), inner);
+}
+
+fn capitalised(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}

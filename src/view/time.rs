@@ -1,0 +1,101 @@
+//! Times that grade themselves: a clock time today, a weekday this week, a date before.
+
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
+
+use super::look::Look;
+use crate::mail::Stamp;
+
+/// Columns of [`short`].
+pub const SHORT: usize = 6;
+/// Columns of [`medium`].
+pub const MEDIUM: usize = 9;
+/// Columns of [`full`] for times that could be read.
+pub const FULL: usize = 24;
+
+/// `09:41`, `Mon`, `3 May`, `May 25`.
+#[must_use]
+pub fn short(stamp: &Stamp, look: &Look) -> String {
+    graded(stamp, look, ["%H:%M", "%a", "%-d %b", "%b’%y"])
+}
+
+/// `09:41`, `Mon 09:41`, `3 May`, `3 May 25`.
+#[must_use]
+pub fn medium(stamp: &Stamp, look: &Look) -> String {
+    graded(stamp, look, ["%H:%M", "%a %H:%M", "%-d %b", "%-d %b %y"])
+}
+
+/// `Fri 2026-11-20 09:41:07 CET`.
+#[must_use]
+pub fn full(stamp: &Stamp, look: &Look) -> String {
+    stamp.at.map_or_else(|| stamp.raw.to_string(), |at| in_zone(at, &look.zone).strftime("%a %-d %b %Y %H:%M:%S %Z").to_string())
+}
+
+/// `2026-11-20 09:41:07 CET`, for a column.
+#[must_use]
+pub fn column(stamp: &Stamp, look: &Look) -> String {
+    stamp.at.map_or_else(|| stamp.raw.to_string(), |at| in_zone(at, &look.zone).strftime("%Y-%m-%d %H:%M:%S %Z").to_string())
+}
+
+/// `09:41` today, `3 May 09:41` before: when something was seen.
+#[must_use]
+pub fn seen(at: Timestamp, look: &Look) -> String {
+    let at = in_zone(at, &look.zone);
+    let today = at.date() == in_zone(look.now, &look.zone).date();
+    at.strftime(if today { "%H:%M" } else { "%-d %b %H:%M" }).to_string()
+}
+
+/// `3 May`, or `3 May 2025` in another year.
+#[must_use]
+pub fn day(at: Timestamp, look: &Look) -> String {
+    let at = in_zone(at, &look.zone);
+    let this_year = at.year() == in_zone(look.now, &look.zone).year();
+    at.strftime(if this_year { "%-d %b" } else { "%-d %b %Y" }).to_string()
+}
+
+fn graded(stamp: &Stamp, look: &Look, [clock, weekday, date, year]: [&str; 4]) -> String {
+    let Some(at) = stamp.at else { return stamp.raw.to_string() };
+    let at = in_zone(at, &look.zone);
+    let today = in_zone(look.now, &look.zone).date();
+    at.strftime(match age_in_days(at.date(), today) {
+        0 => clock,
+        1..=6 => weekday,
+        _ if at.year() == today.year() => date,
+        _ => year,
+    })
+    .to_string()
+}
+
+/// Days from `then` to `today`; negative for the future.
+fn age_in_days(then: Date, today: Date) -> i32 {
+    then.until(today).map_or(i32::MAX, |span| span.get_days())
+}
+
+fn in_zone(at: Timestamp, zone: &TimeZone) -> Zoned {
+    at.to_zoned(zone.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::view::{Glyphs, Theme};
+
+    fn look() -> Look {
+        let zone = TimeZone::fixed(jiff::tz::offset(1));
+        Look { theme: Theme::new(true), glyphs: Glyphs::UNICODE, now: "2026-11-20T08:00:00Z".parse().unwrap(), zone }
+    }
+
+    #[test]
+    fn times_grade_themselves() {
+        let at = |text: &str| Stamp::parse(text);
+        assert_eq!(short(&at("2026-11-20T07:41:07Z"), &look()), "08:41");
+        assert_eq!(short(&at("2026-11-19T23:30:00Z"), &look()), "00:30");
+        assert_eq!(medium(&at("2026-11-16T08:00:00Z"), &look()), "Mon 09:00");
+        assert_eq!(short(&at("2026-05-03T08:00:00Z"), &look()), "3 May");
+        assert_eq!(medium(&at("2025-05-03T08:00:00Z"), &look()), "3 May 25");
+        assert_eq!(short(&at("2026-12-24T08:00:00Z"), &look()), "24 Dec");
+        assert_eq!(short(&at("whenever"), &look()), "whenever");
+        assert_eq!(full(&at("2026-11-20T07:41:07Z"), &look()), "Fri 20 Nov 2026 08:41:07 +01");
+    }
+}

@@ -1,0 +1,477 @@
+//! The binary's verbs as scripts meet them: stdout, stderr and exit code.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::collections::HashSet;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::binary::{Fixed, KEY, Sentbox, Service, answering};
+use insta::assert_snapshot;
+use sentbox::config::clock;
+use sentbox::server::sample::Mailbox;
+use serde_json::Value;
+
+const RECEIPT: &str = r#"{"object":"email","id":"49a3999c-0ce1-4ea6-ab68-afcd6dc2e794","to":["Ana López <ana@example.com>","b@example.org"],"from":"Acme <billing@example.net>","created_at":"2026-11-20 08:41:07.42+00","subject":"Your receipt #4821","message_id":"<1@example.net>","bcc":[],"cc":["c@example.org"],"reply_to":[],"last_event":"delivered","scheduled_at":null,"html":"<p>Thanks. See <b>your receipt</b>.</p>","text":"Thanks. See your receipt.","tags":[{"name":"category","value":"receipt"}],"price":1.50}"#;
+const HOSTILE: &str = r#"{"object":"email","id":"5b","to":"x@example.com","from":"\u001b]0;gotcha\u0007","created_at":"yesterday","subject":"red \u001b[31mtext\u202e and\ttabs","last_event":"teleported","html":null,"text":"bell \u0007 and \u009b31m"}"#;
+
+fn two_emails() -> Service {
+    Service::new(Fixed(vec![RECEIPT, HOSTILE]))
+}
+
+fn sample(emails: u32) -> Service {
+    let now = clock::now();
+    Service::new(Mailbox::new(7, emails, now, std::sync::Arc::new(move || now)))
+}
+
+#[test]
+fn rows_are_plain_fields_where_there_is_no_terminal() {
+    let service = two_emails();
+    assert_snapshot!(Sentbox::at(&service).with("CLICOLOR_FORCE", "1").told("list --color always"), @r"
+    2026-11-20T08:41:07.42Z	delivered	ana@example.com,b@example.org	Your receipt #4821	49a3999c-0ce1-4ea6-ab68-afcd6dc2e794
+    yesterday	teleported	x@example.com	red �[31mtext� and tabs	5b
+    exit code 0
+    ");
+}
+
+#[test]
+fn json_is_the_services_own_and_cannot_command_a_terminal() {
+    let service = two_emails();
+    let sentbox = Sentbox::at(&service);
+    let text = sentbox.stdout("list --json");
+    assert!(!text.chars().any(|c| (c.is_control() && c != '\n') || c == '\u{202e}'));
+    assert!(text.contains("\"price\":1.50"), "numbers are verbatim");
+    let expected: Vec<Value> = [RECEIPT, HOSTILE].iter().map(|json| serde_json::from_str(json).unwrap()).collect();
+    let printed: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(printed, serde_json::json!({"object": "list", "has_more": false, "data": expected}));
+    let lines: Vec<Value> = sentbox.stdout("list --jsonl").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines, expected);
+}
+
+#[test]
+fn a_page_is_the_page_of_the_server() {
+    let service = sample(250);
+    let sentbox = Sentbox::at(&service);
+    let served = |query: &str| -> Value {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let url = format!("{}/emails?{query}", service.base());
+        let answer = async {
+            let http = reqwest::Client::builder().no_proxy().tls_certs_only([]).build().unwrap();
+            http.get(url).bearer_auth(KEY).send().await.unwrap().bytes().await.unwrap()
+        };
+        serde_json::from_slice(&runtime.block_on(answer)).unwrap()
+    };
+    let printed = |line: &str| -> Value { serde_json::from_str(&sentbox.stdout(line)).unwrap() };
+    let first = served("limit=20");
+    assert_eq!(printed("list --json"), first);
+    assert_eq!(first["has_more"], true);
+    let id = first["data"][19]["id"].as_str().unwrap();
+    assert_eq!(printed(&format!("list --json --limit 100 --after {id}")), served(&format!("limit=100&after={id}")));
+    assert_eq!(printed(&format!("list --json --limit 3 --before {id}")), served(&format!("limit=3&before={id}")));
+}
+
+#[test]
+fn a_walk_brings_every_email_once() {
+    let service = sample(250);
+    let sentbox = Sentbox::at(&service);
+    let all: Value = serde_json::from_str(&sentbox.stdout("list --json --all --rate 100")).unwrap();
+    let ids: HashSet<&str> = all["data"].as_array().unwrap().iter().map(|email| email["id"].as_str().unwrap()).collect();
+    assert_eq!((ids.len(), all["data"].as_array().unwrap().len(), &all["has_more"]), (250, 250, &Value::Bool(false)));
+    assert_eq!(sentbox.stdout("list --jsonl --limit 130").lines().count(), 130);
+}
+
+#[test]
+fn an_email_is_shown_as_asked() {
+    let service = two_emails();
+    let sentbox = Sentbox::at(&service);
+    let id = "49a3999c-0ce1-4ea6-ab68-afcd6dc2e794";
+    assert_snapshot!(sentbox.told(&format!("show {id}")), @r"
+    status     ✓ delivered: their server accepted it; it may still sit in the spam folder
+    to         Ana López <ana@example.com>, b@example.org
+    cc         c@example.org
+    from       Acme <billing@example.net>
+    subject    Your receipt #4821
+    sent       Fri 20 Nov 2026 08:41:07 UTC
+    tags       category=receipt
+    id         49a3999c-0ce1-4ea6-ab68-afcd6dc2e794
+    message-id <1@example.net>
+    price      1.50
+
+    Thanks. See your receipt.
+    exit code 0
+    ");
+    assert_snapshot!(sentbox.told(&format!("show {id} --as text")), @r"
+    Thanks. See your receipt.
+    exit code 0
+    ");
+    assert_snapshot!(sentbox.told(&format!("show {id} --as html")), @r"
+    <p>Thanks. See <b>your receipt</b>.</p>
+    exit code 0
+    ");
+    let json: Value = serde_json::from_str(&sentbox.stdout(&format!("show {id} --json"))).unwrap();
+    assert_eq!(json, serde_json::from_str::<Value>(RECEIPT).unwrap());
+    assert_eq!(sentbox.stdout(&format!("show {id} --as json")), sentbox.stdout(&format!("show {id} --jsonl")));
+    assert_snapshot!(sentbox.told("show 5b"), @r"
+    status     ? teleported: a status this version does not know
+    to         x@example.com
+    from       �]0;gotcha�
+    subject    red �[31mtext� and tabs
+    sent       yesterday
+    id         5b
+
+    bell � and �31m
+    exit code 0
+    ");
+    assert_snapshot!(sentbox.told("show 5b --json"), @r#"
+    {"object":"email","id":"5b","to":"x@example.com","from":"\u001b]0;gotcha\u0007","created_at":"yesterday","subject":"red \u001b[31mtext\u202e and\ttabs","last_event":"teleported","html":null,"text":"bell \u0007 and \u009b31m"}
+    exit code 0
+    "#);
+    assert_snapshot!(sentbox.told("show 00000000-0000-4000-8000-000000000000"), @r"
+    stderr: sentbox: the service has no such email
+    stderr:    hint: look at the id; old mail is deleted by the service
+    exit code 4
+    ");
+}
+
+#[test]
+fn what_was_shown_once_is_kept_for_its_owner_alone() {
+    let service = two_emails();
+    let sentbox = Sentbox::at(&service);
+    sentbox.stdout("show 5b --in-memory");
+    assert!(files(sentbox.home()).is_empty());
+    assert_snapshot!(sentbox.told("show 5b --offline"), @r"
+    stderr: sentbox: the archive does not hold this email with its body
+    stderr:    hint: without --offline the service is asked
+    exit code 4
+    ");
+    let online = sentbox.stdout("show 5b");
+    for (path, mode, is_dir) in files(&sentbox.home().join(".local/share/sentbox")) {
+        assert_eq!(mode & 0o777, if is_dir { 0o700 } else { 0o600 }, "{path}");
+    }
+    drop(service);
+    assert_eq!(sentbox.stdout("show 5b"), online);
+    assert_eq!(sentbox.stdout("show 5b --offline"), online);
+    assert_eq!(sentbox.run("show 5b --fresh").status.code(), Some(5));
+    let other_key = sentbox.with("SENTBOX_API_KEY", "re_other_team");
+    assert_eq!(other_key.run("show 5b --offline").status.code(), Some(4));
+}
+
+#[test]
+fn a_mirror_has_everything_and_a_second_run_finds_nothing_new() {
+    let service = sample(250);
+    let sentbox = Sentbox::at(&service);
+    let report = |line: &str| -> Value { serde_json::from_str(&sentbox.stdout(line)).unwrap() };
+    let first = report("sync --back all --rate 1000 --json");
+    assert_eq!((&first["new"], &first["complete"]), (&Value::from(250), &Value::from(true)));
+    assert_eq!(report("sync --back all --rate 1000 --json")["new"], 0);
+    assert_snapshot!(sentbox.told("sync --back all --rate 1000"), @r"
+    0 emails new, 0 changed; everything the service has is here
+    exit code 0
+    ");
+    assert_snapshot!(sentbox.told("sync --back yesterday"), @r"
+    stderr: sentbox: invalid value 'yesterday' for '--back <SPAN>': say all, or a number of hours, days or weeks such as 12h, 30d, 8w
+    stderr:    hint: sentbox --help tells what there is
+    exit code 2
+    ");
+    assert_snapshot!(sentbox.told("sync --in-memory"), @r"
+    stderr: sentbox: this needs an archive on disk
+    stderr:    hint: leave out --in-memory, or choose another profile
+    exit code 2
+    ");
+}
+
+#[test]
+fn lines_are_taken_in_and_bad_ones_are_named() {
+    let sentbox = Sentbox::new().with("SENTBOX_API_KEY", KEY);
+    let lines = format!("{RECEIPT}\n\nnot json\n{HOSTILE}\n");
+    assert_snapshot!(sentbox.shown(&sentbox.fed("import -", &lines)), @r"
+    2 emails read, 2 of them new
+    stderr: sentbox: line 3: an email that cannot be read: expected ident at line 1 column 2
+    stderr: sentbox: 1 of 3 lines are no email
+    exit code 1
+    ");
+    assert!(sentbox.stdout("show 5b --offline").contains("teleported"));
+    std::fs::write(sentbox.home().join("mail.jsonl"), RECEIPT).unwrap();
+    assert_snapshot!(sentbox.told("import mail.jsonl --json"), @r#"
+    {"lines":1,"new":0,"bad":0}
+    exit code 0
+    "#);
+    assert_snapshot!(sentbox.told("import nowhere.jsonl"), @r"
+    stderr: sentbox: nowhere.jsonl cannot be read: No such file or directory (os error 2)
+    exit code 1
+    ");
+}
+
+#[test]
+fn wrong_usage_is_code_2_with_a_hint() {
+    let sentbox = Sentbox::new();
+    assert_snapshot!(sentbox.told("lst"), @r"
+    stderr: sentbox: unrecognized subcommand 'lst'
+    stderr:    hint: did you mean list?
+    exit code 2
+    ");
+    assert_snapshot!(sentbox.told("list --limit none"), @r"
+    stderr: sentbox: invalid value 'none' for '--limit <N>': invalid digit found in string
+    stderr:    hint: sentbox --help tells what there is
+    exit code 2
+    ");
+    assert_snapshot!(sentbox.told("list --after a --before b --json"), @r#"
+    stderr: {"error":{"kind":"usage","message":"the argument '--after <ID>' cannot be used with '--before <ID>'","hint":"sentbox --help tells what there is"}}
+    exit code 2
+    "#);
+    assert_snapshot!(sentbox.told("list --before b --limit 101"), @r"
+    stderr: sentbox: --before gives one page, so --limit is at most 100 with it
+    stderr:    hint: to walk to older emails, use --after
+    exit code 2
+    ");
+    assert_snapshot!(sentbox.told("list --base-url http://example.com"), @r"
+    stderr: sentbox: the base URL is plain http to another machine; the key could be read on the way
+    stderr:    hint: use https
+    exit code 2
+    ");
+    assert_snapshot!(sentbox.told("list --profile acme"), @r"
+    stderr: sentbox: there is no profile acme
+    stderr:    hint: there is no profile in the configuration file
+    exit code 2
+    ");
+    assert_snapshot!(sentbox.told("list --rate 0"), @r"
+    stderr: sentbox: --rate is a number of requests a second from 0.01 to 10000
+    exit code 2
+    ");
+    assert_snapshot!(sentbox.told("serve"), @r"
+    stderr: sentbox: the following required arguments were not provided: --demo
+    stderr:    hint: sentbox --help tells what there is
+    exit code 2
+    ");
+}
+
+#[test]
+fn each_cause_has_its_code_and_words() {
+    let service = two_emails();
+    let sentbox = Sentbox::at(&service);
+    assert_snapshot!(Sentbox::new().told("list"), @r"
+    stderr: sentbox: there is no API key
+    stderr:    hint: set SENTBOX_API_KEY, or name api_key_command or api_key_file in a profile; `sentbox demo` needs none
+    exit code 3
+    ");
+    assert_snapshot!(Sentbox::new().with("SENTBOX_API_KEY", "re_canary\u{7} x").told("list --json"), @r#"
+    stderr: {"error":{"kind":"key_rejected","message":"the API key from SENTBOX_API_KEY holds a blank, a control character or a letter outside ASCII","hint":"a key is one word; it was not sent anywhere"}}
+    exit code 3
+    "#);
+    assert_snapshot!(sentbox.told("list --after nobody"), @r"
+    stderr: sentbox: the email to continue from is no longer known to the service
+    stderr:    hint: start over at the newest
+    exit code 4
+    ");
+    let stranger = Sentbox::at(&service).with("SENTBOX_API_KEY", "re_stranger");
+    assert_snapshot!(stranger.told("list --json"), @r#"
+    stderr: {"error":{"kind":"key_rejected","message":"[SERVICE] does not accept the API key: \"API key is invalid\"","hint":"look at the key, and whether it belongs to this service"}}
+    exit code 3
+    "#);
+    let elsewhere = Sentbox::at(&service).with("SENTBOX_BASE_URL", &format!("{}/api", service.base()));
+    assert_snapshot!(elsewhere.told("list"), @r#"
+    stderr: sentbox: [SERVICE]/api answered 404: "The requested endpoint does not exist"
+    stderr:    hint: is the base URL right, and no proxy or log-in page in between?
+    exit code 5
+    "#);
+    drop(service);
+    assert_snapshot!(sentbox.told("list --json"), @r#"
+    stderr: {"error":{"kind":"unreachable","message":"nothing listens at [SERVICE]","hint":"is the service running, and the base URL right?"}}
+    exit code 5
+    "#);
+}
+
+#[test]
+fn the_codes_are_as_the_help_says() {
+    for (answer, kind, code) in [
+        ("HTTP/1.1 418 Teapot\r\ncontent-length: 17\r\n\r\n{\"message\":\"no\"} ", "invalid_request", 1),
+        ("HTTP/1.1 401 No\r\ncontent-length: 0\r\n\r\n", "key_rejected", 3),
+        (
+            "HTTP/1.1 401 No\r\ncontent-length: 60\r\n\r\n{\"name\":\"restricted_api_key\",\"message\":\"only send emails\"}  ",
+            "key_send_only",
+            3,
+        ),
+        ("HTTP/1.1 302 Found\r\nlocation: https://example.com/\r\ncontent-length: 0\r\n\r\n", "redirected", 5),
+        ("HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\n<html>", "not_the_api", 5),
+        ("HTTP/1.1 429 No\r\nretry-after: 3600\r\ncontent-length: 0\r\n\r\n", "rate_limited", 6),
+        ("HTTP/1.1 429 No\r\ncontent-length: 31\r\n\r\n{\"name\":\"daily_quota_exceeded\"} ", "quota", 6),
+    ] {
+        let sentbox = Sentbox::new().with("SENTBOX_API_KEY", KEY).with("SENTBOX_BASE_URL", &answering(answer));
+        let output = sentbox.run("list --json");
+        let error: Value = serde_json::from_slice(&output.stderr).unwrap();
+        assert_eq!((error["error"]["kind"].as_str(), output.status.code()), (Some(kind), Some(code)), "{answer}");
+        assert!(output.stdout.is_empty() && error["error"]["message"].is_string() && error["error"]["hint"].is_string());
+    }
+}
+
+#[test]
+fn a_service_on_this_machine_is_asked_without_a_proxy() {
+    let service = two_emails();
+    let proxied = Sentbox::at(&service).with("HTTP_PROXY", "http://127.0.0.1:1").with("ALL_PROXY", "http://127.0.0.1:1");
+    assert_eq!(proxied.stdout("list").lines().count(), 2);
+}
+
+#[test]
+fn a_profile_brings_its_own_key_by_command_or_file() {
+    let service = two_emails();
+    let sentbox = Sentbox::new().with("SENTBOX_API_KEY", "re_canary_of_another_team").with("KEY_ELSEWHERE", KEY);
+    let config = sentbox.home().join(".config/sentbox");
+    std::fs::create_dir_all(&config).unwrap();
+    let base = service.base();
+    let profiles = format!(
+        "[profiles.command]\nbase_url = \"{base}\"\napi_key_command = 'echo \"$KEY_ELSEWHERE$SENTBOX_API_KEY\"'\n\
+         [profiles.file]\nbase_url = \"{base}\"\napi_key_file = \"key\"\n\
+         [profiles.variable]\nbase_url = \"{base}\"\napi_key_env = \"KEY_ELSEWHERE\"\n"
+    );
+    std::fs::write(config.join("config.toml"), profiles).unwrap();
+    std::fs::write(config.join("key"), KEY).unwrap();
+    let key_mode = |mode| std::fs::set_permissions(config.join("key"), std::fs::Permissions::from_mode(mode)).unwrap();
+    key_mode(0o600);
+    for profile in ["command", "file", "variable"] {
+        assert_eq!(sentbox.stdout(&format!("list -p {profile}")).lines().count(), 2, "{profile}");
+    }
+    key_mode(0o644);
+    assert_snapshot!(sentbox.told("list -p file"), @r"
+    stderr: sentbox: the key file [HOME]/.config/sentbox/key may be read by other people
+    stderr:    hint: chmod 600 [HOME]/.config/sentbox/key
+    exit code 8
+    ");
+}
+
+#[test]
+fn a_wrong_file_is_code_8_with_its_line() {
+    let sentbox = Sentbox::new();
+    let config = sentbox.home().join(".config/sentbox");
+    std::fs::create_dir_all(&config).unwrap();
+    std::fs::write(config.join("config.toml"), "[profiles.acme]\nbaseurl = \"https://example.com\"\nrate = \"much\"\n").unwrap();
+    assert_snapshot!(sentbox.told("list"), @r"
+    stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: rate is a number of requests a second from 0.01 to 10000
+    exit code 8
+    ");
+    std::fs::write(config.join("config.toml"), "[profiles.acme]\nbaseurl = \"https://example.com\"\n").unwrap();
+    assert_snapshot!(sentbox.told("list -p acme"), @r#"
+    stderr: sentbox: [HOME]/.config/sentbox/config.toml:2: "baseurl" is not known here; did you mean base_url?
+    stderr: sentbox: there is no API key
+    stderr:    hint: set SENTBOX_API_KEY, or name api_key_command or api_key_file in a profile; `sentbox demo` needs none
+    exit code 3
+    "#);
+}
+
+#[test]
+fn nobody_reading_is_a_success() {
+    let service = sample(250);
+    let sentbox = Sentbox::at(&service);
+    let mut child = sentbox.command("list --all --jsonl").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut first = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
+    assert!(first.starts_with('{'));
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{}", sentbox.shown(&output));
+}
+
+#[test]
+fn html_becomes_text() {
+    let sentbox = Sentbox::new();
+    let html = "<h1>Thanks</h1><p>See <a href='https://example.com/r'>your receipt</a>.</p><script>alert(1)</script>";
+    assert_snapshot!(sentbox.shown(&sentbox.fed("render --width 40 --links", html)), @r"
+    Thanks
+
+    See your receipt[1].
+
+    [1] https://example.com/r
+    exit code 0
+    ");
+    assert!(sentbox.fed("render --color always", html).stdout.contains(&0x1b));
+    std::fs::write(sentbox.home().join("mail.html"), html).unwrap();
+    let plain = sentbox.stdout("render mail.html");
+    assert_eq!(sentbox.fed("render -", html).stdout, plain.as_bytes());
+    assert!(!plain.contains('\u{1b}'));
+    assert_snapshot!(sentbox.told("render nowhere.html"), @r"
+    stderr: sentbox: nowhere.html cannot be read: No such file or directory (os error 2)
+    exit code 1
+    ");
+}
+
+#[test]
+fn a_demonstration_is_served_until_a_signal_ends_it() {
+    let sentbox = Sentbox::new();
+    let mut child = sentbox.command("serve --demo --listen 127.0.0.1:0 --emails 3 --quiet").stdout(Stdio::piped()).spawn().unwrap();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let mut base = String::new();
+    stdout.read_line(&mut base).unwrap();
+    let visitor = Sentbox::new().with("SENTBOX_API_KEY", "re_demo").with("SENTBOX_BASE_URL", base.trim());
+    assert_eq!(visitor.stdout("list").lines().count(), 3);
+    assert!(Command::new("kill").arg(child.id().to_string()).status().unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(143));
+    let mut rest = String::new();
+    stdout.read_to_string(&mut rest).unwrap();
+    assert_eq!(rest, "");
+}
+
+#[test]
+fn what_is_generated_from_the_code_is_there() {
+    let sentbox = Sentbox::new();
+    assert!(sentbox.stdout("completions bash").contains("sentbox"));
+    let manual = sentbox.stdout("man");
+    assert!(
+        manual.starts_with(".ie") && manual.contains(".SS \"sentbox list\"") && manual.contains("--limit") | manual.contains("\\-\\-limit")
+    );
+    assert_eq!(sentbox.stdout("--version"), format!("sentbox {}\n", env!("CARGO_PKG_VERSION")));
+    assert_snapshot!(sentbox.stdout("--help"), @r"
+    The sent box of a team, in a terminal: did we send it, what did it say, what became of it?
+
+    Usage: sentbox [OPTIONS] [COMMAND]
+
+    Commands:
+      demo         Open the terminal program on a sample mailbox; needs no key and keeps nothing
+      list         List sent emails as the service has them, newest first
+      show         Show one email, from the archive or else from the service
+      render       Lay out html (from a file or standard input) as text
+      sync         Mirror the service into the archive
+      import       Take emails from JSON lines into the archive
+      serve        Serve the service's API over a sample mailbox
+      completions  Print completions for a shell
+      man          Print the manual page
+
+    Options:
+      -h, --help     Print help
+      -V, --version  Print version
+
+    Global options:
+      -p, --profile <NAME>  Use this profile, and no key from the environment
+          --base-url <URL>  Where the service is
+          --json            Print one JSON document, and errors as JSON
+          --jsonl           Print one JSON object a line, and errors as JSON
+          --color <WHEN>    Style the output [default: auto] [possible values: auto, always, never]
+          --ascii           Draw with ASCII alone
+          --in-memory       Keep nothing on disk
+          --rate <N>        Requests a second, shared with what your team sends
+          --ca-file <FILE>  Trust the certificates in this file, too
+      -q, --quiet           Say nothing but results and errors
+
+    Without a command, the terminal program opens.
+
+    The API key comes from SENTBOX_API_KEY (its service: SENTBOX_BASE_URL), from RESEND_API_KEY
+    (RESEND_BASE_URL), or from a profile in ~/.config/sentbox/config.toml. No flag takes one.
+
+    Exit codes: 0 done, 1 could not, 2 wrong usage, 3 key missing, rejected or not allowed to read,
+    4 no such email, 5 service unreachable or not answering as this API does, 6 rate limit or quota,
+    8 archive or configuration unusable, 101 internal error.
+    ");
+}
+
+/// Everything below a directory: path, mode, and whether it is a directory.
+fn files(dir: &Path) -> Vec<(String, u32, bool)> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        let metadata = std::fs::metadata(&path).unwrap();
+        found.push((path.display().to_string(), metadata.permissions().mode(), metadata.is_dir()));
+        if metadata.is_dir() {
+            found.extend(files(&path));
+        }
+    }
+    found
+}

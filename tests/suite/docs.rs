@@ -1,0 +1,52 @@
+//! What the README and the change log say is what the program is.
+
+use std::fmt::Write as _;
+
+use clap::CommandFactory as _;
+use sentbox::app::help::{HelpLine, text};
+
+const README: &str = include_str!("../../README.md");
+const CHANGELOG: &str = include_str!("../../CHANGELOG.md");
+
+/// The key table as the README has it.
+fn keys() -> String {
+    let mut out = String::new();
+    for line in text() {
+        match line {
+            HelpLine::Title(title) => {
+                let _ = write!(out, "| {title} | |\n| --- | --- |\n");
+            }
+            HelpLine::Keys(keys, words) => {
+                let keys: Vec<String> = keys.split("  ").map(|key| format!("`{key}`")).collect();
+                let _ = writeln!(out, "| {} | {words} |", keys.join(" "));
+            }
+            HelpLine::Blank => out.push('\n'),
+        }
+    }
+    out
+}
+
+#[test]
+fn the_key_table_of_the_readme_is_the_one_of_the_program() {
+    let (_, rest) = README.split_once("<!-- keys -->\n").expect("the table has a start");
+    let (table, _) = rest.split_once("<!-- /keys -->").expect("the table has an end");
+    assert!(table.trim() == keys().trim(), "the README should have:\n{}", keys());
+}
+
+#[test]
+fn the_readme_names_every_verb_and_no_other() {
+    let command = sentbox::cli::Args::command();
+    let verbs: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+    for verb in &verbs {
+        assert!(README.contains(&format!("sentbox {verb}")), "README.md does not name sentbox {verb}");
+    }
+    for (at, _) in README.match_indices("    sentbox ") {
+        let word = README[at..].split_whitespace().nth(1).unwrap_or_default();
+        assert!(verbs.contains(&word) || word.starts_with(['[', '-']), "README.md names sentbox {word}");
+    }
+}
+
+#[test]
+fn the_change_log_knows_this_version() {
+    assert!(CHANGELOG.contains(concat!("## ", env!("CARGO_PKG_VERSION"))));
+}

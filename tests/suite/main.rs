@@ -1,0 +1,16 @@
+//! Everything that is tested from outside, in one program, because linking is what takes long.
+
+mod binary;
+mod cli;
+mod client;
+mod contract;
+mod docs;
+mod house;
+mod model;
+mod picture;
+mod program;
+mod running;
+mod screens;
+mod terminal;
+mod wire;
+mod world;

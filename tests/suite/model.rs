@@ -1,0 +1,323 @@
+//! Ring 1: the pure machine. A message in, state and effects out; and for any order of events, the
+//! reader never shows another email than the selected one.
+
+use crate::world::{Mailbox, World, opening};
+use proptest::prelude::*;
+use ratatui::layout::{Position, Size};
+use sentbox::app::{Command, Effect, Ending, Focus, Msg, Pointer, Rest, Stage, Step};
+use sentbox::failure::{Failure, Kind};
+
+fn requests(world: &World) -> usize {
+    world.asked.iter().filter(|effect| matches!(effect, Effect::Read { .. })).count()
+}
+
+#[test]
+fn it_starts_with_the_newest_email_and_asks_the_archive_before_the_service() {
+    let world = World::start(opening(120, 40), Mailbox::of(50));
+    assert!(matches!(world.asked[0], Effect::Look { .. }));
+    assert!(matches!(world.asked[1], Effect::Refresh { .. }));
+    let world = World::at_rest(120, 40, Mailbox::of(50));
+    assert_eq!(world.selected(), 49);
+    assert_eq!((world.model.list.position(), world.model.list.total()), (Some(1), Some(50)));
+}
+
+#[test]
+fn holding_a_key_asks_for_one_email() {
+    let mut world = World::at_rest(120, 40, Mailbox::of(5_000));
+    let before = requests(&world);
+    for _ in 0..200 {
+        world.press("j");
+    }
+    world.settle();
+    assert_eq!(world.selected(), 4_999 - 200);
+    assert_eq!(requests(&world) - before, 1);
+}
+
+#[test]
+fn keys_that_outrun_the_archive_are_owed_and_paid() {
+    let mut world = World::at_rest(120, 40, Mailbox::of(5_000));
+    for _ in 0..1_000 {
+        world.press("j");
+    }
+    world.settle();
+    assert_eq!(world.selected(), 4_999 - 1_000);
+    world.press("G k k").settle();
+    assert_eq!(world.selected(), 2, "steps after a jump count from where it lands");
+}
+
+#[test]
+fn the_ends_are_one_query_away() {
+    let mut world = World::at_rest(120, 40, Mailbox::of(20_000));
+    let looks = |world: &World| world.asked.iter().filter(|effect| matches!(effect, Effect::Look { .. })).count();
+    let before = looks(&world);
+    world.press("G").settle();
+    assert_eq!((world.selected(), world.model.list.position()), (0, Some(20_000)));
+    world.press("g g").settle();
+    assert_eq!((world.selected(), world.model.list.position()), (19_999, Some(1)));
+    assert!(looks(&world) - before <= 4);
+}
+
+#[test]
+fn new_emails_do_not_move_the_cursor_and_are_counted() {
+    let mut world = World::at_rest(120, 40, Mailbox::of(500));
+    world.press("j j j").settle();
+    let (selected, visible) = (world.selected(), world.visible());
+    world.mailbox.arriving = 3;
+    world.wait_for_refresh();
+    assert_eq!(world.selected(), selected);
+    assert_eq!(world.visible(), visible);
+    assert_eq!(world.model.list.unseen(), 3);
+    assert_eq!(world.model.list.position(), Some(7));
+    world.press("Home").settle();
+    assert_eq!((world.selected(), world.model.list.unseen()), (502, 0));
+}
+
+#[test]
+fn older_pages_come_before_the_cursor_reaches_the_end_one_at_a_time() {
+    let mut mailbox = Mailbox::of(90);
+    mailbox.older_pages = 3;
+    let mut world = World::at_rest(120, 40, mailbox);
+    let extends = |world: &World| world.asked.iter().filter(|effect| matches!(effect, Effect::Extend { .. })).count();
+    assert_eq!(extends(&world), 0, "nothing is fetched that nobody nears");
+    for _ in 0..60 {
+        world.press("j");
+    }
+    assert_eq!(extends(&world), 1, "holding a key is no storm of requests");
+    world.settle();
+    assert_eq!(world.mailbox.rows.len(), 190);
+    world.press("G").settle();
+    world.press("G").settle();
+    assert_eq!(world.mailbox.rows.len(), 390);
+    world.press("G").settle();
+    assert_eq!(extends(&world), 3, "everything is there, so nothing more is asked");
+}
+
+#[test]
+fn a_failing_extension_rests_before_it_tries_again() {
+    let mut mailbox = Mailbox::of(20);
+    mailbox.older_pages = 1;
+    let mut world = World::start(opening(120, 40), mailbox);
+    let failure = Failure::new(Kind::Unreachable, "no route");
+    for _ in 0..40 {
+        let Some(n) = world.pending.iter().position(|effect| !matches!(effect, Effect::Rest { .. })) else { break };
+        if let Effect::Extend { ticket } = world.pending[n] {
+            world.pending.remove(n);
+            world.happen(Msg::Extended { ticket, outcome: Err(failure.clone()) });
+        } else {
+            world.answer(n);
+        }
+    }
+    world.press("j k j k");
+    let extends = world.asked.iter().filter(|effect| matches!(effect, Effect::Extend { .. })).count();
+    assert_eq!(extends, 1);
+    assert!(world.pending.iter().any(|effect| matches!(effect, Effect::Rest { what: Rest::Extend, .. })));
+    assert_eq!(world.model.service.trouble(), Some(&failure));
+}
+
+#[test]
+fn without_a_key_nothing_is_asked_and_the_archive_is_still_there() {
+    let failure = Failure::new(Kind::KeyMissing, "there is no key");
+    let mut start = opening(120, 40);
+    start.no_service = Some(failure.clone());
+    let mut world = World::start(start, Mailbox::of(5));
+    world.settle();
+    assert!(!world.asked.iter().any(|effect| matches!(effect, Effect::Refresh { .. } | Effect::Extend { .. })));
+    assert_eq!(world.selected(), 4);
+    assert_eq!(world.model.service.no_service(), Some(&failure));
+}
+
+#[test]
+fn a_rejected_key_ends_the_asking() {
+    let mut world = World::start(opening(80, 24), Mailbox::of(0));
+    let Effect::Refresh { ticket } = world.pending[1] else { panic!("the second effect is the refresh") };
+    world.happen(Msg::Refreshed { ticket, outcome: Err(Failure::new(Kind::KeyRejected, "the key is not valid")) });
+    assert!(!world.pending.iter().any(|effect| matches!(effect, Effect::Rest { what: Rest::Refresh, .. })));
+    world.press("r");
+    assert!(world.model.notice.is_some());
+}
+
+#[test]
+fn opening_does_not_wait_and_back_peels_one_layer() {
+    let mut world = World::at_rest(40, 12, Mailbox::of(50));
+    assert_eq!(requests(&world), 0, "on a narrow screen nothing is read that is not shown");
+    world.press("Enter");
+    assert!(matches!(world.pending.last(), Some(Effect::Read { .. })));
+    assert_eq!(world.model.focus(), Focus::Reader);
+    world.press("?");
+    assert_eq!(world.model.focus(), Focus::Help);
+    world.press("q");
+    assert_eq!(world.model.focus(), Focus::Reader);
+    world.press("Esc");
+    assert_eq!((world.model.focus(), &world.model.ending), (Focus::List, &None));
+    world.press("Esc");
+    assert_eq!(world.model.ending, None, "Esc never leaves the program");
+    world.press("q");
+    assert_eq!(world.model.ending, Some(Ending::Quit));
+}
+
+#[test]
+fn next_and_previous_while_reading() {
+    let mut world = World::at_rest(40, 12, Mailbox::of(50));
+    world.press("Enter").settle().press("J").settle();
+    assert_eq!(world.selected(), 48);
+    assert!(matches!(world.model.stage(), Stage::Ready(..)));
+    world.press("K").settle().press("K").settle();
+    assert_eq!(world.selected(), 49);
+    assert_eq!(world.model.notice.as_deref(), Some("this is the newest email"));
+}
+
+#[test]
+fn a_key_that_means_nothing_says_so_and_a_prefix_waits_without_a_timer() {
+    let mut world = World::at_rest(120, 40, Mailbox::of(50));
+    world.press("x");
+    assert_eq!(world.model.notice.as_deref(), Some("x does nothing here; ? shows the keys"));
+    world.press("j g");
+    assert_eq!((world.model.notice.as_deref(), world.model.pressed.len()), (None, 1));
+    world.press("g");
+    assert_eq!((world.selected(), world.model.pressed.len()), (49, 0));
+}
+
+#[test]
+fn the_mouse_selects_opens_and_scrolls() {
+    let mut world = World::at_rest(120, 40, Mailbox::of(500));
+    let layout = world.model.layout();
+    world.happen(Msg::Pointed(Pointer::Pressed(Position::new(3, layout.list.y + 4))));
+    assert_eq!(world.selected(), 499 - 4);
+    world.settle();
+    let over = Position::new(layout.reader.x + 2, layout.reader.y + 2);
+    world.happen(Msg::Pointed(Pointer::Wheel { at: over, down: true }));
+    assert_eq!(world.model.reader.scroll(), 3);
+    world.happen(Msg::Pointed(Pointer::Pressed(over)));
+    assert_eq!(world.model.focus(), Focus::Reader);
+    let before = world.model.layout().list.width;
+    let divider = world.model.layout().divider;
+    world.happen(Msg::Pointed(Pointer::Pressed(Position::new(divider.x, divider.y + 1))));
+    world.happen(Msg::Pointed(Pointer::Dragged(Position::new(divider.x + 5, divider.y + 1))));
+    assert_eq!(world.model.layout().list.width, before + 5);
+}
+
+#[test]
+fn the_divider_is_remembered_until_the_screen_changes_its_class() {
+    let mut world = World::at_rest(160, 45, Mailbox::of(50));
+    let default = world.model.layout();
+    world.press("> > >");
+    let wider = world.model.layout();
+    assert_eq!(wider.list.width, default.list.width + 6);
+    world.happen(Msg::Resized(Size::new(150, 45)));
+    assert!(world.model.layout().list.width > 6);
+    world.happen(Msg::Resized(Size::new(80, 24)));
+    world.happen(Msg::Resized(Size::new(160, 45)));
+    assert_eq!(world.model.layout(), default);
+}
+
+/// One thing that can happen.
+#[derive(Debug, Clone)]
+enum Event {
+    Command(Command),
+    Answer(usize),
+    Arrive,
+    Resize(u16, u16),
+    Click(u16, u16),
+    Fail(usize),
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    let step = prop::sample::select(vec![
+        Step::Down,
+        Step::Up,
+        Step::HalfDown,
+        Step::HalfUp,
+        Step::PageDown,
+        Step::PageUp,
+        Step::First,
+        Step::Last,
+    ]);
+    let command = prop_oneof![
+        6 => step.clone().prop_map(Command::Select),
+        1 => step.prop_map(Command::Scroll),
+        1 => Just(Command::Open),
+        1 => Just(Command::NextEmail),
+        1 => Just(Command::PreviousEmail),
+        1 => Just(Command::NextView),
+        1 => Just(Command::FullReader),
+        1 => Just(Command::Arrange),
+        1 => Just(Command::SwitchPane),
+        1 => Just(Command::Refresh),
+        1 => Just(Command::Help),
+    ];
+    prop_oneof![
+        4 => command.prop_map(Event::Command),
+        6 => any::<usize>().prop_map(Event::Answer),
+        1 => Just(Event::Arrive),
+        1 => (1_u16..180, 1_u16..50).prop_map(|(width, height)| Event::Resize(width, height)),
+        1 => (0_u16..180, 0_u16..50).prop_map(|(x, y)| Event::Click(x, y)),
+        1 => any::<usize>().prop_map(Event::Fail),
+    ]
+}
+
+/// What is wrong with the reader, if anything.
+fn defect(world: &World) -> Option<String> {
+    let selected = world.model.list.selected()?;
+    let Stage::Ready(opened, body) = world.model.stage() else { return None };
+    if opened.email.summary.id != selected.summary.id {
+        return Some(format!("{:?} is selected, {:?} is open", selected.summary.id, opened.email.summary.id));
+    }
+    let first = body?.lines.first()?.text();
+    (!first.ends_with(selected.summary.id.as_str())).then(|| format!("{:?} is selected, the text is {first}", selected.summary.id))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn the_reader_never_shows_another_email_than_the_selected_one(
+        count in 0_i64..700,
+        events in prop::collection::vec(event(), 1..120),
+    ) {
+        let mut mailbox = Mailbox::of(count);
+        mailbox.older_pages = 2;
+        let mut world = World::start(opening(120, 40), mailbox);
+        for event in events {
+            let before = world.model.list.selected().map(|row| row.summary.id.clone());
+            let moves = matches!(event, Event::Command(_) | Event::Click(..) | Event::Answer(_));
+            match event {
+                Event::Command(command) => world.happen(Msg::Command(command)),
+                Event::Answer(n) if !world.pending.is_empty() => world.answer(n),
+                Event::Answer(_) => {}
+                Event::Arrive => world.mailbox.arriving += 1,
+                Event::Resize(width, height) => world.happen(Msg::Resized(Size::new(width, height))),
+                Event::Click(x, y) => world.happen(Msg::Pointed(Pointer::Pressed(Position::new(x, y)))),
+                Event::Fail(n) => {
+                    let reads: Vec<_> = world.pending.iter().enumerate().filter(|(_, effect)| matches!(effect, Effect::Read { .. })).map(|(n, _)| n).collect();
+                    if !reads.is_empty() {
+                        let Effect::Read { ticket, .. } = world.pending.remove(reads[n % reads.len()]) else { unreachable!() };
+                        world.happen(Msg::Read { ticket, outcome: Err(Failure::new(Kind::Server, "it failed")) });
+                    }
+                }
+            }
+            prop_assert_eq!(defect(&world), None);
+            if !moves {
+                prop_assert_eq!(world.model.list.selected().map(|row| row.summary.id.clone()), before);
+            }
+        }
+        // Whatever happened, everything that was asked for is answered in the end, and the program is well.
+        world.settle();
+        prop_assert_eq!(defect(&world), None);
+        if world.model.ending.is_none() && !world.mailbox.rows.is_empty() {
+            prop_assert!(world.model.list.selected().is_some());
+        }
+    }
+
+    #[test]
+    fn every_place_is_reached_by_walking(count in 1_i64..600, height in 3_u16..50, down in 0_usize..700, up in 0_usize..700) {
+        let mut world = World::at_rest(120, height, Mailbox::of(count));
+        for _ in 0..down { world.press("j"); }
+        world.settle();
+        for _ in 0..up { world.press("k").settle(); }
+        let reached = (count - 1).min(down.cast_signed() as i64);
+        let back = (reached - up.cast_signed() as i64).max(0);
+        prop_assert_eq!(world.selected(), count - 1 - back);
+        prop_assert_eq!(world.model.list.position(), Some(back.cast_unsigned() + 1));
+        prop_assert!(world.visible().contains(&world.selected()));
+    }
+}

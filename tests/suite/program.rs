@@ -1,0 +1,84 @@
+//! Ring 3: the whole program by keys.
+
+use ratatui::layout::Size;
+use sentbox::app::Ending;
+use sentbox::tui::Turn;
+
+use crate::running::Running;
+
+const WIDE: Size = Size { width: 160, height: 45 };
+
+#[tokio::test]
+async fn it_lists_reads_pages_and_leaves() {
+    let mut it = Running::start(WIDE, 350).await;
+    assert_eq!(it.position(), (Some(1), Some(100)));
+    assert!(it.screen().contains("demo ▸ all mail"), "{}", it.screen());
+
+    it.press("j j Enter").await;
+    assert_eq!(it.open_email(), Some(it.selected()));
+    it.press("J").await;
+    assert_eq!(it.open_email(), Some(it.selected()));
+    assert_eq!(it.position().0, Some(4));
+
+    it.press("q G").await;
+    it.press("G").await;
+    it.press("G").await;
+    it.press("G").await;
+    assert_eq!(it.position(), (Some(350), Some(350)), "{}", it.screen());
+    assert!(it.screen().contains("350 emails, complete"), "{}", it.screen());
+
+    it.press("g g q").await;
+    assert_eq!(it.turn, Some(Turn::Over(Ending::Quit)));
+}
+
+#[tokio::test]
+async fn it_lives_new_emails_arrive_and_statuses_move_on() {
+    let mut it = Running::start(WIDE, 200).await;
+    it.press("j j").await;
+    let selected = it.selected();
+    it.wait(600).await;
+    assert_eq!(it.selected(), selected);
+    assert!(it.program.model().list.unseen() > 5, "{}", it.screen());
+    let changed = it.program.model().list.rows().iter().filter(|row| it.program.model().list.has_changed(&row.summary.id)).count();
+    assert!(changed > 0, "{}", it.screen());
+    it.press("Home").await;
+    assert_eq!((it.program.model().list.unseen(), it.position().0), (0, Some(1)));
+}
+
+#[tokio::test]
+async fn it_is_a_state_to_be_offline() {
+    let mut it = Running::start(WIDE, 50).await;
+    it.press("j").await;
+    it.press("k").await;
+    it.unplug().await;
+    it.press("r").await;
+    let screen = it.screen();
+    assert!(screen.contains("offline"), "{screen}");
+    it.press("j").await;
+    assert_eq!(it.open_email(), Some(it.selected()), "what was read before is still there");
+    it.press("j j").await;
+    assert!(it.screen().contains("This email could not be loaded"), "{}", it.screen());
+    assert_eq!(it.position(), (Some(4), Some(50)));
+}
+
+#[tokio::test]
+async fn each_face_of_a_body_can_be_shown() {
+    let mut it = Running::start(Size::new(100, 60), 50).await;
+    it.press("Enter z").await;
+    it.press("Alt-4").await;
+    assert!(it.screen().contains(r#""object": "email""#), "{}", it.screen());
+    let raw = it.screen();
+    it.press("Alt-3").await;
+    assert_ne!(it.screen(), raw);
+    it.press("Alt-1").await;
+    assert_eq!(it.open_email(), Some(it.selected()));
+}
+
+#[tokio::test]
+async fn many_keys_at_once_are_one_email() {
+    let mut it = Running::start(WIDE, 1_000).await;
+    let keys = "j ".repeat(80);
+    it.press(&keys).await;
+    assert_eq!(it.position().0, Some(81));
+    assert_eq!(it.open_email(), Some(it.selected()));
+}

@@ -1,0 +1,227 @@
+//! Ring 2: what is drawn, as text, at the sizes people have.
+
+use std::fmt::Write as _;
+
+use crate::world::{Mailbox, NOW, World, opening, row_of};
+use jiff::tz::TimeZone;
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::layout::Size;
+use ratatui::style::Modifier;
+use sentbox::api::wire;
+use sentbox::app::{Effect, Msg, News};
+use sentbox::archive::{Reach, Row};
+use sentbox::failure::{Failure, Kind};
+use sentbox::mail::EmailId;
+use sentbox::view::{Glyphs, Look, Theme, draw};
+
+fn look() -> Look {
+    Look { theme: Theme::new(true), glyphs: Glyphs::UNICODE, now: NOW.parse().unwrap(), zone: TimeZone::UTC }
+}
+
+fn terminal(world: &World, look: &Look) -> Terminal<TestBackend> {
+    let Size { width, height } = world.model.size();
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+    terminal.draw(|frame| draw(&world.model, look, frame)).unwrap();
+    terminal
+}
+
+fn screen(world: &World) -> String {
+    text(&terminal(world, &look()))
+}
+
+fn text(terminal: &Terminal<TestBackend>) -> String {
+    let buffer = terminal.backend().buffer();
+    let mut out = String::new();
+    for y in 0..buffer.area.height {
+        let mut line = String::new();
+        let mut skip = 0;
+        for x in 0..buffer.area.width {
+            let symbol = buffer[(x, y)].symbol();
+            if skip == 0 {
+                line.push_str(symbol);
+                skip = unicode_width::UnicodeWidthStr::width(symbol).max(1);
+            }
+            skip -= 1;
+        }
+        let _ = writeln!(out, "{}", line.trim_end());
+    }
+    out
+}
+
+/// A mailbox as varied as real mail.
+fn varied() -> Mailbox {
+    let mut mailbox = Mailbox::of(0);
+    mailbox.next = 1_001;
+    let rows = [
+        ("delivered", &["ana.lopez@example.com"][..], "Your receipt #4821", "2026-11-20 09:41:07.12+00"),
+        ("bounced", &["j.okafor@example.org", "b@example.org", "c@example.org"], "Reset your password", "2026-11-20 09:40:00+00"),
+        ("queued", &["team@example.test"], "Weekly digest", "2026-11-20T09:38:00.000000+00:00"),
+        ("email.opened", &["佐藤 <sato@example.jp>"], "ご注文の確認", "2026-11-19 09:31:00+00"),
+        ("clicked", &["m.weber@example.de"], "Rechnung 2026-1187", "2026-11-17 09:30:00+00"),
+        ("complained", &["k.novak@example.cz"], "Sale ends tonight 🎉", "2026-05-03 09:25:00+00"),
+        ("delivery_delayed", &["a.very.long.local.part.of.an.address@subdomain.example.com"], "An older one", "2025-05-03 09:25:00+00"),
+        ("teleported", &[], "", "whenever"),
+        ("scheduled", &["evil\u{1b}[31m@example.com"], "Look \u{202e}here\u{7}", "2026-11-20 08:00:00+00"),
+    ];
+    mailbox.rows = rows
+        .iter()
+        .enumerate()
+        .map(|(n, (event, to, subject, at))| {
+            let n = i64::try_from(n).unwrap();
+            row_of(
+                1_000 - n,
+                &wire::Summary {
+                    id: format!("id-{n}"),
+                    to: Some(to.iter().map(ToString::to_string).collect()),
+                    cc: (n == 1).then(|| vec!["Copy <copy@example.org>".to_owned()]),
+                    reply_to: (n == 1).then(|| vec!["help@example.org".to_owned()]),
+                    from: Some("Acme <hello@acme.example>".to_owned()),
+                    subject: Some((*subject).to_owned()),
+                    created_at: Some((*at).to_owned()),
+                    message_id: Some(format!("<{n}@acme.example>")),
+                    last_event: Some((*event).to_owned()),
+                    scheduled_at: (n == 8).then(|| "2026-11-21 08:00:00+00".to_owned()),
+                    extra: if n == 1 { vec![("topic_id".to_owned(), "\"42\"".to_owned())] } else { vec![] },
+                    ..wire::Summary::default()
+                },
+            )
+        })
+        .collect::<Vec<Row>>();
+    mailbox
+}
+
+macro_rules! snapshot_at {
+    ($($name:ident: $width:literal x $height:literal, $keys:literal;)*) => {
+        $(
+            #[test]
+            fn $name() {
+                let mut world = World::at_rest($width, $height, varied());
+                world.press($keys).settle();
+                insta::assert_snapshot!(screen(&world));
+            }
+        )*
+    };
+}
+
+snapshot_at! {
+    wide: 160 x 45, "j";
+    medium: 100 x 30, "j";
+    small: 80 x 24, "j";
+    smaller: 60 x 20, "j";
+    narrow: 40 x 12, "j";
+    narrow_reading: 40 x 12, "j Enter";
+    tiny: 20 x 5, "j";
+    one_cell: 1 x 1, "j";
+    full_reader: 80 x 24, "j z";
+    help: 80 x 24, "?";
+    full_times: 160 x 12, "t";
+    one_above_the_other_by_hand: 160 x 24, "P";
+    the_end_of_an_email: 80 x 24, "Enter G";
+    raw_view: 80 x 24, "Enter [";
+}
+
+#[test]
+fn waiting_for_the_first_page() {
+    let mut world = World::start(opening(80, 24), Mailbox::of(0));
+    world.answer(0);
+    insta::assert_snapshot!(screen(&world));
+}
+
+#[test]
+fn nothing_was_sent() {
+    let world = World::at_rest(80, 24, Mailbox::of(0));
+    insta::assert_snapshot!(screen(&world));
+}
+
+#[test]
+fn the_first_page_failed() {
+    let mut world = World::start(opening(80, 24), Mailbox::of(0));
+    world.answer(0);
+    fail_refresh(
+        &mut world,
+        Failure::new(Kind::Unreachable, "127.0.0.1:8025 refuses the connection").hint("is the service running there?"),
+    );
+    insta::assert_snapshot!(screen(&world));
+}
+
+#[test]
+fn there_is_no_key() {
+    let mut start = opening(80, 24);
+    start.no_service = Some(Failure::new(Kind::KeyMissing, "there is no API key").hint("set SENTBOX_API_KEY, or try: sentbox demo"));
+    let mut world = World::start(start, Mailbox::of(0));
+    world.settle();
+    insta::assert_snapshot!(screen(&world));
+}
+
+#[test]
+fn offline_with_an_archive() {
+    let mut world = World::start(opening(100, 12), varied());
+    world.answer(0);
+    fail_refresh(&mut world, Failure::new(Kind::Unreachable, "127.0.0.1:8025 refuses the connection"));
+    world.settle();
+    insta::assert_snapshot!(screen(&world));
+}
+
+#[test]
+fn an_email_that_cannot_be_had() {
+    let mut world = World::start(opening(120, 20), varied());
+    while let Some(n) = world.pending.iter().position(|effect| !matches!(effect, Effect::Rest { .. })) {
+        world.answer(n);
+    }
+    world.press("Enter");
+    let Some(Effect::Read { ticket, .. }) = world.pending.pop() else { panic!("the email is asked for") };
+    world.happen(Msg::Read { ticket, outcome: Err(Failure::new(Kind::Server, "the service failed with status 503")) });
+    insta::assert_snapshot!(screen(&world));
+}
+
+#[test]
+fn new_and_changed_emails_are_marked() {
+    let mut world = World::at_rest(120, 12, varied());
+    world.press("j").settle();
+    world.press("r");
+    let Some(Effect::Refresh { ticket }) = world.pending.pop() else { panic!("a refresh is asked for") };
+    world.mailbox.arrive();
+    world.mailbox.arrive();
+    world.happen(Msg::Refreshed { ticket, outcome: Ok(News { new: 2, changed: vec![EmailId::new("id-4")], reach: Reach::Everything }) });
+    world.settle();
+    insta::assert_snapshot!(screen(&world));
+}
+
+#[test]
+fn ascii_without_colours() {
+    let world = World::at_rest(80, 16, varied());
+    let plain = Look { theme: Theme::new(false), glyphs: Glyphs::ASCII, ..look() };
+    let terminal = terminal(&world, &plain);
+    let buffer = terminal.backend().buffer();
+    assert!(buffer.content.iter().all(|cell| cell.fg == ratatui::style::Color::Reset));
+    insta::assert_snapshot!(text(&terminal));
+}
+
+#[test]
+fn the_selected_row_is_seen_without_colour() {
+    let world = World::at_rest(80, 24, varied());
+    let terminal = terminal(&world, &Look { theme: Theme::new(false), ..look() });
+    let reversed = terminal.backend().buffer().content.iter().filter(|cell| cell.modifier.contains(Modifier::REVERSED)).count();
+    assert_eq!(reversed, "ana.lopez@example.com".len());
+}
+
+#[test]
+fn no_size_panics_and_nothing_foreign_reaches_the_screen() {
+    for width in [0, 1, 2, 3, 5, 10, 23, 24, 55, 56, 60, 119, 120, 300] {
+        for height in [0, 1, 2, 3, 5, 6, 8, 15, 16, 100] {
+            let mut world = World::at_rest(width, height, varied());
+            for keys in ["Enter", "q", "z", "?", "q", "P", "P", "t", "G", "> > > > >"] {
+                world.press(keys).settle();
+                let shown = screen(&world);
+                assert!(!shown.chars().any(|c| (c.is_control() && c != '\n') || c == '\u{202e}'), "{width}x{height}");
+            }
+        }
+    }
+}
+
+fn fail_refresh(world: &mut World, failure: Failure) {
+    let n = world.pending.iter().position(|effect| matches!(effect, Effect::Refresh { .. })).expect("a refresh is under way");
+    let Effect::Refresh { ticket } = world.pending.remove(n) else { unreachable!() };
+    world.happen(Msg::Refreshed { ticket, outcome: Err(failure) });
+}

@@ -1,0 +1,222 @@
+//! Ring 4: the real binary in a pseudo-terminal, its bytes read back by a terminal emulator: whatever
+//! ends it, the terminal is as it was.
+
+use std::io::{Read, Write};
+use std::num::NonZeroU16;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
+
+use portable_pty::{Child, CommandBuilder, ExitStatus, MasterPty, PtySize, native_pty_system};
+use rustix::process::{Pid, Signal, kill_process};
+
+/// No wait is longer than this, however busy the machine; a test that passes never waits for it.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+const SENTBOX: &str = env!("CARGO_BIN_EXE_sentbox");
+
+/// The binary on a terminal of its own.
+struct Session {
+    child: Box<dyn Child + Send + Sync>,
+    master: Box<dyn MasterPty + Send>,
+    keyboard: Box<dyn Write + Send>,
+    output: Receiver<Vec<u8>>,
+    screen: vt100::Parser,
+    modes_before: String,
+    /// Keeps the terminal open after the child has ended, so that its modes can be compared.
+    slave: Box<dyn portable_pty::SlavePty + Send>,
+    home: tempfile::TempDir,
+}
+
+impl Session {
+    fn start(program: &str, arguments: &[&str], environment: &[(&str, &str)], (columns, rows): (u16, u16)) -> Self {
+        let size = PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 };
+        let pair = native_pty_system().openpty(size).unwrap();
+        let home = tempfile::tempdir().unwrap();
+        let mut command = CommandBuilder::new(program);
+        command.args(arguments);
+        command.env_clear();
+        command.env("TERM", "xterm-256color");
+        command.env("TZ", "UTC");
+        command.env("HOME", home.path());
+        for (name, value) in environment {
+            command.env(name, value);
+        }
+        let modes_before = modes(pair.master.as_ref());
+        let child = pair.slave.spawn_command(command).unwrap();
+        let keyboard = pair.master.take_writer().unwrap();
+        let mut reader = pair.master.try_clone_reader().unwrap();
+        let (send, output) = channel();
+        std::thread::spawn(move || {
+            let mut buffer = [0; 8192];
+            while let Ok(count) = reader.read(&mut buffer) {
+                if count == 0 || send.send(buffer[..count].to_vec()).is_err() {
+                    break;
+                }
+            }
+        });
+        let screen = vt100::Parser::new(cells(rows), cells(columns), 0);
+        Self { child, master: pair.master, keyboard, output, screen, modes_before, slave: pair.slave, home }
+    }
+
+    /// A session that shows the sample mailbox.
+    fn demo(environment: &[(&str, &str)]) -> Self {
+        let mut session = Self::start(SENTBOX, &["demo", "--emails", "300"], environment, (120, 40));
+        session.until("the list", |screen| screen.contains("demo ▸ all mail") && screen.contains("Enter read"));
+        session
+    }
+
+    /// Reads until the screen is as wanted.
+    fn until(&mut self, what: &str, wanted: impl Fn(&str) -> bool) -> String {
+        loop {
+            let text = self.screen.screen().contents();
+            if wanted(&text) {
+                return text;
+            }
+            match self.output.recv_timeout(PATIENCE) {
+                Ok(bytes) => self.screen.process(&bytes),
+                Err(_) => panic!("{what} did not appear:\n{text}"),
+            }
+        }
+    }
+
+    fn press(&mut self, keys: &str) {
+        self.keyboard.write_all(keys.as_bytes()).unwrap();
+        self.keyboard.flush().unwrap();
+    }
+
+    fn signal(&self, signal: Signal) {
+        let id = i32::try_from(self.child.process_id().unwrap()).unwrap();
+        kill_process(Pid::from_raw(id).unwrap(), signal).unwrap();
+    }
+
+    /// Waits for the end; gives the exit code after it has seen that the terminal is as it was.
+    fn end(self) -> (u32, String) {
+        let Self { mut child, master, output, mut screen, modes_before, slave, .. } = self;
+        let status = wait(child.as_mut());
+        assert_eq!(modes(master.as_ref()), modes_before, "the line discipline is as it was");
+        // With the last holder of its other end gone, the terminal ends after its last byte.
+        drop(slave);
+        while let Ok(bytes) = output.recv_timeout(PATIENCE) {
+            screen.process(&bytes);
+        }
+        let screen = screen.screen();
+        assert!(!screen.alternate_screen(), "the alternate screen was left");
+        assert!(!screen.hide_cursor(), "the cursor is shown");
+        assert_eq!(screen.mouse_protocol_mode(), vt100::MouseProtocolMode::None, "the mouse is free");
+        assert!(!screen.bracketed_paste(), "bracketed paste is off");
+        (status.exit_code(), screen.contents())
+    }
+}
+
+/// Waits for the end of a child, but not for ever.
+fn wait(child: &mut (dyn Child + Send + Sync)) -> ExitStatus {
+    let mut killer = child.clone_killer();
+    let (ended, end) = channel::<()>();
+    let watch = std::thread::spawn(move || {
+        if end.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+            let _ = killer.kill();
+        }
+    });
+    let status = child.wait().unwrap();
+    drop(ended);
+    watch.join().unwrap();
+    status
+}
+
+fn cells(count: u16) -> NonZeroU16 {
+    NonZeroU16::new(count).expect("a terminal has cells")
+}
+
+fn modes(master: &dyn MasterPty) -> String {
+    format!("{:?}", master.get_termios().expect("a terminal has modes"))
+}
+
+#[test]
+fn browse_open_resize_quit() {
+    let mut session = Session::demo(&[]);
+    session.press("jj\r");
+    session.until("the reader has the focus", |screen| screen.contains("q back"));
+    session.press("J");
+    session.until("the fourth email", |screen| screen.contains("  4/"));
+    session.press("q");
+    session.until("the list has the focus", |screen| screen.contains("Enter read"));
+    for (columns, rows) in [(80, 24), (40, 12), (1, 1), (200, 60), (100, 30)] {
+        session.master.resize(PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 }).unwrap();
+        session.screen.screen_mut().set_size(cells(rows), cells(columns));
+    }
+    session.until("the last size", |screen| screen.lines().count() > 20 && screen.contains("Enter read") && screen.contains("────────"));
+    session.press("?");
+    session.until("the help", |screen| screen.contains("In the list"));
+    session.press("qq");
+    assert_eq!(session.end().0, 0);
+}
+
+#[test]
+fn control_c_is_a_quit() {
+    let mut session = Session::demo(&[]);
+    session.press("\u{3}");
+    assert_eq!(session.end().0, 0);
+}
+
+#[test]
+fn each_signal_ends_it_with_its_code() {
+    for (signal, code) in [(Signal::TERM, 128 + 15), (Signal::HUP, 128 + 1), (Signal::INT, 128 + 2)] {
+        let session = Session::demo(&[]);
+        session.signal(signal);
+        assert_eq!(session.end().0, code, "{signal:?}");
+    }
+}
+
+#[test]
+fn a_stop_gives_the_terminal_back_and_a_continue_takes_it_again() {
+    // Only a shell with job control can stop its job and go on with it.
+    let script =
+        format!("set -m; '{}' demo --emails 300; echo STOPPED; read line; fg >/dev/null; echo LEFT", env!("CARGO_BIN_EXE_sentbox"));
+    let mut session = Session::start("/bin/sh", &["-c", &script], &[], (120, 40));
+    session.until("the list", |screen| screen.contains("Enter read"));
+    session.press("\u{1a}");
+    session.until("the shell", |screen| screen.contains("STOPPED") && !screen.contains("Enter read"));
+    session.press("\n");
+    session.until("the list again", |screen| screen.contains("Enter read"));
+    session.press("q");
+    let (code, text) = session.end();
+    assert_eq!(code, 0);
+    assert!(text.contains("LEFT"), "{text}");
+}
+
+#[test]
+fn a_panic_in_any_kind_of_work_gives_the_terminal_back_and_leaves_a_report() {
+    for (place, keys) in [("fetch", ""), ("store", ""), ("render", ""), ("input", "j")] {
+        let mut session = Session::start(SENTBOX, &["demo", "--emails", "300"], &[("SENTBOX_PANIC", place)], (100, 30));
+        if !keys.is_empty() {
+            session.until("the list", |screen| screen.contains("Enter read"));
+            session.press(keys);
+        }
+        let state = session.home.path().join(".local/state/sentbox");
+        let status = wait(session.child.as_mut());
+        assert_eq!(status.exit_code(), 101, "{place}");
+        let reports: Vec<_> = std::fs::read_dir(&state).expect("a report was written").collect();
+        assert_eq!(reports.len(), 1, "{place}");
+        let (code, text) = session.end();
+        assert_eq!(code, 101);
+        assert!(text.contains("internal error") && text.contains("report:"), "{place}: {text}");
+    }
+}
+
+#[test]
+fn without_a_key_the_way_in_is_shown() {
+    let mut session = Session::start(SENTBOX, &[], &[], (80, 24));
+    session.until("what to do", |screen| screen.contains("SENTBOX_API_KEY") && screen.contains("sentbox demo"));
+    session.press("q");
+    assert_eq!(session.end().0, 0);
+}
+
+#[test]
+fn a_service_that_hangs_delays_nothing() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let mut session = Session::start(SENTBOX, &[], &[("SENTBOX_API_KEY", "re_test"), ("SENTBOX_BASE_URL", &url)], (80, 24));
+    session.until("the screen", |screen| screen.contains("Asking for the newest emails"));
+    session.press("q");
+    assert_eq!(session.end().0, 0);
+}

@@ -1,0 +1,227 @@
+//! What the tests of the terminal program share: a mailbox in memory that answers effects.
+
+use std::sync::Arc;
+
+use ratatui::layout::Size;
+use sentbox::api::wire;
+use sentbox::app::{Counts, Effect, Model, Msg, News, Opened, Opening};
+use sentbox::archive::{Anchor, Observation, Place, Reach, Row, Window};
+use sentbox::mail::{Email, EmailId, Shown, Status, Summary, Tag};
+use sentbox::render::{Body, Line, Mark, Span};
+
+/// The instant at which the tests take place: a Friday.
+pub const NOW: &str = "2026-11-20T09:42:00Z";
+
+/// An opening on a screen of this size, with a service.
+pub fn opening(width: u16, height: u16) -> Opening {
+    Opening { size: Size::new(width, height), profile: "acme".to_owned(), no_service: None, refresh: std::time::Duration::from_secs(30) }
+}
+
+/// Emails, newest first, and what the service still has below and above them.
+#[derive(Debug, Clone)]
+pub struct Mailbox {
+    pub rows: Vec<Row>,
+    /// Emails that arrive with the next refresh.
+    pub arriving: u64,
+    /// Pages that the service still has below.
+    pub older_pages: u64,
+    /// The number of the next email.
+    pub next: i64,
+}
+
+impl Mailbox {
+    /// `count` emails, one an hour.
+    pub fn of(count: i64) -> Self {
+        let rows = (0..count).rev().map(row).collect();
+        Self { rows, arriving: 0, older_pages: 0, next: count }
+    }
+
+    /// One more email at the top.
+    pub fn arrive(&mut self) {
+        self.rows.insert(0, row(self.next));
+        self.next += 1;
+    }
+
+    /// Answers an effect as the world would.
+    pub fn answer(&mut self, effect: &Effect) -> Msg {
+        match effect {
+            Effect::Look { ticket, anchor, rows } => Msg::Window { ticket: *ticket, outcome: Ok(self.window(anchor, *rows)) },
+            Effect::Count { ticket, place } => {
+                let newer = place.map(|place| (place, self.rows.iter().filter(|row| row.place > place).count() as u64));
+                Msg::Counted { ticket: *ticket, outcome: Ok(Counts { total: self.rows.len() as u64, newer }) }
+            }
+            Effect::Read { ticket, id } => Msg::Read { ticket: *ticket, outcome: Ok(self.opened(id)) },
+            Effect::LayOut { ticket, email, .. } => Msg::Laid { ticket: *ticket, outcome: Ok(Arc::new(body(email))) },
+            Effect::Refresh { ticket } => {
+                let new = std::mem::take(&mut self.arriving);
+                (0..new).for_each(|_| self.arrive());
+                Msg::Refreshed { ticket: *ticket, outcome: Ok(self.news(new)) }
+            }
+            Effect::Extend { ticket } => {
+                let new = if self.older_pages > 0 { 100 } else { 0 };
+                self.older_pages = self.older_pages.saturating_sub(1);
+                let oldest = self.rows.last().map_or(0, |row| row.place.micros());
+                self.rows.extend((1..=new).map(|n| row(oldest - n)));
+                Msg::Extended { ticket: *ticket, outcome: Ok(self.news(new.cast_unsigned())) }
+            }
+            Effect::Rest { ticket, what, .. } => Msg::Rested { ticket: *ticket, what: *what },
+        }
+    }
+
+    fn news(&self, new: u64) -> News {
+        let reach = match self.rows.last() {
+            Some(oldest) if self.older_pages > 0 => Reach::Since(oldest.summary.created.clone()),
+            _ => Reach::Everything,
+        };
+        News { new, changed: Vec::new(), reach }
+    }
+
+    fn window(&self, anchor: &Anchor, count: usize) -> Window {
+        let len = self.rows.len();
+        let at = |place: Place| self.rows.iter().position(|row| row.place <= place).unwrap_or(len);
+        let start = match anchor {
+            Anchor::Newest => 0,
+            Anchor::Oldest => len.saturating_sub(count),
+            Anchor::Above(place) => at(*place).saturating_sub(count),
+            Anchor::Below(place) => self.rows.iter().position(|row| row.place < *place).unwrap_or(len),
+            Anchor::Around { place, above } => at(*place).saturating_sub(*above),
+            Anchor::At(_) => unreachable!("no key jumps to a date yet"),
+        };
+        let end = (start + count).min(len);
+        Window { rows: self.rows[start..end].to_vec(), more_above: start > 0, more_below: end < len }
+    }
+
+    fn opened(&self, id: &EmailId) -> Opened {
+        let row = self.rows.iter().find(|row| row.summary.id == *id).expect("only listed emails are opened");
+        Opened { email: Arc::new(email(&row.summary)), history: vec![seen(&row.summary.status)] }
+    }
+}
+
+/// Email number `n`; the larger, the newer.
+pub fn row(n: i64) -> Row {
+    let summary = wire::Summary {
+        id: format!("00000000-0000-4000-8000-{:012}", n + 1_000_000),
+        to: Some(vec![format!("customer{n}@example.com")]),
+        from: Some("Acme <hello@example.org>".to_owned()),
+        created_at: Some(stamp(n)),
+        subject: Some(format!("Your receipt #{n}")),
+        message_id: Some(format!("<{n}@example.org>")),
+        last_event: Some("delivered".to_owned()),
+        ..wire::Summary::default()
+    };
+    row_of(n, &summary)
+}
+
+/// A row for a summary at the place of email `n`.
+pub fn row_of(n: i64, summary: &wire::Summary) -> Row {
+    Row { place: Place::of(n).unwrap(), summary: Summary::from(summary), changed: None, has_body: false }
+}
+
+/// One email an hour, ending a little before [`NOW`].
+fn stamp(n: i64) -> String {
+    let now: jiff::Timestamp = NOW.parse().unwrap();
+    (now - jiff::SignedDuration::from_hours(400 - n)).to_string()
+}
+
+/// The email that belongs to a summary.
+pub fn email(summary: &Summary) -> Email {
+    let tag = Tag { name: Shown::new("category"), value: Shown::new("receipt") };
+    Email { summary: summary.clone(), html: None, text: Some(Arc::from("Thanks for your order.")), tags: vec![tag], json: Arc::from("{}") }
+}
+
+/// A status, seen now.
+pub fn seen(status: &Status) -> Observation {
+    Observation { status: status.clone(), seen: NOW.parse().unwrap() }
+}
+
+/// A body that names its email, so that a test sees whose it is.
+pub fn body(email: &Email) -> Body {
+    let line = |text: String| Line { spans: vec![Span { text: text.into(), mark: Mark::default() }], ..Line::default() };
+    let mut lines = vec![line(format!("body of {}", email.summary.id.as_str())), line(String::new())];
+    lines.extend((1..=60).map(|n| line(format!("Line {n} of the email."))));
+    Body { lines, ..Body::default() }
+}
+
+/// A model and the world it lives in, with the effects that are under way.
+pub struct World {
+    pub model: Model,
+    pub mailbox: Mailbox,
+    pub pending: Vec<Effect>,
+    /// Every effect ever asked for.
+    pub asked: Vec<Effect>,
+}
+
+impl World {
+    /// Starts the program; nothing is answered yet.
+    pub fn start(opening: Opening, mailbox: Mailbox) -> Self {
+        let (model, effects) = Model::start(opening);
+        Self { model, mailbox, pending: effects.clone(), asked: effects }
+    }
+
+    /// Starts the program and lets everything come to rest.
+    pub fn at_rest(width: u16, height: u16, mailbox: Mailbox) -> Self {
+        let mut world = Self::start(opening(width, height), mailbox);
+        world.settle();
+        world
+    }
+
+    /// Something happens.
+    pub fn happen(&mut self, msg: Msg) {
+        let effects = self.model.update(msg);
+        self.asked.extend(effects.iter().cloned());
+        self.pending.extend(effects);
+    }
+
+    /// Presses keys, written as in the key table and separated by blanks.
+    pub fn press(&mut self, keys: &str) -> &mut Self {
+        for key in keys.split_whitespace() {
+            self.happen(Msg::Pressed(sentbox::app::Key::parse(key).expect("a key of the table")));
+        }
+        self
+    }
+
+    /// Answers the `n`th effect that is under way.
+    pub fn answer(&mut self, n: usize) {
+        let effect = self.pending.remove(n % self.pending.len());
+        let msg = self.mailbox.answer(&effect);
+        self.happen(msg);
+    }
+
+    /// Answers everything but pauses for a refresh, in order, until nothing is under way.
+    pub fn settle(&mut self) -> &mut Self {
+        use sentbox::app::Rest;
+        let clock = |effect: &Effect| matches!(effect, Effect::Rest { what: Rest::Refresh | Rest::Extend, .. });
+        while let Some(n) = self.pending.iter().position(|effect| !clock(effect)) {
+            self.answer(n);
+        }
+        self
+    }
+
+    /// Answers what the archive is asked, which takes no time that a person would notice.
+    pub fn answer_archive(&mut self) -> &mut Self {
+        let archive = |effect: &Effect| matches!(effect, Effect::Look { .. } | Effect::Count { .. });
+        while let Some(n) = self.pending.iter().position(archive) {
+            self.answer(n);
+        }
+        self
+    }
+
+    /// Lets the pause before the next refresh end.
+    pub fn wait_for_refresh(&mut self) -> &mut Self {
+        use sentbox::app::Rest;
+        if let Some(n) = self.pending.iter().rposition(|effect| matches!(effect, Effect::Rest { what: Rest::Refresh, .. })) {
+            self.answer(n);
+        }
+        self.settle()
+    }
+
+    /// The number of the selected email.
+    pub fn selected(&self) -> i64 {
+        self.model.list.selected().map_or(-1, |row| row.place.micros())
+    }
+
+    /// Numbers of the emails on the screen.
+    pub fn visible(&self) -> Vec<i64> {
+        self.model.list.visible(self.model.list_height()).map(|(_, row)| row.place.micros()).collect()
+    }
+}
