@@ -8,7 +8,6 @@ use proptest::prelude::*;
 use super::*;
 use crate::api::{Item, Retrieved, wire};
 use crate::archive::{Anchor, Archive, Joins, Location, Row, Stretch, Window};
-use crate::mail::EmailId;
 use crate::query::samples::{self, Sample};
 use crate::query::{Bodies, Facts, Field, Known as _, Needle, Node, Query, Sort, Source, Term, matches};
 use crate::render;

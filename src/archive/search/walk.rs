@@ -13,7 +13,7 @@ use crate::query::Query;
 /// answers is found among them, and what has few costs the index little.
 const AT_ONCE: usize = 500;
 
-pub(super) const ROWS_DOWN: &str = "SELECT place FROM mail WHERE listed IN (0, 1) AND place > ?1 AND place <= ?2 ORDER BY place";
+pub(super) const ROWS_DOWN: &str = "SELECT place FROM mail WHERE place > ?1 AND place <= ?2 ORDER BY place";
 pub(super) const ROWS_UP: &str = "SELECT place FROM mail WHERE place < ?1 AND place >= ?2 ORDER BY place DESC";
 pub(super) const FOUND_DOWN: &str = "SELECT rowid FROM search WHERE search MATCH ?3 AND rowid > ?1 AND rowid <= ?2 ORDER BY rowid";
 pub(super) const FOUND_UP: &str = "SELECT rowid FROM search WHERE search MATCH ?3 AND rowid < ?1 AND rowid >= ?2 ORDER BY rowid DESC";
