@@ -24,12 +24,16 @@ pub enum Head {
     Tags(Vec<Tag>),
     /// A label and a text, such as an id or a field that nobody knows.
     Field(Shown, Shown),
+    /// So many more fields; the raw view has them all.
+    More(usize),
     /// The faces of the body, one of them shown.
     Views,
 }
 
 /// Panes lower than this get the few lines that matter most.
 const LOW: u16 = 16;
+/// Fields that nobody knows are shown up to this number.
+const MOST_EXTRA: usize = 3;
 /// A recipient list is shown to this many lines.
 const MOST_ADDRESS_LINES: usize = 4;
 
@@ -65,7 +69,10 @@ pub fn of(row: &Row, opened: Option<&Opened>, width: u16, height: u16) -> Vec<He
             lines.push(Head::Field(Shown::new("message-id"), summary.message_id.clone()));
         }
         let extra = opened.map_or(&summary.extra, |opened| &opened.email.summary.extra);
-        lines.extend(extra.iter().map(|(name, json)| Head::Field(name.clone(), json.clone())));
+        lines.extend(extra.iter().take(MOST_EXTRA).map(|(name, json)| Head::Field(name.clone(), json.clone())));
+        if extra.len() > MOST_EXTRA {
+            lines.push(Head::More(extra.len() - MOST_EXTRA));
+        }
     }
     lines.push(Head::Views);
     lines

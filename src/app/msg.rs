@@ -122,4 +122,6 @@ pub struct News {
     pub changed: Vec<EmailId>,
     /// How far back the archive is complete now.
     pub reach: Reach,
+    /// Whether there is more to fetch before everything new is there.
+    pub unfinished: bool,
 }

@@ -111,7 +111,8 @@ impl Service {
         if self.out_of_reach.is_some() {
             return (news, None);
         }
-        let pause = self.pause();
+        let at_once = news.as_ref().is_some_and(|news| news.unfinished && news.new > 0);
+        let pause = if at_once { Duration::ZERO } else { self.pause() };
         let rest = Effect::Rest { ticket: self.refresh_rest.begin(), what: Rest::Refresh, pause };
         (news, Some(rest))
     }

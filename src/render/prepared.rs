@@ -1,5 +1,7 @@
 //! `Prepared`: one view of one email, taken apart once, to be laid out at any width.
 
+use std::panic::AssertUnwindSafe;
+
 use super::body::{Body, Line, Mark, Note, NoteKind, Role, View};
 use super::flow::{self, Piece};
 use super::page::Page;
@@ -15,6 +17,9 @@ const MIN_WIDTH: usize = 8;
 
 /// More text than is worth showing.
 const MAX_TEXT: usize = 4 << 20;
+
+/// More JSON than the service sends; its long strings are folded, so it is never shown whole.
+const MAX_JSON: usize = 32 << 20;
 
 /// One view of one email, taken apart once.
 ///
@@ -55,7 +60,7 @@ impl Prepared {
             (View::Text, _, None) => Self::nothing("This email has no plain-text part."),
             (View::Source, Some(html), _) => Self::cleaned(html, |html| What::Source(Source::new(html))),
             (View::Source, None, _) => Self::nothing("This email has no html part."),
-            (View::Raw, _, _) => Self { what: What::Raw(Raw::new(clip(&email.json, MAX_TEXT * 4))), notes: Vec::new() },
+            (View::Raw, _, _) => Self::raw(&email.json),
         }
     }
 
@@ -71,7 +76,7 @@ impl Prepared {
         let width = usize::from(width);
         let inner = width.max(MIN_WIDTH);
         let mut body = match &self.what {
-            What::Page(page) => page.at(inner),
+            What::Page(page) => laid_out(page, inner),
             What::Text(text) => text.at(inner),
             What::Source(source) => source.at(inner),
             What::Raw(raw) => raw.at(inner),
@@ -125,6 +130,12 @@ impl Prepared {
         Self::cleaned(text, |text| What::Text(Text::new(text)))
     }
 
+    fn raw(json: &str) -> Self {
+        let clipped = clip(json, MAX_JSON);
+        let cut = (clipped.len() < json.len()).then(|| notes::cut("it is larger than 32 MB"));
+        Self { what: What::Raw(Raw::new(clipped)), notes: cut.into_iter().collect() }
+    }
+
     fn cleaned(foreign: &str, make: impl FnOnce(&str) -> What) -> Self {
         let clipped = clip(foreign, MAX_TEXT);
         let cleaned = clean::clean(clipped, Place::Block);
@@ -142,6 +153,15 @@ impl Prepared {
     fn nothing(words: &'static str) -> Self {
         Self { what: What::Nothing(words), notes: Vec::new() }
     }
+}
+
+/// The page, or its bare words should laying it out fail.
+fn laid_out(page: &Page, width: usize) -> Body {
+    std::panic::catch_unwind(AssertUnwindSafe(|| page.at(width))).unwrap_or_else(|_| {
+        let mut body = Text::new(&page.words()).at(width);
+        body.notes.push(notes::instead("the html part could not be laid out; these are its words"));
+        body
+    })
 }
 
 fn note_lines(sentence: &str, width: usize) -> Vec<Line> {

@@ -14,8 +14,9 @@ use crate::api::MAX_LIMIT;
 use crate::archive::{Carried, Ground, Span};
 use crate::mail::EmailId;
 
-/// The most pages that looking for new mail takes; what is left is a gap, closed by later walks.
-const HEAD_PAGES: u32 = 10;
+/// The most pages that looking for new mail takes, so that what came is soon on the screen; what is
+/// left is a gap, closed by later walks.
+const HEAD_PAGES: u32 = 3;
 
 /// The most pages of one step back that claim nothing, where a service makes a muddle of its cursors.
 const EXTEND_PAGES: u32 = 5;
@@ -234,6 +235,11 @@ impl Walk {
             Answer::Gone => self.learn_gone(ask),
             Answer::Nowhere => self.learn_nowhere(ask),
             Answer::Again => match ask {
+                // The walk has been there, so the service knows that row.
+                Ask::Below { span, rows, .. } if *rows > 0 => {
+                    self.foothold.is_beyond(*rows);
+                    self.searched(span)
+                }
                 Ask::Below { span, .. } if self.empty => self.found(Finding::End(*span)),
                 Ask::Start | Ask::Below { .. } | Ask::Above { .. } | Ask::After(_) => self.stop(Stopped::NoProgress),
             },

@@ -170,6 +170,17 @@ fn expired_mail_stays_and_the_walk_goes_around_its_cursors() {
 }
 
 #[test]
+fn a_search_may_meet_a_cursor_that_the_walk_has_used() {
+    let world = World::new(Dates::Distinct, 207);
+    world.sim.state().cap = 7;
+    world.all();
+    world.sim.state().expire(65);
+    world.sim.state().arrive(118);
+    assert_eq!(world.all().stopped, Stopped::End);
+    world.check_whole().unwrap();
+}
+
+#[test]
 fn a_service_that_knows_no_cursor_is_asked_a_few_times_only() {
     let world = World::new(Dates::Distinct, 450);
     world.head();

@@ -14,7 +14,7 @@ use crate::archive::Archive;
 use crate::config::PanicAt;
 use crate::failure::{Failure, Kind};
 use crate::mail::EmailId;
-use crate::sync::{Engine, Synced};
+use crate::sync::{Engine, Stopped, Synced};
 
 /// How a pause is spent. Tests hand in one that they end by hand.
 pub type Pause = Arc<dyn Fn(Rest, Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
@@ -151,7 +151,8 @@ async fn read<S: Service>(archive: Archive, engine: Option<Engine<S>>, id: Email
 }
 
 fn news(synced: Synced) -> News {
-    News { new: synced.new, changed: synced.changed, reach: synced.reach }
+    let unfinished = synced.stopped == Stopped::Budget;
+    News { new: synced.new, changed: synced.changed, reach: synced.reach, unfinished }
 }
 
 fn no_service() -> Failure {

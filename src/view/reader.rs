@@ -22,7 +22,12 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
         Stage::Empty | Stage::Resting => {}
         Stage::Loading => document(model, row, None, Some("loading this email"), area, look, frame),
         Stage::Ready(_, body) => document(model, row, body, None, area, look, frame),
-        Stage::Failed(failure) => screens::failure(failure, "this email could not be loaded", "r tries again", area, look, frame),
+        Stage::Failed(failure) => {
+            document(model, row, None, None, area, look, frame);
+            let head = u16::try_from(model.reader.head(row).len()).unwrap_or(u16::MAX).min(area.height);
+            let below = Rect { y: area.y + head, height: area.height - head, ..area };
+            screens::failure(failure, "this email could not be loaded", "r tries again", below, look, frame);
+        }
     }
 }
 
@@ -67,6 +72,8 @@ fn head_line<'a>(line: &'a Head, view: View, width: usize, look: &Look) -> Line<
             labelled("tags", &tags.join("  "), theme.text(), width, look)
         }
         Head::Field(name, value) => labelled(name, value, theme.text(), width, look),
+        Head::More(1) => labelled("", "1 more field in the raw view", theme.chrome(), width, look),
+        Head::More(count) => labelled("", &format!("{count} more fields in the raw view"), theme.chrome(), width, look),
         Head::Views => views(view, width, look),
     }
 }

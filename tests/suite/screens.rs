@@ -183,7 +183,10 @@ fn new_and_changed_emails_are_marked() {
     let Some(Effect::Refresh { ticket }) = world.pending.pop() else { panic!("a refresh is asked for") };
     world.mailbox.arrive();
     world.mailbox.arrive();
-    world.happen(Msg::Refreshed { ticket, outcome: Ok(News { new: 2, changed: vec![EmailId::new("id-4")], reach: Reach::Everything }) });
+    world.happen(Msg::Refreshed {
+        ticket,
+        outcome: Ok(News { new: 2, changed: vec![EmailId::new("id-4")], reach: Reach::Everything, unfinished: false }),
+    });
     world.settle();
     insta::assert_snapshot!(screen(&world));
 }

