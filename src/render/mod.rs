@@ -14,6 +14,7 @@ mod lay;
 mod links;
 mod notes;
 mod page;
+mod plain;
 mod prepared;
 mod raw;
 mod read;
@@ -23,6 +24,7 @@ mod text;
 
 pub use body::{Body, End, Flag, Line, Link, LinkKind, Mark, Note, NoteKind, Role, Span, View};
 pub use contained::panics_are_contained;
+pub use plain::plain;
 pub use prepared::Prepared;
 
 use crate::mail::Email;

@@ -11,6 +11,7 @@ mod picture;
 mod program;
 mod running;
 mod screens;
+mod search;
 mod terminal;
 mod wire;
 mod world;
