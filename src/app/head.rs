@@ -47,7 +47,9 @@ pub fn of(row: &Row, opened: Option<&Opened>, width: u16, height: u16) -> Vec<He
     if !low {
         addresses(&mut lines, "cc", &summary.cc, width);
         addresses(&mut lines, "bcc", &summary.bcc, width);
-        addresses(&mut lines, "from", std::slice::from_ref(&summary.from), width);
+    }
+    addresses(&mut lines, "from", std::slice::from_ref(&summary.from), width);
+    if !low {
         addresses(&mut lines, "reply-to", &summary.reply_to, width);
     }
     lines.push(Head::Sent(summary.created.clone()));

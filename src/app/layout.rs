@@ -66,6 +66,8 @@ pub struct Layout {
     pub arrangement: Arrangement,
     /// The line with profile, reach and state; empty on very low screens.
     pub title: Rect,
+    /// Everything between title and bottom: the panes and what divides them.
+    pub main: Rect,
     /// The list; empty if the reader has everything.
     pub list: Rect,
     /// The line between the panes; empty if one is shown alone.
@@ -95,7 +97,7 @@ impl Layout {
             Arrangement::Below => below(main, panes.shift),
         };
         let row_height = if list.width < NARROW && list.height >= 4 { 2 } else { 1 };
-        Self { arrangement, title, list, divider, reader, bottom, row_height }
+        Self { arrangement, title, main, list, divider, reader, bottom, row_height }
     }
 
     /// How many emails the list shows at once.

@@ -8,7 +8,7 @@ use super::effect::{Effect, Effects, Rest};
 use super::keys::{Focus, Key};
 use super::layout::{Arrangement, Layout, Panes};
 use super::list::List;
-use super::msg::Msg;
+use super::msg::{Msg, News};
 use super::reader::{Reader, Stage};
 use super::service::Service;
 use super::slot::Slot;
@@ -60,6 +60,10 @@ pub struct Model {
     pub(super) reading: bool,
     pub(super) dragging: bool,
     counts: Slot<()>,
+    /// Whether the person has done anything yet.
+    pub(super) touched: bool,
+    /// Whether the person waits to be told what a refresh brings.
+    pub(super) curious: bool,
 }
 
 /// Why the program ends.
@@ -94,6 +98,8 @@ impl Model {
             reading: false,
             dragging: false,
             counts: Slot::default(),
+            touched: false,
+            curious: false,
         };
         let mut effects = vec![model.list.start()];
         effects.extend(model.service.refresh());
@@ -161,10 +167,18 @@ impl Model {
             Msg::Read { ticket, outcome } => effects.extend(self.reader.settle_email(ticket, outcome)),
             Msg::Laid { ticket, outcome } => self.reader.settle_body(ticket, outcome, self.list.selected()),
             Msg::Refreshed { ticket, outcome } => {
+                let first = !self.service.has_answered();
                 let (news, rest) = self.service.refreshed(ticket, outcome);
                 effects.extend(rest);
+                if std::mem::take(&mut self.curious) {
+                    self.notice = news.as_ref().map(brought);
+                }
                 if let Some(news) = news {
                     effects.extend(self.take_news(news.new, news.changed));
+                    if first && !self.touched {
+                        // Nobody has chosen a place yet: the newest email is the place to begin.
+                        effects.push(self.list.start());
+                    }
                 }
             }
             Msg::Extended { ticket, outcome } => {
@@ -239,5 +253,15 @@ impl Model {
             return rows;
         }
         Layout::of(self.size, &Panes { full: false, ..self.panes }, false).rows().max(1)
+    }
+}
+
+/// What a refresh has brought, in words.
+fn brought(news: &News) -> String {
+    match (news.new, news.changed.len()) {
+        (0, 0) => "nothing new".to_owned(),
+        (new, 0) => format!("{new} new"),
+        (0, changed) => format!("{changed} changed"),
+        (new, changed) => format!("{new} new, {changed} changed"),
     }
 }
