@@ -16,6 +16,7 @@ mod label;
 mod plan;
 #[cfg(test)]
 mod plans;
+mod slot;
 #[cfg(test)]
 mod tests;
 mod tokens;

@@ -6,7 +6,7 @@
 use rusqlite::Connection;
 
 use super::label;
-use super::tokens::{self, LONGEST, flag, kind};
+use super::tokens::{self, ID, LONGEST, flag, kind};
 use crate::archive::Place;
 use crate::failure::Failure;
 use crate::mail::Status;
@@ -289,13 +289,13 @@ fn body(needle: &Needle) -> Ask {
 }
 
 fn whole_id(kind: char, id: &str) -> Ask {
-    Ask::Token(tokens::token(kind, id.chars().take(LONGEST)))
+    Ask::Token(tokens::token(kind, id.chars().take(ID)))
 }
 
 fn id_start(kind: char, start: &str) -> Ask {
     match start.chars().count() {
         0 => Ask::All,
-        length if length < LONGEST => Ask::Start(tokens::token(kind, start.chars())),
+        length if length < ID => Ask::Start(tokens::token(kind, start.chars())),
         _ => whole_id(kind, start),
     }
 }

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, params};
 
 use super::plan::{Ask, Plan};
-use super::{count, judge, keep_up, label, walk};
+use super::{count, judge, keep_up, label, slot, walk};
 use crate::archive::Place;
 use crate::query::{parse, samples};
 
@@ -91,15 +91,26 @@ fn every_question_walks_an_index_and_sorts_nothing() {
     for (sql, expected) in [
         (walk::ROWS_DOWN, "SEARCH mail USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
         (walk::ROWS_UP, "SEARCH mail USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
-        (walk::FOUND_DOWN, "SCAN search VIRTUAL TABLE INDEX 64:M1><"),
-        (walk::FOUND_UP, "SCAN search VIRTUAL TABLE INDEX 192:M1<>"),
+        (
+            walk::FOUND_DOWN,
+            "SCAN search VIRTUAL TABLE INDEX 64:M1><; CORRELATED SCALAR SUBQUERY 1; SEARCH slot USING INTEGER PRIMARY KEY (rowid=?)",
+        ),
+        (
+            walk::FOUND_UP,
+            "SCAN search VIRTUAL TABLE INDEX 192:M1<>; CORRELATED SCALAR SUBQUERY 1; SEARCH slot USING INTEGER PRIMARY KEY (rowid=?)",
+        ),
         (walk::DISPLACED_DOWN, "SEARCH displaced USING INTEGER PRIMARY KEY (rowid>?)"),
         (walk::DISPLACED_UP, "SEARCH displaced USING INTEGER PRIMARY KEY (rowid<?)"),
         (judge::BODY, "SEARCH body USING INTEGER PRIMARY KEY (rowid=?)"),
         (label::KNOWN, "SEARCH label USING COVERING INDEX sqlite_autoindex_label_1 (kind=? AND text=?)"),
         (label::OF_KIND, "SEARCH label USING COVERING INDEX sqlite_autoindex_label_1 (kind=?)"),
         (count::TOKENS, "CO-ROUTINE (subquery-1); SCAN search VIRTUAL TABLE INDEX 0:M1; SCAN (subquery-1)"),
-        (keep_up::STALE, "SCAN stale"),
+        (slot::FLOOR, "SEARCH slot USING COVERING INDEX sqlite_autoindex_slot_1 (place<?)"),
+        (slot::CEILING, "SEARCH slot USING COVERING INDEX sqlite_autoindex_slot_1 (place>?)"),
+        (slot::OF, "SEARCH slot USING COVERING INDEX sqlite_autoindex_slot_1 (place=?)"),
+        (slot::NEXT, "SEARCH slot USING COVERING INDEX sqlite_autoindex_slot_1 (place>?)"),
+        (slot::FROM, "SEARCH slot USING INTEGER PRIMARY KEY (rowid>?)"),
+        (keep_up::STALE, "SEARCH stale USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
     ] {
         assert_eq!(plan(sql), expected, "{sql}");
     }
