@@ -68,6 +68,7 @@ pub mod cli;
 pub mod config;
 pub mod failure;
 pub mod mail;
+pub mod query;
 pub mod render;
 pub mod server;
 pub mod sync;
