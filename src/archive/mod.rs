@@ -19,6 +19,7 @@ mod pack;
 mod place;
 mod room;
 mod schema;
+mod search;
 mod span;
 #[cfg(test)]
 mod tests;
@@ -32,6 +33,7 @@ use connections::Connections;
 pub use carry::{Carried, Joins, Stretch};
 pub use import::Imported;
 pub use place::Place;
+pub use search::{Counted, Halt, Scope};
 pub use span::{Ground, Reach, Span};
 pub use window::{Anchor, Observation, Row, Window};
 

@@ -171,8 +171,10 @@ fn is_of_word(c: char) -> bool {
     c.is_alphanumeric() || (c > '\u{2FF}' && c.width() == Some(0))
 }
 
-/// Scripts written without blanks: Thai, Lao, Tibetan, Burmese, Khmer, kana and Chinese characters.
-const fn is_unspaced(c: char) -> bool {
+/// Whether a character is of a script that is written without blanks: Thai, Lao, Tibetan, Burmese,
+/// Khmer, kana and Chinese characters.
+#[must_use]
+pub const fn is_unspaced(c: char) -> bool {
     matches!(c,
         '\u{E00}'..='\u{109F}' | '\u{1780}'..='\u{17FF}' | '\u{3005}'..='\u{3007}' | '\u{3040}'..='\u{30FF}'
         | '\u{31F0}'..='\u{31FF}' | '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}'

@@ -23,6 +23,11 @@ pub(crate) fn typed() -> impl Strategy<Value = String> {
     prop::collection::vec(piece, 0..24).prop_map(|pieces| pieces.concat())
 }
 
+/// When it is in this room's tests, and where.
+pub(crate) fn now() -> Context {
+    context()
+}
+
 fn needle() -> impl Strategy<Value = Needle> {
     let text = prop_oneof![
         3 => prop::sample::select(vec!["ana", "LÓPEZ", "receipt", "your receipt", "ご注文", "文", "example.com", "or", "-x", "to:a", "\"", "(a"]).prop_map(str::to_owned),

@@ -13,6 +13,7 @@ mod lay;
 mod links;
 mod notes;
 mod page;
+mod plain;
 mod prepared;
 mod raw;
 mod read;
@@ -21,6 +22,7 @@ mod source;
 mod text;
 
 pub use body::{Body, End, Flag, Line, Link, LinkKind, Mark, Note, NoteKind, Role, Span, View};
+pub use plain::plain;
 pub use prepared::Prepared;
 
 use crate::mail::Email;
