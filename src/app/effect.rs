@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::slot::Ticket;
 use crate::archive::{Anchor, Place};
 use crate::mail::{Email, EmailId};
+use crate::query::Query;
 use crate::render::View;
 
 /// Something to be done outside; plain data, so that it can be compared, logged and replayed.
@@ -15,15 +16,19 @@ pub enum Effect {
     Look {
         /// Names the attempt.
         ticket: Ticket,
-        /// Which rows.
+        /// Which emails, and in which order the rows come.
+        query: Arc<Query>,
+        /// Which rows. Newest means the top and oldest the bottom, whatever the order.
         anchor: Anchor,
         /// How many of them at most.
         rows: usize,
     },
-    /// How many emails there are, and how many are newer than `place`.
+    /// How many emails there are, and how many of them stand before `place`.
     Count {
         /// Names the attempt.
         ticket: Ticket,
+        /// Which emails.
+        query: Arc<Query>,
         /// The row whose rank is wanted.
         place: Option<Place>,
     },

@@ -2,13 +2,17 @@
 
 use std::time::Duration;
 
+use jiff::Zoned;
 use ratatui::layout::Size;
 
 use super::effect::{Effect, Effects, Rest};
+use super::filter::Filter;
 use super::keys::{Focus, Key};
 use super::layout::{Arrangement, Layout, Panes};
 use super::list::List;
+use super::look_back::LookBack;
 use super::msg::Msg;
+use super::prompt::Prompt;
 use super::reader::{Reader, Stage};
 use super::service::Service;
 use super::slot::Slot;
@@ -26,6 +30,8 @@ pub struct Opening {
     pub no_service: Option<Failure>,
     /// How often the service is asked for what is new.
     pub refresh: Duration,
+    /// The time, in the person's zone.
+    pub now: Zoned,
 }
 
 /// The state of the terminal program.
@@ -39,6 +45,10 @@ pub struct Model {
     pub reader: Reader,
     /// What is known about the service.
     pub service: Service,
+    /// The line that is being typed, while there is one.
+    pub prompt: Option<Prompt>,
+    /// How far the program is with looking further back, while it does.
+    pub look_back: Option<LookBack>,
     /// Scroll position of the help, while it is shown.
     pub help: Option<usize>,
     /// Keys pressed of a sequence that is not complete.
@@ -59,7 +69,12 @@ pub struct Model {
     pub(super) panes: Panes,
     pub(super) reading: bool,
     pub(super) dragging: bool,
-    counts: Slot<()>,
+    pub(super) now: Zoned,
+    /// Filters that were left, the latest last.
+    pub(super) past: Vec<Filter>,
+    /// Filters that were gone back from, the latest last.
+    pub(super) future: Vec<Filter>,
+    pub(super) counts: Slot<()>,
 }
 
 /// Why the program ends.
@@ -75,12 +90,14 @@ impl Model {
     /// The first state, and what it asks for: rows from the archive, news from the service.
     #[must_use]
     pub fn start(opening: Opening) -> (Self, Effects) {
-        let Opening { size, profile, no_service, refresh } = opening;
+        let Opening { size, profile, no_service, refresh, now } = opening;
         let mut model = Self {
             profile,
             list: List::default(),
             reader: Reader::default(),
             service: Service::new(no_service, refresh),
+            prompt: None,
+            look_back: None,
             help: None,
             pressed: Vec::new(),
             notice: None,
@@ -93,6 +110,9 @@ impl Model {
             panes: Panes::default(),
             reading: false,
             dragging: false,
+            now,
+            past: Vec::new(),
+            future: Vec::new(),
             counts: Slot::default(),
         };
         let mut effects = vec![model.list.start()];
@@ -104,10 +124,11 @@ impl Model {
     /// What has the keyboard.
     #[must_use]
     pub const fn focus(&self) -> Focus {
-        match (self.help, self.reading) {
-            (Some(_), _) => Focus::Help,
-            (None, true) => Focus::Reader,
-            (None, false) => Focus::List,
+        match (self.help, &self.prompt, self.reading) {
+            (Some(_), ..) => Focus::Help,
+            (None, Some(_), _) => Focus::Prompt,
+            (None, None, true) => Focus::Reader,
+            (None, None, false) => Focus::List,
         }
     }
 
@@ -115,6 +136,12 @@ impl Model {
     #[must_use]
     pub const fn size(&self) -> Size {
         self.size
+    }
+
+    /// The time, in the person's zone.
+    #[must_use]
+    pub const fn now(&self) -> &Zoned {
+        &self.now
     }
 
     /// Where everything lies now.
@@ -129,12 +156,18 @@ impl Model {
         self.list.selected().map_or(Stage::Empty, |row| self.reader.stage(&row.summary.id))
     }
 
+    /// Takes the time, from which words like `today` count.
+    pub fn at(&mut self, now: Zoned) {
+        self.now = now;
+    }
+
     /// Takes what happened; answers with what is to be done about it.
     pub fn update(&mut self, msg: Msg) -> Effects {
         let height = self.list_height();
         let mut effects = Effects::new();
         match msg {
             Msg::Pressed(key) => effects.extend(self.press(key)),
+            Msg::Pasted(text) => effects.extend(self.paste(&text)),
             Msg::Pointed(pointer) => effects.extend(self.point(pointer)),
             Msg::Command(command) => effects.extend(self.obey(command)),
             Msg::Resized(size) => {
@@ -152,10 +185,9 @@ impl Model {
                 }
             }
             Msg::Counted { ticket, outcome } => {
-                if let Ok(counts) = &outcome
-                    && self.counts.settle(ticket, Ok(()))
-                {
-                    self.list.counted(*counts);
+                if self.counts.settle(ticket, Ok(())) {
+                    let found = outcome.as_ref().ok().map(|counts| self.list.counted(*counts));
+                    effects.extend(self.look_further(found.is_some()));
                 }
             }
             Msg::Read { ticket, outcome } => effects.extend(self.reader.settle_email(ticket, outcome)),
@@ -170,6 +202,7 @@ impl Model {
             Msg::Extended { ticket, outcome } => {
                 let (news, rest) = self.service.extended(ticket, outcome);
                 effects.extend(rest);
+                self.looked_back(news.as_ref());
                 if let Some(news) = news {
                     // What is older than everything known arrives below, where nobody misses it.
                     effects.extend(self.take_news(0, news.changed));
@@ -190,11 +223,12 @@ impl Model {
 
     fn take_news(&mut self, new: u64, changed: Vec<crate::mail::EmailId>) -> Effects {
         let mut effects = Effects::new();
-        if new == 0 && changed.is_empty() && !self.list.rows().is_empty() {
+        let shows = !self.list.rows().is_empty() || !self.list.filter().is_none();
+        if new == 0 && changed.is_empty() && shows {
             return effects;
         }
         let reread = self.reader.id().is_some_and(|id| changed.contains(id));
-        let unseen = if self.list.rows().is_empty() { 0 } else { new };
+        let unseen = if self.list.rows().is_empty() || !self.list.filter().is_none() { 0 } else { new };
         self.list.take_news(unseen, changed);
         effects.extend(self.list.renew());
         effects.push(self.count());
@@ -204,7 +238,7 @@ impl Model {
         effects
     }
 
-    fn count(&mut self) -> Effect {
+    pub(super) fn count(&mut self) -> Effect {
         let ticket = self.counts.begin();
         self.list.count(ticket)
     }
@@ -225,7 +259,7 @@ impl Model {
                 self.list.looked_at(id);
             }
         }
-        if self.list.nears_the_end(height) && !self.list.rows().is_empty() {
+        if self.list.nears_the_end(height) && !self.list.rows().is_empty() && self.list.filter().is_none() {
             effects.extend(self.service.extend());
         }
         effects

@@ -18,6 +18,8 @@ use crate::render::Body;
 pub enum Msg {
     /// A key was pressed.
     Pressed(Key),
+    /// Text was pasted.
+    Pasted(String),
     /// The mouse was used.
     Pointed(Pointer),
     /// A command was given otherwise than by a key.
@@ -98,10 +100,16 @@ pub enum Pointer {
 /// How many there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counts {
-    /// Emails in the archive.
+    /// Emails that the query finds.
     pub total: u64,
-    /// The row asked about, and how many emails are newer.
-    pub newer: Option<(Place, u64)>,
+    /// There are more of them; counting ended there.
+    pub capped: bool,
+    /// Emails in the archive.
+    pub all: u64,
+    /// Emails whose bodies and tags are known, if the query hangs on it.
+    pub fetched: Option<u64>,
+    /// The row asked about, and how many of those found stand before it.
+    pub before: Option<(Place, u64)>,
 }
 
 /// An email that is being read.

@@ -5,6 +5,7 @@ use jiff::tz::TimeZone;
 use ratatui::style::{Color, Modifier, Style};
 
 use crate::mail::Status;
+use crate::query;
 use crate::render::{Mark, Role};
 
 /// How things look, and when and where it is.
@@ -90,6 +91,18 @@ impl Theme {
             Status::DeliveryDelayed => self.coloured(Color::Yellow),
             Status::Scheduled | Status::Queued | Status::Sent => self.coloured(Color::Blue),
             Status::Canceled | Status::Unknown | Status::Other(_) => Style::new(),
+        }
+    }
+
+    /// A piece of a query.
+    #[must_use]
+    pub fn typed(self, role: query::Role) -> Style {
+        match role {
+            query::Role::Operator => self.coloured(Color::Blue),
+            query::Role::Value => self.coloured(Color::Green),
+            query::Role::Word => self.text(),
+            query::Role::Connective => self.coloured(Color::Magenta),
+            query::Role::Error => self.coloured(Color::Red).add_modifier(Modifier::UNDERLINED),
         }
     }
 
