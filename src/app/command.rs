@@ -73,6 +73,10 @@ pub enum Command {
     Accept,
     /// Leave the prompt as if nothing had been typed.
     Cancel,
+    /// Choose the next or the previous of what could be typed.
+    Complete(Side),
+    /// Type again what was typed earlier, or later than that.
+    Recall(Side),
     /// Change the line that is being typed.
     Edit(Edit),
     /// Ask the service for what is new, and again for an email that failed.
@@ -170,6 +174,10 @@ impl Command {
             Self::Stop => "stop looking further back",
             Self::Accept => "keep the filter",
             Self::Cancel => "back to the filter before",
+            Self::Complete(Side::Right) => "next offer",
+            Self::Complete(Side::Left) => "previous offer",
+            Self::Recall(Side::Left) => "an earlier filter",
+            Self::Recall(Side::Right) => "a later filter",
             Self::Edit(edit) => edit.words(),
             Self::Refresh => "ask the service again now",
             Self::FullTimes => "full times with zone, or short",
@@ -210,6 +218,8 @@ impl Command {
             Self::Stop => "stop",
             Self::Accept => "keep",
             Self::Cancel => "cancel",
+            Self::Complete(_) => "choose",
+            Self::Recall(_) => "earlier",
             Self::Edit(_) => "edit",
             Self::Refresh => "refresh",
             Self::FullTimes => "times",

@@ -32,6 +32,15 @@ pub enum Effect {
         /// The row whose rank is wanted.
         place: Option<Place>,
     },
+    /// What could stand at the cursor of what is being typed.
+    Complete {
+        /// Names the attempt.
+        ticket: Ticket,
+        /// What is typed so far.
+        text: String,
+        /// Where the cursor is, as a byte of it.
+        cursor: usize,
+    },
     /// An email with its body, from the archive, or else from the service.
     Read {
         /// Names the attempt.

@@ -1,15 +1,50 @@
 //! What narrowing the list does to the model: the prompt, rows like this one, and the way back.
 
-use super::command::Cell;
-use super::effect::Effects;
+use super::command::{Cell, Side};
+use super::effect::{Effect, Effects};
 use super::filter::Filter;
 use super::model::Model;
 use super::prompt::{Edit, Prompt};
-use crate::query::{Field, Needle, Node, Query, Term};
+use super::slot::Ticket;
+use crate::query::{Completion, Field, Needle, Node, Query, Term};
 
 impl Model {
-    pub(super) fn begin_filter(&mut self) {
-        self.prompt = Some(Prompt::new(self.list.filter().clone()));
+    pub(super) fn begin_filter(&mut self) -> Effect {
+        let prompt = Prompt::new(self.list.filter().clone());
+        let asked = self.ask_for_offers(&prompt);
+        self.prompt = Some(prompt);
+        asked
+    }
+
+    fn ask_for_offers(&mut self, prompt: &Prompt) -> Effect {
+        Effect::Complete { ticket: self.offers.begin(), text: prompt.text().to_owned(), cursor: prompt.cursor() }
+    }
+
+    /// What could stand at the cursor of the prompt.
+    #[must_use]
+    pub fn offers(&self) -> &[Completion] {
+        self.offers.ready().map_or(&[], |offers| offers)
+    }
+
+    /// Takes what could stand at the cursor.
+    pub(super) fn offered(&mut self, ticket: Ticket, offers: Vec<Completion>) {
+        if self.prompt.is_some() {
+            self.offers.settle(ticket, Ok(offers));
+        }
+    }
+
+    pub(super) fn complete(&mut self, side: Side) -> Effects {
+        // Offers for another line would be put in the wrong place.
+        let offers = self.offers.ready().filter(|offers| !self.offers.is_awaiting() && !offers.is_empty());
+        let (Some(prompt), Some(offers)) = (&mut self.prompt, offers) else { return Effects::new() };
+        prompt.choose(side, offers);
+        self.follow()
+    }
+
+    pub(super) fn recall(&mut self, side: Side) -> Effects {
+        let Some(prompt) = &mut self.prompt else { return Effects::new() };
+        prompt.recall(side, &self.history);
+        self.edited(false)
     }
 
     /// Takes text that was typed or pasted. Where nothing is typed it is not taken for keys.
@@ -19,30 +54,61 @@ impl Model {
             return Effects::new();
         };
         prompt.insert(text);
-        self.edited()
+        self.edited(true)
     }
 
     pub(super) fn edit(&mut self, edit: Edit) -> Effects {
         if let Some(prompt) = &mut self.prompt {
             prompt.edit(edit);
         }
-        self.edited()
+        self.edited(true)
+    }
+
+    /// The line is another: by hand, or from the history.
+    fn edited(&mut self, by_hand: bool) -> Effects {
+        let Some(mut prompt) = self.prompt.take() else { return Effects::new() };
+        if by_hand {
+            prompt.keep();
+        }
+        let asked = self.ask_for_offers(&prompt);
+        self.prompt = Some(prompt);
+        let mut effects = self.follow();
+        effects.push(asked);
+        effects
     }
 
     /// The list follows what is typed.
-    fn edited(&mut self) -> Effects {
+    fn follow(&mut self) -> Effects {
         let Some(prompt) = &self.prompt else { return Effects::new() };
         let filter = Filter::read(prompt.text(), &self.now);
         self.narrow(filter)
     }
 
-    pub(super) fn accept(&mut self) {
-        let Some(prompt) = self.prompt.take() else { return };
+    /// Keeps the filter. The name of an operator alone is none yet: its value is to be typed.
+    pub(super) fn accept(&mut self) -> Effects {
+        /// So many filters are remembered.
+        const MOST: usize = 100;
+        let Some(mut prompt) = self.prompt.take() else { return Effects::new() };
+        if prompt.keep() && prompt.text()[..prompt.cursor()].ends_with(':') {
+            let asked = self.ask_for_offers(&prompt);
+            self.prompt = Some(prompt);
+            return vec![asked];
+        }
+        self.offers.clear();
         self.leave(prompt.before().clone());
+        let text = self.list.filter().text().to_owned();
+        if !text.is_empty() {
+            self.history.retain(|earlier| *earlier != text);
+            self.history.push(text);
+            let surplus = self.history.len().saturating_sub(MOST);
+            self.history.drain(..surplus);
+        }
+        Effects::new()
     }
 
     pub(super) fn cancel(&mut self) -> Effects {
         let Some(prompt) = self.prompt.take() else { return Effects::new() };
+        self.offers.clear();
         self.narrow(prompt.before().clone())
     }
 

@@ -18,6 +18,7 @@ use super::service::Service;
 use super::slot::Slot;
 use crate::archive::Row;
 use crate::failure::Failure;
+use crate::query::Completion;
 
 /// What the program is started with.
 #[derive(Debug, Clone, PartialEq)]
@@ -70,6 +71,10 @@ pub struct Model {
     pub(super) reading: bool,
     pub(super) dragging: bool,
     pub(super) now: Zoned,
+    /// What could stand at the cursor of the prompt.
+    pub(super) offers: Slot<Vec<Completion>>,
+    /// Filters that were typed and kept, the latest last.
+    pub(super) history: Vec<String>,
     /// Filters that were left, the latest last.
     pub(super) past: Vec<Filter>,
     /// Filters that were gone back from, the latest last.
@@ -111,6 +116,8 @@ impl Model {
             reading: false,
             dragging: false,
             now,
+            offers: Slot::default(),
+            history: Vec::new(),
             past: Vec::new(),
             future: Vec::new(),
             counts: Slot::default(),
@@ -190,6 +197,7 @@ impl Model {
                     effects.extend(self.look_further(found.is_some()));
                 }
             }
+            Msg::Completed { ticket, offers } => self.offered(ticket, offers),
             Msg::Read { ticket, outcome } => effects.extend(self.reader.settle_email(ticket, outcome)),
             Msg::Laid { ticket, outcome } => self.reader.settle_body(ticket, outcome, self.list.selected()),
             Msg::Refreshed { ticket, outcome } => {

@@ -11,6 +11,7 @@ use super::slot::Ticket;
 use crate::archive::{Observation, Place, Reach, Window};
 use crate::failure::Failure;
 use crate::mail::{Email, EmailId};
+use crate::query::Completion;
 use crate::render::Body;
 
 /// Something that happened; plain data.
@@ -39,6 +40,13 @@ pub enum Msg {
         ticket: Ticket,
         /// The figures.
         outcome: Result<Counts, Failure>,
+    },
+    /// Answers `Complete`.
+    Completed {
+        /// Of the attempt.
+        ticket: Ticket,
+        /// What could stand there, the best first.
+        offers: Vec<Completion>,
     },
     /// Answers `Read`.
     Read {

@@ -71,14 +71,16 @@ impl Model {
             Command::NextView => effects.extend(self.step_view(1)),
             Command::PreviousView => effects.extend(self.step_view(View::ALL.len() - 1)),
             Command::ShowView(view) => effects.extend(self.reader.show_view(view)),
-            Command::Filter => self.begin_filter(),
+            Command::Filter => effects.push(self.begin_filter()),
             Command::Only(cell) => effects.extend(self.only(cell)),
             Command::Undo => effects.extend(self.undo()),
             Command::Redo => effects.extend(self.redo()),
             Command::LookBack => effects.extend(self.look_back()),
             Command::Stop => self.stop(),
-            Command::Accept => self.accept(),
+            Command::Accept => effects.extend(self.accept()),
             Command::Cancel => effects.extend(self.cancel()),
+            Command::Complete(side) => effects.extend(self.complete(side)),
+            Command::Recall(side) => effects.extend(self.recall(side)),
             Command::Edit(edit) => effects.extend(self.edit(edit)),
             Command::Refresh => {
                 effects.extend(self.service.refresh());

@@ -1,9 +1,13 @@
 //! The prompt: a line of text that is being typed. While it is open, letters are letters.
 
+use std::ops::Range;
+
 use tui_input::{Input, InputRequest};
 
+use super::command::Side;
 use super::filter::Filter;
 use crate::mail::clean;
+use crate::query::Completion;
 
 /// A change of the line, or a way through it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -57,12 +61,17 @@ impl Edit {
 pub struct Prompt {
     input: Input,
     before: Filter,
+    /// The offer that stands in the line, and the line and the cursor without it.
+    chosen: Option<(usize, String, usize)>,
+    /// How far back in the history the line is from, and the line without it.
+    recalled: Option<(usize, String)>,
 }
 
 /// Two prompts are the same if a person could not tell them apart.
 impl PartialEq for Prompt {
     fn eq(&self, other: &Self) -> bool {
-        (self.text(), self.input.cursor(), &self.before) == (other.text(), other.input.cursor(), &other.before)
+        let seen = |prompt: &Self| (prompt.text().to_owned(), prompt.input.cursor(), prompt.before.clone(), prompt.chosen.clone());
+        seen(self) == seen(other)
     }
 }
 
@@ -73,7 +82,7 @@ impl Prompt {
     /// Opens with the text of the filter that is there.
     #[must_use]
     pub fn new(before: Filter) -> Self {
-        Self { input: Input::new(before.text().to_owned()), before }
+        Self { input: Input::new(before.text().to_owned()), before, chosen: None, recalled: None }
     }
 
     /// What is typed so far.
@@ -110,8 +119,54 @@ impl Prompt {
         }
     }
 
+    /// Which offer stands in the line.
+    #[must_use]
+    pub fn chosen(&self) -> Option<usize> {
+        self.chosen.as_ref().map(|(nth, ..)| *nth)
+    }
+
+    /// Puts the next or the previous offer into the line; past either end stands what was typed.
+    pub fn choose(&mut self, side: Side, offers: &[Completion]) {
+        let (before, text, cursor) = match self.chosen.take() {
+            Some((nth, text, cursor)) => (Some(nth), text, cursor),
+            None => (None, self.text().to_owned(), self.cursor()),
+        };
+        let next = match (before, side) {
+            (None, Side::Right) => Some(0),
+            (None, Side::Left) => offers.len().checked_sub(1),
+            (Some(nth), Side::Right) => Some(nth + 1),
+            (Some(nth), Side::Left) => nth.checked_sub(1),
+        };
+        match next.and_then(|nth| Some((nth, offers.get(nth)?))) {
+            Some((nth, offer)) => {
+                let Range { start, end } = offer.range.clone();
+                self.replace(format!("{}{}{}", &text[..start], offer.text, &text[end..]), start + offer.text.len());
+                self.chosen = Some((nth, text, cursor));
+            }
+            None => self.replace(text, cursor),
+        }
+    }
+
+    /// Keeps the offer that stands in the line as if it had been typed; says whether there is one.
+    pub fn keep(&mut self) -> bool {
+        self.recalled = None;
+        self.chosen.take().is_some()
+    }
+
+    /// Puts an earlier or a later text of the history, which is oldest first, into the line.
+    pub fn recall(&mut self, side: Side, history: &[String]) {
+        let (back, typed) = self.recalled.take().unwrap_or_else(|| (0, self.text().to_owned()));
+        let back = match side {
+            Side::Left => (back + 1).min(history.len()),
+            Side::Right => back.saturating_sub(1),
+        };
+        let text = if back == 0 { &typed } else { &history[history.len() - back] };
+        self.replace(text.clone(), text.len());
+        self.recalled = (back > 0).then_some((back, typed));
+    }
+
     /// Puts another text in the place of all.
-    pub fn replace(&mut self, text: String, cursor: usize) {
+    fn replace(&mut self, text: String, cursor: usize) {
         let letters = text[..cursor].chars().count();
         self.input = std::mem::take(&mut self.input).with_value(text).with_cursor(letters);
     }

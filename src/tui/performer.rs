@@ -14,7 +14,7 @@ use crate::archive::{Archive, Counted, Halt, Place};
 use crate::config::PanicAt;
 use crate::failure::{Failure, Kind};
 use crate::mail::EmailId;
-use crate::query::{Query, Sort};
+use crate::query::{Query, Sort, complete};
 use crate::sync::{Engine, Stopped, Synced};
 
 /// How a pause is spent. Tests hand in one that they end by hand.
@@ -82,6 +82,9 @@ impl<S: Service> Performer<S> {
             Effect::Count { ticket, query, place } => {
                 let halt = renewed(&mut self.counting);
                 self.blocking(move || Msg::Counted { ticket, outcome: counts(&archive, &query, place, &halt) });
+            }
+            Effect::Complete { ticket, text, cursor } => {
+                self.blocking(move || Msg::Completed { ticket, offers: complete(&text, cursor, &archive) });
             }
             Effect::Read { ticket, id } => {
                 self.work.spawn(async move {

@@ -285,6 +285,41 @@ fn the_line_is_edited_as_lines_are() {
 }
 
 #[test]
+fn what_could_be_typed_is_chosen_with_one_key_and_taken_back_with_another() {
+    let mut world = World::at_rest(120, 40, Mailbox::of(300));
+    let text = |world: &World| world.model.prompt.as_ref().map(|prompt| prompt.text().to_owned()).unwrap_or_default();
+    world.press("/").write("#2 stat").settle();
+    assert_eq!(world.model.offers().len(), 1);
+    world.press("Tab");
+    assert_eq!(text(&world), "#2 status:");
+    world.press("Tab");
+    assert_eq!(text(&world), "#2 stat", "past the last offer stands what was typed");
+    world.press("Up Enter").settle();
+    assert_eq!((text(&world).as_str(), world.model.focus()), ("#2 status:", Focus::Prompt), "a name alone is no filter yet");
+    world.write("deli").settle().press("Down").settle();
+    assert_eq!((text(&world).as_str(), world.model.list.total()), ("#2 status:delivered", Some(111)), "the list follows");
+    world.write(" #29").press("Tab");
+    assert_eq!(text(&world), "#2 status:delivered #29", "offers for another text are not taken");
+    world.settle().press("Enter").settle();
+    assert_eq!((world.model.list.filter().text(), world.model.offers().len()), ("#2 status:delivered #29", 0));
+}
+
+#[test]
+fn what_was_typed_earlier_is_typed_again() {
+    let mut world = World::at_rest(120, 40, Mailbox::of(300));
+    let text = |world: &World| world.model.prompt.as_ref().map(|prompt| prompt.text().to_owned()).unwrap_or_default();
+    for typed in ["one", "two", "one", "three"] {
+        world.press("/ Ctrl-u").write(typed).press("Enter").settle();
+    }
+    world.press("Esc /").write("dra").press("Ctrl-p Ctrl-p Ctrl-p");
+    assert_eq!(text(&world), "two");
+    world.press("Ctrl-p Ctrl-n");
+    assert_eq!(text(&world), "one");
+    world.press("Ctrl-n Ctrl-n Ctrl-n");
+    assert_eq!(text(&world), "dra");
+}
+
+#[test]
 fn oldest_first_stands_the_list_on_its_head() {
     let mut world = World::at_rest(120, 40, Mailbox::of(3_000));
     world.press("/").write("sort:oldest").press("Enter").settle();

@@ -129,6 +129,8 @@ fn typing_a_filter() {
         ("wide", 160, 16, "status:delivered,bounced ana or okafor"),
         ("small", 80, 24, "rece"),
         ("misread", 80, 24, "status:boun"),
+        ("empty", 100, 24, ""),
+        ("choosing", 60, 20, "re"),
         ("narrow", 40, 12, "a text that is longer than the line"),
     ] {
         let mut world = World::at_rest(width, height, varied());

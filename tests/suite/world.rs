@@ -8,7 +8,7 @@ use sentbox::api::wire;
 use sentbox::app::{Counts, Effect, Model, Msg, News, Opened, Opening};
 use sentbox::archive::{Anchor, Observation, Place, Reach, Row, Window};
 use sentbox::mail::{Email, EmailId, Shown, Status, Summary, Tag};
-use sentbox::query::{Facts, Query, Sort, matches};
+use sentbox::query::{Facts, Query, Sort, complete, matches};
 use sentbox::render::{Body, Line, Mark, Span};
 
 /// The instant at which the tests take place: a Friday.
@@ -66,6 +66,7 @@ impl Mailbox {
                 let (total, all) = (found.len() as u64, self.rows.len() as u64);
                 Msg::Counted { ticket: *ticket, outcome: Ok(Counts { total, capped: false, all, fetched: Some(0), before }) }
             }
+            Effect::Complete { ticket, text, cursor } => Msg::Completed { ticket: *ticket, offers: complete(text, *cursor, &()) },
             Effect::Read { ticket, id } => Msg::Read { ticket: *ticket, outcome: Ok(self.opened(id)) },
             Effect::LayOut { ticket, email, .. } => Msg::Laid { ticket: *ticket, outcome: Ok(Arc::new(body(email))) },
             Effect::Refresh { ticket } => {
@@ -235,7 +236,7 @@ impl World {
 
     /// Answers what the archive is asked, which takes no time that a person would notice.
     pub fn answer_archive(&mut self) -> &mut Self {
-        let archive = |effect: &Effect| matches!(effect, Effect::Look { .. } | Effect::Count { .. });
+        let archive = |effect: &Effect| matches!(effect, Effect::Look { .. } | Effect::Count { .. } | Effect::Complete { .. });
         while let Some(n) = self.pending.iter().position(archive) {
             self.answer(n);
         }
