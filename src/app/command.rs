@@ -51,6 +51,8 @@ pub enum Command {
     Arrange,
     /// Move the divider.
     Divide(Side),
+    /// Go to the next or the previous mark in the email.
+    Mark(Side),
     /// Show the next face of the body.
     NextView,
     /// Show the previous face of the body.
@@ -156,6 +158,8 @@ impl Command {
             Self::Arrange => "panes beside, below, one at a time",
             Self::Divide(Side::Left) => "smaller list",
             Self::Divide(Side::Right) => "larger list",
+            Self::Mark(Side::Right) => "next match of the filter",
+            Self::Mark(Side::Left) => "previous match of the filter",
             Self::NextView => "next view of the body",
             Self::PreviousView => "previous view of the body",
             Self::ShowView(View::Rendered) => "body as the recipient saw it",
@@ -209,6 +213,7 @@ impl Command {
             Self::FullReader => "full",
             Self::Arrange => "panes",
             Self::Divide(_) => "divider",
+            Self::Mark(_) => "match",
             Self::NextView | Self::PreviousView | Self::ShowView(_) => "view",
             Self::Filter => "filter",
             Self::Only(_) => "only these",

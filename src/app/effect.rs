@@ -7,7 +7,7 @@ use super::slot::Ticket;
 use crate::archive::{Anchor, Place};
 use crate::mail::{Email, EmailId};
 use crate::query::Query;
-use crate::render::View;
+use crate::render::{Body, View};
 
 /// Something to be done outside; plain data, so that it can be compared, logged and replayed.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,6 +58,15 @@ pub enum Effect {
         view: View,
         /// In columns.
         width: u16,
+    },
+    /// Where what a query looks for stands in a body.
+    Seek {
+        /// Names the attempt.
+        ticket: Ticket,
+        /// In which body.
+        body: Arc<Body>,
+        /// What.
+        query: Arc<Query>,
     },
     /// The page below the oldest email that is known without a gap.
     Extend {

@@ -169,6 +169,8 @@ pub const TABLE: &[Binding] = &[
     on(TEXT, &["PgUp", "Ctrl-b"], Command::Scroll(Step::PageUp)),
     on(TEXT, &["g g", "Home"], Command::Scroll(Step::First)),
     on(TEXT, &["G", "End"], Command::Scroll(Step::Last)),
+    on(READER, &["n"], Command::Mark(Side::Right)),
+    on(READER, &["N"], Command::Mark(Side::Left)),
     on(READER, &["H"], Command::Pan(Side::Left)),
     on(READER, &["L"], Command::Pan(Side::Right)),
     on(PANES, &["v", "]"], Command::NextView),

@@ -200,6 +200,7 @@ impl Model {
             Msg::Completed { ticket, offers } => self.offered(ticket, offers),
             Msg::Read { ticket, outcome } => effects.extend(self.reader.settle_email(ticket, outcome)),
             Msg::Laid { ticket, outcome } => self.reader.settle_body(ticket, outcome, self.list.selected()),
+            Msg::Sought { ticket, marks } => self.reader.settle_marks(ticket, marks),
             Msg::Refreshed { ticket, outcome } => {
                 let (news, rest) = self.service.refreshed(ticket, outcome);
                 effects.extend(rest);
@@ -267,6 +268,7 @@ impl Model {
                 self.list.looked_at(id);
             }
         }
+        effects.extend(self.reader.seek(self.list.filter().query()));
         if self.list.nears_the_end(height) && !self.list.rows().is_empty() && self.list.filter().is_none() {
             effects.extend(self.service.extend());
         }

@@ -7,6 +7,7 @@ use ratatui::layout::{Position, Size};
 use super::command::Command;
 use super::effect::Rest;
 use super::keys::Key;
+use super::mark::Mark;
 use super::slot::Ticket;
 use crate::archive::{Observation, Place, Reach, Window};
 use crate::failure::Failure;
@@ -61,6 +62,13 @@ pub enum Msg {
         ticket: Ticket,
         /// The body.
         outcome: Result<Arc<Body>, Failure>,
+    },
+    /// Answers `Seek`.
+    Sought {
+        /// Of the attempt.
+        ticket: Ticket,
+        /// Every place, top to bottom.
+        marks: Vec<Mark>,
     },
     /// Answers `Extend`.
     Extended {

@@ -68,6 +68,7 @@ impl Model {
             }
             Command::Divide(Side::Left) => self.panes.shift = self.panes.shift.saturating_sub(2),
             Command::Divide(Side::Right) => self.panes.shift = self.panes.shift.saturating_add(2),
+            Command::Mark(side) => self.notice = Some(self.reader.go_to_mark(side, self.list.selected())),
             Command::NextView => effects.extend(self.step_view(1)),
             Command::PreviousView => effects.extend(self.step_view(View::ALL.len() - 1)),
             Command::ShowView(view) => effects.extend(self.reader.show_view(view)),

@@ -9,7 +9,7 @@ use tokio::task::{JoinError, JoinSet};
 
 use super::bodies::Bodies;
 use crate::api::Service;
-use crate::app::{Counts, Effect, Msg, News, Opened, Rest};
+use crate::app::{Counts, Effect, Msg, News, Opened, Rest, marks};
 use crate::archive::{Archive, Counted, Halt, Place};
 use crate::config::PanicAt;
 use crate::failure::{Failure, Kind};
@@ -99,6 +99,7 @@ impl<S: Service> Performer<S> {
                     Msg::Laid { ticket, outcome: Ok(Bodies::at(&bodies, &email, view, width)) }
                 });
             }
+            Effect::Seek { ticket, body, query } => self.blocking(move || Msg::Sought { ticket, marks: marks(&body, &query) }),
             Effect::Extend { ticket } => {
                 self.work.spawn(async move {
                     let outcome = match engine {

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
-use ratatui::style::{Modifier, Style};
 use unicode_width::UnicodeWidthStr;
 
+use super::look::Look;
 use crate::query::{Field, Needle};
 
 /// What is looked for, and in which field, if it is looked for in just one.
@@ -19,7 +19,7 @@ pub fn parts(text: &str, fields: &[Field], sought: &Sought) -> Vec<Range<usize>>
 }
 
 /// Underlines these bytes of `text`, which is drawn from `at` on in so many columns.
-pub fn underline(text: &str, found: &[Range<usize>], at: Position, columns: usize, frame: &mut Frame) {
+pub fn underline(text: &str, found: &[Range<usize>], at: Position, columns: usize, look: &Look, frame: &mut Frame) {
     for range in found {
         let start = text[..range.start].width();
         let end = (start + text[range.clone()].width()).min(columns);
@@ -27,6 +27,6 @@ pub fn underline(text: &str, found: &[Range<usize>], at: Position, columns: usiz
         let Some(x) = u16::try_from(start).ok().and_then(|start| at.x.checked_add(start)) else { continue };
         let area = Rect { x, y: at.y, width, height: 1 };
         let area = area.intersection(*frame.buffer_mut().area());
-        frame.buffer_mut().set_style(area, Style::new().add_modifier(Modifier::UNDERLINED));
+        frame.buffer_mut().set_style(area, look.theme.found(false));
     }
 }

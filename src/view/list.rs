@@ -124,7 +124,7 @@ fn recipient(drawn: &Drawn, pen: &mut Pen, columns: usize, look: &Look) {
     let at = pen.at;
     pen.write(&name, style);
     let columns_of_name = used - suffix.len();
-    found::underline(first, &found::parts(first, &[Field::To, Field::Any], drawn.sought), at, columns_of_name, pen.frame);
+    found::underline(first, &found::parts(first, &[Field::To, Field::Any], drawn.sought), at, columns_of_name, look, pen.frame);
     pen.write(&suffix, Style::new());
     pen.write(&" ".repeat(columns.saturating_sub(used)), Style::new());
 }
@@ -133,7 +133,7 @@ fn subject(drawn: &Drawn, pen: &mut Pen, columns: usize, look: &Look) {
     let subject = &drawn.row.summary.subject;
     let at = pen.at;
     pen.write(&cut::fit(subject, columns, look.glyphs.ellipsis), look.theme.text());
-    found::underline(subject, &found::parts(subject, &[Field::Subject], drawn.sought), at, columns, pen.frame);
+    found::underline(subject, &found::parts(subject, &[Field::Subject], drawn.sought), at, columns, look, pen.frame);
 }
 
 fn recipients_width(to: &[Address]) -> usize {

@@ -68,6 +68,13 @@ impl Theme {
         Style::new().add_modifier(if focused { Modifier::REVERSED } else { Modifier::BOLD })
     }
 
+    /// What a filter looks for, and the one of it that was gone to.
+    #[must_use]
+    pub const fn found(self, current: bool) -> Style {
+        let style = Style::new().add_modifier(Modifier::UNDERLINED);
+        if current { style.add_modifier(Modifier::REVERSED) } else { style }
+    }
+
     /// Something went wrong.
     #[must_use]
     pub fn trouble(self) -> Style {

@@ -320,6 +320,25 @@ fn what_was_typed_earlier_is_typed_again() {
 }
 
 #[test]
+fn the_matches_in_an_email_are_walked() {
+    let mut world = World::at_rest(120, 24, Mailbox::of(300));
+    world.press("Enter n").settle();
+    assert_eq!(world.model.notice.as_deref(), Some("nothing of the filter is in this text"));
+    world.press("q /").write("\"line 2\" or receipt or subject:email").press("Enter Enter").settle();
+    let marked: Vec<usize> = world.model.reader.marks().iter().map(|mark| mark.line).collect();
+    assert_eq!(marked, [3, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30], "in the body, words that begin so");
+    world.press("n");
+    assert_eq!((world.model.notice.as_deref(), world.model.reader.scroll()), (Some("match 1 of 11"), 0));
+    world.press("n");
+    assert_eq!(world.model.notice.as_deref(), Some("match 2 of 11"));
+    assert!(world.model.reader.scroll() > 0, "it is scrolled to");
+    world.press("N N");
+    assert_eq!(world.model.notice.as_deref(), Some("match 11 of 11"));
+    world.press("q Esc").settle();
+    assert!(world.model.reader.marks().is_empty());
+}
+
+#[test]
 fn oldest_first_stands_the_list_on_its_head() {
     let mut world = World::at_rest(120, 40, Mailbox::of(3_000));
     world.press("/").write("sort:oldest").press("Enter").settle();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crossterm::event::{KeyCode, KeyModifiers};
 use ratatui::layout::Size;
 use sentbox::api::wire;
-use sentbox::app::{Counts, Effect, Model, Msg, News, Opened, Opening};
+use sentbox::app::{Counts, Effect, Model, Msg, News, Opened, Opening, marks};
 use sentbox::archive::{Anchor, Observation, Place, Reach, Row, Window};
 use sentbox::mail::{Email, EmailId, Shown, Status, Summary, Tag};
 use sentbox::query::{Facts, Query, Sort, complete, matches};
@@ -69,6 +69,7 @@ impl Mailbox {
             Effect::Complete { ticket, text, cursor } => Msg::Completed { ticket: *ticket, offers: complete(text, *cursor, &()) },
             Effect::Read { ticket, id } => Msg::Read { ticket: *ticket, outcome: Ok(self.opened(id)) },
             Effect::LayOut { ticket, email, .. } => Msg::Laid { ticket: *ticket, outcome: Ok(Arc::new(body(email))) },
+            Effect::Seek { ticket, body, query } => Msg::Sought { ticket: *ticket, marks: marks(body, query) },
             Effect::Refresh { ticket } => {
                 let new = std::mem::take(&mut self.arriving);
                 (0..new).for_each(|_| self.arrive());
