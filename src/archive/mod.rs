@@ -33,7 +33,7 @@ use connections::Connections;
 pub use carry::{Carried, Joins, Stretch};
 pub use import::Imported;
 pub use place::Place;
-pub use search::{Counted, Halt, Scope};
+pub use search::{Counted, Halt, Scope, looks_inside};
 pub use span::{Ground, Reach, Span};
 pub use window::{Anchor, Observation, Row, Window};
 

@@ -59,14 +59,35 @@ struct Report {
 /// # Errors
 ///
 /// If the service or the archive fails; what was fetched until then is kept, and reported first.
-pub(super) async fn run(sync: &args::Sync, archive: Archive, settings: &Settings, clock: &Clock, out: &mut Output) -> Result<(), Stop> {
-    let back = match sync.back {
+pub(super) async fn run(sync: &args::Sync, archive: &Archive, settings: &Settings, clock: &Clock, out: &mut Output) -> Result<(), Stop> {
+    let (synced, stop) = walk(sync.back, archive, settings, clock, out).await?;
+    if let Some(synced) = synced {
+        report(&synced, &settings.zone, out)?;
+    }
+    stop.map_or(Ok(()), Err)
+}
+
+/// The same without a report, for a command that needs what is fetched.
+///
+/// # Errors
+///
+/// As [`run`].
+pub(super) async fn extend(back: Back, archive: &Archive, settings: &Settings, clock: &Clock, out: &mut Output) -> Result<(), Stop> {
+    let (_, stop) = walk(back, archive, settings, clock, out).await?;
+    stop.map_or(Ok(()), Err)
+}
+
+/// How far it got, and what ended it early.
+type Walked = (Option<Synced>, Option<Stop>);
+
+async fn walk(back: Back, archive: &Archive, settings: &Settings, clock: &Clock, out: &mut Output) -> Result<Walked, Stop> {
+    let back = match back {
         Back::All => sync::Back::All,
         Back::Span(span) => sync::Back::Until(clock().checked_sub(span).unwrap_or(jiff::Timestamp::MIN)),
     };
     // Nobody waits at a screen, and the team's own sending goes first.
     let client = Client::new(Access::from(settings), Patience::STEADY, clock.clone()).background();
-    let engine = Engine::new(Arc::new(client), archive, clock.clone());
+    let engine = Engine::new(Arc::new(client), archive.clone(), clock.clone());
     let ending = Ending::new()?;
     let mut last = None;
     let outcome = {
@@ -80,17 +101,13 @@ pub(super) async fn run(sync: &args::Sync, archive: Archive, settings: &Settings
         }
     };
     out.progress("");
-    let (synced, stop) = match outcome {
+    Ok(match outcome {
         Ok(synced) => {
             let stop = failed(&synced.stopped).map(Stop::from);
             (Some(synced), stop)
         }
         Err(stop) => (last, Some(stop)),
-    };
-    if let Some(synced) = synced {
-        report(&synced, &settings.zone, out)?;
-    }
-    stop.map_or(Ok(()), Err)
+    })
 }
 
 fn report(synced: &Synced, zone: &TimeZone, out: &mut Output) -> Result<(), Stop> {

@@ -32,6 +32,8 @@ pub struct Program<S: Service, B: Backend, E> {
     panic_at: Option<PanicAt>,
     /// When the last frame was drawn for something that the world did, if there was one.
     drawn: Option<Instant>,
+    /// Whether something that a person did is still being answered.
+    answering: bool,
     /// Whether there was a frame at all.
     begun: bool,
     /// When a frame is due for something that the world did.
@@ -81,7 +83,19 @@ where
         // The archive answers within a few milliseconds: the first frame waits for it, so that the
         // first thing to be seen is the list and not an empty frame.
         let due = Some(Instant::now() + FRAME);
-        Self { model, performer, input: Input::new(events), terminal, look, clock, panic_at, drawn: None, begun: false, due }
+        Self {
+            model,
+            performer,
+            input: Input::new(events),
+            terminal,
+            look,
+            clock,
+            panic_at,
+            drawn: None,
+            answering: true,
+            begun: false,
+            due,
+        }
     }
 
     /// The state, for looking at.
@@ -185,8 +199,8 @@ where
         }
     }
 
-    /// At once for what a person did, and for the first thing that comes of it; for what the world does
-    /// by itself, at most once a [`FRAME`].
+    /// At once for what a person did, and for what comes of it as soon as it is there whole; for
+    /// everything else, at most once a [`FRAME`].
     fn draw_when_due(&mut self, by_hand: bool) -> Result<(), B::Error> {
         let now = Instant::now();
         let waits_for_rows = !self.begun && self.model.list.is_loading() && self.due.is_some_and(|due| now < due);
@@ -195,7 +209,11 @@ where
         }
         let next = self.drawn.map_or(now, |drawn| drawn + FRAME);
         if by_hand {
-            self.drawn = None;
+            self.answering = true;
+            return self.draw();
+        }
+        if self.answering && self.performer.is_idle() {
+            self.answering = false;
             return self.draw();
         }
         if next <= now {

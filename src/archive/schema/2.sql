@@ -1,7 +1,13 @@
--- What is looked for, as one bag of tokens for each email under its place (see search/tokens.rs).
--- Newest is smallest, so the order of the index is that of the list and nothing is ever sorted.
+-- What is looked for, as one bag of tokens for each email under its slot (see search/tokens.rs).
 -- The tokens come ready made; `ascii` only cuts them at the blanks.
 CREATE VIRTUAL TABLE search USING fts5(tokens, content = '', contentless_delete = 1, detail = none, tokenize = ascii);
+
+-- The place of an email as a small number of the same order, so that nothing is ever sorted. The
+-- index holds differences of slots; those of places would be three times as long.
+CREATE TABLE slot (
+    slot INTEGER PRIMARY KEY,
+    place INTEGER NOT NULL UNIQUE
+) STRICT;
 
 -- Emails whose tokens are missing or out of date. Whoever changes one leaves it here, by the triggers
 -- below, and each transaction clears it before it ends; after this step all emails are here.
@@ -28,13 +34,15 @@ AFTER UPDATE OF id, created_at, last_event, changes, sender, recipients, subject
     INSERT OR IGNORE INTO stale VALUES (new.place);
 END;
 CREATE TRIGGER mail_moves AFTER UPDATE OF place ON mail WHEN old.place <> new.place BEGIN
-    DELETE FROM search WHERE rowid = old.place;
+    DELETE FROM search WHERE rowid = (SELECT slot FROM slot WHERE place = old.place);
+    DELETE FROM slot WHERE place = old.place;
     DELETE FROM displaced WHERE place = old.place;
     DELETE FROM stale WHERE place = old.place;
     INSERT OR IGNORE INTO stale VALUES (new.place);
 END;
 CREATE TRIGGER mail_goes AFTER DELETE ON mail BEGIN
-    DELETE FROM search WHERE rowid = old.place;
+    DELETE FROM search WHERE rowid = (SELECT slot FROM slot WHERE place = old.place);
+    DELETE FROM slot WHERE place = old.place;
     DELETE FROM displaced WHERE place = old.place;
     DELETE FROM stale WHERE place = old.place;
 END;

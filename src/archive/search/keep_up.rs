@@ -2,10 +2,11 @@
 
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
-use super::label;
 use super::plan::DRIFT;
 use super::tokens::{Tokens, kind};
+use super::{label, slot};
 use crate::archive::fields::Fields;
+use crate::archive::window::{BOTTOM, TOP};
 use crate::archive::{Place, keep};
 use crate::failure::Failure;
 use crate::mail::{Email, Status, Summary};
@@ -16,13 +17,14 @@ use crate::render;
 /// Emails in one transaction when an older archive is indexed for the first time.
 const BATCH: i64 = 10_000;
 
-pub(super) const STALE: &str = "SELECT place FROM stale ORDER BY place LIMIT ?1";
+pub(super) const STALE: &str = "SELECT place FROM stale WHERE place BETWEEN ?1 AND ?2 ORDER BY place LIMIT ?3";
 pub(super) const ROW: &str = "SELECT changes, json, id, created_at, last_event, sender, recipients, subject, message_id, cc, bcc, reply_to, \
      scheduled_at, odd, names FROM mail JOIN shape USING (shape) LEFT JOIN body USING (place) WHERE mail.place = ?1";
 
 /// Indexes what has changed in this transaction.
 pub(in crate::archive) fn keep_up(change: &Transaction) -> Result<(), Failure> {
-    index(change, -1)
+    while index(change, i64::MAX)? {}
+    Ok(())
 }
 
 /// Indexes what no transaction has: the emails of an archive from before there was an index. Broken
@@ -36,18 +38,23 @@ pub(in crate::archive) fn rebuild(writer: &mut Connection) -> Result<(), Failure
     Ok(())
 }
 
-/// In the order of the table: the index writes a segment for each step back.
-fn index(change: &Transaction, limit: i64) -> Result<(), Failure> {
-    let stale: Vec<Place> = {
-        let mut statement = change.prepare_cached(STALE)?;
-        statement.query_map([limit], |row| row.get(0))?.collect::<Result<_, _>>()?
-    };
-    let (Some(first), Some(last)) = (stale.first(), stale.last()) else { return Ok(()) };
-    for place in &stale {
-        one(change, *place)?;
+/// Indexes some of what is stale, if anything is. In the order of the list: the index writes a
+/// segment for each step back.
+fn index(change: &Transaction, limit: i64) -> Result<bool, Failure> {
+    let found = stale(change, (TOP, BOTTOM), limit)?;
+    let (Some(first), Some(last)) = (found.first(), found.last()) else { return Ok(false) };
+    slot::assign(change, &found)?;
+    // Some that had to move for the new slots may have joined them.
+    for place in stale(change, (*first, *last), i64::MAX)? {
+        one(change, place)?;
     }
     change.prepare_cached("DELETE FROM stale WHERE place BETWEEN ?1 AND ?2")?.execute([first, last])?;
-    Ok(())
+    Ok(true)
+}
+
+fn stale(change: &Transaction, within: (Place, Place), limit: i64) -> Result<Vec<Place>, Failure> {
+    let mut statement = change.prepare_cached(STALE)?;
+    Ok(statement.query_map(params![within.0, within.1, limit], |row| row.get(0))?.collect::<Result<_, _>>()?)
 }
 
 fn one(change: &Transaction, place: Place) -> Result<(), Failure> {
@@ -71,7 +78,9 @@ fn one(change: &Transaction, place: Place) -> Result<(), Failure> {
         tokens.fetched(&Bodies { text: email.text.as_deref(), html: html.as_deref() }, &email.tags);
         label_tags(change, &email)?;
     }
-    change.prepare_cached("INSERT OR REPLACE INTO search (rowid, tokens) VALUES (?1, ?2)")?.execute(params![place, tokens.0])?;
+    if let Some(slot) = slot::of(change, place)? {
+        change.prepare_cached("INSERT OR REPLACE INTO search (rowid, tokens) VALUES (?1, ?2)")?.execute(params![slot, tokens.0])?;
+    }
     note_displaced(change, place, &mail)
 }
 

@@ -15,6 +15,9 @@ mod known;
 mod label;
 mod plan;
 #[cfg(test)]
+mod plans;
+mod slot;
+#[cfg(test)]
 mod tests;
 mod tokens;
 mod walk;
@@ -22,3 +25,4 @@ mod walk;
 pub use count::{Counted, Scope};
 pub use halt::Halt;
 pub(super) use keep_up::{keep_up, rebuild};
+pub use plan::looks_inside;

@@ -6,7 +6,7 @@
 use rusqlite::Connection;
 
 use super::label;
-use super::tokens::{self, LONGEST, flag, kind};
+use super::tokens::{self, ID, LONGEST, flag, kind};
 use crate::archive::Place;
 use crate::failure::Failure;
 use crate::mail::Status;
@@ -51,7 +51,7 @@ pub(super) struct Plan {
 }
 
 /// What of the bodies and tags a query looks at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Depth {
     /// Nothing.
     Summary,
@@ -75,6 +75,12 @@ impl Plan {
     }
 }
 
+/// Whether the query has an operator that looks at bodies or tags, or a word, which does so too.
+#[must_use]
+pub fn looks_inside(query: &Query) -> bool {
+    depth(&query.filter, true) > Depth::Summary
+}
+
 impl Ask {
     fn and(asks: impl IntoIterator<Item = Self>) -> Self {
         let mut members: Vec<Self> = asks.into_iter().filter(|ask| *ask != Self::All).collect();
@@ -89,7 +95,15 @@ impl Ask {
     }
 
     fn or(asks: impl IntoIterator<Item = Self>) -> Self {
-        let mut members: Vec<Self> = asks.into_iter().filter(|ask| *ask != Self::Nothing).collect();
+        let mut members = Vec::new();
+        for ask in asks {
+            match ask {
+                Self::Nothing => {}
+                Self::Or(inner) => members.extend(inner),
+                other if members.contains(&other) => {}
+                other => members.push(other),
+            }
+        }
         if members.contains(&Self::All) {
             return Self::All;
         }
@@ -275,13 +289,13 @@ fn body(needle: &Needle) -> Ask {
 }
 
 fn whole_id(kind: char, id: &str) -> Ask {
-    Ask::Token(tokens::token(kind, id.chars().take(LONGEST)))
+    Ask::Token(tokens::token(kind, id.chars().take(ID)))
 }
 
 fn id_start(kind: char, start: &str) -> Ask {
     match start.chars().count() {
         0 => Ask::All,
-        length if length < LONGEST => Ask::Start(tokens::token(kind, start.chars())),
+        length if length < ID => Ask::Start(tokens::token(kind, start.chars())),
         _ => whole_id(kind, start),
     }
 }
@@ -306,21 +320,12 @@ fn bounds(node: &Node, wanted: bool) -> (i64, i64) {
 }
 
 fn depth(node: &Node, positive: bool) -> Depth {
-    let deepest = |nodes: &[Node]| {
-        let depths = nodes.iter().map(|node| depth(node, positive));
-        depths.max_by_key(|depth| *depth as u8).unwrap_or(Depth::Summary)
-    };
     match node {
-        Node::And(nodes) | Node::Or(nodes) => deepest(nodes),
+        Node::And(nodes) | Node::Or(nodes) => nodes.iter().map(|node| depth(node, positive)).max().unwrap_or(Depth::Summary),
         Node::Not(inner) => depth(inner, !positive),
         // A body may hold the word that the headers lack.
-        Node::Term(Term::Word(_)) => {
-            if positive {
-                Depth::Adds
-            } else {
-                Depth::Decides
-            }
-        }
+        Node::Term(Term::Word(_)) if positive => Depth::Adds,
+        Node::Term(Term::Word(_)) => Depth::Decides,
         Node::Term(Term::Text(Field::Body, _) | Term::Tag { .. } | Term::Has(Has::Text | Has::Html | Has::Body | Has::Tag)) => Depth::Waits,
         Node::Term(_) => Depth::Summary,
     }

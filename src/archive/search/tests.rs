@@ -8,7 +8,6 @@ use proptest::prelude::*;
 use super::*;
 use crate::api::{Item, Retrieved, wire};
 use crate::archive::{Anchor, Archive, Joins, Location, Row, Stretch, Window};
-use crate::mail::EmailId;
 use crate::query::samples::{self, Sample};
 use crate::query::{Bodies, Facts, Field, Known as _, Needle, Node, Query, Sort, Source, Term, matches};
 use crate::render;
@@ -271,7 +270,7 @@ fn an_archive_from_before_the_index_is_indexed_when_it_is_opened() {
     drop(archive);
     // As the step of the schema leaves it, and as a crash in the middle of the work does.
     let connection = rusqlite::Connection::open(&path).unwrap();
-    connection.execute_batch("DELETE FROM search; INSERT INTO stale SELECT place FROM mail").unwrap();
+    connection.execute_batch("DELETE FROM search; DELETE FROM slot; INSERT INTO stale SELECT place FROM mail").unwrap();
     drop(connection);
     assert_eq!(ids(&Archive::open(&Location::Disk(path)).unwrap(), "to:ana status:sent"), "one");
 }
@@ -316,4 +315,22 @@ fn what_occurs_is_offered_with_its_number() {
     assert_eq!(known(Source::TagName, "pl"), "Plan 1");
     assert_eq!(known(Source::TagValue("plan"), ""), "pro max 1");
     assert_eq!(known(Source::Address(Field::Cc), "ana"), "");
+}
+
+#[test]
+fn emails_of_one_moment_make_room_for_those_between_them() {
+    let archive = memory();
+    let mail = |n: usize| plain_mail(&format!("m{n:03}"), "ana@example.com", "Hi", "sent");
+    let item = |json: Arc<str>| Item { summary: wire::Summary::read(&json).unwrap(), json };
+    let page = |numbers: &[usize]| Stretch {
+        items: numbers.iter().map(|n| item(mail(*n))).collect(),
+        joins: Joins::Top,
+        rising: false,
+        asked: at(1_800_000_000),
+    };
+    archive.carry(&page(&(0..200).step_by(2).collect::<Vec<_>>())).unwrap();
+    archive.carry(&page(&(0..200).collect::<Vec<_>>())).unwrap();
+    let expected: Vec<String> = (0..200).map(|n| format!("m{n:03}")).collect();
+    assert_eq!(ids(&archive, "to:ana").split(' ').collect::<Vec<_>>(), expected);
+    assert_eq!(ids(&archive, "id:m101 status:sent"), "m101");
 }

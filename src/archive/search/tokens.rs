@@ -10,8 +10,11 @@ use crate::mail::{Status, Summary, Tag};
 use crate::query::Bodies;
 use crate::query::fold::{fold, is_unspaced, words};
 
-/// Characters of a word, an id or a value that take part in its token; more would tell nothing apart.
+/// Characters of a body's word that take part in its token; more would tell nothing apart.
 pub(super) const LONGEST: usize = 24;
+
+/// Characters of an id that take part in its token: those of a UUID that tell a million apart.
+pub(super) const ID: usize = 12;
 
 /// The first letters of tokens.
 pub(super) mod kind {
@@ -74,9 +77,9 @@ impl Tokens {
         }
         self.grams(kind::SUBJECT, &fold(&mail.subject));
         self.push(&status(&mail.status));
-        self.push(&token(kind::ID, fold(mail.id.as_str()).chars().take(LONGEST)));
+        self.push(&token(kind::ID, fold(mail.id.as_str()).chars().take(ID)));
         let message_id = fold(&mail.message_id);
-        self.push(&token(kind::MESSAGE_ID, bare(&message_id).chars().take(LONGEST)));
+        self.push(&token(kind::MESSAGE_ID, bare(&message_id).chars().take(ID)));
         for (has, name) in [(!mail.cc.is_empty(), "cc"), (!mail.bcc.is_empty(), "bcc"), (!mail.reply_to.is_empty(), "reply-to")] {
             self.flag(has, name);
         }

@@ -4,6 +4,7 @@ use rusqlite::{Connection, params};
 
 use super::judge::Judge;
 use super::plan::{Ask, Plan};
+use super::slot;
 use crate::archive::Place;
 use crate::archive::window::Row;
 use crate::failure::Failure;
@@ -13,10 +14,12 @@ use crate::query::Query;
 /// answers is found among them, and what has few costs the index little.
 const AT_ONCE: usize = 500;
 
-pub(super) const ROWS_DOWN: &str = "SELECT place FROM mail WHERE listed IN (0, 1) AND place > ?1 AND place <= ?2 ORDER BY place";
+pub(super) const ROWS_DOWN: &str = "SELECT place FROM mail WHERE place > ?1 AND place <= ?2 ORDER BY place";
 pub(super) const ROWS_UP: &str = "SELECT place FROM mail WHERE place < ?1 AND place >= ?2 ORDER BY place DESC";
-pub(super) const FOUND_DOWN: &str = "SELECT rowid FROM search WHERE search MATCH ?3 AND rowid > ?1 AND rowid <= ?2 ORDER BY rowid";
-pub(super) const FOUND_UP: &str = "SELECT rowid FROM search WHERE search MATCH ?3 AND rowid < ?1 AND rowid >= ?2 ORDER BY rowid DESC";
+pub(super) const FOUND_DOWN: &str = "SELECT (SELECT place FROM slot WHERE slot = search.rowid) FROM search \
+     WHERE search MATCH ?3 AND rowid > ?1 AND rowid <= ?2 ORDER BY rowid";
+pub(super) const FOUND_UP: &str = "SELECT (SELECT place FROM slot WHERE slot = search.rowid) FROM search \
+     WHERE search MATCH ?3 AND rowid < ?1 AND rowid >= ?2 ORDER BY rowid DESC";
 pub(super) const DISPLACED_DOWN: &str = "SELECT place FROM displaced WHERE place > ?1 ORDER BY place";
 pub(super) const DISPLACED_UP: &str = "SELECT place FROM displaced WHERE place < ?1 ORDER BY place DESC";
 
@@ -102,15 +105,21 @@ impl<'a> Walk<'a> {
         let displaced = if is_bounded { self.displaced(way, from)? } else { Vec::new() };
         let mut displaced = displaced.into_iter().peekable();
         if *ask != Ask::Nothing {
-            let (sql, first, last) = match (way, *ask == Ask::All) {
-                (Way::Down, all) => (if all { ROWS_DOWN } else { FOUND_DOWN }, from.min(self.plan.newest.above()), self.plan.oldest),
-                (Way::Up, all) => (if all { ROWS_UP } else { FOUND_UP }, from.max(self.plan.oldest.below()), self.plan.newest),
+            let (first, last) = match way {
+                Way::Down => (from.min(self.plan.newest.above()), self.plan.oldest),
+                Way::Up => (from.max(self.plan.oldest.below()), self.plan.newest),
+            };
+            let slot = if way == Way::Down { slot::floor } else { slot::ceiling };
+            let sql = match (way, *ask == Ask::All) {
+                (Way::Down, true) => ROWS_DOWN,
+                (Way::Up, true) => ROWS_UP,
+                (Way::Down, false) => FOUND_DOWN,
+                (Way::Up, false) => FOUND_UP,
             };
             let mut statement = self.connection.prepare_cached(sql)?;
-            let mut rows = if *ask == Ask::All {
-                statement.query(params![first, last])?
-            } else {
-                statement.query(params![first, last, ask.text()])?
+            let mut rows = match ask {
+                Ask::All => statement.query(params![first, last])?,
+                ask => statement.query(params![slot(self.connection, first)?, slot(self.connection, last)?, ask.text()])?,
             };
             while let Some(row) = rows.next()? {
                 let place: Place = row.get(0)?;

@@ -1,0 +1,89 @@
+//! Slots: where an email stands in the index, as a small number of the same order as its place.
+
+use rusqlite::{Connection, OptionalExtension, Transaction, params};
+
+use crate::archive::Place;
+use crate::failure::Failure;
+
+/// Bits of a place below a slot: one slot is half a second, which is seldom too little for the
+/// emails between two others and never much too large a number.
+const BITS: u32 = 29;
+
+/// How many more slots than needed are made where there are too few.
+const SLACK: i64 = 64;
+
+pub(super) const FLOOR: &str = "SELECT slot FROM slot WHERE place <= ?1 ORDER BY place DESC LIMIT 1";
+pub(super) const CEILING: &str = "SELECT slot FROM slot WHERE place >= ?1 ORDER BY place LIMIT 1";
+pub(super) const OF: &str = "SELECT slot FROM slot WHERE place = ?1";
+pub(super) const NEXT: &str = "SELECT place, slot FROM slot WHERE place > ?1 ORDER BY place LIMIT 1";
+pub(super) const FROM: &str = "SELECT slot, place FROM slot WHERE slot >= ?1 ORDER BY slot";
+
+/// The largest slot of what stands at `place` or is newer.
+pub(super) fn floor(connection: &Connection, place: Place) -> Result<i64, Failure> {
+    Ok(connection.prepare_cached(FLOOR)?.query_row([place], |row| row.get(0)).optional()?.unwrap_or(i64::MIN))
+}
+
+/// The smallest slot of what stands at `place` or is older.
+pub(super) fn ceiling(connection: &Connection, place: Place) -> Result<i64, Failure> {
+    Ok(connection.prepare_cached(CEILING)?.query_row([place], |row| row.get(0)).optional()?.unwrap_or(i64::MAX))
+}
+
+/// The slot of `place`, if it has one.
+pub(super) fn of(connection: &Connection, place: Place) -> Result<Option<i64>, Failure> {
+    Ok(connection.prepare_cached(OF)?.query_row([place], |row| row.get(0)).optional()?)
+}
+
+/// Gives slots to those of `places` (newest first) that have none, by their times as far as their
+/// neighbours leave room. Where they leave none, those below move down and become stale.
+pub(super) fn assign(change: &Transaction, places: &[Place]) -> Result<(), Failure> {
+    let mut without = Vec::new();
+    for place in places {
+        if of(change, *place)?.is_none() {
+            without.push(*place);
+        }
+    }
+    let mut next: Option<(Place, i64)> = None;
+    for (at, place) in without.iter().enumerate() {
+        if next.is_none_or(|(next, _)| next > *place) {
+            next = change.prepare_cached(NEXT)?.query_row([place], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+        }
+        let lowest = floor(change, *place)?.saturating_add(1);
+        let mut highest = i64::MAX;
+        if let Some((below, slot)) = &mut next {
+            let until = without.partition_point(|other| other > below);
+            let need = i64::try_from(until - at).unwrap_or(i64::MAX);
+            if slot.saturating_sub(need) < lowest {
+                *slot = make_room(change, *slot, lowest + need + SLACK)?;
+            }
+            highest = slot.saturating_sub(need);
+        }
+        let natural = place.0.saturating_neg() >> BITS;
+        let sql = "INSERT INTO slot (slot, place) VALUES (?1, ?2)";
+        change.prepare_cached(sql)?.execute(params![natural.clamp(lowest, highest), place])?;
+    }
+    Ok(())
+}
+
+/// Moves what stands at `slot` to `to`, and what is in the way of that further down; returns `to`.
+fn make_room(change: &Transaction, slot: i64, to: i64) -> Result<i64, Failure> {
+    let mut free = to;
+    let mut moves: Vec<(i64, i64, Place)> = Vec::new();
+    {
+        let mut statement = change.prepare_cached(FROM)?;
+        let mut rows = statement.query([slot])?;
+        while let Some(row) = rows.next()? {
+            let from: i64 = row.get(0)?;
+            if from >= free {
+                break;
+            }
+            moves.push((from, free, row.get(1)?));
+            free += 1;
+        }
+    }
+    for (from, to, place) in moves.into_iter().rev() {
+        change.prepare_cached("UPDATE slot SET slot = ?2 WHERE slot = ?1")?.execute([from, to])?;
+        change.prepare_cached("DELETE FROM search WHERE rowid = ?1")?.execute([from])?;
+        change.prepare_cached("INSERT OR IGNORE INTO stale VALUES (?1)")?.execute([place])?;
+    }
+    Ok(to)
+}
