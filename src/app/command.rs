@@ -1,5 +1,6 @@
 //! `Command`: everything a person can mean, whatever key or click said it.
 
+use super::prompt::Edit;
 use crate::render::View;
 
 /// How far to go.
@@ -50,12 +51,36 @@ pub enum Command {
     Arrange,
     /// Move the divider.
     Divide(Side),
+    /// Go to the next or the previous mark in the email.
+    Mark(Side),
     /// Show the next face of the body.
     NextView,
     /// Show the previous face of the body.
     PreviousView,
     /// Show this face of the body.
     ShowView(View),
+    /// Type what the list is to be narrowed to.
+    Filter,
+    /// Narrow the list to rows like the selected one.
+    Only(Cell),
+    /// Go back to what the list showed before.
+    Undo,
+    /// Show again what was gone back from.
+    Redo,
+    /// Fetch older emails until the filter finds enough of them.
+    LookBack,
+    /// Stop looking further back.
+    Stop,
+    /// Keep what was typed.
+    Accept,
+    /// Leave the prompt as if nothing had been typed.
+    Cancel,
+    /// Choose the next or the previous of what could be typed.
+    Complete(Side),
+    /// Type again what was typed earlier, or later than that.
+    Recall(Side),
+    /// Change the line that is being typed.
+    Edit(Edit),
     /// Ask the service for what is new, and again for an email that failed.
     Refresh,
     /// Show times in full with their zone, or short.
@@ -79,6 +104,21 @@ pub enum Side {
     Left,
     /// To the right, or down.
     Right,
+}
+
+/// What two rows of the list can have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Cell {
+    /// The first recipient.
+    Recipient,
+    /// The domain of the first recipient.
+    Domain,
+    /// The subject.
+    Subject,
+    /// The sender.
+    Sender,
+    /// The status.
+    Status,
 }
 
 impl Command {
@@ -109,8 +149,8 @@ impl Command {
             Self::Pan(Side::Left) => "pan a wide block left",
             Self::Pan(Side::Right) => "pan a wide block right",
             Self::Open => "read the email",
-            Self::Back => "back; at the top: leave",
-            Self::Peel => "back",
+            Self::Back => "back; clear the filter; at the top: leave",
+            Self::Peel => "back; clear the filter",
             Self::NextEmail => "next email",
             Self::PreviousEmail => "previous email",
             Self::SwitchPane => "other pane",
@@ -118,12 +158,31 @@ impl Command {
             Self::Arrange => "panes beside, below, one at a time",
             Self::Divide(Side::Left) => "smaller list",
             Self::Divide(Side::Right) => "larger list",
+            Self::Mark(Side::Right) => "next match of the filter",
+            Self::Mark(Side::Left) => "previous match of the filter",
             Self::NextView => "next view of the body",
             Self::PreviousView => "previous view of the body",
             Self::ShowView(View::Rendered) => "body as the recipient saw it",
             Self::ShowView(View::Text) => "plain-text part",
             Self::ShowView(View::Source) => "html source",
             Self::ShowView(View::Raw) => "raw JSON, every field",
+            Self::Filter => "filter the list while you type",
+            Self::Only(Cell::Recipient) => "only emails to this recipient",
+            Self::Only(Cell::Domain) => "only emails to this domain",
+            Self::Only(Cell::Subject) => "only emails with this subject",
+            Self::Only(Cell::Sender) => "only emails from this sender",
+            Self::Only(Cell::Status) => "only emails with this status",
+            Self::Undo => "undo a change of the filter",
+            Self::Redo => "redo it",
+            Self::LookBack => "look further back",
+            Self::Stop => "stop looking further back",
+            Self::Accept => "keep the filter",
+            Self::Cancel => "back to the filter before",
+            Self::Complete(Side::Right) => "next offer",
+            Self::Complete(Side::Left) => "previous offer",
+            Self::Recall(Side::Left) => "an earlier filter",
+            Self::Recall(Side::Right) => "a later filter",
+            Self::Edit(edit) => edit.words(),
             Self::Refresh => "ask the service again now",
             Self::FullTimes => "full times with zone, or short",
             Self::Mouse => "mouse off and on (off: select text)",
@@ -146,14 +205,27 @@ impl Command {
             Self::Scroll(_) => "scroll",
             Self::Pan(_) => "pan",
             Self::Open => "read",
-            Self::Back | Self::Peel => "back",
+            Self::Back => "back",
+            Self::Peel => "all mail",
             Self::NextEmail => "next",
             Self::PreviousEmail => "previous",
             Self::SwitchPane => "pane",
             Self::FullReader => "full",
             Self::Arrange => "panes",
             Self::Divide(_) => "divider",
+            Self::Mark(_) => "match",
             Self::NextView | Self::PreviousView | Self::ShowView(_) => "view",
+            Self::Filter => "filter",
+            Self::Only(_) => "only these",
+            Self::Undo => "undo",
+            Self::Redo => "redo",
+            Self::LookBack => "further back",
+            Self::Stop => "stop",
+            Self::Accept => "keep",
+            Self::Cancel => "cancel",
+            Self::Complete(_) => "choose",
+            Self::Recall(_) => "earlier",
+            Self::Edit(_) => "edit",
             Self::Refresh => "refresh",
             Self::FullTimes => "times",
             Self::Mouse => "mouse",

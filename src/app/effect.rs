@@ -6,7 +6,8 @@ use std::time::Duration;
 use super::slot::Ticket;
 use crate::archive::{Anchor, Place};
 use crate::mail::{Email, EmailId};
-use crate::render::View;
+use crate::query::Query;
+use crate::render::{Body, View};
 
 /// Something to be done outside; plain data, so that it can be compared, logged and replayed.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,17 +16,30 @@ pub enum Effect {
     Look {
         /// Names the attempt.
         ticket: Ticket,
-        /// Which rows.
+        /// Which emails, and in which order the rows come.
+        query: Arc<Query>,
+        /// Which rows. Newest means the top and oldest the bottom, whatever the order.
         anchor: Anchor,
         /// How many of them at most.
         rows: usize,
     },
-    /// How many emails there are, and how many are newer than `place`.
+    /// How many emails there are, and how many of them stand before `place`.
     Count {
         /// Names the attempt.
         ticket: Ticket,
+        /// Which emails.
+        query: Arc<Query>,
         /// The row whose rank is wanted.
         place: Option<Place>,
+    },
+    /// What could stand at the cursor of what is being typed.
+    Complete {
+        /// Names the attempt.
+        ticket: Ticket,
+        /// What is typed so far.
+        text: String,
+        /// Where the cursor is, as a byte of it.
+        cursor: usize,
     },
     /// An email with its body, from the archive, or else from the service.
     Read {
@@ -44,6 +58,15 @@ pub enum Effect {
         view: View,
         /// In columns.
         width: u16,
+    },
+    /// Where what a query looks for stands in a body.
+    Seek {
+        /// Names the attempt.
+        ticket: Ticket,
+        /// In which body.
+        body: Arc<Body>,
+        /// What.
+        query: Arc<Query>,
     },
     /// The page below the oldest email that is known without a gap.
     Extend {

@@ -21,11 +21,12 @@ pub enum HelpLine {
 /// All lines of the help.
 #[must_use]
 pub fn text() -> Vec<HelpLine> {
-    let groups: [(&str, &[&[Focus]]); 4] = [
+    let groups: [(&str, &[&[Focus]]); 5] = [
         ("In the list", &[keys::LIST]),
         ("In the email", &[keys::READER, keys::TEXT]),
         ("In both", &[keys::PANES]),
-        ("Everywhere", &[keys::ALL]),
+        ("While typing", &[keys::PROMPT]),
+        ("Everywhere", &[keys::ALL, keys::EVERYWHERE]),
     ];
     let mut text = Vec::new();
     for (title, places) in groups {

@@ -4,7 +4,8 @@ use std::fmt;
 
 use crossterm::event::{KeyCode, KeyModifiers};
 
-use super::command::{Command, Side, Step};
+use super::command::{Cell, Command, Side, Step};
+use super::prompt::Edit;
 use crate::render::View;
 
 /// What has the keyboard.
@@ -16,6 +17,8 @@ pub enum Focus {
     Reader,
     /// The help.
     Help,
+    /// A line that is being typed.
+    Prompt,
 }
 
 /// One key press, or one step of a sequence.
@@ -38,6 +41,15 @@ impl Key {
             KeyCode::Char(_) => Self { code, modifiers: modifiers - KeyModifiers::SHIFT },
             KeyCode::BackTab => Self { code: KeyCode::Tab, modifiers: modifiers | KeyModifiers::SHIFT },
             _ => Self { code, modifiers },
+        }
+    }
+
+    /// The letter that it writes where one types.
+    #[must_use]
+    pub fn letter(self) -> Option<char> {
+        match self.code {
+            KeyCode::Char(letter) if self.modifiers.is_empty() => Some(letter),
+            _ => None,
         }
     }
 
@@ -66,7 +78,7 @@ impl Key {
 }
 
 /// Keys that have a name instead of a letter.
-const NAMES: [(KeyCode, &str); 15] = [
+const NAMES: [(KeyCode, &str); 16] = [
     (KeyCode::Enter, "Enter"),
     (KeyCode::Esc, "Esc"),
     (KeyCode::Tab, "Tab"),
@@ -80,6 +92,7 @@ const NAMES: [(KeyCode, &str); 15] = [
     (KeyCode::Home, "Home"),
     (KeyCode::End, "End"),
     (KeyCode::Backspace, "Backspace"),
+    (KeyCode::Delete, "Delete"),
     (KeyCode::F(1), "F1"),
     (KeyCode::F(5), "F5"),
 ];
@@ -117,6 +130,8 @@ pub(super) const READER: &[Focus] = &[Focus::Reader];
 pub(super) const PANES: &[Focus] = &[Focus::List, Focus::Reader];
 pub(super) const TEXT: &[Focus] = &[Focus::Reader, Focus::Help];
 pub(super) const ALL: &[Focus] = &[Focus::List, Focus::Reader, Focus::Help];
+pub(super) const PROMPT: &[Focus] = &[Focus::Prompt];
+pub(super) const EVERYWHERE: &[Focus] = &[Focus::List, Focus::Reader, Focus::Help, Focus::Prompt];
 
 const fn on(places: &'static [Focus], keys: &'static [&'static str], command: Command) -> Binding {
     Binding { places, keys, command }
@@ -133,6 +148,15 @@ pub const TABLE: &[Binding] = &[
     on(LIST, &["g g", "Home"], Command::Select(Step::First)),
     on(LIST, &["G", "End"], Command::Select(Step::Last)),
     on(LIST, &["Enter", "l", "Right"], Command::Open),
+    on(LIST, &["/", "f"], Command::Filter),
+    on(LIST, &["@ t"], Command::Only(Cell::Recipient)),
+    on(LIST, &["@ d"], Command::Only(Cell::Domain)),
+    on(LIST, &["@ s"], Command::Only(Cell::Subject)),
+    on(LIST, &["@ f"], Command::Only(Cell::Sender)),
+    on(LIST, &["@ v"], Command::Only(Cell::Status)),
+    on(LIST, &["u"], Command::Undo),
+    on(LIST, &["U"], Command::Redo),
+    on(LIST, &["b"], Command::LookBack),
     on(READER, &["J"], Command::NextEmail),
     on(READER, &["K"], Command::PreviousEmail),
     on(TEXT, &["j", "Down"], Command::Scroll(Step::Down)),
@@ -145,6 +169,8 @@ pub const TABLE: &[Binding] = &[
     on(TEXT, &["PgUp", "Ctrl-b"], Command::Scroll(Step::PageUp)),
     on(TEXT, &["g g", "Home"], Command::Scroll(Step::First)),
     on(TEXT, &["G", "End"], Command::Scroll(Step::Last)),
+    on(READER, &["n"], Command::Mark(Side::Right)),
+    on(READER, &["N"], Command::Mark(Side::Left)),
     on(READER, &["H"], Command::Pan(Side::Left)),
     on(READER, &["L"], Command::Pan(Side::Right)),
     on(PANES, &["v", "]"], Command::NextView),
@@ -158,6 +184,7 @@ pub const TABLE: &[Binding] = &[
     on(PANES, &["P"], Command::Arrange),
     on(PANES, &["<"], Command::Divide(Side::Left)),
     on(PANES, &[">"], Command::Divide(Side::Right)),
+    on(PANES, &["Ctrl-x"], Command::Stop),
     on(PANES, &["r", "F5"], Command::Refresh),
     on(PANES, &["t"], Command::FullTimes),
     on(PANES, &["M"], Command::Mouse),
@@ -165,9 +192,26 @@ pub const TABLE: &[Binding] = &[
     on(TEXT, &["q", "Esc", "h", "Left"], Command::Back),
     on(LIST, &["Esc"], Command::Peel),
     on(ALL, &["?", "F1"], Command::Help),
-    on(ALL, &["Ctrl-l"], Command::Redraw),
-    on(ALL, &["Ctrl-z"], Command::Suspend),
-    on(ALL, &["Ctrl-c"], Command::Quit),
+    on(PROMPT, &["Enter"], Command::Accept),
+    on(PROMPT, &["Esc"], Command::Cancel),
+    on(PROMPT, &["Tab", "Down"], Command::Complete(Side::Right)),
+    on(PROMPT, &["Shift-Tab", "Up"], Command::Complete(Side::Left)),
+    on(PROMPT, &["Ctrl-p"], Command::Recall(Side::Left)),
+    on(PROMPT, &["Ctrl-n"], Command::Recall(Side::Right)),
+    on(PROMPT, &["Left", "Ctrl-b"], Command::Edit(Edit::Left)),
+    on(PROMPT, &["Right", "Ctrl-f"], Command::Edit(Edit::Right)),
+    on(PROMPT, &["Ctrl-Left", "Alt-b"], Command::Edit(Edit::WordLeft)),
+    on(PROMPT, &["Ctrl-Right", "Alt-f"], Command::Edit(Edit::WordRight)),
+    on(PROMPT, &["Home", "Ctrl-a"], Command::Edit(Edit::Start)),
+    on(PROMPT, &["End", "Ctrl-e"], Command::Edit(Edit::End)),
+    on(PROMPT, &["Backspace", "Ctrl-h"], Command::Edit(Edit::Backspace)),
+    on(PROMPT, &["Delete", "Ctrl-d"], Command::Edit(Edit::Delete)),
+    on(PROMPT, &["Ctrl-w", "Alt-Backspace"], Command::Edit(Edit::DeleteWord)),
+    on(PROMPT, &["Ctrl-u"], Command::Edit(Edit::DeleteBefore)),
+    on(PROMPT, &["Ctrl-k"], Command::Edit(Edit::DeleteAfter)),
+    on(EVERYWHERE, &["Ctrl-l"], Command::Redraw),
+    on(EVERYWHERE, &["Ctrl-z"], Command::Suspend),
+    on(EVERYWHERE, &["Ctrl-c"], Command::Quit),
 ];
 
 /// What the keys pressed so far amount to.
@@ -256,7 +300,17 @@ mod tests {
     fn one_can_leave_from_everywhere() {
         for focus in ALL {
             assert!(matches!(meaning(*focus, &press("q")), Meaning::Command(Command::Back)));
+        }
+        for focus in EVERYWHERE {
             assert!(matches!(meaning(*focus, &press("Ctrl-c")), Meaning::Command(Command::Quit)));
+        }
+    }
+
+    #[test]
+    fn no_key_that_writes_a_letter_is_taken_from_the_prompt() {
+        for letter in ' '..='~' {
+            let key = Key::new(KeyCode::Char(letter), KeyModifiers::NONE);
+            assert_eq!((meaning(Focus::Prompt, &[key]), key.letter()), (Meaning::Nothing, Some(letter)));
         }
     }
 }

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use super::command::Step;
 use super::effect::Effect;
+use super::filter::Filter;
+use super::marks::{Home, Marks};
 use super::msg::Counts;
 use super::slot::{Slot, Ticket};
 use crate::archive::{Anchor, Place, Row, Window};
@@ -22,6 +24,9 @@ const FIRST_WINDOW: usize = 96;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct List {
     slot: Slot<Window>,
+    filter: Filter,
+    /// Where the person was when the filter began to change; it outlasts filters that hide it.
+    home: Option<Home>,
     cursor: usize,
     top: usize,
     aim: Aim,
@@ -29,10 +34,16 @@ pub struct List {
     owed: isize,
     /// The archive changed while a jump was under way, so its window may be old already.
     outdated: bool,
-    /// How many emails are newer than the first row of the window, where that is known.
+    /// How many emails stand before the first row of the window, where that is known.
     first_rank: Option<u64>,
-    /// Emails in the archive, where that is known.
+    /// Emails that the filter lets through, where that is known.
     total: Option<u64>,
+    /// There are more of them than were counted.
+    capped: bool,
+    /// Emails in the archive, where that is known.
+    all: Option<u64>,
+    /// Emails whose bodies and tags are known, where the filter hangs on it.
+    fetched: Option<u64>,
     /// Emails that arrived above what is visible.
     unseen: u64,
     /// Emails whose status changed and that were not looked at since.
@@ -45,17 +56,53 @@ enum Aim {
     /// It stays on its email.
     #[default]
     Keep,
-    /// To the newest email.
+    /// To the first email.
     First,
-    /// To the oldest email.
+    /// To the last email.
     Last,
+    /// To where the person was before the filter, if it lets that email through; else to the first.
+    Home,
 }
 
 impl List {
-    /// Asks for the newest rows, for the first screen.
+    /// Asks for the first rows, for the first screen.
     pub fn start(&mut self) -> Effect {
         self.aim = Aim::First;
-        Effect::Look { ticket: self.slot.begin(), anchor: Anchor::Newest, rows: FIRST_WINDOW }
+        self.look(Anchor::Newest, FIRST_WINDOW)
+    }
+
+    /// What the list is narrowed to.
+    #[must_use]
+    pub const fn filter(&self) -> &Filter {
+        &self.filter
+    }
+
+    /// Narrows the list to another filter; asks for its rows, unless it means the same.
+    ///
+    /// The selection stays on its email where the filter lets it through, and comes back to it when
+    /// a later one does.
+    pub fn narrow(&mut self, filter: Filter) -> Option<Effect> {
+        let before = std::mem::replace(&mut self.filter, filter);
+        if before.query() == self.filter.query() {
+            return None;
+        }
+        let marks = self.marks();
+        let here = || Some(Home { cursor: marks.cursor?, top: marks.top? });
+        self.home = self.home.take().or_else(here);
+        (self.total, self.capped, self.first_rank) = (None, false, None);
+        (self.owed, self.unseen, self.outdated) = (0, 0, false);
+        if self.rows().is_empty() {
+            // What was not found of the one says nothing about the other.
+            self.slot.clear();
+        }
+        let Some(place) = self.home.as_ref().map(|home| home.cursor.place) else { return Some(self.start()) };
+        self.aim = Aim::Home;
+        Some(self.look_around(place))
+    }
+
+    /// Takes note that the person means the selected email, and not the one before the filter.
+    pub fn stay(&mut self) {
+        self.home = None;
     }
 
     /// The rows of the window, newest first.
@@ -83,10 +130,28 @@ impl List {
         self.first_rank.map(|rank| rank + self.cursor as u64 + 1)
     }
 
-    /// Emails in the archive, where that is known.
+    /// Emails that the filter lets through, where that is known.
     #[must_use]
     pub const fn total(&self) -> Option<u64> {
         self.total
+    }
+
+    /// Whether there are more of them than [`List::total`], which is where counting ended.
+    #[must_use]
+    pub const fn is_capped(&self) -> bool {
+        self.capped
+    }
+
+    /// Emails in the archive, where that is known.
+    #[must_use]
+    pub const fn all(&self) -> Option<u64> {
+        self.all
+    }
+
+    /// Emails whose bodies and tags are known, where the filter hangs on it and that was counted.
+    #[must_use]
+    pub const fn fetched(&self) -> Option<u64> {
+        self.fetched
     }
 
     /// Emails that arrived above what is visible.
@@ -124,6 +189,7 @@ impl List {
     /// Moves the selection; asks for other rows where this needs them.
     pub fn go(&mut self, step: Step, height: usize) -> Option<Effect> {
         let page = height.max(1).cast_signed();
+        self.stay();
         match step {
             Step::Down => self.walk(1, height),
             Step::Up => self.walk(-1, height),
@@ -140,6 +206,7 @@ impl List {
     pub fn point(&mut self, offset: usize, height: usize) -> Option<Effect> {
         let target = self.top + offset;
         self.aim = Aim::Keep;
+        self.stay();
         if target >= self.rows().len() {
             return None;
         }
@@ -164,44 +231,61 @@ impl List {
     /// Asks how many emails there are, and how many above this window.
     #[must_use]
     pub fn count(&self, ticket: Ticket) -> Effect {
-        Effect::Count { ticket, place: self.rows().first().map(|row| row.place) }
+        Effect::Count { ticket, query: self.filter.query().clone(), place: self.rows().first().map(|row| row.place) }
     }
 
     /// Takes the answer to [`List::count`]. The window may be another by now; the row that was asked
     /// about tells how far it has moved.
     pub fn counted(&mut self, counts: Counts) {
         self.total = Some(counts.total);
-        let Some((place, newer)) = counts.newer else { return };
+        self.capped = counts.capped;
+        self.all = Some(counts.all);
+        self.fetched = counts.fetched;
+        let Some((place, before)) = counts.before else { return };
         if let Some(n) = self.rows().iter().position(|row| row.place == place) {
-            self.first_rank = newer.checked_sub(n as u64);
+            self.first_rank = before.checked_sub(n as u64);
         }
     }
 
     /// Takes a window; the selection stays on its email, unless a jump was asked for.
     pub fn settle(&mut self, ticket: Ticket, outcome: Result<Window, Failure>, height: usize) -> Option<Effect> {
-        let before = Marks::of(self);
+        let before = self.marks();
         if !self.slot.settle(ticket, outcome) || self.slot.failure().is_some() {
             return None;
         }
+        let sort = self.filter.query().sort;
         let window = self.slot.ready()?;
         let last = window.rows.len().saturating_sub(1);
-        self.first_rank = match before.rank_in(window) {
+        self.first_rank = match before.rank_in(window, sort) {
             _ if !window.more_above => Some(0),
             Some(rank) => Some(rank),
-            None if !window.more_below => self.total.map(|total| total.saturating_sub(window.rows.len() as u64)),
+            None if !window.more_below && !self.capped => self.total.map(|total| total.saturating_sub(window.rows.len() as u64)),
             None => None,
         };
         match std::mem::take(&mut self.aim) {
             Aim::First => (self.cursor, self.top) = (0, 0),
             Aim::Last => (self.cursor, self.top) = (last, last.saturating_sub(height.saturating_sub(1))),
             Aim::Keep => {
-                self.cursor = before.cursor.map_or(0, |mark| mark.find(&window.rows));
-                self.top = before.top.map_or(0, |mark| mark.find(&window.rows));
+                self.cursor = before.cursor.map_or(0, |mark| mark.find(&window.rows, sort));
+                self.top = before.top.map_or(0, |mark| mark.find(&window.rows, sort));
+            }
+            Aim::Home => {
+                let home = self.home.as_ref();
+                let found = home.and_then(|home| home.cursor.position(&window.rows));
+                self.cursor = found.unwrap_or(0);
+                self.top = home.filter(|_| found.is_some()).map_or(0, |home| home.top.find(&window.rows, sort));
+                if found.is_none() && window.more_above {
+                    return Some(self.start());
+                }
             }
         }
         let owed = std::mem::take(&mut self.owed);
         let asked = if owed == 0 { self.show(height) } else { self.walk(owed, height) };
         if std::mem::take(&mut self.outdated) { self.renew() } else { asked }
+    }
+
+    fn marks(&self) -> Marks {
+        Marks::of(self.rows(), self.cursor, self.top, self.first_rank)
     }
 
     /// Takes note of what the service brought.
@@ -259,17 +343,14 @@ impl List {
 
     fn jump(&mut self, aim: Aim, height: usize) -> Option<Effect> {
         let window = self.slot.ready()?;
-        let (here, anchor) = match aim {
-            Aim::Last => (!window.more_below, Anchor::Oldest),
-            Aim::First | Aim::Keep => (!window.more_above, Anchor::Newest),
-        };
+        let here = if aim == Aim::Last { !window.more_below } else { !window.more_above };
         self.owed = 0;
         if here {
             self.cursor = if aim == Aim::Last { window.rows.len().saturating_sub(1) } else { 0 };
             return self.show(height);
         }
         self.aim = aim;
-        Some(Effect::Look { ticket: self.slot.begin(), anchor, rows: WINDOW })
+        Some(self.look(if aim == Aim::Last { Anchor::Oldest } else { Anchor::Newest }, WINDOW))
     }
 
     /// Turns pages until the selection is visible, and asks for rows before the edge is reached.
@@ -296,46 +377,10 @@ impl List {
     }
 
     fn look_around(&mut self, place: Place) -> Effect {
-        let rows = WINDOW;
-        Effect::Look { ticket: self.slot.begin(), anchor: Anchor::Around { place, above: rows / 2 }, rows }
-    }
-}
-
-/// What a window says about itself, kept while the next one replaces it.
-struct Marks {
-    cursor: Option<RowMark>,
-    top: Option<RowMark>,
-    ranks: Vec<(Place, u64)>,
-}
-
-/// A row, by its email, and by its place for when the email is gone.
-struct RowMark {
-    id: EmailId,
-    place: Place,
-}
-
-impl Marks {
-    fn of(list: &List) -> Self {
-        let rows = list.rows();
-        let mark = |n: usize| rows.get(n).map(|row| RowMark { id: row.summary.id.clone(), place: row.place });
-        let ranked = |rank: u64| rows.iter().enumerate().map(|(n, row)| (row.place, rank + n as u64)).collect();
-        Self { cursor: mark(list.cursor), top: mark(list.top), ranks: list.first_rank.map_or_else(Vec::new, ranked) }
+        self.look(Anchor::Around { place, above: WINDOW / 2 }, WINDOW)
     }
 
-    /// The rank of the first row of `window`, if a row of it was known before.
-    fn rank_in(&self, window: &Window) -> Option<u64> {
-        window.rows.iter().enumerate().find_map(|(n, row)| {
-            let at = self.ranks.binary_search_by(|(place, _)| row.place.cmp(place)).ok()?;
-            self.ranks[at].1.checked_sub(n as u64)
-        })
-    }
-}
-
-impl RowMark {
-    /// The row of this email, or else the next older one, or the last.
-    fn find(&self, rows: &[Row]) -> usize {
-        let same = rows.iter().position(|row| row.summary.id == self.id);
-        let older = || rows.iter().position(|row| row.place <= self.place);
-        same.or_else(older).unwrap_or_else(|| rows.len().saturating_sub(1))
+    fn look(&mut self, anchor: Anchor, rows: usize) -> Effect {
+        Effect::Look { ticket: self.slot.begin(), query: self.filter.query().clone(), anchor, rows }
     }
 }

@@ -6,26 +6,36 @@
 
 mod command;
 mod effect;
+mod filter;
+mod find;
 pub mod head;
 pub mod help;
 pub mod keys;
 mod layout;
 mod list;
+mod look_back;
+mod mark;
+mod marks;
 mod model;
 mod msg;
 mod obey;
 mod point;
+mod prompt;
 mod reader;
 mod service;
 mod slot;
 
-pub use command::{Command, Side, Step};
+pub use command::{Cell, Command, Side, Step};
 pub use effect::{Effect, Effects, Rest};
+pub use filter::{Filter, parsed};
 pub use keys::{Focus, Key};
 pub use layout::{Arrangement, Layout, Panes};
 pub use list::List;
+pub use look_back::LookBack;
+pub use mark::{Mark, marks};
 pub use model::{Ending, Model, Opening};
 pub use msg::{Counts, Msg, News, Opened, Pointer};
+pub use prompt::{Edit, Prompt};
 pub use reader::{MARGIN, Reader, Stage};
 pub use service::Service;
 pub use slot::{Slot, Ticket};

@@ -2,18 +2,23 @@
 
 use std::time::Duration;
 
+use jiff::Zoned;
 use ratatui::layout::Size;
 
 use super::effect::{Effect, Effects, Rest};
+use super::filter::Filter;
 use super::keys::{Focus, Key};
 use super::layout::{Arrangement, Layout, Panes};
 use super::list::List;
+use super::look_back::LookBack;
 use super::msg::{Msg, News};
+use super::prompt::Prompt;
 use super::reader::{Reader, Stage};
 use super::service::Service;
 use super::slot::Slot;
 use crate::archive::Row;
 use crate::failure::Failure;
+use crate::query::Completion;
 
 /// What the program is started with.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,6 +31,8 @@ pub struct Opening {
     pub no_service: Option<Failure>,
     /// How often the service is asked for what is new.
     pub refresh: Duration,
+    /// The time, in the person's zone.
+    pub now: Zoned,
 }
 
 /// The state of the terminal program.
@@ -39,6 +46,10 @@ pub struct Model {
     pub reader: Reader,
     /// What is known about the service.
     pub service: Service,
+    /// The line that is being typed, while there is one.
+    pub prompt: Option<Prompt>,
+    /// How far the program is with looking further back, while it does.
+    pub look_back: Option<LookBack>,
     /// Scroll position of the help, while it is shown.
     pub help: Option<usize>,
     /// Keys pressed of a sequence that is not complete.
@@ -59,7 +70,16 @@ pub struct Model {
     pub(super) panes: Panes,
     pub(super) reading: bool,
     pub(super) dragging: bool,
-    counts: Slot<()>,
+    pub(super) now: Zoned,
+    /// What could stand at the cursor of the prompt.
+    pub(super) offers: Slot<Vec<Completion>>,
+    /// Filters that were typed and kept, the latest last.
+    pub(super) history: Vec<String>,
+    /// Filters that were left, the latest last.
+    pub(super) past: Vec<Filter>,
+    /// Filters that were gone back from, the latest last.
+    pub(super) future: Vec<Filter>,
+    pub(super) counts: Slot<()>,
     /// Whether the person has done anything yet.
     pub(super) touched: bool,
     /// Whether the person waits to be told what a refresh brings.
@@ -79,12 +99,14 @@ impl Model {
     /// The first state, and what it asks for: rows from the archive, news from the service.
     #[must_use]
     pub fn start(opening: Opening) -> (Self, Effects) {
-        let Opening { size, profile, no_service, refresh } = opening;
+        let Opening { size, profile, no_service, refresh, now } = opening;
         let mut model = Self {
             profile,
             list: List::default(),
             reader: Reader::default(),
             service: Service::new(no_service, refresh),
+            prompt: None,
+            look_back: None,
             help: None,
             pressed: Vec::new(),
             notice: None,
@@ -97,6 +119,11 @@ impl Model {
             panes: Panes::default(),
             reading: false,
             dragging: false,
+            now,
+            offers: Slot::default(),
+            history: Vec::new(),
+            past: Vec::new(),
+            future: Vec::new(),
             counts: Slot::default(),
             touched: false,
             curious: false,
@@ -110,10 +137,11 @@ impl Model {
     /// What has the keyboard.
     #[must_use]
     pub const fn focus(&self) -> Focus {
-        match (self.help, self.reading) {
-            (Some(_), _) => Focus::Help,
-            (None, true) => Focus::Reader,
-            (None, false) => Focus::List,
+        match (self.help, &self.prompt, self.reading) {
+            (Some(_), ..) => Focus::Help,
+            (None, Some(_), _) => Focus::Prompt,
+            (None, None, true) => Focus::Reader,
+            (None, None, false) => Focus::List,
         }
     }
 
@@ -121,6 +149,12 @@ impl Model {
     #[must_use]
     pub const fn size(&self) -> Size {
         self.size
+    }
+
+    /// The time, in the person's zone.
+    #[must_use]
+    pub const fn now(&self) -> &Zoned {
+        &self.now
     }
 
     /// Where everything lies now.
@@ -135,12 +169,18 @@ impl Model {
         self.list.selected().map_or(Stage::Empty, |row| self.reader.stage(&row.summary.id))
     }
 
+    /// Takes the time, from which words like `today` count.
+    pub fn at(&mut self, now: Zoned) {
+        self.now = now;
+    }
+
     /// Takes what happened; answers with what is to be done about it.
     pub fn update(&mut self, msg: Msg) -> Effects {
         let height = self.list_height();
         let mut effects = Effects::new();
         match msg {
             Msg::Pressed(key) => effects.extend(self.press(key)),
+            Msg::Pasted(text) => effects.extend(self.paste(&text)),
             Msg::Pointed(pointer) => effects.extend(self.point(pointer)),
             Msg::Command(command) => effects.extend(self.obey(command)),
             Msg::Resized(size) => {
@@ -158,14 +198,15 @@ impl Model {
                 }
             }
             Msg::Counted { ticket, outcome } => {
-                if let Ok(counts) = &outcome
-                    && self.counts.settle(ticket, Ok(()))
-                {
-                    self.list.counted(*counts);
+                if self.counts.settle(ticket, Ok(())) {
+                    let found = outcome.as_ref().ok().map(|counts| self.list.counted(*counts));
+                    effects.extend(self.look_further(found.is_some()));
                 }
             }
+            Msg::Completed { ticket, offers } => self.offered(ticket, offers),
             Msg::Read { ticket, outcome } => effects.extend(self.reader.settle_email(ticket, outcome)),
             Msg::Laid { ticket, outcome } => self.reader.settle_body(ticket, outcome, self.list.selected()),
+            Msg::Sought { ticket, marks } => self.reader.settle_marks(ticket, marks),
             Msg::Refreshed { ticket, outcome } => {
                 let first = !self.service.has_answered();
                 let (news, rest) = self.service.refreshed(ticket, outcome);
@@ -184,6 +225,7 @@ impl Model {
             Msg::Extended { ticket, outcome } => {
                 let (news, rest) = self.service.extended(ticket, outcome);
                 effects.extend(rest);
+                self.looked_back(news.as_ref());
                 if let Some(news) = news {
                     // What is older than everything known arrives below, where nobody misses it.
                     effects.extend(self.take_news(0, news.changed));
@@ -204,11 +246,12 @@ impl Model {
 
     fn take_news(&mut self, new: u64, changed: Vec<crate::mail::EmailId>) -> Effects {
         let mut effects = Effects::new();
-        if new == 0 && changed.is_empty() && !self.list.rows().is_empty() {
+        let shows = !self.list.rows().is_empty() || !self.list.filter().is_none();
+        if new == 0 && changed.is_empty() && shows {
             return effects;
         }
         let reread = self.reader.id().is_some_and(|id| changed.contains(id));
-        let unseen = if self.list.rows().is_empty() { 0 } else { new };
+        let unseen = if self.list.rows().is_empty() || !self.list.filter().is_none() { 0 } else { new };
         self.list.take_news(unseen, changed);
         effects.extend(self.list.renew());
         effects.push(self.count());
@@ -218,7 +261,7 @@ impl Model {
         effects
     }
 
-    fn count(&mut self) -> Effect {
+    pub(super) fn count(&mut self) -> Effect {
         let ticket = self.counts.begin();
         self.list.count(ticket)
     }
@@ -239,7 +282,8 @@ impl Model {
                 self.list.looked_at(id);
             }
         }
-        if self.list.nears_the_end(height) && !self.list.rows().is_empty() {
+        effects.extend(self.reader.seek(self.list.filter().query()));
+        if self.list.nears_the_end(height) && !self.list.rows().is_empty() && self.list.filter().is_none() {
             effects.extend(self.service.extend());
         }
         effects

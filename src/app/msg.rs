@@ -7,10 +7,12 @@ use ratatui::layout::{Position, Size};
 use super::command::Command;
 use super::effect::Rest;
 use super::keys::Key;
+use super::mark::Mark;
 use super::slot::Ticket;
 use crate::archive::{Observation, Place, Reach, Window};
 use crate::failure::Failure;
 use crate::mail::{Email, EmailId};
+use crate::query::Completion;
 use crate::render::Body;
 
 /// Something that happened; plain data.
@@ -18,6 +20,8 @@ use crate::render::Body;
 pub enum Msg {
     /// A key was pressed.
     Pressed(Key),
+    /// Text was pasted.
+    Pasted(String),
     /// The mouse was used.
     Pointed(Pointer),
     /// A command was given otherwise than by a key.
@@ -38,6 +42,13 @@ pub enum Msg {
         /// The figures.
         outcome: Result<Counts, Failure>,
     },
+    /// Answers `Complete`.
+    Completed {
+        /// Of the attempt.
+        ticket: Ticket,
+        /// What could stand there, the best first.
+        offers: Vec<Completion>,
+    },
     /// Answers `Read`.
     Read {
         /// Of the attempt.
@@ -51,6 +62,13 @@ pub enum Msg {
         ticket: Ticket,
         /// The body.
         outcome: Result<Arc<Body>, Failure>,
+    },
+    /// Answers `Seek`.
+    Sought {
+        /// Of the attempt.
+        ticket: Ticket,
+        /// Every place, top to bottom.
+        marks: Vec<Mark>,
     },
     /// Answers `Extend`.
     Extended {
@@ -98,10 +116,16 @@ pub enum Pointer {
 /// How many there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counts {
-    /// Emails in the archive.
+    /// Emails that the query finds.
     pub total: u64,
-    /// The row asked about, and how many emails are newer.
-    pub newer: Option<(Place, u64)>,
+    /// There are more of them; counting ended there.
+    pub capped: bool,
+    /// Emails in the archive.
+    pub all: u64,
+    /// Emails whose bodies and tags are known, if the query hangs on it.
+    pub fetched: Option<u64>,
+    /// The row asked about, and how many of those found stand before it.
+    pub before: Option<(Place, u64)>,
 }
 
 /// An email that is being read.

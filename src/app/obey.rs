@@ -2,7 +2,8 @@
 
 use super::command::{Command, Side, Step};
 use super::effect::{Effect, Effects};
-use super::keys::{self, Key, Meaning};
+use super::filter::Filter;
+use super::keys::{self, Focus, Key, Meaning};
 use super::layout::Panes;
 use super::model::{Ending, Model};
 use crate::render::View;
@@ -11,12 +12,19 @@ impl Model {
     pub(super) fn press(&mut self, key: Key) -> Effects {
         self.notice = None;
         self.touched = true;
+        if let (Some(letter), Focus::Prompt) = (key.letter(), self.focus()) {
+            return self.paste(letter.encode_utf8(&mut [0; 4]));
+        }
         self.pressed.push(key);
         match keys::meaning(self.focus(), &self.pressed) {
             Meaning::Prefix => Effects::new(),
             Meaning::Command(command) => {
                 self.pressed.clear();
                 self.obey(command)
+            }
+            Meaning::Nothing if self.focus() == Focus::Prompt => {
+                self.pressed.clear();
+                Effects::new()
             }
             Meaning::Nothing => {
                 let keys: Vec<String> = std::mem::take(&mut self.pressed).iter().map(Key::to_string).collect();
@@ -44,9 +52,14 @@ impl Model {
                 self.reader.pan_to(side);
             }
             Command::Open => effects.extend(self.open()),
-            Command::Back => self.back(),
-            Command::Peel if self.reading || self.help.is_some() || self.panes.full => self.back(),
-            Command::Peel => self.notice = Some("nothing to go back from; q leaves".to_owned()),
+            Command::Back => match self.peel() {
+                Some(asked) => effects.extend(asked),
+                None => self.ending = Some(Ending::Quit),
+            },
+            Command::Peel => match self.peel() {
+                Some(asked) => effects.extend(asked),
+                None => self.notice = Some("nothing to go back from; q leaves".to_owned()),
+            },
             Command::NextEmail => effects.extend(self.step_email(Step::Down)),
             Command::PreviousEmail => effects.extend(self.step_email(Step::Up)),
             Command::SwitchPane if self.reading => {
@@ -66,9 +79,21 @@ impl Model {
             }
             Command::Divide(Side::Left) => self.panes.shift = self.panes.shift.saturating_sub(2),
             Command::Divide(Side::Right) => self.panes.shift = self.panes.shift.saturating_add(2),
+            Command::Mark(side) => self.notice = Some(self.reader.go_to_mark(side, self.list.selected())),
             Command::NextView => effects.extend(self.step_view(1)),
             Command::PreviousView => effects.extend(self.step_view(View::ALL.len() - 1)),
             Command::ShowView(view) => effects.extend(self.reader.show_view(view)),
+            Command::Filter => effects.push(self.begin_filter()),
+            Command::Only(cell) => effects.extend(self.only(cell)),
+            Command::Undo => effects.extend(self.undo()),
+            Command::Redo => effects.extend(self.redo()),
+            Command::LookBack => effects.extend(self.look_back()),
+            Command::Stop => self.stop(),
+            Command::Accept => effects.extend(self.accept()),
+            Command::Cancel => effects.extend(self.cancel()),
+            Command::Complete(side) => effects.extend(self.complete(side)),
+            Command::Recall(side) => effects.extend(self.recall(side)),
+            Command::Edit(edit) => effects.extend(self.edit(edit)),
             Command::Refresh => {
                 effects.extend(self.service.refresh());
                 if self.reader.has_failed() {
@@ -95,16 +120,17 @@ impl Model {
         effects
     }
 
-    /// Peels one layer: help, the reader on the whole screen, the reader, the program.
-    fn back(&mut self) {
-        if self.help.take().is_some() || std::mem::take(&mut self.panes.full) {
-            return;
+    /// Peels one layer: help, the reader on the whole screen, the reader, looking back, the filter.
+    /// `None` if there is none.
+    fn peel(&mut self) -> Option<Effects> {
+        if self.help.take().is_some() || std::mem::take(&mut self.panes.full) || std::mem::take(&mut self.reading) {
+            return Some(Effects::new());
         }
-        if self.reading {
-            self.reading = false;
-        } else {
-            self.ending = Some(Ending::Quit);
+        if self.look_back.is_some() {
+            self.stop();
+            return Some(Effects::new());
         }
+        (!self.list.filter().is_none()).then(|| self.show(Filter::default()))
     }
 
     pub(super) fn open(&mut self) -> Option<Effect> {
@@ -115,6 +141,7 @@ impl Model {
         };
         self.reading = true;
         let id = row.summary.id.clone();
+        self.list.stay();
         self.reader.turn_to(Some(&id), true)
     }
 

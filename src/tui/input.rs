@@ -74,7 +74,8 @@ impl<E: Stream<Item = io::Result<Event>> + Unpin> Input<E> {
             Event::Key(key) if key.kind != KeyEventKind::Release => self.take_key(*key),
             Event::Mouse(mouse) => self.ready.extend(pointer(*mouse).map(Msg::Pointed)),
             Event::Resize(width, height) => self.ready.push_back(Msg::Resized(Size::new(*width, *height))),
-            Event::Key(_) | Event::FocusGained | Event::FocusLost | Event::Paste(_) => {}
+            Event::Paste(text) => self.ready.push_back(Msg::Pasted(text.clone())),
+            Event::Key(_) | Event::FocusGained | Event::FocusLost => {}
         }
     }
 

@@ -85,7 +85,7 @@ pub async fn run<S: Service>(start: Start<S>) -> Result<Exit, Failure> {
         Err(failure) => (None, Some(failure)),
     };
     let look = Look { theme: Theme::new(colour), glyphs: if ascii { Glyphs::ASCII } else { Glyphs::UNICODE }, now: clock(), zone };
-    let opening = Opening { size, profile, no_service, refresh };
+    let opening = Opening { size, profile, no_service, refresh, now: look.now.to_zoned(look.zone.clone()) };
     let performer = Performer::new(archive, engine, sleep(), panic_at);
 
     let mut hold = Hold::take(true).map_err(|error| lost(&error))?;

@@ -9,11 +9,12 @@ use tokio::task::{JoinError, JoinSet};
 
 use super::bodies::Bodies;
 use crate::api::Service;
-use crate::app::{Counts, Effect, Msg, News, Opened, Rest};
-use crate::archive::Archive;
+use crate::app::{Counts, Effect, Msg, News, Opened, Rest, marks};
+use crate::archive::{Archive, Counted, Halt, Place};
 use crate::config::PanicAt;
 use crate::failure::{Failure, Kind};
 use crate::mail::EmailId;
+use crate::query::{Query, Sort, complete};
 use crate::sync::{Engine, Stopped, Synced};
 
 /// How a pause is spent. Tests hand in one that they end by hand.
@@ -33,6 +34,10 @@ pub struct Performer<S: Service> {
     bodies: Arc<Mutex<Bodies>>,
     pause: Pause,
     panic_at: Option<PanicAt>,
+    looking: Halt,
+    counting: Halt,
+    /// What was looked for last.
+    query: Arc<Query>,
     work: JoinSet<Msg>,
     rests: JoinSet<Msg>,
 }
@@ -42,7 +47,18 @@ impl<S: Service> Performer<S> {
     #[must_use]
     pub fn new(archive: Archive, engine: Option<Engine<S>>, pause: Pause, panic_at: Option<PanicAt>) -> Self {
         let bodies = Arc::new(Mutex::new(Bodies::default()));
-        Self { archive, engine, bodies, pause, panic_at, work: JoinSet::new(), rests: JoinSet::new() }
+        Self {
+            archive,
+            engine,
+            bodies,
+            pause,
+            panic_at,
+            looking: Halt::default(),
+            counting: Halt::default(),
+            query: Arc::new(Query::everything()),
+            work: JoinSet::new(),
+            rests: JoinSet::new(),
+        }
     }
 
     /// Starts what is asked for.
@@ -51,17 +67,25 @@ impl<S: Service> Performer<S> {
         let engine = self.engine.clone();
         let panic_at = self.panic_at;
         match effect {
-            Effect::Look { ticket, anchor, rows } => {
+            Effect::Look { ticket, query, anchor, rows } => {
+                if query != self.query {
+                    self.counting.halt();
+                    self.query = query.clone();
+                }
+                let halt = renewed(&mut self.looking);
                 self.blocking(move || {
                     PanicAt::strike(panic_at, PanicAt::Store);
-                    Msg::Window { ticket, outcome: archive.window(&anchor, rows) }
+                    let found = archive.search(&query, &anchor, rows, &halt);
+                    Msg::Window { ticket, outcome: found.and_then(|found| found.ok_or_else(halted)) }
                 });
             }
-            Effect::Count { ticket, place } => self.blocking(move || {
-                let newer = place.map(|place| Ok((place, archive.rank(place)?))).transpose();
-                let outcome = newer.and_then(|newer| Ok(Counts { total: archive.count()?, newer }));
-                Msg::Counted { ticket, outcome }
-            }),
+            Effect::Count { ticket, query, place } => {
+                let halt = renewed(&mut self.counting);
+                self.blocking(move || Msg::Counted { ticket, outcome: counts(&archive, &query, place, &halt) });
+            }
+            Effect::Complete { ticket, text, cursor } => {
+                self.blocking(move || Msg::Completed { ticket, offers: complete(&text, cursor, &archive) });
+            }
             Effect::Read { ticket, id } => {
                 self.work.spawn(async move {
                     PanicAt::strike(panic_at, PanicAt::Fetch);
@@ -75,6 +99,7 @@ impl<S: Service> Performer<S> {
                     Msg::Laid { ticket, outcome: Ok(Bodies::at(&bodies, &email, view, width)) }
                 });
             }
+            Effect::Seek { ticket, body, query } => self.blocking(move || Msg::Sought { ticket, marks: marks(&body, &query) }),
             Effect::Extend { ticket } => {
                 self.work.spawn(async move {
                     let outcome = match engine {
@@ -129,6 +154,44 @@ impl<S: Service> Performer<S> {
     fn blocking(&mut self, work: impl FnOnce() -> Msg + Send + 'static) {
         self.work.spawn_blocking(work);
     }
+}
+
+/// A switch for the next search; the one before is broken off.
+fn renewed(halt: &mut Halt) -> Halt {
+    halt.halt();
+    *halt = Halt::default();
+    halt.clone()
+}
+
+/// Nobody is told: who broke the search off has asked another question since.
+fn halted() -> Failure {
+    Failure::new(Kind::Internal, "the search was broken off")
+}
+
+/// How many emails the query finds, and how many of them stand before `place`.
+fn counts(archive: &Archive, query: &Query, place: Option<Place>, halt: &Halt) -> Result<Counts, Failure> {
+    /// Nobody reads the end of such a list.
+    const MOST: u64 = 10_000;
+    if query.is_everything() && query.sort == Sort::Newest {
+        let before = place.map(|place| Ok::<_, Failure>((place, archive.rank(place)?))).transpose()?;
+        let all = archive.count()?;
+        return Ok(Counts { total: all, capped: false, all, fetched: None, before });
+    }
+    let (total, capped) = match archive.count_matching(query, MOST, halt)?.ok_or_else(halted)? {
+        Counted::Exactly(total) => (total, false),
+        Counted::MoreThan(total) => (total, true),
+    };
+    let before = match place {
+        None => None,
+        Some(place) => match archive.rank_matching(query, place, MOST, halt)?.ok_or_else(halted)? {
+            Counted::MoreThan(_) => None,
+            Counted::Exactly(newer) if query.sort == Sort::Newest => Some((place, newer)),
+            Counted::Exactly(newer) if !capped => Some((place, total.saturating_sub(newer + 1))),
+            Counted::Exactly(_) => None,
+        },
+    };
+    let scope = archive.scope()?;
+    Ok(Counts { total, capped, all: scope.emails, fetched: Some(scope.fetched), before })
 }
 
 fn message(joined: Result<Msg, JoinError>) -> Msg {

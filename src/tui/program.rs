@@ -193,6 +193,7 @@ where
             Msg::Pressed(_) => PanicAt::strike(self.panic_at, PanicAt::Input),
             _ => {}
         }
+        self.model.at((self.clock)().to_zoned(self.look.zone.clone()));
         for effect in self.model.update(msg) {
             self.performer.perform(effect);
         }

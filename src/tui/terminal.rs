@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossterm::cursor::{Hide, Show};
+use crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
 use crossterm::style::ResetColor;
 use crossterm::terminal::{EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
 use crossterm::{Command, execute};
@@ -25,7 +26,7 @@ impl Hold {
         let hold = Self(());
         TAKEN.store(true, Ordering::SeqCst);
         enable_raw_mode()?;
-        execute!(io::stdout(), EnterAlternateScreen, Hide)?;
+        execute!(io::stdout(), EnterAlternateScreen, EnableBracketedPaste, Hide)?;
         set_mouse(mouse)?;
         Ok(hold)
     }
@@ -42,7 +43,7 @@ impl Drop for Hold {
 pub fn give_back() {
     if TAKEN.swap(false, Ordering::SeqCst) {
         let mut out = io::stdout();
-        let _ = execute!(out, EndSynchronizedUpdate, Mouse(false), Show, ResetColor, LeaveAlternateScreen);
+        let _ = execute!(out, EndSynchronizedUpdate, Mouse(false), DisableBracketedPaste, Show, ResetColor, LeaveAlternateScreen);
         let _ = disable_raw_mode();
         let _ = out.flush();
     }

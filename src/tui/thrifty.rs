@@ -168,8 +168,10 @@ impl<W: Write> Backend for Thrifty<W> {
     }
 
     fn show_cursor(&mut self) -> io::Result<()> {
-        self.cursor_hidden = false;
-        self.inner.show_cursor()
+        if std::mem::replace(&mut self.cursor_hidden, false) {
+            self.inner.show_cursor()?;
+        }
+        Ok(())
     }
 
     /// Not asked of the terminal: that would wait for an answer among the keys, and the cursor, being

@@ -14,6 +14,9 @@ use crate::archive::Reach;
 /// Draws both lines.
 pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
     line(title_left(model, look), title_right(model, look, layout.title.width), layout.title, look, frame);
+    if model.focus() == Focus::Prompt {
+        return;
+    }
     // Where there is little room, the way back is worth more than what there is to know.
     let share = if layout.bottom.width < 60 { 5 } else { 2 };
     let right = bottom_right(model, look, usize::from(layout.bottom.width) / share);
@@ -31,7 +34,7 @@ fn line(left: Vec<Span>, right: Vec<Span>, area: Rect, look: &Look, frame: &mut 
     if right.width() + 2 > usize::from(area.width) {
         right = Line::default();
     }
-    let room = usize::from(area.width).saturating_sub(right.width());
+    let room = usize::from(area.width).saturating_sub(right.width() + usize::from(right.width() > 0));
     let buffer = frame.buffer_mut();
     let mut x = area.x;
     let mut left_room = room;
@@ -45,9 +48,11 @@ fn line(left: Vec<Span>, right: Vec<Span>, area: Rect, look: &Look, frame: &mut 
 }
 
 fn title_left<'a>(model: &Model, look: &Look) -> Vec<Span<'a>> {
+    let filter = model.list.filter();
+    let shown = if filter.is_none() { "all mail" } else { filter.text() };
     vec![
         Span::styled(format!(" {}", model.profile), look.theme.title()),
-        Span::styled(format!(" {} all mail", look.glyphs.into), look.theme.text()),
+        Span::styled(format!(" {} {shown} ", look.glyphs.into), look.theme.text()),
     ]
 }
 
@@ -56,10 +61,8 @@ fn title_right<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
     const ROOMY: u16 = 50;
     let dot = format!(" {} ", look.glyphs.dot);
     let mut parts: Vec<Span> = Vec::new();
-    if let Some(total) = model.list.total().filter(|_| width >= ROOMY) {
-        let reach = model.service.reach().map(|reach| reach_words(reach, look)).unwrap_or_default();
-        let emails = if total == 1 { "email" } else { "emails" };
-        parts.push(Span::styled(format!("{} {emails}{reach}", grouped(total)), look.theme.text()));
+    if let Some(count) = count(model, look).filter(|_| width >= ROOMY) {
+        parts.push(Span::styled(count, look.theme.text()));
     }
     if model.list.unseen() > 0 {
         parts.push(Span::styled(format!("{} new", grouped(model.list.unseen())), look.theme.news()));
@@ -83,8 +86,19 @@ fn title_right<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
     spans
 }
 
+/// How many emails there are, and how far back: `48 310 emails since 3 May`, `12 of 48 310 since 3 May`.
+pub fn count(model: &Model, look: &Look) -> Option<String> {
+    let list = &model.list;
+    let total = list.total()?;
+    let reach = model.service.reach().map(|reach| reach_words(reach, look)).unwrap_or_default();
+    Some(match list.all().filter(|_| !list.filter().is_none()) {
+        Some(all) => format!("{}{} of {}{reach}", if list.is_capped() { "more than " } else { "" }, grouped(total), grouped(all)),
+        None => format!("{} {}{reach}", grouped(total), if total == 1 { "email" } else { "emails" }),
+    })
+}
+
 /// How far back the archive is complete: ` since 3 May`, or nothing if it is whole.
-fn reach_words(reach: &Reach, look: &Look) -> String {
+pub fn reach_words(reach: &Reach, look: &Look) -> String {
     match reach {
         Reach::Everything => ", complete".to_owned(),
         Reach::Since(stamp) => stamp.at.map_or_else(String::new, |at| format!(" since {}", time::day(at, look))),
@@ -96,6 +110,15 @@ fn bottom_left<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
     let mut spans = vec![Span::styled(position(model), look.theme.text())];
     if let Some(notice) = &model.notice {
         spans.push(Span::styled(notice.clone(), look.theme.accent()));
+        return spans;
+    }
+    if let Some(look_back) = &model.look_back {
+        let reach = model.service.reach().map(|reach| reach_words(reach, look)).unwrap_or_default();
+        let emails = if look_back.brought() == 1 { "email" } else { "emails" };
+        let words = format!("looking back: {} {emails}{}", grouped(look_back.brought()), reach.replace(" since", ", since"));
+        spans.push(Span::styled(words, look.theme.accent()));
+        let stop = key_for(model.focus(), Command::Stop).map_or_else(String::new, |key| format!("; {key} stops"));
+        spans.push(Span::styled(stop, look.theme.text()));
         return spans;
     }
     if !model.pressed.is_empty() {
@@ -122,9 +145,9 @@ fn position(model: &Model) -> String {
     }
     match (model.list.position(), model.list.total()) {
         (Some(position), Some(total)) => {
-            let total = grouped(total);
-            let more = if model.service.reach() == Some(&Reach::Everything) { " " } else { "+" };
-            format!(" {:>width$}/{total}{more}  ", grouped(position), width = total.len().min(7))
+            let older = model.list.is_capped() || model.service.reach() != Some(&Reach::Everything);
+            let total = format!("{}{}", grouped(total), if older { "+" } else { " " });
+            format!(" {:>width$}/{total}  ", grouped(position), width = total.len().min(7))
         }
         _ => " ".to_owned(),
     }
@@ -134,6 +157,7 @@ fn position(model: &Model) -> String {
 fn hints(model: &Model, look: &Look, spans: &mut Vec<Span>, width: u16) {
     const LIST: &[Command] = &[
         Command::Open,
+        Command::Filter,
         Command::Select(Step::Down),
         Command::Select(Step::Last),
         Command::Refresh,
@@ -142,6 +166,17 @@ fn hints(model: &Model, look: &Look, spans: &mut Vec<Span>, width: u16) {
         Command::SwitchPane,
         Command::Arrange,
         Command::FullTimes,
+    ];
+    const FOUND: &[Command] = &[
+        Command::Open,
+        Command::Peel,
+        Command::LookBack,
+        Command::Filter,
+        Command::Undo,
+        Command::Select(Step::Down),
+        Command::Select(Step::Last),
+        Command::FullReader,
+        Command::SwitchPane,
     ];
     const READER: &[Command] = &[
         Command::Back,
@@ -153,14 +188,19 @@ fn hints(model: &Model, look: &Look, spans: &mut Vec<Span>, width: u16) {
         Command::SwitchPane,
     ];
     const HELP: &[Command] = &[Command::Back, Command::Scroll(Step::Down), Command::Scroll(Step::Last)];
+    const FOUND_NOTHING: &[Command] = &[Command::Peel, Command::LookBack, Command::Filter, Command::Undo];
+    const PROMPT: &[Command] = &[Command::Accept, Command::Cancel];
     const NOTHING: &[Command] = &[Command::Refresh, Command::Back];
     let focus = model.focus();
     const WIDE: &[Command] =
         &[Command::Back, Command::Pan(Side::Right), Command::NextEmail, Command::Scroll(Step::Down), Command::NextView];
     let wanted = match focus {
         Focus::Reader if model.reader.is_wide() => WIDE,
+        Focus::List if !model.list.filter().is_none() && !model.list.rows().is_empty() => FOUND,
+        Focus::List if !model.list.filter().is_none() => FOUND_NOTHING,
         Focus::List if model.list.rows().is_empty() => NOTHING,
         Focus::List => LIST,
+        Focus::Prompt => PROMPT,
         Focus::Reader => READER,
         Focus::Help => HELP,
     };
@@ -217,7 +257,7 @@ fn scrolled(model: &Model, row: &crate::archive::Row) -> String {
 }
 
 /// A number with thin groups: `48 310`.
-fn grouped(number: u64) -> String {
+pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
     for (n, digit) in digits.chars().enumerate() {

@@ -5,11 +5,13 @@ use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 
 use super::cut;
+use super::found::{self, Sought};
 use super::look::Look;
 use super::time;
 use crate::app::{Focus, Layout, Model};
 use crate::archive::Row;
 use crate::mail::Address;
+use crate::query::Field;
 
 /// Columns before the recipient: bar, symbol, blank, status word, blank.
 const WORD: usize = 10;
@@ -21,10 +23,18 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
         return;
     }
     let focused = model.focus() == Focus::List;
+    let sought = model.list.filter().query().sought();
     for (n, (selected, row)) in model.list.visible(layout.rows()).enumerate() {
         let y = area.y + u16::try_from(n).unwrap_or(u16::MAX) * layout.row_height;
         let line = Rect { y, height: layout.row_height, ..area };
-        let drawn = Drawn { row, selected, focused, changed: model.list.has_changed(&row.summary.id), full_times: model.full_times };
+        let drawn = Drawn {
+            row,
+            selected,
+            focused,
+            changed: model.list.has_changed(&row.summary.id),
+            full_times: model.full_times,
+            sought: &sought,
+        };
         if layout.row_height == 1 { one_line(&drawn, line, look, frame) } else { two_lines(&drawn, line, look, frame) }
     }
 }
@@ -36,6 +46,7 @@ struct Drawn<'a> {
     focused: bool,
     changed: bool,
     full_times: bool,
+    sought: &'a Sought<'a>,
 }
 
 fn one_line(drawn: &Drawn, area: Rect, look: &Look, frame: &mut Frame) {
@@ -52,7 +63,7 @@ fn one_line(drawn: &Drawn, area: Rect, look: &Look, frame: &mut Frame) {
     status(drawn, &mut pen, columns.word, look);
     recipient(drawn, &mut pen, columns.recipient, look);
     pen.write(" ", Style::new());
-    pen.write(&cut::fit(&summary.subject, columns.subject, ellipsis), look.theme.text());
+    subject(drawn, &mut pen, columns.subject, look);
     pen.write(" ", Style::new());
     pen.write(&cut::fit_right(&time, columns.time, ellipsis), look.theme.text());
 }
@@ -73,7 +84,7 @@ fn two_lines(drawn: &Drawn, area: Rect, look: &Look, frame: &mut Frame) {
     let columns = wanted.min(room * 3 / 5).max(room.min(8));
     recipient(drawn, &mut pen, columns, look);
     pen.write(" ", Style::new());
-    pen.write(&cut::fit(&summary.subject, room.saturating_sub(columns), ellipsis), look.theme.text());
+    subject(drawn, &mut pen, room.saturating_sub(columns), look);
 }
 
 /// Bar, symbol, the mark of a change, and the word.
@@ -110,9 +121,19 @@ fn recipient(drawn: &Drawn, pen: &mut Pen, columns: usize, look: &Look) {
     let name = cut::cut(first, room, look.glyphs.ellipsis);
     let used = unicode_width::UnicodeWidthStr::width(name.as_str()) + suffix.len();
     let style = if drawn.selected { look.theme.selected(drawn.focused) } else { look.theme.text() };
+    let at = pen.at;
     pen.write(&name, style);
+    let columns_of_name = used - suffix.len();
+    found::underline(first, &found::parts(first, &[Field::To, Field::Any], drawn.sought), at, columns_of_name, look, pen.frame);
     pen.write(&suffix, Style::new());
     pen.write(&" ".repeat(columns.saturating_sub(used)), Style::new());
+}
+
+fn subject(drawn: &Drawn, pen: &mut Pen, columns: usize, look: &Look) {
+    let subject = &drawn.row.summary.subject;
+    let at = pen.at;
+    pen.write(&cut::fit(subject, columns, look.glyphs.ellipsis), look.theme.text());
+    found::underline(subject, &found::parts(subject, &[Field::Subject], drawn.sought), at, columns, look, pen.frame);
 }
 
 fn recipients_width(to: &[Address]) -> usize {

@@ -5,6 +5,7 @@ use jiff::tz::TimeZone;
 use ratatui::style::{Color, Modifier, Style};
 
 use crate::mail::Status;
+use crate::query;
 use crate::render::{Mark, Role};
 
 /// How things look, and when and where it is.
@@ -67,6 +68,13 @@ impl Theme {
         Style::new().add_modifier(if focused { Modifier::REVERSED } else { Modifier::BOLD })
     }
 
+    /// What a filter looks for, and the one of it that was gone to.
+    #[must_use]
+    pub const fn found(self, current: bool) -> Style {
+        let style = Style::new().add_modifier(Modifier::UNDERLINED);
+        if current { style.add_modifier(Modifier::REVERSED) } else { style }
+    }
+
     /// Something went wrong.
     #[must_use]
     pub fn trouble(self) -> Style {
@@ -90,6 +98,18 @@ impl Theme {
             Status::DeliveryDelayed => self.coloured(Color::Yellow),
             Status::Scheduled | Status::Queued | Status::Sent => self.coloured(Color::Blue),
             Status::Canceled | Status::Unknown | Status::Other(_) => Style::new(),
+        }
+    }
+
+    /// A piece of a query.
+    #[must_use]
+    pub fn typed(self, role: query::Role) -> Style {
+        match role {
+            query::Role::Operator => self.coloured(Color::Blue),
+            query::Role::Value => self.coloured(Color::Green),
+            query::Role::Word => self.text(),
+            query::Role::Connective => self.coloured(Color::Magenta),
+            query::Role::Error => self.coloured(Color::Red).add_modifier(Modifier::UNDERLINED),
         }
     }
 

@@ -2,9 +2,11 @@
 
 mod bars;
 mod cut;
+mod found;
 mod help;
 mod list;
 mod look;
+mod prompt;
 mod reader;
 mod screens;
 mod time;
@@ -20,12 +22,15 @@ use crate::app::{Arrangement, Layout, Model};
 pub fn draw(model: &Model, look: &Look, frame: &mut Frame) {
     let layout = model.layout();
     bars::draw(model, &layout, look, frame);
-    if help::draw(model, &layout, look, frame) || screens::draw(model, &layout, look, frame) {
+    if help::draw(model, &layout, look, frame) {
         return;
     }
-    list::draw(model, &layout, look, frame);
-    divider(&layout, look, frame);
-    reader::draw(model, &layout, look, frame);
+    if !screens::draw(model, &layout, look, frame) {
+        list::draw(model, &layout, look, frame);
+        divider(&layout, look, frame);
+        reader::draw(model, &layout, look, frame);
+    }
+    prompt::draw(model, &layout, look, frame);
 }
 
 fn divider(layout: &Layout, look: &Look, frame: &mut Frame) {

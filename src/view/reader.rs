@@ -50,6 +50,24 @@ fn document(model: &Model, row: &Row, body: Option<&Body>, note: Option<&str>, a
     for (line, y) in lines.iter().zip(area.top()..area.bottom()) {
         frame.buffer_mut().set_line(area.x, y, line, area.width);
     }
+    if let Some(body) = body {
+        marks(model, body, head.len(), area, look, frame);
+    }
+}
+
+/// Underlines what the filter looks for in the lines of the body that are visible.
+fn marks(model: &Model, body: &Body, head: usize, area: Rect, look: &Look, frame: &mut Frame) {
+    for (nth, mark) in model.reader.marks().iter().enumerate() {
+        let y = (head + mark.line).checked_sub(model.reader.scroll()).and_then(|y| u16::try_from(y).ok());
+        let (Some(y), Some(line)) = (y.filter(|y| *y < area.height), body.lines.get(mark.line)) else { continue };
+        let pan = if line.wide { usize::from(model.reader.pan()) } else { 0 };
+        let text = line.text();
+        let column = |byte: usize| unicode_width::UnicodeWidthStr::width(&text[..byte]).saturating_sub(pan).min(usize::from(area.width));
+        let (start, end) = (column(mark.range.start), column(mark.range.end));
+        let x = area.x + u16::try_from(start).unwrap_or(0);
+        let place = Rect { x, y: area.y + y, width: u16::try_from(end - start).unwrap_or(0), height: 1 };
+        frame.buffer_mut().set_style(place, look.theme.found(model.reader.mark() == Some(nth)));
+    }
 }
 
 fn head_line<'a>(line: &'a Head, view: View, width: usize, look: &Look) -> Line<'a> {

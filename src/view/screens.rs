@@ -5,8 +5,11 @@ use ratatui::layout::{Alignment, Rect};
 use ratatui::text::{Line, Text};
 use ratatui::widgets::{Paragraph, Wrap};
 
+use super::bars;
 use super::look::Look;
-use crate::app::{Layout, Model};
+use crate::app::keys::key_for;
+use crate::app::{Command, Focus, Layout, Model};
+use crate::archive::Reach;
 use crate::failure::Failure;
 
 /// Draws what there is to say instead of rows; says whether there was something.
@@ -18,6 +21,8 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> b
     }
     if let Some(problem) = model.list.failure() {
         failure(problem, "the archive cannot be read", "r tries again", area, look, frame);
+    } else if !model.list.filter().is_none() && !model.list.is_loading() {
+        nothing_found(model, area, look, frame);
     } else if let Some(problem) = model.service.no_service() {
         failure(problem, "sentbox cannot ask the service", "q leaves", area, look, frame);
     } else if let Some(problem) = model.service.trouble() {
@@ -41,6 +46,31 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> b
         centred(lines, area, frame);
     }
     true
+}
+
+/// Nothing matches: of how many, and what helps.
+fn nothing_found(model: &Model, area: Rect, look: &Look, frame: &mut Frame) {
+    let list = &model.list;
+    let mut lines = vec![Line::styled("Nothing matches", look.theme.title()), Line::raw(list.filter().text().to_owned()), Line::default()];
+    if let Some(all) = list.all() {
+        let reach = model.service.reach();
+        let whole = reach == Some(&Reach::Everything);
+        let since = reach.filter(|_| !whole).map(|reach| bars::reach_words(reach, look)).unwrap_or_default();
+        let all_of = if whole { "all " } else { "" };
+        lines.push(Line::raw(format!("Looked at {all_of}{} emails{since}.", bars::grouped(all))));
+        if let Some(fetched) = list.fetched().filter(|fetched| *fetched < all && list.filter().looks_inside()) {
+            lines.push(Line::raw(format!("Bodies and tags are known for {} of them.", bars::grouped(fetched))));
+        }
+    }
+    let key = |command| key_for(Focus::List, command).unwrap_or_default();
+    if model.prompt.is_none() {
+        let back = match model.service.reach() {
+            Some(Reach::Everything) | None => String::new(),
+            Some(Reach::Since(_) | Reach::Nothing) => format!("{} looks further back; ", key(Command::LookBack)),
+        };
+        lines.extend([Line::default(), Line::raw(format!("{back}{} shows all mail again", key(Command::Peel)))]);
+    }
+    centred(lines, area, frame);
 }
 
 /// Draws a failure: what it means here, what happened, what helps.

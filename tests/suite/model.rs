@@ -4,7 +4,7 @@
 use crate::world::{Mailbox, World, opening};
 use proptest::prelude::*;
 use ratatui::layout::{Position, Size};
-use sentbox::app::{Command, Effect, Ending, Focus, Msg, Pointer, Rest, Stage, Step};
+use sentbox::app::{Cell, Command, Effect, Ending, Focus, Msg, Pointer, Rest, Stage, Step};
 use sentbox::failure::{Failure, Kind};
 
 fn requests(world: &World) -> usize {
@@ -241,6 +241,206 @@ fn the_end_of_what_is_known_is_not_taken_for_the_end() {
     assert_eq!(world.model.notice, None);
 }
 
+fn looks(world: &World) -> usize {
+    world.asked.iter().filter(|effect| matches!(effect, Effect::Look { .. })).count()
+}
+
+#[test]
+fn the_list_follows_what_is_typed_and_esc_goes_back() {
+    let mut world = World::at_rest(120, 40, Mailbox::of(500));
+    world.press("j j j /").settle();
+    assert_eq!(world.model.focus(), Focus::Prompt);
+    world.write("#12").settle();
+    let found: Vec<i64> = (120..=129).rev().chain([12]).collect();
+    assert_eq!(world.visible(), found);
+    assert_eq!((world.model.list.total(), world.model.list.all(), world.selected()), (Some(11), Some(500), 129));
+    world.write("5").settle();
+    assert_eq!((world.visible(), world.selected()), (vec![125], 125));
+    world.press("Backspace").settle();
+    assert_eq!(world.visible(), found);
+    world.press("Esc").settle();
+    assert_eq!((world.model.focus(), world.selected(), world.model.list.total()), (Focus::List, 496, Some(500)));
+    assert!(world.model.list.filter().is_none());
+}
+
+#[test]
+fn the_selection_survives_a_filter_that_lets_it_through_and_comes_back_after_one_that_does_not() {
+    let mut world = World::at_rest(120, 40, Mailbox::of(2_000));
+    for _ in 0..700 {
+        world.press("j");
+    }
+    world.settle();
+    assert_eq!(world.selected(), 1_299);
+    world.press("f").write("#1 99").settle();
+    assert_eq!(world.selected(), 1_299, "it is one of those that are found");
+    world.write("9 nothing").settle();
+    assert_eq!((world.selected(), world.model.list.total()), (-1, Some(0)));
+    world.press("Enter Esc").settle();
+    assert_eq!((world.selected(), world.model.list.position()), (1_299, Some(701)));
+    world.press("/").write("#150").settle();
+    assert_eq!(world.selected(), 1_509, "what is not found is left for the newest that is");
+    world.press("Enter j Esc").settle();
+    assert_eq!(world.selected(), 1_508, "somebody who moved means the email they moved to");
+}
+
+#[test]
+fn a_storm_in_the_prompt_is_text_and_one_answer_counts() {
+    let mut world = World::at_rest(120, 40, Mailbox::of(300));
+    world.press("/");
+    let before = looks(&world);
+    world.write("qq rGzM?#29");
+    world.happen(Msg::Pasted("q\n\u{1b}[A\u{7}9".to_owned()));
+    assert_eq!(world.model.ending, None);
+    assert_eq!(world.model.prompt.as_ref().map(|prompt| prompt.text().to_owned()).as_deref(), Some("qq rGzM?#29q [A9"));
+    assert!(looks(&world) - before <= 12, "at most a query for each change");
+    world.press("Ctrl-u").write("#29").settle();
+    assert_eq!(world.model.list.total(), Some(11), "an older answer never stands for a newer question");
+    world.press("Enter").settle();
+    world.happen(Msg::Pasted("q".to_owned()));
+    assert_eq!((world.model.ending.clone(), world.model.focus()), (None, Focus::List));
+    assert!(world.model.notice.is_some());
+}
+
+#[test]
+fn the_line_is_edited_as_lines_are() {
+    let mut world = World::at_rest(80, 24, Mailbox::of(30));
+    let text = |world: &World| world.model.prompt.as_ref().map(|prompt| (prompt.text().to_owned(), prompt.cursor()));
+    world.press("/").write("ana 佐藤");
+    assert_eq!(text(&world), Some(("ana 佐藤".to_owned(), 10)));
+    world.press("Left Backspace Home Delete End Ctrl-Left Ctrl-u");
+    assert_eq!(text(&world), Some(("藤".to_owned(), 0)));
+    world.press("Alt-x F5 Ctrl-k");
+    assert_eq!(text(&world), Some((String::new(), 0)));
+    world.press("Ctrl-c");
+    assert_eq!(world.model.ending, Some(Ending::Quit));
+}
+
+#[test]
+fn what_could_be_typed_is_chosen_with_one_key_and_taken_back_with_another() {
+    let mut world = World::at_rest(120, 40, Mailbox::of(300));
+    let text = |world: &World| world.model.prompt.as_ref().map(|prompt| prompt.text().to_owned()).unwrap_or_default();
+    world.press("/").write("#2 stat").settle();
+    assert_eq!(world.model.offers().len(), 1);
+    world.press("Tab");
+    assert_eq!(text(&world), "#2 status:");
+    world.press("Tab");
+    assert_eq!(text(&world), "#2 stat", "past the last offer stands what was typed");
+    world.press("Up Enter").settle();
+    assert_eq!((text(&world).as_str(), world.model.focus()), ("#2 status:", Focus::Prompt), "a name alone is no filter yet");
+    world.write("deli").settle().press("Down").settle();
+    assert_eq!((text(&world).as_str(), world.model.list.total()), ("#2 status:delivered", Some(111)), "the list follows");
+    world.write(" #29").press("Tab");
+    assert_eq!(text(&world), "#2 status:delivered #29", "offers for another text are not taken");
+    world.settle().press("Enter").settle();
+    assert_eq!((world.model.list.filter().text(), world.model.offers().len()), ("#2 status:delivered #29", 0));
+}
+
+#[test]
+fn what_was_typed_earlier_is_typed_again() {
+    let mut world = World::at_rest(120, 40, Mailbox::of(300));
+    let text = |world: &World| world.model.prompt.as_ref().map(|prompt| prompt.text().to_owned()).unwrap_or_default();
+    for typed in ["one", "two", "one", "three"] {
+        world.press("/ Ctrl-u").write(typed).press("Enter").settle();
+    }
+    world.press("Esc /").write("dra").press("Ctrl-p Ctrl-p Ctrl-p");
+    assert_eq!(text(&world), "two");
+    world.press("Ctrl-p Ctrl-n");
+    assert_eq!(text(&world), "one");
+    world.press("Ctrl-n Ctrl-n Ctrl-n");
+    assert_eq!(text(&world), "dra");
+}
+
+#[test]
+fn the_matches_in_an_email_are_walked() {
+    let mut world = World::at_rest(120, 24, Mailbox::of(300));
+    world.press("Enter n").settle();
+    assert_eq!(world.model.notice.as_deref(), Some("nothing of the filter is in this text"));
+    world.press("q /").write("\"line 2\" or receipt or subject:email").press("Enter Enter").settle();
+    let marked: Vec<usize> = world.model.reader.marks().iter().map(|mark| mark.line).collect();
+    assert_eq!(marked, [3, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30], "in the body, words that begin so");
+    world.press("n");
+    assert_eq!((world.model.notice.as_deref(), world.model.reader.scroll()), (Some("match 1 of 11"), 0));
+    world.press("n");
+    assert_eq!(world.model.notice.as_deref(), Some("match 2 of 11"));
+    assert!(world.model.reader.scroll() > 0, "it is scrolled to");
+    world.press("N N");
+    assert_eq!(world.model.notice.as_deref(), Some("match 11 of 11"));
+    world.press("q Esc").settle();
+    assert!(world.model.reader.marks().is_empty());
+}
+
+#[test]
+fn oldest_first_stands_the_list_on_its_head() {
+    let mut world = World::at_rest(120, 40, Mailbox::of(3_000));
+    world.press("/").write("sort:oldest").press("Enter").settle();
+    assert_eq!((world.selected(), world.model.list.position()), (2_999, Some(3_000)));
+    world.press("g g").settle();
+    assert_eq!((world.selected(), world.model.list.position()), (0, Some(1)));
+    world.press("j j G k").settle();
+    assert_eq!((world.selected(), world.model.list.position()), (2_998, Some(2_999)));
+}
+
+#[test]
+fn only_rows_like_this_one_and_the_way_back() {
+    let mut world = World::at_rest(120, 40, Mailbox::of(300));
+    world.press("j @ v").settle();
+    assert_eq!((world.model.list.filter().text(), world.selected()), ("status:delivered", 298));
+    world.press("@ t").settle();
+    assert_eq!(world.model.list.filter().text(), "status:delivered to:customer298@example.com");
+    assert_eq!(world.visible(), [298]);
+    world.press("u").settle();
+    assert_eq!(world.model.list.filter().text(), "status:delivered");
+    world.press("u").settle();
+    assert_eq!((world.model.list.filter().text(), world.model.list.total(), world.selected()), ("", Some(300), 298));
+    world.press("u").settle();
+    assert_eq!(world.model.notice.as_deref(), Some("there is nothing to undo"));
+    world.press("U U").settle();
+    assert_eq!(world.visible(), [298]);
+    world.press("u @ d").settle();
+    assert_eq!(world.model.list.filter().text(), "status:delivered domain:example.com");
+    world.press("U");
+    assert_eq!(world.model.notice.as_deref(), Some("there is nothing to redo"));
+}
+
+#[test]
+fn looking_back_goes_on_until_there_is_enough_or_nothing_more_or_somebody_stops_it() {
+    let mut mailbox = Mailbox::of(1_000);
+    mailbox.older_pages = 30;
+    let mut world = World::at_rest(120, 40, mailbox);
+    let extends = |world: &World| world.asked.iter().filter(|effect| matches!(effect, Effect::Extend { .. })).count();
+    world.press("/").write("#-1").press("Enter").settle();
+    assert_eq!((world.model.list.total(), extends(&world)), (Some(0), 0), "a filter alone asks the service for nothing");
+    world.press("b").settle();
+    assert_eq!((world.model.list.total(), extends(&world)), (Some(111), 2), "the second page has enough for a screen");
+    assert_eq!((world.model.look_back, world.model.list.all()), (None, Some(1_200)));
+
+    world.press("/ Ctrl-u").write("nowhere").press("Enter").settle().press("b");
+    for _ in 0..12 {
+        world.answer(world.pending.len() - 1);
+    }
+    let before = extends(&world);
+    assert!(before > 2 && world.model.look_back.is_some_and(|look_back| look_back.brought() >= 100), "{before}");
+    world.press("Ctrl-x").settle();
+    assert_eq!((world.model.look_back, extends(&world)), (None, before), "what is under way comes, and nothing after it");
+    world.press("b").settle();
+    assert_eq!((world.model.list.all(), extends(&world)), (Some(4_000), 30), "until there is nothing more");
+    world.press("b");
+    assert_eq!(world.model.notice.as_deref(), Some("everything that the service has is here already"));
+}
+
+#[test]
+fn looking_back_ends_when_the_service_fails() {
+    let mut mailbox = Mailbox::of(50);
+    mailbox.older_pages = 3;
+    let mut world = World::at_rest(120, 40, mailbox);
+    world.press("/").write("nowhere").press("Enter").settle().press("b");
+    let Some(Effect::Extend { ticket }) = world.pending.pop() else { panic!("a page is asked for") };
+    world.happen(Msg::Extended { ticket, outcome: Err(Failure::new(Kind::Unreachable, "no route")) });
+    assert_eq!(world.model.look_back, None);
+    assert!(world.model.notice.is_some());
+    world.settle();
+}
+
 /// One thing that can happen.
 #[derive(Debug, Clone)]
 enum Event {
@@ -274,6 +474,12 @@ fn event() -> impl Strategy<Value = Event> {
         1 => Just(Command::Arrange),
         1 => Just(Command::SwitchPane),
         1 => Just(Command::Refresh),
+        1 => Just(Command::Only(Cell::Status)),
+        1 => Just(Command::Only(Cell::Domain)),
+        1 => Just(Command::Undo),
+        1 => Just(Command::Redo),
+        1 => Just(Command::LookBack),
+        1 => Just(Command::Stop),
         1 => Just(Command::Help),
     ];
     prop_oneof![

@@ -119,6 +119,50 @@ snapshot_at! {
     one_above_the_other_by_hand: 160 x 24, "P";
     the_end_of_an_email: 80 x 24, "Enter G";
     raw_view: 80 x 24, "Enter [";
+    filtered: 120 x 16, "@ v";
+    filtered_narrow: 40 x 12, "@ v";
+}
+
+#[test]
+fn typing_a_filter() {
+    for (name, width, height, text) in [
+        ("wide", 160, 16, "status:delivered,bounced ana or okafor"),
+        ("small", 80, 24, "rece"),
+        ("misread", 80, 24, "status:boun"),
+        ("empty", 100, 24, ""),
+        ("choosing", 60, 20, "re"),
+        ("narrow", 40, 12, "a text that is longer than the line"),
+    ] {
+        let mut world = World::at_rest(width, height, varied());
+        world.press("/").write(text).settle();
+        insta::assert_snapshot!(format!("typing_a_filter_{name}"), screen(&world));
+    }
+}
+
+#[test]
+fn what_is_looked_for_is_underlined_where_it_stands() {
+    let mut world = World::at_rest(160, 16, varied());
+    let underlined = |world: &World| {
+        let terminal = terminal(world, &look());
+        let cells = terminal.backend().buffer().content.iter().filter(|cell| cell.modifier.contains(Modifier::UNDERLINED));
+        cells.map(ratatui::buffer::Cell::symbol).collect::<String>()
+    };
+    assert_eq!(underlined(&world), "");
+    world.press("/").write("to:OKAFOR or to:long.local.part or subject:注文 or subject:okafor").press("Enter").settle();
+    assert_eq!(underlined(&world), "okafor注 文 long.local.part".replace(' ', ""));
+}
+
+#[test]
+fn a_filter_finds_nothing() {
+    let mut mailbox = varied();
+    mailbox.older_pages = 2;
+    let mut world = World::at_rest(80, 24, mailbox);
+    world.press("/").write("nowhere").press("Enter").settle();
+    insta::assert_snapshot!("a_filter_finds_nothing", screen(&world));
+    world.press("b");
+    insta::assert_snapshot!("a_filter_looks_further_back", screen(&world));
+    world.settle();
+    insta::assert_snapshot!("a_filter_finds_nothing_anywhere", screen(&world));
 }
 
 #[test]
@@ -214,7 +258,7 @@ fn no_size_panics_and_nothing_foreign_reaches_the_screen() {
     for width in [0, 1, 2, 3, 5, 10, 23, 24, 55, 56, 60, 119, 120, 300] {
         for height in [0, 1, 2, 3, 5, 6, 8, 15, 16, 100] {
             let mut world = World::at_rest(width, height, varied());
-            for keys in ["Enter", "q", "z", "?", "q", "P", "P", "t", "G", "> > > > >"] {
+            for keys in ["Enter", "q", "z", "?", "q", "P", "P", "t", "G", "> > > > >", "q", "/", "a b c Enter", "Esc", "@ t"] {
                 world.press(keys).settle();
                 let shown = screen(&world);
                 assert!(!shown.chars().any(|c| (c.is_control() && c != '\n') || c == '\u{202e}'), "{width}x{height}");

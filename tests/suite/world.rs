@@ -2,19 +2,32 @@
 
 use std::sync::Arc;
 
+use crossterm::event::{KeyCode, KeyModifiers};
 use ratatui::layout::Size;
 use sentbox::api::wire;
-use sentbox::app::{Counts, Effect, Model, Msg, News, Opened, Opening};
+use sentbox::app::{Counts, Effect, Model, Msg, News, Opened, Opening, marks};
 use sentbox::archive::{Anchor, Observation, Place, Reach, Row, Window};
 use sentbox::mail::{Email, EmailId, Shown, Status, Summary, Tag};
+use sentbox::query::{Facts, Query, Sort, complete, matches};
 use sentbox::render::{Body, Line, Mark, Span};
 
 /// The instant at which the tests take place: a Friday.
 pub const NOW: &str = "2026-11-20T09:42:00Z";
 
+/// [`NOW`] in the zone of the tests.
+pub fn now() -> jiff::Zoned {
+    NOW.parse::<jiff::Timestamp>().unwrap().to_zoned(jiff::tz::TimeZone::UTC)
+}
+
 /// An opening on a screen of this size, with a service.
 pub fn opening(width: u16, height: u16) -> Opening {
-    Opening { size: Size::new(width, height), profile: "acme".to_owned(), no_service: None, refresh: std::time::Duration::from_secs(30) }
+    Opening {
+        size: Size::new(width, height),
+        profile: "acme".to_owned(),
+        no_service: None,
+        refresh: std::time::Duration::from_secs(30),
+        now: now(),
+    }
 }
 
 /// Emails, newest first, and what the service still has below and above them.
@@ -45,13 +58,18 @@ impl Mailbox {
     /// Answers an effect as the world would.
     pub fn answer(&mut self, effect: &Effect) -> Msg {
         match effect {
-            Effect::Look { ticket, anchor, rows } => Msg::Window { ticket: *ticket, outcome: Ok(self.window(anchor, *rows)) },
-            Effect::Count { ticket, place } => {
-                let newer = place.map(|place| (place, self.rows.iter().filter(|row| row.place > place).count() as u64));
-                Msg::Counted { ticket: *ticket, outcome: Ok(Counts { total: self.rows.len() as u64, newer }) }
+            Effect::Look { ticket, query, anchor, rows } => Msg::Window { ticket: *ticket, outcome: Ok(self.window(query, anchor, *rows)) },
+            Effect::Count { ticket, query, place } => {
+                let found = self.found(query);
+                let stands_before = |row: &&Row, place| if query.sort == Sort::Newest { row.place > place } else { row.place < place };
+                let before = place.map(|place| (place, found.iter().filter(|row| stands_before(row, place)).count() as u64));
+                let (total, all) = (found.len() as u64, self.rows.len() as u64);
+                Msg::Counted { ticket: *ticket, outcome: Ok(Counts { total, capped: false, all, fetched: Some(0), before }) }
             }
+            Effect::Complete { ticket, text, cursor } => Msg::Completed { ticket: *ticket, offers: complete(text, *cursor, &()) },
             Effect::Read { ticket, id } => Msg::Read { ticket: *ticket, outcome: Ok(self.opened(id)) },
             Effect::LayOut { ticket, email, .. } => Msg::Laid { ticket: *ticket, outcome: Ok(Arc::new(body(email))) },
+            Effect::Seek { ticket, body, query } => Msg::Sought { ticket: *ticket, marks: marks(body, query) },
             Effect::Refresh { ticket } => {
                 let new = std::mem::take(&mut self.arriving);
                 (0..new).for_each(|_| self.arrive());
@@ -76,19 +94,31 @@ impl Mailbox {
         News { new, changed: Vec::new(), reach, unfinished: false }
     }
 
-    fn window(&self, anchor: &Anchor, count: usize) -> Window {
-        let len = self.rows.len();
-        let at = |place: Place| self.rows.iter().position(|row| row.place <= place).unwrap_or(len);
+    /// What the query finds, in its order.
+    pub fn found(&self, query: &Query) -> Vec<Row> {
+        let facts = |row: &Row| matches(query, &Facts { summary: &row.summary, bodies: None, tags: None, seen_change: None }) == Some(true);
+        let mut found: Vec<Row> = self.rows.iter().filter(|row| facts(row)).cloned().collect();
+        if query.sort == Sort::Oldest {
+            found.reverse();
+        }
+        found
+    }
+
+    fn window(&self, query: &Query, anchor: &Anchor, count: usize) -> Window {
+        let found = self.found(query);
+        let len = found.len();
+        let down = |row: &Row, place: Place| if query.sort == Sort::Newest { row.place <= place } else { row.place >= place };
+        let at = |place: Place| found.iter().position(|row| down(row, place)).unwrap_or(len);
         let start = match anchor {
             Anchor::Newest => 0,
             Anchor::Oldest => len.saturating_sub(count),
             Anchor::Above(place) => at(*place).saturating_sub(count),
-            Anchor::Below(place) => self.rows.iter().position(|row| row.place < *place).unwrap_or(len),
+            Anchor::Below(place) => found.iter().position(|row| row.place != *place && down(row, *place)).unwrap_or(len),
             Anchor::Around { place, above } => at(*place).saturating_sub(*above),
             Anchor::At(_) => unreachable!("no key jumps to a date yet"),
         };
         let end = (start + count).min(len);
-        Window { rows: self.rows[start..end].to_vec(), more_above: start > 0, more_below: end < len }
+        Window { rows: found[start..end].to_vec(), more_above: start > 0, more_below: end < len }
     }
 
     fn opened(&self, id: &EmailId) -> Opened {
@@ -180,6 +210,14 @@ impl World {
         self
     }
 
+    /// Types letters.
+    pub fn write(&mut self, text: &str) -> &mut Self {
+        for letter in text.chars() {
+            self.happen(Msg::Pressed(sentbox::app::Key::new(KeyCode::Char(letter), KeyModifiers::NONE)));
+        }
+        self
+    }
+
     /// Answers the `n`th effect that is under way.
     pub fn answer(&mut self, n: usize) {
         let effect = self.pending.remove(n % self.pending.len());
@@ -199,7 +237,7 @@ impl World {
 
     /// Answers what the archive is asked, which takes no time that a person would notice.
     pub fn answer_archive(&mut self) -> &mut Self {
-        let archive = |effect: &Effect| matches!(effect, Effect::Look { .. } | Effect::Count { .. });
+        let archive = |effect: &Effect| matches!(effect, Effect::Look { .. } | Effect::Count { .. } | Effect::Complete { .. });
         while let Some(n) = self.pending.iter().position(archive) {
             self.answer(n);
         }

@@ -306,9 +306,14 @@ impl Style {
     pub(in crate::render) const fn is_block(&self) -> bool {
         match self.display {
             Display::Inline | Display::InlineBlock | Display::None | Display::Contents => false,
-            Display::Block | Display::Flex | Display::ListItem | Display::Table | Display::RowGroup | Display::Row | Display::Cell | Display::Caption => {
-                true
-            }
+            Display::Block
+            | Display::Flex
+            | Display::ListItem
+            | Display::Table
+            | Display::RowGroup
+            | Display::Row
+            | Display::Cell
+            | Display::Caption => true,
         }
     }
 }

@@ -1,0 +1,181 @@
+//! What narrowing the list does to the model: the prompt, rows like this one, and the way back.
+
+use super::command::{Cell, Side};
+use super::effect::{Effect, Effects};
+use super::filter::Filter;
+use super::model::Model;
+use super::prompt::{Edit, Prompt};
+use super::slot::Ticket;
+use crate::query::{Completion, Field, Needle, Node, Query, Term};
+
+impl Model {
+    pub(super) fn begin_filter(&mut self) -> Effect {
+        let prompt = Prompt::new(self.list.filter().clone());
+        let asked = self.ask_for_offers(&prompt);
+        self.prompt = Some(prompt);
+        asked
+    }
+
+    fn ask_for_offers(&mut self, prompt: &Prompt) -> Effect {
+        Effect::Complete { ticket: self.offers.begin(), text: prompt.text().to_owned(), cursor: prompt.cursor() }
+    }
+
+    /// What could stand at the cursor of the prompt.
+    #[must_use]
+    pub fn offers(&self) -> &[Completion] {
+        self.offers.ready().map_or(&[], |offers| offers)
+    }
+
+    /// Takes what could stand at the cursor.
+    pub(super) fn offered(&mut self, ticket: Ticket, offers: Vec<Completion>) {
+        if self.prompt.is_some() {
+            self.offers.settle(ticket, Ok(offers));
+        }
+    }
+
+    pub(super) fn complete(&mut self, side: Side) -> Effects {
+        // Offers for another line would be put in the wrong place.
+        let offers = self.offers.ready().filter(|offers| !self.offers.is_awaiting() && !offers.is_empty());
+        let (Some(prompt), Some(offers)) = (&mut self.prompt, offers) else { return Effects::new() };
+        prompt.choose(side, offers);
+        self.follow()
+    }
+
+    pub(super) fn recall(&mut self, side: Side) -> Effects {
+        let Some(prompt) = &mut self.prompt else { return Effects::new() };
+        prompt.recall(side, &self.history);
+        self.edited(false)
+    }
+
+    /// Takes text that was typed or pasted. Where nothing is typed it is not taken for keys.
+    pub(super) fn paste(&mut self, text: &str) -> Effects {
+        let Some(prompt) = self.prompt.as_mut().filter(|_| self.help.is_none()) else {
+            self.notice = Some("pasted text means nothing here; / opens a line for it".to_owned());
+            return Effects::new();
+        };
+        prompt.insert(text);
+        self.edited(true)
+    }
+
+    pub(super) fn edit(&mut self, edit: Edit) -> Effects {
+        if let Some(prompt) = &mut self.prompt {
+            prompt.edit(edit);
+        }
+        self.edited(true)
+    }
+
+    /// The line is another: by hand, or from the history.
+    fn edited(&mut self, by_hand: bool) -> Effects {
+        let Some(mut prompt) = self.prompt.take() else { return Effects::new() };
+        if by_hand {
+            prompt.keep();
+        }
+        let asked = self.ask_for_offers(&prompt);
+        self.prompt = Some(prompt);
+        let mut effects = self.follow();
+        effects.push(asked);
+        effects
+    }
+
+    /// The list follows what is typed.
+    fn follow(&mut self) -> Effects {
+        let Some(prompt) = &self.prompt else { return Effects::new() };
+        let filter = Filter::read(prompt.text(), &self.now);
+        self.narrow(filter)
+    }
+
+    /// Keeps the filter. The name of an operator alone is none yet: its value is to be typed.
+    pub(super) fn accept(&mut self) -> Effects {
+        /// So many filters are remembered.
+        const MOST: usize = 100;
+        let Some(mut prompt) = self.prompt.take() else { return Effects::new() };
+        if prompt.keep() && prompt.text()[..prompt.cursor()].ends_with(':') {
+            let asked = self.ask_for_offers(&prompt);
+            self.prompt = Some(prompt);
+            return vec![asked];
+        }
+        self.offers.clear();
+        self.leave(prompt.before().clone());
+        let text = self.list.filter().text().to_owned();
+        if !text.is_empty() {
+            self.history.retain(|earlier| *earlier != text);
+            self.history.push(text);
+            let surplus = self.history.len().saturating_sub(MOST);
+            self.history.drain(..surplus);
+        }
+        Effects::new()
+    }
+
+    pub(super) fn cancel(&mut self) -> Effects {
+        let Some(prompt) = self.prompt.take() else { return Effects::new() };
+        self.offers.clear();
+        self.narrow(prompt.before().clone())
+    }
+
+    /// Only emails that have this in common with the selected one, of those that are shown.
+    pub(super) fn only(&mut self, cell: Cell) -> Effects {
+        let Some(row) = self.list.selected() else {
+            self.notice = Some("there is no email here to go by".to_owned());
+            return Effects::new();
+        };
+        let summary = &row.summary;
+        let text = |field, text: &str| Needle::new(text).map(|needle| Term::Text(field, needle));
+        let recipient = summary.to.first();
+        let term = match cell {
+            Cell::Recipient => recipient.and_then(|to| text(Field::To, &to.email)),
+            Cell::Domain => recipient.and_then(|to| Needle::new(to.domain())).map(Term::Domain),
+            Cell::Subject => text(Field::Subject, &summary.subject),
+            Cell::Sender => text(Field::From, &summary.from.email),
+            Cell::Status => Some(Term::Status(vec![summary.status.clone()])),
+        };
+        let Some(term) = term else {
+            self.notice = Some("this email has nothing there to go by".to_owned());
+            return Effects::new();
+        };
+        let query = self.list.filter().query();
+        let filter = Node::all([query.filter.clone(), Node::Term(term)]);
+        self.show(Filter::of(Query { filter, sort: query.sort }))
+    }
+
+    pub(super) fn undo(&mut self) -> Effects {
+        let Some(filter) = self.past.pop() else {
+            self.notice = Some("there is nothing to undo".to_owned());
+            return Effects::new();
+        };
+        self.future.push(self.list.filter().clone());
+        self.narrow(filter)
+    }
+
+    pub(super) fn redo(&mut self) -> Effects {
+        let Some(filter) = self.future.pop() else {
+            self.notice = Some("there is nothing to redo".to_owned());
+            return Effects::new();
+        };
+        self.past.push(self.list.filter().clone());
+        self.narrow(filter)
+    }
+
+    /// Shows another filter, and remembers the one that was left.
+    pub(super) fn show(&mut self, filter: Filter) -> Effects {
+        let before = self.list.filter().clone();
+        let effects = self.narrow(filter);
+        self.leave(before);
+        effects
+    }
+
+    fn leave(&mut self, before: Filter) {
+        if before.query() != self.list.filter().query() {
+            self.past.push(before);
+            self.future.clear();
+        }
+    }
+
+    fn narrow(&mut self, filter: Filter) -> Effects {
+        let asked = self.list.narrow(filter);
+        if asked.is_some() {
+            self.look_back = None;
+            self.counts.clear();
+        }
+        asked.into_iter().collect()
+    }
+}

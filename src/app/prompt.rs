@@ -1,0 +1,190 @@
+//! The prompt: a line of text that is being typed. While it is open, letters are letters.
+
+use std::ops::Range;
+
+use tui_input::{Input, InputRequest};
+
+use super::command::Side;
+use super::filter::Filter;
+use crate::mail::clean;
+use crate::query::Completion;
+
+/// A change of the line, or a way through it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Edit {
+    /// To the letter before.
+    Left,
+    /// To the letter after.
+    Right,
+    /// To the start of the word.
+    WordLeft,
+    /// To the start of the next word.
+    WordRight,
+    /// To the start of the line.
+    Start,
+    /// To the end of the line.
+    End,
+    /// Delete the letter before.
+    Backspace,
+    /// Delete the letter after.
+    Delete,
+    /// Delete the word before.
+    DeleteWord,
+    /// Delete everything before.
+    DeleteBefore,
+    /// Delete everything after.
+    DeleteAfter,
+}
+
+impl Edit {
+    /// What it does, for the help.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Left => "a letter to the left",
+            Self::Right => "a letter to the right",
+            Self::WordLeft => "a word to the left",
+            Self::WordRight => "a word to the right",
+            Self::Start => "start of the line",
+            Self::End => "end of the line",
+            Self::Backspace => "delete the letter before",
+            Self::Delete => "delete the letter after",
+            Self::DeleteWord => "delete the word before",
+            Self::DeleteBefore => "delete everything before",
+            Self::DeleteAfter => "delete everything after",
+        }
+    }
+}
+
+/// What is being typed, and what was there before.
+#[derive(Debug, Clone)]
+pub struct Prompt {
+    input: Input,
+    before: Filter,
+    /// The offer that stands in the line, and the line and the cursor without it.
+    chosen: Option<(usize, String, usize)>,
+    /// How far back in the history the line is from, and the line without it.
+    recalled: Option<(usize, String)>,
+}
+
+/// Two prompts are the same if a person could not tell them apart.
+impl PartialEq for Prompt {
+    fn eq(&self, other: &Self) -> bool {
+        let seen = |prompt: &Self| (prompt.text().to_owned(), prompt.input.cursor(), prompt.before.clone(), prompt.chosen.clone());
+        seen(self) == seen(other)
+    }
+}
+
+/// No query is longer than this; more is a paste gone wrong.
+const LONGEST: usize = 1_000;
+
+impl Prompt {
+    /// Opens with the text of the filter that is there.
+    #[must_use]
+    pub fn new(before: Filter) -> Self {
+        Self { input: Input::new(before.text().to_owned()), before, chosen: None, recalled: None }
+    }
+
+    /// What is typed so far.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        self.input.value()
+    }
+
+    /// Where the cursor is, as a byte of the text.
+    #[must_use]
+    pub fn cursor(&self) -> usize {
+        let text = self.text();
+        text.char_indices().nth(self.input.cursor()).map_or(text.len(), |(at, _)| at)
+    }
+
+    /// The column of the cursor, and the first column that is visible, where so many are.
+    #[must_use]
+    pub fn columns(&self, width: usize) -> (usize, usize) {
+        (self.input.visual_cursor(), self.input.visual_scroll(width.saturating_sub(1)))
+    }
+
+    /// The filter that was there when it was opened.
+    #[must_use]
+    pub const fn before(&self) -> &Filter {
+        &self.before
+    }
+
+    /// Puts text in at the cursor, on one line and without anything that a terminal would obey.
+    pub fn insert(&mut self, text: &str) {
+        let room = LONGEST.saturating_sub(self.text().chars().count());
+        let letters = text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).filter(|c| clean::is_safe(*c));
+        for letter in letters.take(room) {
+            self.input.handle(InputRequest::InsertChar(letter));
+        }
+    }
+
+    /// Which offer stands in the line.
+    #[must_use]
+    pub fn chosen(&self) -> Option<usize> {
+        self.chosen.as_ref().map(|(nth, ..)| *nth)
+    }
+
+    /// Puts the next or the previous offer into the line; past either end stands what was typed.
+    pub fn choose(&mut self, side: Side, offers: &[Completion]) {
+        let (before, text, cursor) = match self.chosen.take() {
+            Some((nth, text, cursor)) => (Some(nth), text, cursor),
+            None => (None, self.text().to_owned(), self.cursor()),
+        };
+        let next = match (before, side) {
+            (None, Side::Right) => Some(0),
+            (None, Side::Left) => offers.len().checked_sub(1),
+            (Some(nth), Side::Right) => Some(nth + 1),
+            (Some(nth), Side::Left) => nth.checked_sub(1),
+        };
+        match next.and_then(|nth| Some((nth, offers.get(nth)?))) {
+            Some((nth, offer)) => {
+                let Range { start, end } = offer.range.clone();
+                self.replace(format!("{}{}{}", &text[..start], offer.text, &text[end..]), start + offer.text.len());
+                self.chosen = Some((nth, text, cursor));
+            }
+            None => self.replace(text, cursor),
+        }
+    }
+
+    /// Keeps the offer that stands in the line as if it had been typed; says whether there is one.
+    pub fn keep(&mut self) -> bool {
+        self.recalled = None;
+        self.chosen.take().is_some()
+    }
+
+    /// Puts an earlier or a later text of the history, which is oldest first, into the line.
+    pub fn recall(&mut self, side: Side, history: &[String]) {
+        let (back, typed) = self.recalled.take().unwrap_or_else(|| (0, self.text().to_owned()));
+        let back = match side {
+            Side::Left => (back + 1).min(history.len()),
+            Side::Right => back.saturating_sub(1),
+        };
+        let text = if back == 0 { &typed } else { &history[history.len() - back] };
+        self.replace(text.clone(), text.len());
+        self.recalled = (back > 0).then_some((back, typed));
+    }
+
+    /// Puts another text in the place of all.
+    fn replace(&mut self, text: String, cursor: usize) {
+        let letters = text[..cursor].chars().count();
+        self.input = std::mem::take(&mut self.input).with_value(text).with_cursor(letters);
+    }
+
+    /// Edits the line.
+    pub fn edit(&mut self, edit: Edit) {
+        self.input.handle(match edit {
+            Edit::Left => InputRequest::GoToPrevChar,
+            Edit::Right => InputRequest::GoToNextChar,
+            Edit::WordLeft => InputRequest::GoToPrevWord,
+            Edit::WordRight => InputRequest::GoToNextWord,
+            Edit::Start => InputRequest::GoToStart,
+            Edit::End => InputRequest::GoToEnd,
+            Edit::Backspace => InputRequest::DeletePrevChar,
+            Edit::Delete => InputRequest::DeleteNextChar,
+            Edit::DeleteWord => InputRequest::DeletePrevWord,
+            Edit::DeleteBefore => InputRequest::DeleteFromStart,
+            Edit::DeleteAfter => InputRequest::DeleteTillEnd,
+        });
+    }
+}

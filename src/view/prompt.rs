@@ -1,0 +1,113 @@
+//! Draws the line that is being typed, and above it what is not understood of it.
+
+use ratatui::Frame;
+use ratatui::layout::{Position, Rect};
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthStr;
+
+use super::look::Look;
+use super::{bars, cut};
+use crate::app::keys::{Focus, key_for};
+use crate::app::{Command, Layout, Model, Prompt, parsed};
+use crate::query::Parsed;
+
+/// Columns of the sign at the start, with a blank on both sides.
+const SIGN: u16 = 3;
+
+/// Draws the prompt on the bottom line, if there is one.
+pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
+    let area = layout.bottom;
+    let Some(prompt) = model.prompt.as_ref().filter(|_| !area.is_empty()) else { return };
+    let text = prompt.text();
+    let meaning = parsed(text, model.now());
+    let right = right(model, look, usize::from(area.width) / 2);
+    let room = area.width.saturating_sub(SIGN + u16::try_from(right.width()).unwrap_or(area.width));
+    let (cursor, scroll) = prompt.columns(usize::from(room));
+
+    let buffer = frame.buffer_mut();
+    buffer.set_stringn(area.x, area.y, " / ", usize::from(area.width), look.theme.accent());
+    let start = area.x + SIGN.min(area.width);
+    let (mut column, end) = (0_usize, usize::from(room));
+    for (at, letter) in text.grapheme_indices(true) {
+        let shown = column.checked_sub(scroll).filter(|shown| shown + letter.width() <= end);
+        if let Some(x) = shown.and_then(|shown| u16::try_from(shown).ok()) {
+            buffer.set_string(start + x, area.y, letter, style(&meaning, at, look));
+        }
+        column += letter.width();
+    }
+    buffer.set_line(area.right() - u16::try_from(right.width()).unwrap_or(0), area.y, &right, area.width);
+    let x = start + u16::try_from(cursor.saturating_sub(scroll)).unwrap_or(0);
+    frame.set_cursor_position(Position::new(x.min(area.right().saturating_sub(1)), area.y));
+    let mut above = Rect { y: area.y.saturating_sub(1), ..area };
+    if let Some(note) = meaning.note_at(prompt.cursor()).or(meaning.notes.first()) {
+        let words = cut::fit(&format!(" {}", note.words), usize::from(above.width), look.glyphs.ellipsis);
+        frame.buffer_mut().set_stringn(above.x, above.y, words, usize::from(above.width), look.theme.trouble());
+        above.y = above.y.saturating_sub(1);
+    }
+    offers(model, prompt, above, look, frame);
+}
+
+/// Draws what could stand at the cursor, upwards from the line `lowest`.
+fn offers(model: &Model, prompt: &Prompt, lowest: Rect, look: &Look, frame: &mut Frame) {
+    /// More would hide what is found.
+    const MOST: u16 = 7;
+    let offers = model.offers();
+    let typed = &prompt.text()[..prompt.cursor()];
+    // After a blank anything could follow; who wants to see all of it asks for it.
+    let begun = typed.is_empty() || !typed.ends_with(' ') || prompt.chosen().is_some();
+    let whole = offers.len() == 1 && prompt.chosen().is_none() && typed.ends_with(&offers[0].text);
+    let height = MOST.min(lowest.y / 3).min(u16::try_from(offers.len()).unwrap_or(MOST));
+    if !begun || whole || height == 0 {
+        return;
+    }
+    let first = prompt.chosen().map_or(0, |nth| (nth + 1).saturating_sub(usize::from(height)));
+    let columns = offers.iter().skip(first).take(usize::from(height)).map(|offer| offer.text.width()).max().unwrap_or(0);
+    let columns = columns.min(usize::from(lowest.width) / 2);
+    let top = lowest.y + 1 - height;
+    rule(Rect { y: top.saturating_sub(1), ..lowest }, look, frame);
+    for (y, (nth, offer)) in (top..=lowest.y).zip(offers.iter().enumerate().skip(first)) {
+        let chosen = prompt.chosen() == Some(nth);
+        let bar = if chosen { look.glyphs.bar } else { " " };
+        let example = if offer.example.is_empty() { String::new() } else { format!("  {}", offer.example) };
+        let text = cut::fit(&offer.text, columns, look.glyphs.ellipsis);
+        let room = usize::from(lowest.width).saturating_sub(columns + 4);
+        let words = cut::cut(&offer.words, room, look.glyphs.ellipsis);
+        let example = cut::fit(&example, room.saturating_sub(words.width()), look.glyphs.ellipsis);
+        let line = Line::from(vec![
+            Span::styled(format!("{bar} "), look.theme.accent()),
+            Span::styled(text, if chosen { look.theme.selected(true) } else { look.theme.text() }),
+            Span::styled(format!("  {words}"), look.theme.text()),
+            Span::styled(example, look.theme.chrome()),
+        ]);
+        frame.buffer_mut().set_line(lowest.x, y, &line, lowest.width);
+    }
+}
+
+fn rule(area: Rect, look: &Look, frame: &mut Frame) {
+    let line = look.glyphs.horizontal.repeat(usize::from(area.width));
+    frame.buffer_mut().set_stringn(area.x, area.y, line, usize::from(area.width), look.theme.chrome());
+}
+
+/// How many are found, and the keys, as much of it as fits.
+fn right<'a>(model: &Model, look: &Look, room: usize) -> Line<'a> {
+    let key = |command: Command| {
+        let key = key_for(Focus::Prompt, command).unwrap_or_default();
+        [Span::styled(format!("  {key}"), look.theme.accent()), Span::styled(format!(" {}", command.hint()), look.theme.text())]
+    };
+    let mut spans: Vec<Span> = bars::count(model, look).map(|count| Span::styled(count, look.theme.text())).into_iter().collect();
+    spans.extend(key(Command::Accept));
+    spans.extend(key(Command::Cancel));
+    spans.push(Span::raw(" "));
+    while spans.iter().map(Span::width).sum::<usize>() > room && !spans.is_empty() {
+        spans.pop();
+    }
+    Line::from(spans)
+}
+
+/// How the letter at this byte looks.
+fn style(meaning: &Parsed, at: usize, look: &Look) -> Style {
+    let span = meaning.spans.iter().find(|span| span.range.contains(&at));
+    span.map_or_else(Style::new, |span| look.theme.typed(span.role))
+}
