@@ -63,7 +63,7 @@ pub fn demo(sample: &Sample, global: &Global, env: &Env, clock: &Clock, out: &Ou
         let base_url = BaseUrl::parse(&format!("http://{}", listener.local_addr().map_err(failed)?))?;
         let mailbox = sample::Mailbox::new(sample.seed, sample.emails, clock(), clock.clone());
         let rate = Rate::by_hand(f64::from(DEMO_RATE)).expect("the demo's rate is one that is allowed");
-        let access = Access { base_url, key: Ok(ApiKey::new(server::DEMO_KEY, "the demo")?), ca_file: None, rate: rate };
+        let access = Access { base_url, key: Ok(ApiKey::new(server::DEMO_KEY, "the demo")?), ca_file: None, rate };
         let archive = Archive::open(&Location::Memory)?;
         let client = Client::new(access, Patience::SCREEN, clock.clone());
         let start = Start {

@@ -26,7 +26,7 @@ const AFTER_HELP: &str = "\
 Without a command, the terminal program opens.
 
 The API key comes from SENTBOX_API_KEY (its service: SENTBOX_BASE_URL), from RESEND_API_KEY
-(RESEND_BASE_URL), or from a profile in ~/.config/sentbox/config.toml. No flag takes one.
+(RESEND_BASE_URL), or from a profile, which `sentbox login` makes. No flag takes one.
 
 Exit codes: 0 done, 1 could not, 2 wrong usage, 3 key missing, rejected or not allowed to read,
 4 no such email, 5 service unreachable or not answering as this API does, 6 rate limit or quota,
@@ -111,6 +111,21 @@ pub enum Command {
     Import(Import),
     /// Serve the service's API over a sample mailbox
     Serve(Serve),
+    /// Ask for an API key, check it, and store it in a profile
+    #[command(after_help = LOGIN)]
+    Login,
+    /// List, choose or remove profiles
+    Profile {
+        /// What to do with them.
+        #[command(subcommand)]
+        verb: ProfileVerb,
+    },
+    /// Find, check or edit the configuration file
+    Config {
+        /// What to do with it.
+        #[command(subcommand)]
+        verb: ConfigVerb,
+    },
     /// Print completions for a shell
     Completions {
         /// The shell
@@ -118,6 +133,41 @@ pub enum Command {
     },
     /// Print the manual page
     Man,
+}
+
+const LOGIN: &str = "\
+The key is typed unseen, or read from standard input: pass show acme | sentbox login --profile acme.
+It is tried with one small request and stored in a file that you alone can read.";
+
+/// `profile`.
+#[derive(Debug, Subcommand)]
+pub enum ProfileVerb {
+    /// List the profiles; a star marks the default
+    List,
+    /// Make a profile the default
+    Use {
+        /// Its name
+        name: String,
+    },
+    /// Remove a profile with its stored key and its archive
+    Remove {
+        /// Its name
+        name: String,
+        /// Delete its archive, too, if there is one
+        #[arg(long)]
+        yes: bool,
+    },
+}
+
+/// `config`.
+#[derive(Debug, Clone, Copy, Subcommand)]
+pub enum ConfigVerb {
+    /// Print where the file is
+    Path,
+    /// Read the file and say what is wrong with it
+    Check,
+    /// Open the file in $VISUAL or $EDITOR, and check it afterwards
+    Edit,
 }
 
 /// `list`.

@@ -2,11 +2,14 @@
 
 mod archive;
 pub mod args;
+mod config;
 mod import;
 mod json;
 mod list;
+mod login;
 mod man;
 mod output;
+mod profile;
 mod render;
 mod rows;
 mod serve;
@@ -63,6 +66,9 @@ pub fn run(command: &Command, world: World<'_>) -> Result<(), Stop> {
         Command::Import(import) => import::run(import, &settle(global, env, out)?, clock, out),
         Command::Render(render) => render::run(render, out),
         Command::Serve(serve) => wait_for(serve::run(serve, clock, out)),
+        Command::Login => login::run(World { global, env, clock, out }),
+        Command::Profile { verb } => profile::run(verb, env, out),
+        Command::Config { verb } => config::run(*verb, env, out),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(*shell, &mut Args::command(), "sentbox", &mut script);

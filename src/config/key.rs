@@ -62,11 +62,8 @@ impl ApiKey {
     pub fn from_command(command: &str, from: &str) -> Result<Self, Failure> {
         let failed =
             |why: String| Failure::new(Kind::Config, format!("the command of {from} {why}")).hint("run it by hand to see what is wrong");
-        let mut child = Command::new("sh")
-            .args(["-c", command])
-            // Another source's key is none of its business.
-            .env_remove("SENTBOX_API_KEY")
-            .env_remove("RESEND_API_KEY")
+        // Another source's key is none of its business.
+        let mut child = without_keys(Command::new("sh").args(["-c", command]))
             .stdout(Stdio::piped())
             .spawn()
             .map_err(|error| failed(format!("cannot be run: {error}")))?;
@@ -100,6 +97,11 @@ impl ApiKey {
         let start = digest.as_ref().first_chunk().expect("a SHA-256 has 32 bytes");
         format!("{:08x}", u32::from_be_bytes(*start))
     }
+}
+
+/// Keeps the keys of the environment from a program that sentbox starts.
+pub fn without_keys(command: &mut Command) -> &mut Command {
+    command.env_remove("SENTBOX_API_KEY").env_remove("RESEND_API_KEY")
 }
 
 impl fmt::Debug for ApiKey {

@@ -253,7 +253,7 @@ fn each_cause_has_its_code_and_words() {
     let sentbox = Sentbox::at(&service);
     assert_snapshot!(Sentbox::new().told("list"), @r"
     stderr: sentbox: there is no API key
-    stderr:    hint: set SENTBOX_API_KEY, or name api_key_command or api_key_file in a profile; `sentbox demo` needs none
+    stderr:    hint: run sentbox login, or set SENTBOX_API_KEY; sentbox demo needs none
     exit code 3
     ");
     assert_snapshot!(Sentbox::new().with("SENTBOX_API_KEY", "re_canary\u{7} x").told("list --json"), @r#"
@@ -354,7 +354,7 @@ fn a_wrong_file_is_code_8_with_its_line() {
     assert_snapshot!(sentbox.told("list -p acme"), @r#"
     stderr: sentbox: [HOME]/.config/sentbox/config.toml:2: "baseurl" is not known here; did you mean base_url?
     stderr: sentbox: there is no API key
-    stderr:    hint: set SENTBOX_API_KEY, or name api_key_command or api_key_file in a profile; `sentbox demo` needs none
+    stderr:    hint: run sentbox login, or set SENTBOX_API_KEY; sentbox demo needs none
     exit code 3
     "#);
 }
@@ -418,6 +418,7 @@ fn what_is_generated_from_the_code_is_there() {
     assert!(
         manual.starts_with(".ie") && manual.contains(".SS \"sentbox list\"") && manual.contains("--limit") | manual.contains("\\-\\-limit")
     );
+    assert!(manual.contains(".SS \"sentbox profile remove\"") && !manual.contains(".SS \"sentbox profile\""));
     assert_eq!(sentbox.stdout("--version"), format!("sentbox {}\n", env!("CARGO_PKG_VERSION")));
     assert_snapshot!(sentbox.stdout("--help"), @r"
     The sent box of a team, in a terminal: did we send it, what did it say, what became of it?
@@ -432,6 +433,9 @@ fn what_is_generated_from_the_code_is_there() {
       sync         Mirror the service into the archive
       import       Take emails from JSON lines into the archive
       serve        Serve the service's API over a sample mailbox
+      login        Ask for an API key, check it, and store it in a profile
+      profile      List, choose or remove profiles
+      config       Find, check or edit the configuration file
       completions  Print completions for a shell
       man          Print the manual page
 
@@ -454,7 +458,7 @@ fn what_is_generated_from_the_code_is_there() {
     Without a command, the terminal program opens.
 
     The API key comes from SENTBOX_API_KEY (its service: SENTBOX_BASE_URL), from RESEND_API_KEY
-    (RESEND_BASE_URL), or from a profile in ~/.config/sentbox/config.toml. No flag takes one.
+    (RESEND_BASE_URL), or from a profile, which `sentbox login` makes. No flag takes one.
 
     Exit codes: 0 done, 1 could not, 2 wrong usage, 3 key missing, rejected or not allowed to read,
     4 no such email, 5 service unreachable or not answering as this API does, 6 rate limit or quota,

@@ -8,6 +8,7 @@ mod docs;
 mod house;
 mod model;
 mod picture;
+mod profiles;
 mod program;
 mod running;
 mod screens;

@@ -49,7 +49,8 @@ fn svg(buffer: &Buffer) -> String {
             let first = &buffer[(x, y)];
             let mut text = String::new();
             // A run ends at a gap, so that what follows stands in its column whatever the fonts.
-            while x < buffer.area.width && look(&buffer[(x, y)]) == look(first) && !(text.ends_with("  ") && buffer[(x, y)].symbol() != " ") {
+            while x < buffer.area.width && look(&buffer[(x, y)]) == look(first) && !(text.ends_with("  ") && buffer[(x, y)].symbol() != " ")
+            {
                 let symbol = buffer[(x, y)].symbol();
                 text.push_str(symbol);
                 x += u16::try_from(symbol.width()).unwrap_or(1).max(1);
