@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use reqwest::header::{ACCEPT, AUTHORIZATION, DATE, HeaderMap, HeaderValue, LOCATION, RETRY_AFTER};
+use jiff::SignedDuration;
+use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderValue, LOCATION};
 use reqwest::redirect::Policy;
 use reqwest::{Certificate, Response, StatusCode};
 use tokio::sync::OnceCell;
@@ -14,8 +15,8 @@ use tokio::time::{Instant, sleep, timeout};
 use url::Url;
 
 use super::fault::{Asked, Fault, MAX_BODY, Rejection};
-use super::pace::{self, Budget, Limits, Pace, Patience, Retry, Spent, Turn, Urgency};
-use super::{Cursor, MAX_LIMIT, Page, Retrieved, Service, answer};
+use super::pace::{self, Budget, Pace, Patience, Retry, Spent, Turn, Urgency};
+use super::{Cursor, MAX_LIMIT, Page, Retrieved, Service, answer, headers};
 use crate::config::clock::Clock;
 use crate::config::{ApiKey, BaseUrl, Rate, Settings};
 use crate::failure::{Failure, Kind};
@@ -65,6 +66,7 @@ struct Inner {
     clock: Clock,
     http: OnceCell<reqwest::Client>,
     pace: Mutex<Pace>,
+    skew: Mutex<Option<SignedDuration>>,
     born: Instant,
 }
 
@@ -73,7 +75,7 @@ impl Client {
     #[must_use]
     pub fn new(access: Access, patience: Patience, clock: Clock) -> Self {
         let pace = Mutex::new(Pace::new(access.rate));
-        let inner = Inner { access, patience, clock, http: OnceCell::new(), pace, born: Instant::now() };
+        let inner = Inner { access, patience, clock, http: OnceCell::new(), pace, skew: Mutex::new(None), born: Instant::now() };
         Self { inner: Arc::new(inner), urgency: Urgency::Person }
     }
 
@@ -88,6 +90,12 @@ impl Client {
     #[must_use]
     pub fn budget(&self) -> Budget {
         self.inner.with_pace(|pace, now| pace.budget(now))
+    }
+
+    /// How far the service's clock is ahead of ours, as its last answer said.
+    #[must_use]
+    pub fn skew(&self) -> Option<SignedDuration> {
+        *self.inner.skew.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Asks until there is an answer that `read` can read, or patience ends.
@@ -200,9 +208,10 @@ impl Inner {
                 url = place;
                 continue;
             }
-            let limits = limits(response.headers());
+            let limits = headers::limits(response.headers());
             let refused = status == StatusCode::TOO_MANY_REQUESTS;
-            let wait = wait(response.headers(), &self.clock).or(limits.reset.filter(|_| refused));
+            let wait = headers::wait(response.headers(), &self.clock).or(limits.reset.filter(|_| refused));
+            *self.skew.lock().unwrap_or_else(PoisonError::into_inner) = headers::skew(response.headers(), (self.clock)());
             self.with_pace(|pace, now| {
                 pace.learn(now, limits);
                 if refused {
@@ -279,35 +288,6 @@ async fn body(mut response: Response, most: usize) -> Result<Vec<u8>, Fault> {
         body.extend_from_slice(&chunk);
     }
     Ok(body)
-}
-
-/// `retry-after`, in seconds or as a date; a date is compared with the service's own clock if it tells it.
-fn wait(headers: &HeaderMap, clock: &Clock) -> Option<Duration> {
-    let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
-    if let Some(seconds) = seconds(text) {
-        return Some(seconds);
-    }
-    let until = httpdate::parse_http_date(text).ok()?;
-    let theirs = headers.get(DATE).and_then(|date| httpdate::parse_http_date(date.to_str().ok()?).ok());
-    let now = theirs.unwrap_or_else(|| clock().into());
-    Some(until.duration_since(now).unwrap_or_default())
-}
-
-fn limits(headers: &HeaderMap) -> Limits {
-    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
-    let window = text("ratelimit-policy").and_then(|policy| policy.split(';').find_map(|part| part.trim().strip_prefix("w=")));
-    Limits {
-        limit: text("ratelimit-limit").and_then(|limit| limit.parse().ok()),
-        window: window.and_then(seconds),
-        remaining: text("ratelimit-remaining").and_then(|remaining| remaining.parse().ok()),
-        reset: text("ratelimit-reset").and_then(seconds),
-    }
-}
-
-/// A number of seconds, not negative; anything else says nothing. No service means more than a year.
-fn seconds(text: &str) -> Option<Duration> {
-    const YEAR: f64 = 31_536_000.0;
-    text.parse().ok().filter(|seconds| (0.0..=YEAR).contains(seconds)).map(Duration::from_secs_f64)
 }
 
 /// A number from 0 to 1 that differs from call to call: each `RandomState` has other keys.

@@ -9,6 +9,7 @@ use crate::mail::EmailId;
 mod answer;
 mod client;
 mod fault;
+mod headers;
 mod pace;
 mod shown;
 pub mod wire;

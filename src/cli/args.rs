@@ -126,6 +126,9 @@ pub enum Command {
         #[command(subcommand)]
         verb: ConfigVerb,
     },
+    /// Say of everything that must work whether it does
+    #[command(after_help = "The service is asked once. The exit code is that of the first thing that failed, or 0.")]
+    Doctor,
     /// Print completions for a shell
     Completions {
         /// The shell

@@ -3,6 +3,7 @@
 mod archive;
 pub mod args;
 mod config;
+mod doctor;
 mod import;
 mod json;
 mod list;
@@ -69,6 +70,7 @@ pub fn run(command: &Command, world: World<'_>) -> Result<(), Stop> {
         Command::Login => login::run(World { global, env, clock, out }),
         Command::Profile { verb } => profile::run(verb, env, out),
         Command::Config { verb } => config::run(*verb, env, out),
+        Command::Doctor => doctor::run(World { global, env, clock, out }),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(*shell, &mut Args::command(), "sentbox", &mut script);

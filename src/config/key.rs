@@ -90,6 +90,13 @@ impl ApiKey {
         self.0.expose_secret()
     }
 
+    /// The key as it may be shown: what kind it looks like, and which one it is.
+    #[must_use]
+    pub fn masked(&self) -> String {
+        let start = if self.expose().starts_with("re_") { "re_" } else { "" };
+        format!("{start}..., fingerprint {}", self.fingerprint())
+    }
+
     /// Eight hex digits that tell two keys apart and give nothing away: an archive is bound to them.
     #[must_use]
     pub fn fingerprint(&self) -> String {
@@ -129,7 +136,7 @@ mod tests {
     fn a_key_cannot_be_printed() {
         let key = ApiKey::new("re_canary_1234\n", "a test").unwrap();
         assert_eq!(key.expose(), "re_canary_1234");
-        assert!(!format!("{key:?} {:?}", Some(&key)).contains("canary"));
+        assert!(!format!("{key:?} {:?} {}", Some(&key), key.masked()).contains("canary"));
     }
 
     #[test]

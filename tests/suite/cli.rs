@@ -436,6 +436,7 @@ fn what_is_generated_from_the_code_is_there() {
       login        Ask for an API key, check it, and store it in a profile
       profile      List, choose or remove profiles
       config       Find, check or edit the configuration file
+      doctor       Say of everything that must work whether it does
       completions  Print completions for a shell
       man          Print the manual page
 

@@ -1,7 +1,5 @@
 //! Keys and profiles as a person handles them: login, profile, config.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
@@ -181,4 +179,39 @@ fn the_file_is_found_edited_and_checked() {
     assert_eq!(sentbox.run("config check").status.code(), Some(8));
     assert_eq!(sentbox.run("config edit").status.code(), Some(0), "a broken file can be edited");
     assert_eq!(sentbox.with("VISUAL", "false").run("config edit").status.code(), Some(1));
+}
+
+#[test]
+fn the_doctor_looks_at_everything_and_its_code_tells_what_failed() {
+    let service = service();
+    let sentbox = Sentbox::new().with("TERM", "xterm-256color").with("LANG", "C.UTF-8");
+    log_in(&sentbox, &service, "-p acme");
+    sentbox.stdout("sync --back all");
+    let report: Value = serde_json::from_str(&sentbox.stdout("doctor --json")).unwrap();
+    assert_eq!(report["ok"], true);
+    let says = |name: &str| {
+        let row = report["checks"].as_array().unwrap().iter().find(|row| row["name"] == name).unwrap();
+        format!("{} {}", row["state"].as_str().unwrap(), row["message"].as_str().unwrap())
+    };
+    assert_eq!(says("profile"), "ok acme");
+    assert!(says("key").starts_with("ok re_..., fingerprint ") && says("key").ends_with("/.config/sentbox/keys/acme"), "{}", says("key"));
+    assert!(says("service").contains("answers") && says("access").contains("may read"));
+    assert!(says("rate").contains("2 requests a second; the service allows the team 1000"), "{}", says("rate"));
+    assert!(says("archive").contains("whole, 1 emails, 1 MB, everything the service has"), "{}", says("archive"));
+    assert_eq!((says("colours"), says("unicode")), ("ok 256".into(), "ok yes, by C.UTF-8".into()));
+
+    let code = |sentbox: &Sentbox| {
+        let output = sentbox.run("doctor");
+        assert!(String::from_utf8_lossy(&output.stdout).contains("FAILED"), "{}", sentbox.shown(&output));
+        output.status.code().unwrap()
+    };
+    assert_eq!(code(&Sentbox::new()), 3);
+    let archive = |dir: PathBuf| std::fs::read_dir(dir).unwrap().next().unwrap().unwrap().path();
+    let archive = archive(sentbox.home().join(".local/share/sentbox/acme")).join("archive.sqlite");
+    std::fs::write(archive, "no archive at all, though it should be one").unwrap();
+    assert_eq!(code(&sentbox), 8);
+    drop(service);
+    assert_eq!(code(&sentbox), 5);
+    std::fs::write(config(&sentbox).join("config.toml"), "[").unwrap();
+    assert_eq!(code(&sentbox), 8);
 }
