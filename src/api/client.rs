@@ -12,10 +12,12 @@ use reqwest::redirect::Policy;
 use reqwest::{Certificate, Response, StatusCode};
 use tokio::sync::OnceCell;
 use tokio::time::{Instant, sleep, timeout};
+use tracing::{info, trace};
 use url::Url;
 
 use super::fault::{Asked, Fault, MAX_BODY, Rejection};
 use super::pace::{self, Budget, Pace, Patience, Retry, Spent, Turn, Urgency};
+use super::seen::Seen;
 use super::{Cursor, MAX_LIMIT, Page, Retrieved, Service, answer, headers};
 use crate::config::clock::Clock;
 use crate::config::{ApiKey, BaseUrl, Rate, Settings};
@@ -107,21 +109,27 @@ impl Client {
         let http = self.inner.http().await.map_err(told)?;
         let mut spent = Spent::default();
         let mut tries = 0;
+        let mut seen = Seen::default();
         loop {
-            self.admit(&mut spent).await.map_err(told)?;
+            self.admit(&mut spent).await.map_err(|fault| seen.explain(told(fault), asked, tries))?;
             tries += 1;
+            seen = Seen::default();
             let started = Instant::now();
-            let answer = timeout(patience.left(spent), self.inner.once(http, &url, &authorization)).await;
+            let answer = timeout(patience.left(spent), self.inner.once(http, &url, &authorization, &mut seen)).await;
             let outcome = answer.unwrap_or(Err(Fault::Silent)).and_then(|body| read(&body));
-            spent.working += started.elapsed();
+            let took = started.elapsed();
+            spent.working += took;
+            seen.request_id = seen.request_id.filter(|id| !id.contains(key.expose()));
+            seen.log(asked, tries, took, outcome.as_ref().err());
             let fault = match outcome {
                 Ok(read) => return Ok(read),
                 Err(fault) => fault,
             };
             let retry = fault.retry();
             let Some(wait) = pace::again(patience, tries, spent, retry, jitter()) else {
-                return Err(told(fault));
+                return Err(seen.explain(told(fault), asked, tries));
             };
+            info!(endpoint = asked.endpoint(), attempt = tries, wait = ?wait, "asks again");
             sleep(wait).await;
             match retry {
                 Retry::After(_) => spent.paused += wait,
@@ -136,8 +144,12 @@ impl Client {
         loop {
             match self.inner.with_pace(|pace, now| pace.ask(now, self.urgency)) {
                 Turn::Go => return Ok(()),
-                Turn::Later(wait) => sleep(wait).await,
+                Turn::Later(wait) => {
+                    trace!(?wait, "keeps to its rate");
+                    sleep(wait).await;
+                }
                 Turn::Paused(wait) => {
+                    info!(?wait, "pauses, as the service asked");
                     if pace::again(&self.inner.patience, 0, *spent, Retry::After(wait), 0.0).is_none() {
                         return Err(Fault::Rejected(Rejection { status: 429, wait: Some(wait), is_api: true, ..Rejection::default() }));
                     }
@@ -195,12 +207,13 @@ impl Inner {
     }
 
     /// One try: sends the request, follows it within the origin, and reads a body of bounded size.
-    async fn once(&self, http: &reqwest::Client, url: &Url, authorization: &HeaderValue) -> Result<Vec<u8>, Fault> {
+    async fn once(&self, http: &reqwest::Client, url: &Url, authorization: &HeaderValue, seen: &mut Seen) -> Result<Vec<u8>, Fault> {
         let mut url = url.clone();
         for _ in 0..=REDIRECTS {
             let request = http.get(url.clone()).header(AUTHORIZATION, authorization).header(ACCEPT, "application/json");
             let response = request.send().await.map_err(|error| Fault::transport(&error))?;
             let status = response.status();
+            *seen = Seen::of(status.as_u16(), response.headers());
             if let Some(place) = sent_on(&response, &url) {
                 if place.origin() != url.origin() {
                     return Err(Fault::ElsewhereTo(shown(&place)));

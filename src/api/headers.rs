@@ -37,6 +37,14 @@ fn seconds(text: &str) -> Option<Duration> {
     text.parse().ok().filter(|seconds| (0.0..=YEAR).contains(seconds)).map(Duration::from_secs_f64)
 }
 
+/// The name that the service, or what stands before it, has given the request. Only what looks like
+/// one is taken: the header is foreign, and goes into logs.
+pub(super) fn request_id(headers: &HeaderMap) -> Option<String> {
+    let id = ["x-request-id", "request-id", "cf-ray"].iter().find_map(|name| headers.get(*name))?.to_str().ok()?;
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b':');
+    (!id.is_empty() && id.len() <= 64 && id.bytes().all(is_plain)).then(|| id.to_owned())
+}
+
 /// How far the service's clock is ahead of ours, by its own account in whole seconds.
 pub(super) fn skew(headers: &HeaderMap, now: Timestamp) -> Option<SignedDuration> {
     date(headers).map(|theirs| theirs.duration_since(now))
@@ -63,5 +71,16 @@ mod tests {
         assert_eq!(wait(&headers(&[until]), &clock), Some(Duration::from_secs(3605)));
         assert_eq!(skew(&headers(&[theirs]), clock()), Some(SignedDuration::from_hours(1)));
         assert_eq!(skew(&headers(&[("date", "soon")]), clock()), None);
+    }
+
+    #[test]
+    fn only_what_looks_like_a_request_id_is_one() {
+        let id = |value| request_id(&headers(&[("cf-ray", value)]));
+        assert_eq!(id("8f2a-FRA").as_deref(), Some("8f2a-FRA"));
+        for foreign in ["", "ana@example.com", "a b", "\u{1b}[31m", &"x".repeat(65)] {
+            let value = reqwest::header::HeaderValue::from_bytes(foreign.as_bytes());
+            let headers = value.map(|value| HeaderMap::from_iter([("cf-ray".parse().unwrap(), value)])).unwrap_or_default();
+            assert_eq!(request_id(&headers), None, "{foreign:?}");
+        }
     }
 }

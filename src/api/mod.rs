@@ -11,6 +11,7 @@ mod client;
 mod fault;
 mod headers;
 mod pace;
+mod seen;
 mod shown;
 pub mod wire;
 

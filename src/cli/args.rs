@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::{Args as Group, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, Args as Group, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use crate::api::Cursor;
@@ -66,6 +66,12 @@ pub struct Global {
     /// Say nothing but results and errors
     #[arg(short, long, global = true)]
     pub quiet: bool,
+    /// Keep a log and tell more about errors; -vv logs everything
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    pub verbose: u8,
+    /// Keep the log in this file
+    #[arg(long, global = true, value_name = "FILE")]
+    pub log: Option<PathBuf>,
 }
 
 /// A word that speaks for itself; one with help would make every help page a long one.
@@ -295,7 +301,8 @@ impl Global {
     /// The part that settles where to go.
     #[must_use]
     pub fn flags(&self) -> Flags {
-        let Self { profile, base_url, json: _, jsonl: _, color: _, in_memory, rate, ca_file, quiet: _, ascii: _ } = self;
+        let Self { profile, base_url, json: _, jsonl: _, color: _, in_memory, rate, ca_file, quiet: _, ascii: _, verbose: _, log: _ } =
+            self;
         Flags { profile: profile.clone(), base_url: base_url.clone(), in_memory: *in_memory, rate: *rate, ca_file: ca_file.clone() }
     }
 }

@@ -267,7 +267,7 @@ fn each_cause_has_its_code_and_words() {
     ");
     let stranger = Sentbox::at(&service).with("SENTBOX_API_KEY", "re_stranger");
     assert_snapshot!(stranger.told("list --json"), @r#"
-    stderr: {"error":{"kind":"key_rejected","message":"[SERVICE] does not accept the API key: \"API key is invalid\"","hint":"look at the key, and whether it belongs to this service"}}
+    stderr: {"error":{"kind":"key_rejected","message":"[SERVICE] does not accept the API key: \"API key is invalid\"","hint":"look at the key, and whether it belongs to this service","request":{"endpoint":"GET /emails","status":400,"id":null,"attempts":1,"wait":null}}}
     exit code 3
     "#);
     let elsewhere = Sentbox::at(&service).with("SENTBOX_BASE_URL", &format!("{}/api", service.base()));
@@ -278,7 +278,7 @@ fn each_cause_has_its_code_and_words() {
     "#);
     drop(service);
     assert_snapshot!(sentbox.told("list --json"), @r#"
-    stderr: {"error":{"kind":"unreachable","message":"nothing listens at [SERVICE]","hint":"is the service running, and the base URL right?"}}
+    stderr: {"error":{"kind":"unreachable","message":"nothing listens at [SERVICE]","hint":"is the service running, and the base URL right?","request":{"endpoint":"GET /emails","status":null,"id":null,"attempts":1,"wait":null}}}
     exit code 5
     "#);
 }
@@ -303,6 +303,29 @@ fn the_codes_are_as_the_help_says() {
         let error: Value = serde_json::from_slice(&output.stderr).unwrap();
         assert_eq!((error["error"]["kind"].as_str(), output.status.code()), (Some(kind), Some(code)), "{answer}");
         assert!(output.stdout.is_empty() && error["error"]["message"].is_string() && error["error"]["hint"].is_string());
+    }
+}
+
+#[test]
+fn who_runs_the_service_is_told_which_request_it_was() {
+    let limited = "HTTP/1.1 429 No\r\nretry-after: 3600\r\nx-request-id: 8f2a-FRA\r\ncontent-length: 0\r\n\r\n";
+    let at = |answer| Sentbox::new().with("SENTBOX_API_KEY", KEY).with("SENTBOX_BASE_URL", &answering(answer));
+    assert_snapshot!(at(limited).told("list --json"), @r#"
+    stderr: {"error":{"kind":"rate_limited","message":"too many requests for the team's limit","hint":"try again in 60 min","request":{"endpoint":"GET /emails","status":429,"id":"8f2a-FRA","attempts":1,"wait":3600}}}
+    exit code 6
+    "#);
+    let sentbox = at("HTTP/1.1 404 No\r\ncf-ray: 77\r\ncontent-length: 20\r\n\r\n{\"name\":\"not_found\"}");
+    assert_snapshot!(sentbox.told("show ana@example.com -v"), @r"
+    stderr: sentbox: the log is [HOME]/.local/state/sentbox/sentbox.log
+    stderr: sentbox: the service has no such email
+    stderr:    hint: look at the id; old mail is deleted by the service
+    stderr: request: GET /emails/{id}, attempt 1, status 404, id 77
+    exit code 4
+    ");
+    let log = std::fs::read_to_string(sentbox.home().join(".local/state/sentbox/sentbox.log")).unwrap();
+    assert!(log.contains("status=404") && log.contains("ends with a failure") && !log.contains("example.com"), "{log}");
+    for (path, mode, is_dir) in files(&sentbox.home().join(".local/state/sentbox")) {
+        assert_eq!(mode & 0o777, if is_dir { 0o700 } else { 0o600 }, "{path}");
     }
 }
 
@@ -455,6 +478,8 @@ fn what_is_generated_from_the_code_is_there() {
           --rate <N>        Requests a second, shared with what your team sends
           --ca-file <FILE>  Trust the certificates in this file, too
       -q, --quiet           Say nothing but results and errors
+      -v, --verbose...      Keep a log and tell more about errors; -vv logs everything
+          --log <FILE>      Keep the log in this file
 
     Without a command, the terminal program opens.
 
