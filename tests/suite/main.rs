@@ -12,6 +12,7 @@ mod profiles;
 mod program;
 mod running;
 mod screens;
+mod secrets;
 mod terminal;
 mod wire;
 mod world;
