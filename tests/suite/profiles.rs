@@ -206,6 +206,8 @@ fn the_doctor_looks_at_everything_and_its_code_tells_what_failed() {
         output.status.code().unwrap()
     };
     assert_eq!(code(&Sentbox::new()), 3);
+    let stranger = Sentbox::at(&service).with("SENTBOX_API_KEY", "re_stranger").told("doctor");
+    assert!(stranger.contains("ok      service   [SERVICE] answers, in ") && stranger.contains("FAILED  access    "), "{stranger}");
     let archive = |dir: PathBuf| std::fs::read_dir(dir).unwrap().next().unwrap().unwrap().path();
     let archive = archive(sentbox.home().join(".local/share/sentbox/acme")).join("archive.sqlite");
     std::fs::write(archive, "no archive at all, though it should be one").unwrap();

@@ -12,7 +12,7 @@ use super::output::{Output, Shape, Stop};
 use crate::api::{Access, Client, Cursor, Patience, Service as _};
 use crate::archive::{Archive, Location, Reach};
 use crate::config::{Env, Paths, Profiles, Settings};
-use crate::failure::Failure;
+use crate::failure::{Failure, Kind};
 use crate::mail::clean;
 
 /// Clocks that differ by more make ages and dates look wrong.
@@ -125,11 +125,17 @@ async fn service(client: &Client, settings: &Settings, env: &Env, found: &mut Ve
     let proxy = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"].into_iter().find(|name| env.get(name).is_some());
     let way = proxy.filter(|_| !settings.base_url.is_plain()).map(|name| format!(" through the proxy of {name}")).unwrap_or_default();
     let asked = Instant::now();
-    match client.list(1, &Cursor::Start).await {
+    let answer = client.list(1, &Cursor::Start).await;
+    let answered = format!("{} answers{way}, in {} ms", settings.base_url, asked.elapsed().as_millis());
+    match answer {
         Ok(_) => {
-            let millis = asked.elapsed().as_millis();
-            found.push(Finding::good("service", format!("{} answers{way}, in {millis} ms", settings.base_url)));
+            found.push(Finding::good("service", answered));
             found.push(Finding::good("access", "the key may read, which takes full access: it may send and delete, too"));
+        }
+        // A refusal is an answer, too.
+        Err(failure) if is_refusal(failure.kind) => {
+            found.push(Finding::good("service", answered));
+            found.push(Finding::bad("access", failure));
         }
         Err(failure) => found.push(Finding::bad("service", failure)),
     }
@@ -146,6 +152,10 @@ async fn service(client: &Client, settings: &Settings, env: &Env, found: &mut Ve
             (None, _) => format!("{ours}; the service states no limit"),
         },
     ));
+}
+
+const fn is_refusal(kind: Kind) -> bool {
+    matches!(kind, Kind::KeyRejected | Kind::KeySendOnly | Kind::RateLimited | Kind::Quota)
 }
 
 /// The service tells whole seconds, and the answer took a moment to come.
