@@ -1,6 +1,7 @@
 //! The program: hooks, arguments, dispatch, exit code.
 
 mod crash;
+mod log;
 mod open;
 
 use std::process::ExitCode;
@@ -18,7 +19,12 @@ fn main() -> color_eyre::Result<ExitCode> {
     let (mut out, outcome) = match cli::parse(std::env::args_os()) {
         Parsed::Do(args) => {
             let mut out = Output::of_process(&args.global, &env);
-            let outcome = run(&args, &env, &clock, &mut out);
+            let outcome = log::begin(&args.global, &env, &clock).map_err(Stop::from).and_then(|log| {
+                if let Some(path) = log {
+                    out.note(&format!("the log is {}", path.display()));
+                }
+                run(&args, &env, &clock, &mut out)
+            });
             (out, outcome)
         }
         Parsed::Tell(text) => {
@@ -31,6 +37,7 @@ fn main() -> color_eyre::Result<ExitCode> {
     Ok(match outcome {
         Ok(()) | Err(Stop::Closed) => ExitCode::SUCCESS,
         Err(Stop::Failed(failure)) => {
+            tracing::error!(kind = failure.kind.word(), "ends with a failure");
             out.failure(&failure);
             ExitCode::from(failure.kind.exit_code())
         }
@@ -39,6 +46,7 @@ fn main() -> color_eyre::Result<ExitCode> {
 }
 
 fn run(args: &Args, env: &Env, clock: &Clock, out: &mut Output) -> Result<(), Stop> {
+    tracing::info!(version = env!("CARGO_PKG_VERSION"), process = std::process::id(), "begins");
     match &args.verb {
         Some(Verb::Command(command)) => cli::run(command, World { global: &args.global, env, clock, out }),
         Some(Verb::Demo(sample)) => open::demo(sample, &args.global, env, clock, out),

@@ -11,6 +11,7 @@ mod claim;
 mod connections;
 mod entry;
 mod fields;
+mod health;
 mod import;
 mod keep;
 mod members;

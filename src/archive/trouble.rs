@@ -6,6 +6,8 @@ use crate::failure::{Failure, Kind};
 
 impl From<rusqlite::Error> for Failure {
     fn from(error: rusqlite::Error) -> Self {
+        // The words of SQLite may quote what is stored; its code does not.
+        tracing::warn!(code = ?error.sqlite_error_code(), "the archive failed");
         let (sentence, hint) = match error.sqlite_error_code() {
             Some(ErrorCode::DiskFull) => {
                 ("the disk is full, so the archive cannot take more mail", "free some space; what is stored is safe")

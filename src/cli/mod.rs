@@ -3,12 +3,16 @@
 mod archive;
 pub mod args;
 mod column;
+mod config;
 mod csv;
+mod doctor;
 mod import;
 mod json;
 mod list;
+mod login;
 mod man;
 mod output;
+mod profile;
 mod render;
 mod rows;
 mod search;
@@ -67,6 +71,10 @@ pub fn run(command: &Command, world: World<'_>) -> Result<(), Stop> {
         Command::Import(import) => import::run(import, &settle(global, env, out)?, clock, out),
         Command::Render(render) => render::run(render, out),
         Command::Serve(serve) => wait_for(serve::run(serve, clock, out)),
+        Command::Login => login::run(World { global, env, clock, out }),
+        Command::Profile { verb } => profile::run(verb, env, out),
+        Command::Config { verb } => config::run(*verb, env, out),
+        Command::Doctor => doctor::run(World { global, env, clock, out }),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(*shell, &mut Args::command(), "sentbox", &mut script);

@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 
 use jiff::Timestamp;
+use tracing::debug;
 
 use super::plan::{Answer, Arrived, Ask, Finding, Goal, Next, Walk};
 use super::synced::{NAMED, Stopped, Synced};
@@ -96,7 +97,7 @@ impl Journey {
     }
 
     fn carry(&mut self, page: Page, asked: Timestamp) -> Result<Answer, Failure> {
-        let Page { mut items, unreadable: _, has_more } = page;
+        let Page { mut items, unreadable, has_more } = page;
         let length = items.iter().map(|item| item.summary.id.as_str()).collect::<HashSet<_>>().len();
         let last = items.last().map(|item| EmailId::new(&item.summary.id));
         let rising = if self.ask == Ask::Start { rises(&items).unwrap_or(self.ground.rising) } else { self.ground.rising };
@@ -109,6 +110,7 @@ impl Journey {
             Carried::default()
         };
         self.brought.add(&carried);
+        debug!(length, unreadable, has_more, new = carried.new.len(), changed = carried.changed.len(), "carried a page");
         Ok(Answer::Page(Arrived { length, has_more, last, carried }))
     }
 
