@@ -26,6 +26,8 @@ pub struct Opening {
     pub no_service: Option<Failure>,
     /// How often the service is asked for what is new.
     pub refresh: Duration,
+    /// A word to the person, until the first key.
+    pub notice: Option<String>,
 }
 
 /// The state of the terminal program.
@@ -75,7 +77,7 @@ impl Model {
     /// The first state, and what it asks for: rows from the archive, news from the service.
     #[must_use]
     pub fn start(opening: Opening) -> (Self, Effects) {
-        let Opening { size, profile, no_service, refresh } = opening;
+        let Opening { size, profile, no_service, refresh, notice } = opening;
         let mut model = Self {
             profile,
             list: List::default(),
@@ -83,7 +85,7 @@ impl Model {
             service: Service::new(no_service, refresh),
             help: None,
             pressed: Vec::new(),
-            notice: None,
+            notice,
             full_times: false,
             mouse: true,
             redraws: 0,

@@ -24,8 +24,7 @@ pub(super) fn page() -> io::Result<Vec<u8>> {
     man.render_description_section(&mut page)?;
     man.render_options_section(&mut page)?;
     writeln!(page, ".SH COMMANDS")?;
-    for command in commands {
-        let name = command.get_name().to_owned();
+    for (name, command) in commands.into_iter().flat_map(with_subcommands) {
         writeln!(page, ".SS \"sentbox {name}\"")?;
         let man = Man::new(command.bin_name(format!("sentbox {name}")));
         let mut section = Vec::new();
@@ -49,4 +48,11 @@ pub(super) fn page() -> io::Result<Vec<u8>> {
     }
     man.render_version_section(&mut page)?;
     Ok(page)
+}
+
+/// A command and those below it, by what is typed.
+fn with_subcommands(command: Command) -> Vec<(String, Command)> {
+    let name = command.get_name().to_owned();
+    let below = command.get_subcommands().cloned().map(|below| (format!("{name} {}", below.get_name()), below)).collect::<Vec<_>>();
+    std::iter::once((name, command)).chain(below).collect()
 }

@@ -73,7 +73,9 @@ where
         panic_at: Option<PanicAt>,
     ) -> Self {
         let (model, effects) = Model::start(opening);
-        effects.into_iter().for_each(|effect| performer.perform(effect));
+        for effect in effects {
+            performer.perform(effect);
+        }
         // The archive answers within a few milliseconds: the first frame waits for it, so that the
         // first thing to be seen is the list and not an empty frame.
         let due = Some(Instant::now() + FRAME);

@@ -75,7 +75,8 @@ impl Running {
         let performer = Performer::new(archive, Some(engine), pauses(refresh.clone()), None);
 
         let (keyboard, events) = mpsc::unbounded_channel();
-        let opening = Opening { size, profile: "demo".to_owned(), no_service: None, refresh: std::time::Duration::from_secs(30) };
+        let opening =
+            Opening { size, profile: "demo".to_owned(), no_service: None, refresh: std::time::Duration::from_secs(30), notice: None };
         let look = Look { theme: Theme::new(true), glyphs: Glyphs::UNICODE, now: start, zone: TimeZone::UTC };
         let terminal = Terminal::new(TestBackend::new(size.width, size.height)).unwrap();
         let program = Program::start(opening, performer, Keyboard(events), terminal, look, clock, None);

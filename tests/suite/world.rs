@@ -14,7 +14,13 @@ pub const NOW: &str = "2026-11-20T09:42:00Z";
 
 /// An opening on a screen of this size, with a service.
 pub fn opening(width: u16, height: u16) -> Opening {
-    Opening { size: Size::new(width, height), profile: "acme".to_owned(), no_service: None, refresh: std::time::Duration::from_secs(30) }
+    Opening {
+        size: Size::new(width, height),
+        profile: "acme".to_owned(),
+        no_service: None,
+        refresh: std::time::Duration::from_secs(30),
+        notice: None,
+    }
 }
 
 /// Emails, newest first, and what the service still has below and above them.
@@ -114,7 +120,7 @@ pub fn row(n: i64) -> Row {
 
 /// A row for a summary at the place of email `n`.
 pub fn row_of(n: i64, summary: &wire::Summary) -> Row {
-    Row { place: Place::of(n).unwrap(), summary: Summary::from(summary), changed: None, has_body: false }
+    Row { place: Place::of(n).unwrap(), summary: Summary::from(summary), changed: None, has_body: false, gone: None }
 }
 
 /// One email an hour, ending a little before [`NOW`].
