@@ -7,6 +7,7 @@ mod contract;
 mod disk;
 mod docs;
 mod house;
+mod killed;
 mod mirror;
 mod model;
 mod picture;
