@@ -9,6 +9,7 @@ use color_eyre::config::PanicHook;
 use sentbox::config::Env;
 use sentbox::config::clock::Clock;
 use sentbox::mail::clean;
+use sentbox::render;
 use sentbox::tui::terminal;
 
 /// Replaces the panic hook. The order matters: words written to a terminal in raw mode on the
@@ -17,6 +18,9 @@ pub fn install(report: PanicHook, env: &Env, clock: &Clock) {
     let folder = env.directory("XDG_STATE_HOME", ".local/state").map(|state| state.join("sentbox"));
     let clock = clock.clone();
     std::panic::set_hook(Box::new(move |panic| {
+        if render::panics_are_contained() {
+            return;
+        }
         terminal::give_back();
         let cause = panic.payload_as_str().unwrap_or("no cause was given");
         let place = panic.location().map(ToString::to_string).unwrap_or_default();

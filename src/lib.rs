@@ -9,9 +9,9 @@
 //! ```text
 //!             HTTP                     SQLite               keys, screen
 //!  service <--------> api --> sync --> archive --> app --> view      the terminal program
-//!                      ^                  |  \----------> cli        scripts
-//!                      |                  v
-//!                    server <------- archive, or the sample mailbox: the same API, served
+//!                      ^                     \----------> cli        scripts
+//!                      |
+//!                    server <------- the sample mailbox: the same API, served
 //! ```
 //!
 //! What follows from it:
@@ -68,6 +68,7 @@ pub mod cli;
 pub mod config;
 pub mod failure;
 pub mod mail;
+pub mod query;
 pub mod render;
 pub mod server;
 pub mod sync;

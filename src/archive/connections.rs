@@ -11,6 +11,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
 use super::schema;
+use super::search::{self, Halt};
 use crate::failure::{Failure, Kind};
 
 /// How long a connection waits for another process before it gives up.
@@ -21,6 +22,9 @@ const IDLE_READERS: usize = 3;
 
 /// Statements that each connection keeps prepared.
 const STATEMENTS: usize = 64;
+
+/// Steps of `SQLite`'s machine between two looks at whether a search is to go on: a fraction of a millisecond.
+const STEPS: i32 = 10_000;
 
 /// The database's connections.
 pub(super) struct Connections {
@@ -54,6 +58,7 @@ impl Connections {
 
     fn new(uri: String, mut writer: Connection) -> Result<Self, Failure> {
         schema::migrate(&mut writer)?;
+        search::rebuild(&mut writer)?;
         Ok(Self { uri, writer: Mutex::new(writer), idle: Mutex::new(Vec::new()) })
     }
 
@@ -62,6 +67,7 @@ impl Connections {
         let mut writer = held(&self.writer);
         let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let outcome = change(&transaction)?;
+        search::keep_up(&transaction)?;
         transaction.commit()?;
         Ok(outcome)
     }
@@ -70,25 +76,47 @@ impl Connections {
     /// it; false if another process keeps that from being emptied now.
     pub(super) fn compact(&self) -> Result<bool, Failure> {
         let writer = held(&self.writer);
+        search::forget(&writer)?;
         // A copy of what stays may be too large for memory.
         writer.execute_batch("PRAGMA temp_store = FILE; VACUUM; PRAGMA temp_store = MEMORY")?;
         let busy: bool = writer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
         Ok(!busy)
     }
 
+    /// Runs `look` as [`Connections::read`] does, until it is done or `halt` breaks it off: `None`.
+    pub(super) fn search<T>(&self, halt: &Halt, look: impl FnOnce(&Connection) -> Result<T, Failure>) -> Result<Option<T>, Failure> {
+        let watched = halt.clone();
+        let outcome = self.with_reader(|reader| {
+            reader.progress_handler(STEPS, Some(move || watched.is_halted()))?;
+            let outcome = on_one_state(reader, look);
+            reader.progress_handler(0, None::<fn() -> bool>)?;
+            outcome
+        });
+        if halt.is_halted() { Ok(None) } else { outcome.map(Some) }
+    }
+
     /// Runs `look` on one state of the database, whatever is written meanwhile.
     pub(super) fn read<T>(&self, look: impl FnOnce(&Connection) -> Result<T, Failure>) -> Result<T, Failure> {
+        self.with_reader(|reader| on_one_state(reader, look))
+    }
+
+    fn with_reader<T>(&self, work: impl FnOnce(&mut Connection) -> Result<T, Failure>) -> Result<T, Failure> {
         let idle = held(&self.idle).pop();
         let mut reader = idle.map_or_else(|| connect_reader(&self.uri), Ok)?;
-        let transaction = reader.transaction_with_behavior(TransactionBehavior::Deferred)?;
-        let outcome = look(&transaction)?;
-        transaction.finish()?;
+        let outcome = work(&mut reader)?;
         let mut idle = held(&self.idle);
         if idle.len() < IDLE_READERS {
             idle.push(reader);
         }
         Ok(outcome)
     }
+}
+
+fn on_one_state<T>(reader: &mut Connection, look: impl FnOnce(&Connection) -> Result<T, Failure>) -> Result<T, Failure> {
+    let transaction = reader.transaction_with_behavior(TransactionBehavior::Deferred)?;
+    let outcome = look(&transaction)?;
+    transaction.finish()?;
+    Ok(outcome)
 }
 
 /// A panic elsewhere leaves the connection whole: its transaction was rolled back on the way out.

@@ -32,9 +32,7 @@ impl Archive {
             Ok(statement.query_row([pack::id(id.as_str())], |row| Ok((row.get(0)?, row.get(1)?))).optional()?)
         })?;
         let Some((packed, last_event)) = found else { return Ok(None) };
-        let json: Arc<str> = inflated(&packed)?.into();
-        let email = wire::Email::read(&json).map_err(|error| damaged(&error))?;
-        let mut email = Email::from(Retrieved { email, json });
+        let mut email = unpacked(&packed)?;
         email.summary.status = Status::parse(&last_event.unwrap_or_default());
         Ok(Some(email))
     }
@@ -77,6 +75,13 @@ pub(super) fn body_if_none(change: &Transaction, place: Place, json: &str) -> Re
         change.prepare_cached("INSERT INTO body (place, json) VALUES (?1, ?2)")?.execute(params![place, deflated(json)?])?;
     }
     Ok(())
+}
+
+/// An email as it was kept, with the status that it had then.
+pub(super) fn unpacked(packed: &[u8]) -> Result<Email, Failure> {
+    let json: Arc<str> = inflated(packed)?.into();
+    let email = wire::Email::read(&json).map_err(|error| damaged(&error))?;
+    Ok(Email::from(Retrieved { email, json }))
 }
 
 fn deflated(json: &str) -> Result<Vec<u8>, Failure> {

@@ -26,6 +26,7 @@ mod removal;
 mod removal_tests;
 mod room;
 mod schema;
+mod search;
 mod span;
 #[cfg(test)]
 mod tests;
@@ -43,6 +44,7 @@ pub use info::Info;
 pub use lease::Lease;
 pub use place::Place;
 pub use removal::Removal;
+pub use search::{Counted, Halt, Scope, looks_inside};
 pub use span::{Ground, Reach, Span};
 pub use window::{Anchor, Observation, Row, Window};
 

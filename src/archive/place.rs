@@ -38,7 +38,22 @@ impl Place {
 
     /// The newest place of that microsecond or, for an absurd time, of all.
     pub(super) fn last_of(micros: i64) -> Self {
-        Self((micros.clamp(-FARTHEST, FARTHEST - 1) << ROOM) | ((1 << ROOM) - 1))
+        Self(Self::first_of(micros).0 | ((1 << ROOM) - 1))
+    }
+
+    /// The oldest place of that microsecond or, for an absurd time, of all.
+    pub(super) fn first_of(micros: i64) -> Self {
+        Self(micros.clamp(-FARTHEST, FARTHEST - 1) << ROOM)
+    }
+
+    /// The next newer place.
+    pub(super) const fn above(self) -> Self {
+        Self(self.0.saturating_add(1))
+    }
+
+    /// The next older place.
+    pub(super) const fn below(self) -> Self {
+        Self(self.0.saturating_sub(1))
     }
 
     /// The time that the place stands for, in microseconds since 1970: nearly always the email's own.

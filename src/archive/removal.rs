@@ -15,6 +15,9 @@ use super::{Archive, Place, pack, span};
 use crate::failure::Failure;
 use crate::mail::{Address, Stamp, Summary};
 
+/// One email of so many removed is worth writing the file anew.
+const MUCH: u64 = 20;
+
 /// Which mail to remove.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Removal {
@@ -90,19 +93,26 @@ impl Archive {
         self.connections.compact()
     }
 
-    /// Removes what is older than the archive keeps.
+    /// Removes what is older than the archive keeps. The index forgets its words with its next merges,
+    /// or at once if much was removed.
     pub(super) fn expire(&self, now: Timestamp) -> Result<(), Failure> {
         if self.keep.is_none() {
             return Ok(());
         }
-        self.connections.write(|change| expire(change, self.keep, now))
+        let removed = self.connections.write(|change| expire(change, self.keep, now))?;
+        if removed > 0 && removed * MUCH >= self.count()? {
+            self.compact()?;
+        }
+        Ok(())
     }
 }
 
-/// Removes what is older than the archive keeps. Cheap when there is nothing.
-pub(super) fn expire(change: &Transaction, keep: Option<SignedDuration>, now: Timestamp) -> Result<(), Failure> {
-    let Some(before) = keep.and_then(|keep| now.checked_sub(keep).ok()) else { return Ok(()) };
-    delete(change, &places(change, &Removal::Before(before))?)
+/// Removes what is older than the archive keeps, and says how many. Cheap when there is nothing.
+pub(super) fn expire(change: &Transaction, keep: Option<SignedDuration>, now: Timestamp) -> Result<u64, Failure> {
+    let Some(before) = keep.and_then(|keep| now.checked_sub(keep).ok()) else { return Ok(0) };
+    let places = places(change, &Removal::Before(before))?;
+    delete(change, &places)?;
+    Ok(places.len() as u64)
 }
 
 /// Looks the entries up, and takes those out that are not to come back. What stands in the archive

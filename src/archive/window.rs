@@ -81,6 +81,7 @@ macro_rules! select {
 pub(super) const BELOW: &str = select!("WHERE mail.place > ?1 ORDER BY mail.place LIMIT ?2");
 pub(super) const ABOVE: &str = select!("WHERE mail.place < ?1 ORDER BY mail.place DESC LIMIT ?2");
 pub(super) const BY_ID: &str = select!("WHERE id = ?1");
+pub(super) const AT: &str = select!("WHERE mail.place = ?1");
 pub(super) const ANY_ABOVE: &str = "SELECT EXISTS (SELECT 1 FROM mail WHERE place < ?1)";
 pub(super) const ANY_BELOW: &str = "SELECT EXISTS (SELECT 1 FROM mail WHERE place > ?1)";
 pub(super) const ALL: &str = "SELECT count(*) FROM mail";
@@ -89,8 +90,8 @@ pub(super) const OBSERVED: &str =
     "SELECT observed.last_event, observed.seen FROM observed JOIN mail USING (place) WHERE id = ?1 ORDER BY nth";
 
 /// One past either end of the list.
-const TOP: Place = Place(i64::MAX);
-const BOTTOM: Place = Place(i64::MIN);
+pub(super) const TOP: Place = Place(i64::MAX);
+pub(super) const BOTTOM: Place = Place(i64::MIN);
 
 impl Archive {
     /// At most `rows` rows at `anchor`. A window at an end of the list is filled from the other side.
@@ -204,10 +205,10 @@ fn above(connection: &Connection, place: Place, rows: usize) -> Result<Vec<Row>,
 }
 
 fn around(connection: &Connection, place: Place, lead: usize, rows: usize) -> Result<Vec<Row>, Failure> {
-    let edge = Place(place.0.saturating_add(1));
+    let edge = place.above();
     let lead = lead.min(rows.saturating_sub(1));
     let older = below(connection, edge, rows - lead)?;
-    let mut found = above(connection, Place(edge.0 - 1), rows - older.len())?;
+    let mut found = above(connection, edge.below(), rows - older.len())?;
     found.extend(older);
     if found.len() < rows
         && let Some(last) = found.last().map(|row| row.place)
@@ -217,7 +218,8 @@ fn around(connection: &Connection, place: Place, lead: usize, rows: usize) -> Re
     Ok(found)
 }
 
-fn read(row: &SqlRow) -> rusqlite::Result<Row> {
+/// A row of a `select!`.
+pub(super) fn read(row: &SqlRow) -> rusqlite::Result<Row> {
     let (seen, changes): (i64, i64) = (row.get(1)?, row.get(2)?);
     let fields = Fields::load(row, 4)?;
     let changed = (changes > 0).then(|| observation(fields.summary.last_event.clone(), seen));

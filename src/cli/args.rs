@@ -10,6 +10,9 @@ use jiff::SignedDuration;
 use crate::api::Cursor;
 use crate::config::{self, Flags};
 use crate::mail::EmailId;
+use crate::query::Sort;
+
+pub use super::column::Column;
 
 /// The sent box of a team, in a terminal: did we send it, what did it say, what became of it?
 #[derive(Debug, Parser)]
@@ -70,7 +73,7 @@ pub struct Global {
 }
 
 /// A word that speaks for itself; one with help would make every help page a long one.
-const NO_HELP: Option<&str> = None;
+pub(super) const NO_HELP: Option<&str> = None;
 
 /// When to style.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -102,6 +105,9 @@ pub enum Command {
     /// List sent emails as the service has them, newest first
     #[command(after_help = "On a terminal of less than 110 columns the ids are left out; a pipe and JSON always have them.")]
     List(List),
+    /// Search the archive
+    #[command(after_help = SEARCH_HELP)]
+    Search(Search),
     /// Show one email, from the archive or else from the service
     Show(Show),
     /// Lay out html (from a file or standard input) as text
@@ -127,6 +133,15 @@ pub enum Command {
     Man,
 }
 
+const SEARCH_HELP: &str = "\
+Words must all match: part of an address or subject, the start of a word in a body that was read.
+  to: from: cc: bcc: reply-to: any: subject: body: id: message-id:   text in one field
+  status:bounced,failed  is:trouble  is:scheduled  tag:name=value  has:cc  domain:example.org
+  after:7d before:2026-11-02 on:yesterday seen-change:1d             times
+  \"two words\"  a or b  ( )  not x, or -x after --                  how terms go together
+
+Example: sentbox search to:ana@example.com is:trouble after:7d";
+
 /// `list`.
 #[derive(Debug, Group)]
 pub struct List {
@@ -142,6 +157,9 @@ pub struct List {
     /// All of them, page by page
     #[arg(long)]
     pub all: bool,
+    /// What somebody looks for who does not know `search`.
+    #[arg(hide = true)]
+    pub words: Vec<String>,
 }
 
 impl List {
@@ -152,6 +170,52 @@ impl List {
             (Some(id), _) => Cursor::After(EmailId::new(id)),
             (None, Some(id)) => Cursor::Before(EmailId::new(id)),
             (None, None) => Cursor::Start,
+        }
+    }
+}
+
+/// `search`.
+#[derive(Debug, Group)]
+pub struct Search {
+    /// What to look for; all words together are one query
+    #[arg(required = true, value_name = "QUERY")]
+    pub words: Vec<String>,
+    /// At most so many emails
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "count")]
+    pub limit: Option<u64>,
+    /// Which come first
+    #[arg(long, value_name = "ORDER")]
+    pub sort: Option<Order>,
+    /// Print only how many there are
+    #[arg(long, conflicts_with_all = ["csv", "columns"])]
+    pub count: bool,
+    /// Print a table for spreadsheets
+    #[arg(long)]
+    pub csv: bool,
+    /// Print these, between tabs or with --csv
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub columns: Vec<Column>,
+    /// First fetch what is missing: all, or a number of hours (h), days (d) or weeks (w)
+    #[arg(long, value_name = "SPAN", value_parser = super::sync::back)]
+    pub back: Option<super::sync::Back>,
+}
+
+/// Which emails come first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Order {
+    /// The newest.
+    #[value(help = NO_HELP)]
+    Newest,
+    /// The oldest.
+    #[value(help = NO_HELP)]
+    Oldest,
+}
+
+impl From<Order> for Sort {
+    fn from(order: Order) -> Self {
+        match order {
+            Order::Newest => Self::Newest,
+            Order::Oldest => Self::Oldest,
         }
     }
 }

@@ -16,6 +16,10 @@ use crate::mail::{EmailId, Summary};
 ///
 /// If the service fails; a JSON document that was begun is still ended, with `has_more` true.
 pub(super) async fn run(service: &impl Service, list: &List, columns: &Columns, out: &mut Output) -> Result<(), Stop> {
+    if !list.words.is_empty() {
+        let failure = Failure::new(Kind::Usage, "list shows what the service has, which cannot search");
+        return Err(failure.hint(format!("sentbox search {} looks in the archive", list.words.join(" "))).into());
+    }
     let page_size = u32::from(MAX_LIMIT);
     if list.before.is_some() && list.limit > page_size {
         let sentence = format!("--before gives one page, so --limit is at most {MAX_LIMIT} with it");

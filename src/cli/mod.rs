@@ -2,6 +2,8 @@
 
 mod archive;
 pub mod args;
+mod column;
+mod csv;
 mod import;
 mod json;
 mod list;
@@ -9,6 +11,7 @@ mod man;
 mod output;
 mod render;
 mod rows;
+mod search;
 mod serve;
 mod show;
 mod signal;
@@ -58,10 +61,11 @@ pub fn run(command: &Command, world: World<'_>) -> Result<(), Stop> {
             let columns = rows::Columns { width: out.columns.unwrap_or(80), colour: out.colour, zone: settings.zone, now: clock() };
             wait_for(list::run(&client, list, &columns, out))
         }
+        Command::Search(search) => search::run(search, &settle(global, env, out)?, clock, out),
         Command::Show(show) => show::run(show, &settle(global, env, out)?, clock, out),
         Command::Sync(sync) => {
             let settings = settle(global, env, out)?;
-            wait_for(sync::run(sync, archive::open(&settings, clock)?, &settings, clock, out))
+            wait_for(sync::run(sync, &archive::open(&settings, clock)?, &settings, clock, out))
         }
         Command::Archive { verb } => upkeep::run(verb, &settle(global, env, out)?, clock, out),
         Command::Import(import) => import::run(import, &settle(global, env, out)?, clock, out),

@@ -54,11 +54,32 @@ pub fn back(text: &str) -> Result<Back, String> {
 /// # Errors
 ///
 /// If the service or the archive fails; what was fetched until then is kept, and reported first.
-pub(super) async fn run(sync: &args::Sync, archive: Archive, settings: &Settings, clock: &Clock, out: &mut Output) -> Result<(), Stop> {
+pub(super) async fn run(sync: &args::Sync, archive: &Archive, settings: &Settings, clock: &Clock, out: &mut Output) -> Result<(), Stop> {
+    let (tally, outcome) = mirror(sync, archive, settings, clock, out).await?;
+    if tally.asked {
+        tally.report(sync.bodies, &settings.zone, out)?;
+    }
+    outcome
+}
+
+/// The same as far `back` as is said and without a report, for a command that needs what is fetched.
+///
+/// # Errors
+///
+/// As [`run`].
+pub(super) async fn extend(back: Back, archive: &Archive, settings: &Settings, clock: &Clock, out: &mut Output) -> Result<(), Stop> {
+    let sync = args::Sync { back, bodies: false, watch: false };
+    mirror(&sync, archive, settings, clock, out).await?.1
+}
+
+/// What was brought, and how it ended.
+type Mirrored = (Tally, Result<(), Stop>);
+
+async fn mirror(sync: &args::Sync, archive: &Archive, settings: &Settings, clock: &Clock, out: &mut Output) -> Result<Mirrored, Stop> {
     // Nobody waits at a screen, and the team's own sending goes first.
     let client = Client::new(Access::from(settings), Patience::STEADY, clock.clone()).background();
     let reach = archive.reach()?;
-    let engine = Engine::new(Arc::new(client), archive, clock.clone());
+    let engine = Engine::new(Arc::new(client), archive.clone(), clock.clone());
     let ending = Ending::new()?;
     let back = match sync.back {
         Back::All => sync::Back::All,
@@ -70,11 +91,7 @@ pub(super) async fn run(sync: &args::Sync, archive: Archive, settings: &Settings
         number = ending.await_one() => Err(Stop::Signal(number)),
     };
     mirror.out.progress("");
-    let Mirror { tally, zone, out, .. } = mirror;
-    if tally.asked {
-        tally.report(sync.bodies, &zone, out)?;
-    }
-    outcome
+    Ok((mirror.tally, outcome))
 }
 
 /// One run of the command.

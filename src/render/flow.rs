@@ -29,6 +29,15 @@ pub(super) fn push(spans: &mut Vec<Span>, text: &str, mark: Mark) {
     }
 }
 
+/// Adds `text` to runs that are still growing, where joining must cost no copy.
+pub(super) fn grow(runs: &mut Vec<(String, Mark)>, text: &str, mark: Mark) {
+    match runs.last_mut() {
+        _ if text.is_empty() => {}
+        Some((last, same)) if *same == mark => last.push_str(text),
+        _ => runs.push((text.to_owned(), mark)),
+    }
+}
+
 /// Display width of a line in columns.
 pub(super) fn width_of(spans: &[Span]) -> usize {
     spans.iter().map(|span| span.text.width()).sum()
@@ -64,10 +73,7 @@ impl Open {
 
     fn push(&mut self, text: &str, mark: Mark, width: usize) {
         self.width += width;
-        match self.spans.last_mut() {
-            Some((last, same)) if *same == mark => last.push_str(text),
-            _ => self.spans.push((text.to_owned(), mark)),
-        }
+        grow(&mut self.spans, text, mark);
     }
 
     fn last_char(&self) -> Option<char> {
@@ -180,6 +186,20 @@ pub(super) fn may_break(before: Option<char>, after: Option<char>) -> bool {
     (is_ideograph(before) || is_ideograph(after)) && !clings_to_right(before) && !clings_to_left(after) && !after.is_ascii_punctuation()
 }
 
+/// Display width of the widest part of `text` in which no line may break.
+pub(super) fn longest_word(text: &str) -> usize {
+    let (mut longest, mut width, mut before) = (0, 0, None);
+    for c in text.chars() {
+        if c == ' ' || may_break(before, Some(c)) {
+            width = 0;
+        }
+        width += if c == ' ' { 0 } else { c.width().unwrap_or(0) };
+        longest = longest.max(width);
+        before = Some(c);
+    }
+    longest
+}
+
 /// Chinese and Japanese set no blanks between words.
 const fn is_ideograph(c: char) -> bool {
     matches!(c, '\u{2E80}'..='\u{A4CF}' | '\u{F900}'..='\u{FAFF}' | '\u{FE30}'..='\u{FE4F}' | '\u{FF00}'..='\u{FF60}' | '\u{20000}'..='\u{3FFFD}')
@@ -258,6 +278,11 @@ mod tests {
     #[test]
     fn ideographs_break_anywhere_but_before_a_closing_mark() {
         assert_eq!(wrapped("日本語。中文", 6), ["日本", "語。中", "文"]);
+    }
+
+    #[test]
+    fn the_longest_word_ends_where_a_line_may_break() {
+        assert_eq!([longest_word("one three"), longest_word("日本語。"), longest_word("a\u{A0}b c")], [5, 4, 3]);
     }
 
     #[test]

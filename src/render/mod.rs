@@ -7,12 +7,14 @@
 pub mod ansi;
 mod body;
 mod check;
+mod contained;
 mod flow;
 mod judge;
 mod lay;
 mod links;
 mod notes;
 mod page;
+mod plain;
 mod prepared;
 mod raw;
 mod read;
@@ -21,6 +23,8 @@ mod source;
 mod text;
 
 pub use body::{Body, End, Flag, Line, Link, LinkKind, Mark, Note, NoteKind, Role, Span, View};
+pub use contained::panics_are_contained;
+pub use plain::plain;
 pub use prepared::Prepared;
 
 use crate::mail::Email;

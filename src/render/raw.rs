@@ -16,7 +16,7 @@ const MAX_DEPTH: usize = 24;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct Row {
     depth: usize,
-    spans: Vec<Span>,
+    runs: Vec<(String, Mark)>,
 }
 
 /// Indented JSON.
@@ -79,7 +79,7 @@ impl Raw {
                 let blanks = (row.depth.min(MAX_DEPTH) * 2 + more).min(width / 3);
                 if blanks == 0 { Vec::new() } else { vec![Span { text: " ".repeat(blanks).into(), mark: mark(Role::Indent) }] }
             };
-            let pieces: Vec<Piece<'_>> = row.spans.iter().map(|span| Piece { text: &span.text, mark: span.mark, whole: false }).collect();
+            let pieces: Vec<Piece<'_>> = row.runs.iter().map(|(text, mark)| Piece { text, mark: *mark, whole: false }).collect();
             let lines: Vec<Line> = flow::wrap(&pieces, width, &lead(0), &lead(2));
             body.lines.extend(lines);
         }
@@ -98,10 +98,10 @@ struct Writer {
 
 impl Writer {
     fn add(&mut self, text: &str, role: Role) {
-        if self.row.spans.is_empty() {
+        if self.row.runs.is_empty() {
             self.row.depth = self.depth;
         }
-        flow::push(&mut self.row.spans, text, mark(role));
+        flow::grow(&mut self.row.runs, text, mark(role));
     }
 
     fn string(&mut self, token: &str) {
@@ -116,7 +116,7 @@ impl Writer {
     }
 
     fn end_row(&mut self) {
-        if !self.row.spans.is_empty() {
+        if !self.row.runs.is_empty() {
             self.rows.push(std::mem::take(&mut self.row));
         }
     }

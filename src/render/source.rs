@@ -13,7 +13,7 @@ const MAX_DEPTH: usize = 20;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct Row {
     depth: usize,
-    spans: Vec<Span>,
+    runs: Vec<(String, Mark)>,
     /// The source has a line feed here.
     feed: bool,
 }
@@ -60,7 +60,7 @@ impl Source {
                 let blanks = (row.depth * 2 + more).min(width / 3);
                 if blanks == 0 { Vec::new() } else { vec![Span { text: " ".repeat(blanks).into(), mark: mark(Role::Indent) }] }
             };
-            let pieces: Vec<Piece<'_>> = row.spans.iter().map(|span| Piece { text: &span.text, mark: span.mark, whole: false }).collect();
+            let pieces: Vec<Piece<'_>> = row.runs.iter().map(|(text, mark)| Piece { text, mark: *mark, whole: false }).collect();
             let mut lines: Vec<Line> = flow::wrap(&pieces, width, &lead(0), &lead(4));
             if let (Some(last), false) = (lines.last_mut(), row.feed) {
                 last.end = End::Nothing;
@@ -85,12 +85,12 @@ impl Writer {
             if i > 0 {
                 self.end_row(true);
             }
-            flow::push(&mut self.row.spans, line, mark(role));
+            flow::grow(&mut self.row.runs, line, mark(role));
         }
     }
 
     fn end_row(&mut self, feed: bool) {
-        if feed || !self.row.spans.is_empty() {
+        if feed || !self.row.runs.is_empty() {
             self.row.feed = feed;
             self.rows.push(std::mem::take(&mut self.row));
             self.row.depth = self.depth.min(MAX_DEPTH);
@@ -99,10 +99,10 @@ impl Writer {
 
     /// Starts a new row unless nothing stands on this one yet.
     fn fresh_row(&mut self) {
-        if self.row.spans.iter().any(|span| !span.text.trim().is_empty()) {
+        if self.row.runs.iter().any(|(text, _)| !text.trim().is_empty()) {
             self.end_row(false);
         }
-        self.row.depth = if self.row.spans.is_empty() { self.depth.min(MAX_DEPTH) } else { 0 };
+        self.row.depth = if self.row.runs.is_empty() { self.depth.min(MAX_DEPTH) } else { 0 };
     }
 
     /// Adds a tag; returns the name of the element if its content is no markup.

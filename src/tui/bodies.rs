@@ -8,6 +8,9 @@ use crate::render::{self, Body, View};
 
 /// How many are kept; a screenful of neighbours in one view.
 const MOST: usize = 24;
+/// How many lines they may have together: an ordinary email has a hundred, a hostile one fifty
+/// thousand.
+const MOST_LINES: usize = 20_000;
 
 /// The most recently used bodies, newest first.
 #[derive(Debug, Default)]
@@ -47,5 +50,9 @@ impl Bodies {
     fn keep(&mut self, key: Key, body: Arc<Body>) {
         self.0.push_front((key, body));
         self.0.truncate(MOST);
+        let lines = |(_, body): &(Key, Arc<Body>)| body.lines.len();
+        while self.0.len() > 1 && self.0.iter().map(lines).sum::<usize>() > MOST_LINES {
+            self.0.pop_back();
+        }
     }
 }

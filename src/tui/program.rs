@@ -30,8 +30,12 @@ pub struct Program<S: Service, B: Backend, E> {
     look: Look,
     clock: Clock,
     panic_at: Option<PanicAt>,
-    /// When the last frame was drawn, if there was one.
+    /// When the last frame was drawn for something that the world did, if there was one.
     drawn: Option<Instant>,
+    /// Whether something that a person did is still being answered.
+    answering: bool,
+    /// Whether there was a frame at all.
+    begun: bool,
     /// When a frame is due for something that the world did.
     due: Option<Instant>,
 }
@@ -79,7 +83,19 @@ where
         // The archive answers within a few milliseconds: the first frame waits for it, so that the
         // first thing to be seen is the list and not an empty frame.
         let due = Some(Instant::now() + FRAME);
-        Self { model, performer, input: Input::new(events), terminal, look, clock, panic_at, drawn: None, due }
+        Self {
+            model,
+            performer,
+            input: Input::new(events),
+            terminal,
+            look,
+            clock,
+            panic_at,
+            drawn: None,
+            answering: true,
+            begun: false,
+            due,
+        }
     }
 
     /// The state, for looking at.
@@ -182,15 +198,25 @@ where
         }
     }
 
-    /// At once for what a person did; for what the world did, at most once a [`FRAME`].
+    /// At once for what a person did, and for what comes of it as soon as it is there whole; for
+    /// everything else, at most once a [`FRAME`].
     fn draw_when_due(&mut self, by_hand: bool) -> Result<(), B::Error> {
         let now = Instant::now();
-        let waits_for_rows = self.drawn.is_none() && self.model.list.is_loading() && self.due.is_some_and(|due| now < due);
+        let waits_for_rows = !self.begun && self.model.list.is_loading() && self.due.is_some_and(|due| now < due);
         if waits_for_rows {
             return Ok(());
         }
         let next = self.drawn.map_or(now, |drawn| drawn + FRAME);
-        if by_hand || next <= now {
+        if by_hand {
+            self.answering = true;
+            return self.draw();
+        }
+        if self.answering && self.performer.is_idle() {
+            self.answering = false;
+            return self.draw();
+        }
+        if next <= now {
+            self.drawn = Some(now);
             return self.draw();
         }
         self.due = Some(next);
@@ -201,7 +227,7 @@ where
         self.look.now = (self.clock)();
         let Self { terminal, model, look, .. } = self;
         terminal.draw(|frame| view::draw(model, look, frame))?;
-        self.drawn = Some(Instant::now());
+        self.begun = true;
         self.due = None;
         Ok(())
     }

@@ -159,22 +159,24 @@ impl Glyphs {
     /// most in ASCII, one otherwise.
     #[must_use]
     pub const fn status(self, status: &Status) -> &'static str {
-        let (symbol, ascii) = match status {
-            Status::Delivered => ("✓", "ok"),
-            Status::Opened => ("◉", "op"),
-            Status::Clicked => ("↗", "cl"),
-            Status::Bounced => ("✕", "xx"),
-            Status::Failed => ("✖", "xf"),
-            Status::Suppressed => ("⊘", "xs"),
-            Status::Complained => ("!", "!!"),
-            Status::DeliveryDelayed => ("‖", "||"),
-            Status::Sent => ("→", "->"),
-            Status::Queued => ("◌", ".."),
-            Status::Scheduled => ("◷", "at"),
-            Status::Canceled => ("–", "--"),
-            Status::Unknown | Status::Other(_) => ("?", "??"),
-        };
-        if self.ascii { ascii } else { symbol }
+        if !self.ascii {
+            return status.symbol();
+        }
+        match status {
+            Status::Delivered => "ok",
+            Status::Opened => "op",
+            Status::Clicked => "cl",
+            Status::Bounced => "xx",
+            Status::Failed => "xf",
+            Status::Suppressed => "xs",
+            Status::Complained => "!!",
+            Status::DeliveryDelayed => "||",
+            Status::Sent => "->",
+            Status::Queued => "..",
+            Status::Scheduled => "at",
+            Status::Canceled => "--",
+            Status::Unknown | Status::Other(_) => "??",
+        }
     }
 }
 

@@ -427,6 +427,7 @@ fn what_is_generated_from_the_code_is_there() {
     Commands:
       demo         Open the terminal program on a sample mailbox; needs no key and keeps nothing
       list         List sent emails as the service has them, newest first
+      search       Search the archive
       show         Show one email, from the archive or else from the service
       render       Lay out html (from a file or standard input) as text
       sync         Mirror the service into the archive

@@ -16,6 +16,7 @@ const BACKGROUND: &str = "#1b1e24";
 const FOREGROUND: &str = "#d7dae0";
 
 #[tokio::test]
+#[expect(clippy::disallowed_methods, reason = "a test has no settings to ask")]
 async fn the_picture_in_the_readme_is_the_screen() {
     let mut it = Running::start(Size::new(132, 36), 2_000).await;
     let wanted = |it: &Running| it.program.model().list.selected().is_some_and(|row| row.summary.subject.contains("receipt"));

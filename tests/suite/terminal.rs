@@ -10,7 +10,7 @@ use portable_pty::{Child, CommandBuilder, ExitStatus, MasterPty, PtySize, native
 use rustix::process::{Pid, Signal, kill_process};
 
 /// No wait is longer than this, however busy the machine; a test that passes never waits for it.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 const SENTBOX: &str = env!("CARGO_BIN_EXE_sentbox");
 
@@ -74,7 +74,7 @@ impl Session {
             }
             match self.output.recv_timeout(PATIENCE) {
                 Ok(bytes) => self.screen.process(&bytes),
-                Err(_) => panic!("{what} did not appear:\n{text}"),
+                Err(error) => panic!("{what} did not appear ({error}):\n{text}"),
             }
         }
     }

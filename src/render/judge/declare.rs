@@ -3,6 +3,7 @@
 use cssparser::{Parser, Token};
 
 use super::boxes::{is_clipped_away, is_inset_away, is_moved_away, sides};
+use super::fonts::{font, font_size, is_mono, line_height, weight};
 use super::style::{Align, Case, Colour, Display, Length, LineHeight, ListStyle, Vertical, WhiteSpace};
 use super::values::{Fault, colour, fault, length, word};
 
@@ -62,10 +63,32 @@ pub(super) enum Declared {
 }
 
 impl Declared {
+    /// What it declares, whatever the value: of several with the same key only the last one holds.
+    fn key(&self) -> (std::mem::Discriminant<Self>, usize) {
+        let part = match self {
+            Self::Margin(side, _)
+            | Self::Padding(side, _)
+            | Self::BorderWidth(side, _)
+            | Self::BorderOn(side, _)
+            | Self::Place(side, _) => *side,
+            Self::Like(property, _) => *property as usize,
+            _ => 0,
+        };
+        (std::mem::discriminant(self), part)
+    }
+
     /// Whether it sets the size that other lengths refer to.
     pub(super) const fn is_font_size(&self) -> bool {
         matches!(self, Self::Font(_) | Self::FontFactor(_) | Self::Like(Property::Font, _))
     }
+}
+
+/// Leaves out what is declared again further down.
+pub(super) fn keep_last(declared: &mut Vec<Declared>) {
+    let mut seen = std::collections::HashSet::new();
+    declared.reverse();
+    declared.retain(|one| seen.insert(one.key()));
+    declared.reverse();
 }
 
 /// A property whose value can be taken from elsewhere.
@@ -241,95 +264,6 @@ fn background(input: &mut Parser<'_>, quirks: bool, out: &mut Vec<Declared>) -> 
     out.push(Declared::Background(found.filter(|colour| colour.alpha > 0.0)));
     out.push(Declared::Picture(picture));
     Ok(())
-}
-
-fn font_size(input: &mut Parser<'_>, quirks: bool) -> Result<Declared, Fault> {
-    let keyword = |word: &str| {
-        Some(match word {
-            "xx-small" => Declared::Font(Length::Px(9.0)),
-            "x-small" => Declared::Font(Length::Px(10.0)),
-            "small" => Declared::Font(Length::Px(13.0)),
-            "medium" => Declared::Font(Length::Px(16.0)),
-            "large" => Declared::Font(Length::Px(18.0)),
-            "x-large" => Declared::Font(Length::Px(24.0)),
-            "xx-large" => Declared::Font(Length::Px(32.0)),
-            "smaller" => Declared::FontFactor(1.0 / 1.2),
-            "larger" => Declared::FontFactor(1.2),
-            _ => return None,
-        })
-    };
-    if let Ok(word) = input.try_parse(word) {
-        return keyword(&word).ok_or_else(fault);
-    }
-    match length(input, quirks)? {
-        Length::Auto => Err(fault()),
-        Length::Px(px) if px < 0.0 => Err(fault()),
-        length => Ok(Declared::Font(length)),
-    }
-}
-
-fn weight(input: &mut Parser<'_>) -> Result<Declared, Fault> {
-    match input.next()?.clone() {
-        Token::Number { value, .. } if (1.0..=1000.0).contains(&value) => {
-            #[expect(clippy::cast_sign_loss, reason = "the range was just checked")]
-            let weight = value as u16;
-            Ok(Declared::Weight(weight))
-        }
-        Token::Ident(word) => match &*word.to_ascii_lowercase() {
-            "normal" => Ok(Declared::Weight(400)),
-            "bold" => Ok(Declared::Weight(700)),
-            "bolder" => Ok(Declared::Bolder(true)),
-            "lighter" => Ok(Declared::Bolder(false)),
-            _ => Err(fault()),
-        },
-        _ => Err(fault()),
-    }
-}
-
-fn is_mono(input: &mut Parser<'_>) -> bool {
-    let first = input.next().ok().cloned();
-    match first {
-        Some(Token::Ident(name) | Token::QuotedString(name)) => {
-            let name = name.to_ascii_lowercase();
-            ["mono", "courier", "consolas", "menlo", "monaco"].iter().any(|part| name.contains(part))
-        }
-        _ => false,
-    }
-}
-
-fn font(input: &mut Parser<'_>, quirks: bool, out: &mut Vec<Declared>) -> Result<(), Fault> {
-    let mut found = vec![Declared::Weight(400), Declared::Italic(false), Declared::LineHeight(LineHeight::Normal)];
-    loop {
-        if let Ok(size) = input.try_parse(|input| font_size(input, quirks)) {
-            found.push(size);
-            break;
-        }
-        if let Ok(weight) = input.try_parse(weight) {
-            found.push(weight);
-        } else if matches!(&*word(input)?, "italic" | "oblique") {
-            found.push(Declared::Italic(true));
-        }
-    }
-    if input.try_parse(|input| input.expect_delim('/')).is_ok() {
-        found.push(line_height(input, quirks)?);
-    }
-    found.push(Declared::Mono(is_mono(input)));
-    out.append(&mut found);
-    Ok(())
-}
-
-fn line_height(input: &mut Parser<'_>, quirks: bool) -> Result<Declared, Fault> {
-    if input.try_parse(|input| input.expect_ident_matching("normal")).is_ok() {
-        return Ok(Declared::LineHeight(LineHeight::Normal));
-    }
-    if let Ok(factor) = input.try_parse(Parser::expect_number) {
-        return Ok(Declared::LineHeight(LineHeight::Factor(factor.max(0.0))));
-    }
-    match length(input, quirks)? {
-        Length::Auto => Err(fault()),
-        Length::Percent(share) => Ok(Declared::LineLength(Length::Em(share))),
-        length => Ok(Declared::LineLength(length)),
-    }
 }
 
 fn decoration(input: &mut Parser<'_>) -> Declared {

@@ -7,6 +7,7 @@ mod agent;
 mod apply;
 mod boxes;
 mod declare;
+mod fonts;
 mod media;
 mod select;
 mod sheet;
@@ -36,8 +37,8 @@ const MAX_ATTRIBUTE: usize = 16 << 10;
 /// Steps through the tree that all matching together may take.
 const MAX_STEPS: u64 = 3_000_000;
 
-/// Rules that may be tried in all.
-const MAX_TRIES: u64 = 3_000_000;
+/// Simple selectors that may be tried, and declarations that may be applied, in all.
+const MAX_TRIES: u64 = 10_000_000;
 
 /// The style of every element of `tree`, by its index.
 pub(in crate::render) fn judge(tree: &Tree) -> Vec<Style> {
@@ -90,6 +91,16 @@ struct Sheets {
 struct Entry {
     selector: Selector<Names>,
     rule: usize,
+    /// How many simple selectors have to be looked at, those in brackets included.
+    weight: u64,
+}
+
+fn weight(selector: &Selector<Names>) -> u64 {
+    let inner = |component: &Component<Names>| match component {
+        Component::Negation(list) | Component::Is(list) | Component::Where(list) => list.slice().iter().map(weight).sum(),
+        _ => 1,
+    };
+    selector.iter_raw_match_order().map(inner).sum()
 }
 
 impl Sheets {
@@ -130,7 +141,7 @@ impl Sheets {
                 key = Some((rank, word));
             }
         }
-        let entry = Entry { selector: selector.clone(), rule };
+        let entry = Entry { selector: selector.clone(), rule, weight: weight(selector) };
         match key {
             Some((3, word)) => self.by_id.entry(word).or_default().push(entry),
             Some((2, word)) => self.by_class.entry(word).or_default().push(entry),
@@ -151,9 +162,10 @@ impl Sheets {
         let classes = classes.split_ascii_whitespace().take(64).filter_map(|class| self.by_class.get(&fold(class)));
         let name = self.by_name.get(tree.name(element.id));
         for entry in id.into_iter().chain(classes).chain(name).flatten().chain(&self.others) {
-            let Some(left) = tries.checked_sub(1) else { break };
+            let Some(left) = tries.checked_sub(entry.weight) else { break };
             *tries = left;
             if matches_selector(&entry.selector, 0, None, element, &mut context) {
+                *tries = tries.saturating_sub(self.rules[entry.rule].declarations.len() as u64);
                 found.push((entry.selector.specificity(), entry.rule));
             }
         }

@@ -180,6 +180,13 @@ impl Element<'_> {
         None
     }
 
+    /// Takes the steps that looking at `text` is worth; says whether there were enough.
+    fn afford(&self, text: &str) -> bool {
+        let left = self.steps.get().checked_sub(text.len() as u64 / 32);
+        self.steps.set(left.unwrap_or(0));
+        left.is_some()
+    }
+
     fn is_element(&self) -> bool {
         matches!(self.tree.node(self.id).data, Data::Element { .. })
     }
@@ -238,7 +245,7 @@ impl Matched for Element<'_> {
     }
 
     fn attr_matches(&self, _: &NamespaceConstraint<&Space>, name: &Word, operation: &AttrSelectorOperation<&Word>) -> bool {
-        self.tree.attribute(self.id, &name.0).is_some_and(|value| operation.eval_str(value))
+        self.tree.attribute(self.id, &name.0).is_some_and(|value| self.afford(value) && operation.eval_str(value))
     }
 
     fn match_non_ts_pseudo_class(&self, pseudo: &Pseudo, _: &mut MatchingContext<'_, Names>) -> bool {
@@ -268,7 +275,7 @@ impl Matched for Element<'_> {
 
     fn has_class(&self, name: &Word, case: CaseSensitivity) -> bool {
         let classes = self.tree.attribute(self.id, "class").unwrap_or_default();
-        classes.split_ascii_whitespace().any(|class| case.eq(class.as_bytes(), name.0.as_bytes()))
+        self.afford(classes) && classes.split_ascii_whitespace().any(|class| case.eq(class.as_bytes(), name.0.as_bytes()))
     }
 
     fn has_custom_state(&self, _: &Word) -> bool {

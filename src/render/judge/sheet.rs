@@ -7,7 +7,7 @@ use cssparser::{
 use selectors::SelectorList;
 use selectors::parser::{ParseRelative, SelectorParseErrorKind};
 
-use super::declare::{Declared, declare};
+use super::declare::{Declared, declare, keep_last};
 use super::media;
 use super::select::{Names, Reader};
 
@@ -27,6 +27,20 @@ pub(super) struct Declarations {
     pub(super) important: Vec<Declared>,
 }
 
+impl Declarations {
+    /// The same with each property declared once.
+    fn settled(mut self) -> Self {
+        keep_last(&mut self.normal);
+        keep_last(&mut self.important);
+        self
+    }
+
+    /// How many properties it declares.
+    pub(super) fn len(&self) -> usize {
+        self.normal.len() + self.important.len()
+    }
+}
+
 /// A rule.
 pub(super) struct Rule {
     pub(super) selectors: SelectorList<Names>,
@@ -43,7 +57,7 @@ pub(super) fn read(css: &str, quirks: bool, rules: &mut Vec<Rule>) {
 pub(super) fn read_attribute(css: &str, quirks: bool) -> Declarations {
     let mut body = Body { declarations: Declarations::default(), quirks };
     for _ in RuleBodyParser::new(&mut Parser::new(css), &mut body) {}
-    body.declarations
+    body.declarations.settled()
 }
 
 struct Sheet<'r> {
@@ -74,7 +88,7 @@ impl<'i> QualifiedRuleParser<'i> for Sheet<'_> {
         let mut body = Body { declarations: Declarations::default(), quirks: self.quirks };
         for _ in RuleBodyParser::new(input, &mut body) {}
         if selectors.len() <= MAX_LIST {
-            self.rules.push(Rule { selectors, declarations: body.declarations });
+            self.rules.push(Rule { selectors, declarations: body.declarations.settled() });
         }
         Ok(())
     }

@@ -96,3 +96,22 @@ fn numbers_beyond_all_measure_do_no_harm() {
     let css = "<style>li:nth-child(99999999999n+88888888888){display:none} li:nth-child(-2147483648n+2147483647){color:red}</style>";
     style(&format!("{css}<ul><li id=x style='height:{}px;max-height:1e999px;color:rgb(999999999999,-5,1e30)'>", "9".repeat(400)));
 }
+
+#[test]
+fn a_property_that_is_declared_again_and_again_counts_once() {
+    let declarations = sheet::read_attribute(&"color:red;margin:1px;".repeat(1_000), false);
+    assert_eq!(declarations.len(), 5, "a colour and four margins");
+    assert_eq!(style("<p id=x style='display:block;color:red;display:none;display:inline'>").display, Display::Inline);
+}
+
+#[test]
+fn long_lists_of_classes_and_selectors_use_up_the_budget() {
+    let css = format!("<style>.a.b{{color:red}} p:not({}.z){{color:red}}</style>", ".y,".repeat(150));
+    let tree = read::read(&format!("{css}<p class='a {}'>", "junk ".repeat(1_000))).tree;
+    let sheets = Sheets::collect(&tree);
+    let id = tree.walk().find(|id| tree.name(*id) == "p").expect("there is a paragraph");
+    let (steps, mut tries) = (Cell::new(MAX_STEPS), MAX_TRIES);
+    sheets.matching(Element { tree: &tree, id, steps: &steps }, &mut tries, &mut SelectorCaches::default(), &mut Vec::new());
+    assert!(MAX_STEPS - steps.get() >= 150, "{} steps", MAX_STEPS - steps.get());
+    assert!(MAX_TRIES - tries >= 150, "{} tries", MAX_TRIES - tries);
+}

@@ -1,10 +1,8 @@
 //! Sets the rows of a table in columns, or as near to that as the width allows.
 
-use unicode_width::UnicodeWidthStr;
-
 use super::engine;
-use crate::render::body::{Line, Mark, Role, Span};
-use crate::render::flow::{push, width_of};
+use crate::render::body::{Line, Mark, Role};
+use crate::render::flow::{longest_word, push, width_of};
 use crate::render::rebuild::{Cell, Para, Run};
 
 /// Blanks between columns.
@@ -27,9 +25,9 @@ pub(super) fn rows(rows: &[&[Cell]], width: usize) -> Vec<Vec<Line>> {
     let natural = columns(rows);
     let mut widths = natural.clone();
     let is_data = rows.len() >= 3 && rows.iter().filter(|row| row.len() >= 3).count() * 2 > rows.len();
-    if total(&widths) <= width
-        || (shrink(&mut widths, &longest_words(rows, natural.len()), width) && (is_data || one_shrank(&widths, &natural)))
-    {
+    let pictures = rows.iter().any(|row| row.iter().any(is_picture));
+    let may_shrink = |widths: &mut Vec<usize>| !pictures && shrink(widths, &longest_words(rows, natural.len()), width);
+    if total(&widths) <= width || (may_shrink(&mut widths) && (is_data || one_shrank(&widths, &natural))) {
         return rows.iter().map(|row| aligned(row, &widths)).collect();
     }
     let alone = |row: &[Cell]| row.iter().map(Cell::width).sum::<usize>() + GAP * row.len().saturating_sub(1) <= width;
@@ -40,10 +38,15 @@ pub(super) fn rows(rows: &[&[Cell]], width: usize) -> Vec<Vec<Line>> {
     let narrowed = |row: &[Cell]| match row {
         row if alone(row) => aligned(row, &columns(&[row])),
         row if alone(&bare(row)) => aligned(&bare(row), &columns(&[&bare(row)])),
-        row if row.iter().all(|cell| cell.width() <= SHORT && cell.paras.len() == 1) => text(&[joined(row)], width),
+        row if row.iter().all(|cell| cell.paras.len() == 1 && (cell.width() <= SHORT || is_picture(cell))) => text(&[joined(row)], width),
         row => stacked(row, width),
     };
     rows.iter().map(|row| narrowed(row)).collect()
+}
+
+/// The words for a picture are not worth a column of their own.
+fn is_picture(cell: &Cell) -> bool {
+    cell.paras.iter().all(|para| para.pictures)
 }
 
 /// Columns of prose beside each other are harder to read than one below the other.
@@ -111,8 +114,11 @@ fn longest_words(rows: &[&[Cell]], count: usize) -> Vec<usize> {
         for (at, cell) in row.iter().enumerate() {
             // The last of the columns that a cell reaches over is the one that was widened for it.
             let last = row.get(at + 1).map_or(count, |next| next.column).max(cell.column + 1) - 1;
-            let words = cell.paras.iter().flat_map(|para| &para.runs).flat_map(|run| run.text.split_whitespace());
-            least[last] = words.map(UnicodeWidthStr::width).fold(least[last], usize::max);
+            for para in &cell.paras {
+                // A word may go on in the next run, and a hard blank does not end it.
+                let whole: String = para.runs.iter().map(|run| &*run.text).collect();
+                least[last] = least[last].max(longest_word(&whole));
+            }
         }
     }
     least
@@ -179,13 +185,5 @@ fn stacked(row: &[Cell], width: usize) -> Vec<Line> {
 }
 
 fn text(paras: &[Para], width: usize) -> Vec<Line> {
-    if let [para] = paras
-        && para.width() <= width
-        && !para.pre
-    {
-        // It fits as it is, so there is nothing to lay out.
-        let spans = para.runs.iter().map(|run| Span { text: run.text.replace('\u{A0}', " ").into(), mark: run.mark }).collect();
-        return vec![Line { spans, rtl: para.rtl, ..Line::default() }];
-    }
     engine::lines(&paras.iter().collect::<Vec<_>>(), width).into_iter().flatten().collect()
 }

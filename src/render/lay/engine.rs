@@ -4,14 +4,13 @@
 //! for each run of text, whose address is the number of the run. What comes back is told apart by
 //! that number alone, so that its own ideas of links and emphasis never matter.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use html2text::config::{self, Config};
 use html2text::render::{TaggedLine, TextDecorator};
 use html5ever::interface::tree_builder::{ElementFlags, NodeOrText, TreeSink};
 use html5ever::{Attribute, LocalName, QualName, ns};
 
-use crate::render::body::{Line, Mark};
+use crate::render::body::{End, Line, Mark};
+use crate::render::contained::contained;
 use crate::render::flow::{self, Piece, may_break};
 use crate::render::rebuild::Para;
 
@@ -20,26 +19,39 @@ const MAX_BATCH: usize = 64 << 10;
 
 /// Lines of each of `paras` at `width` columns.
 pub(super) fn lines(paras: &[&Para], width: usize) -> Vec<Vec<Line>> {
-    let mut done = Vec::with_capacity(paras.len());
-    let mut rest = paras;
+    let mut done: Vec<Vec<Line>> = paras.iter().map(|para| as_it_is(para, width).into_iter().collect()).collect();
+    let long: Vec<usize> = (0..paras.len()).filter(|at| done[*at].is_empty()).collect();
+    let mut rest = &long[..];
     while !rest.is_empty() {
         let mut room = MAX_BATCH;
-        let fits = |para: &&&Para| {
-            let size: usize = para.runs.iter().map(|run| run.text.len() + 64).sum();
+        let fits = |at: &&usize| {
+            let size: usize = paras[**at].runs.iter().map(|run| run.text.len() + 64).sum();
             let before = room;
             room = room.saturating_sub(size);
             before > 0
         };
-        let count = rest.iter().take_while(fits).count().max(1);
-        let (batch, after) = rest.split_at(count);
+        let (batch, after) = rest.split_at(rest.iter().take_while(fits).count().max(1));
         rest = after;
-        done.extend(batch_lines(batch, width));
+        let texts: Vec<&Para> = batch.iter().map(|at| paras[*at]).collect();
+        for (at, lines) in batch.iter().zip(batch_lines(&texts, width)) {
+            done[*at] = lines;
+        }
     }
     done
 }
 
+/// A paragraph that fits on one line, where there is nothing to lay out.
+fn as_it_is(para: &Para, width: usize) -> Option<Line> {
+    if para.pre || para.width() > width {
+        return None;
+    }
+    let mut spans = Vec::with_capacity(para.runs.len());
+    para.runs.iter().for_each(|run| flow::push(&mut spans, &run.text.replace('\u{A0}', " "), run.mark));
+    Some(Line { spans, rtl: para.rtl, ..Line::default() })
+}
+
 fn batch_lines(paras: &[&Para], width: usize) -> Vec<Vec<Line>> {
-    let laid = catch_unwind(AssertUnwindSafe(|| by_html2text(paras, width))).ok().flatten();
+    let laid = contained(|| by_html2text(paras, width)).flatten();
     laid.unwrap_or_else(|| paras.iter().map(|para| by_hand(para, width)).collect())
 }
 
@@ -60,6 +72,9 @@ fn by_html2text(paras: &[&Para], width: usize) -> Option<Vec<Vec<Line>>> {
     for line in config.render_to_lines(tree, width).ok()? {
         add_line(&line, &numbers, paras, &mut done);
     }
+    for (lines, para) in done.iter_mut().zip(paras).filter(|(_, para)| !para.pre) {
+        say_ends(lines, para);
+    }
     done.iter().zip(paras).all(|(lines, para)| !lines.is_empty() || para.runs.is_empty()).then_some(done)
 }
 
@@ -79,6 +94,21 @@ fn add_line(line: &TaggedLine<Vec<Number>>, numbers: &[(usize, Mark)], paras: &[
     }
     if let Some(of) = of {
         done[of].push(Line { spans, rtl: paras[of].rtl, ..Line::default() });
+    }
+}
+
+/// Notes at the end of each line but the last whether a blank stood there: copying joins them again.
+fn say_ends(lines: &mut [Line], para: &Para) {
+    let text: String = para.runs.iter().map(|run| &*run.text).collect();
+    let mut rest = text.chars().peekable();
+    let Some((_, wrapped)) = lines.split_last_mut() else { return };
+    for line in wrapped {
+        let mut letters = line.spans.iter().flat_map(|span| span.text.chars()).filter(|c| !c.is_whitespace()).count();
+        while letters > 0 {
+            let Some(c) = rest.next() else { return };
+            letters -= usize::from(!c.is_whitespace());
+        }
+        line.end = if rest.peek().is_some_and(|c| c.is_whitespace()) { End::Blank } else { End::Nothing };
     }
 }
 

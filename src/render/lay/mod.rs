@@ -147,5 +147,5 @@ fn lead_spans(leads: &[Lead], first: bool) -> Vec<Span> {
 
 fn rule(width: usize) -> Line {
     let mark = Mark { role: Role::Rule, ..Mark::default() };
-    Line { spans: vec![Span { text: "─".repeat((width / 4).clamp(1, 20)).into(), mark }], ..Line::default() }
+    Line { spans: vec![Span { text: "─".repeat((width / 8).clamp(1, 12)).into(), mark }], ..Line::default() }
 }

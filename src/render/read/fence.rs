@@ -12,14 +12,14 @@ const MAX_VALUE: usize = 4 << 10;
 const MAX_ATTRIBUTES: usize = 128;
 
 /// A source within its limits.
-pub(super) struct Fenced<'a> {
-    pub(super) text: Cow<'a, str>,
+pub(in crate::render) struct Fenced<'a> {
+    pub(in crate::render) text: Cow<'a, str>,
     /// Its end is missing.
     pub(super) short: bool,
 }
 
 /// Cuts tags, then the whole at `max` bytes.
-pub(super) fn fence(source: &str, max: usize) -> Fenced<'_> {
+pub(in crate::render) fn fence(source: &str, max: usize) -> Fenced<'_> {
     let mut out = String::new();
     let mut copied = 0;
     let mut at = 0;

@@ -14,10 +14,11 @@ use html5ever::tendril::StrTendril;
 use html5ever::tokenizer::{Tokenizer, TokenizerOpts};
 use html5ever::tree_builder::{TreeBuilder, TreeBuilderOpts};
 
+pub(in crate::render) use fence::fence;
 pub(in crate::render) use tree::{Data, Id, Tree};
 
 /// More source than any email has; the rest is not read.
-const MAX_BYTES: usize = 4 << 20;
+pub(in crate::render) const MAX_BYTES: usize = 4 << 20;
 
 /// More elements than any email has; what follows is not read.
 const MAX_NODES: usize = 100_000;
@@ -38,7 +39,7 @@ pub(in crate::render) struct Page {
 /// Reads `source`.
 pub(in crate::render) fn read(source: &str) -> Page {
     let mut cuts = Vec::new();
-    let fenced = fence::fence(source, MAX_BYTES);
+    let fenced = fence(source, MAX_BYTES);
     if fenced.short {
         cuts.push("it is larger than 4 MB");
     }

@@ -1,7 +1,6 @@
 //! Boxes: what is around their content, and which of them stand beside each other.
 
 use super::block::Lead;
-use super::items::item_mark;
 use super::walk::{Around, Walk};
 use crate::render::judge::{BOTTOM, Display, LEFT, Length, ListStyle, RIGHT, Style, TOP};
 use crate::render::read::Id;
@@ -102,7 +101,7 @@ impl Walk<'_> {
             Lead::Quote
         } else if style.display == Display::ListItem && style.list != ListStyle::None {
             self.items += 1;
-            Lead::Item { number: self.items, mark: item_mark(self.tree, id, style).into() }
+            Lead::Item { number: self.items, mark: self.item_mark(id, style.list).into() }
         } else {
             return false;
         };

@@ -162,14 +162,12 @@ impl Line {
             }
             self.runs.pop();
         }
-        while !self.pre
-            && let Some(first) = self.runs.first_mut()
-        {
-            first.text = first.text.trim_start_matches(is_blank).to_owned();
-            if !first.text.is_empty() {
-                break;
+        if !self.pre {
+            let blank = self.runs.iter().take_while(|run| run.text.trim_start_matches(is_blank).is_empty()).count();
+            self.runs.drain(..blank);
+            if let Some(first) = self.runs.first_mut() {
+                first.text = first.text.trim_start_matches(is_blank).to_owned();
             }
-            self.runs.remove(0);
         }
         let words: String = self.runs.iter().filter(|run| run.mark.role != Role::Image).map(|run| &*run.text).collect();
         let rtl = is_rtl(&words) || (self.rtl && !words.chars().any(char::is_alphabetic));

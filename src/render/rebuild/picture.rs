@@ -11,6 +11,9 @@ use crate::render::read::Id;
 /// Longer words that stand for a picture are cut.
 const MAX_WORDS: usize = 300;
 
+/// A link that holds more than this is not looked through for pictures to the end.
+const MAX_LOOKED_AT: usize = 200;
+
 /// More letters than a button has.
 const MAX_LABEL: u32 = 60;
 
@@ -59,16 +62,14 @@ impl Walk<'_> {
     fn pictures_in(&self, id: Id) -> Vec<Id> {
         let mut found = Vec::new();
         let mut stack = vec![id];
-        while let Some(id) = stack.pop() {
+        for _ in 0..MAX_LOOKED_AT {
+            let Some(id) = stack.pop() else { break };
             if self.tree.name(id) == "img" {
                 found.push(id);
             }
             let from = stack.len();
             stack.extend(self.tree.children(id).take(64));
             stack[from..].reverse();
-            if found.len() > 16 {
-                break;
-            }
         }
         found
     }

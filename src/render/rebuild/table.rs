@@ -12,8 +12,14 @@ const LABEL: usize = 12;
 /// Cells of this width or less beside a text of several lines are figures.
 const FIGURE: usize = 16;
 
+/// Lines beside figures name what the figures are of; longer ones are prose.
+const NAME: usize = 48;
+
 /// A text of more lines than this is no table cell.
 const MAX_LINES: usize = 6;
+
+/// A row of more cells than this is not read as one.
+const MAX_COLUMNS: usize = 64;
 
 /// A cell that reaches further than this was not meant to.
 const MAX_SPAN: usize = 100;
@@ -88,7 +94,7 @@ impl Walk<'_> {
                 hanging[column] -= 1;
                 column += 1;
             }
-            if rows > 1 {
+            if rows > 1 && column < MAX_COLUMNS {
                 hanging.resize(hanging.len().max(column + span), 0);
                 hanging[column..column + span].fill(rows - 1);
             }
@@ -209,6 +215,13 @@ impl Walk<'_> {
         if full.len() < 2 || full.iter().any(|cell| blocks(cell).iter().any(|block| block.leads != *leads)) {
             return false;
         }
+        let count = |cell: &Laid| match blocks(cell) {
+            [Block { kind: Kind::Row { cells, .. }, .. }] => cells.len(),
+            _ => 1,
+        };
+        if full.iter().map(|cell| count(cell)).sum::<usize>() > MAX_COLUMNS {
+            return false;
+        }
         let is_line = |cell: &Laid| match blocks(cell) {
             [Block { kind: Kind::Para(_) | Kind::Row { .. }, .. }] => true,
             // Pictures below a line of words, such as the signs of networks, can stand beside it.
@@ -231,7 +244,8 @@ impl Walk<'_> {
         }
         let label = text == full.len() - 1 && full.len() == 2;
         let most = if label { LABEL } else { FIGURE };
-        (label || text == 0) && others.iter().all(|para| para.width() <= most)
+        let narrow = |block: &Block| matches!(&block.kind, Kind::Para(para) if para.width() <= NAME);
+        (label || (text == 0 && lines.iter().all(narrow))) && others.iter().all(|para| para.width() <= most)
     }
 }
 

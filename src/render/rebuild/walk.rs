@@ -30,6 +30,8 @@ pub(super) struct Walk<'a> {
     shared_leads: Arc<[Lead]>,
     pub(super) items: u32,
     pub(super) beside: Option<Beside>,
+    /// The last number of each list.
+    pub(super) numbers: HashMap<Id, i32>,
     pub(super) tables: u32,
     targets: Vec<String>,
     known: HashMap<String, u16>,
@@ -83,6 +85,7 @@ impl<'a> Walk<'a> {
             shared_leads: Arc::from([]),
             items: 0,
             beside: None,
+            numbers: HashMap::new(),
             tables: 0,
             targets: Vec::new(),
             known: HashMap::new(),

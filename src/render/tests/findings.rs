@@ -52,6 +52,23 @@ fn short_cells_that_do_not_fit_follow_each_other() {
 }
 
 #[test]
+fn pictures_in_a_row_follow_each_other_instead_of_sharing_the_width() {
+    let cells: String =
+        ["a picture of somebody", "an arrow to the right", "the sign of a team"].map(|alt| format!("<td><img src=x alt='{alt}'>")).concat();
+    assert_eq!(
+        shown(&format!("<table><tr>{cells}</table>"), 50),
+        ["[a picture of somebody]  [an arrow to the right]", "[the sign of a team]"]
+    );
+}
+
+#[test]
+fn figures_stand_beside_the_first_line_of_what_they_are_of() {
+    let html =
+        "<table><tr><td>Field jacket<br>Size M, quantity 1<td align=right>€248.00<tr><td>Beanie<br>One size<td align=right>€42.00</table>";
+    assert_eq!(shown(html, 40), ["Field jacket        €248.00", "Size M, quantity 1", "Beanie               €42.00", "One size"]);
+}
+
+#[test]
 fn what_a_browser_hides_is_hidden() {
     let ways = [
         "display:none",
@@ -219,6 +236,12 @@ fn preformatted_text_keeps_its_blanks() {
 fn japanese_wraps_between_characters_and_not_before_a_full_stop() {
     assert_eq!(shown("<p>ご注文の確認です。ありがとう。</p>", 18), ["ご注文の確認です。", "ありがとう。"]);
     assert_eq!(shown("<p>ご注文の確認です。ありがとう。</p>", 16), ["ご注文の確認で", "す。ありがとう。"]);
+}
+
+#[test]
+fn japanese_cells_wrap_in_their_column() {
+    let html = "<table><tr><td>商品<td>とても長い商品の名前がここにあります<tr><td>数量<td>二</table>";
+    assert_eq!(shown(html, 24), ["商品  とても長い商品の名", "      前がここにあります", "数量  二"]);
 }
 
 #[test]

@@ -103,6 +103,12 @@ proptest! {
     }
 
     #[test]
+    fn copying_a_paragraph_gives_it_back_in_one_line(text in "([a-z日本]{1,12} ?){1,20}", width in 8..40_u16) {
+        let copied = super::super::html(&format!("<p>{text}"), width).copied();
+        prop_assert_eq!(copied.trim_end(), text.trim_end());
+    }
+
+    #[test]
     fn nothing_panics_and_no_control_comes_through(soup in "([<>/=\"'&;#!-]|[a-z]{1,4}|td|tr|table|style|\\PC|\u{1b}|\u{9b}|\u{202e}){0,80}", width in 0..100_u16) {
         let body = super::super::html(&soup, width);
         let bad = |c: char| c.is_control() || c == '\u{202e}';

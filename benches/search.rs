@@ -1,0 +1,118 @@
+//! How fast a screen of each class of query is found, among 10 000 and 100 000 emails; with
+//! `SENTBOX_BENCH_MILLION=1` among a million.
+
+use std::fmt::Write as _;
+use std::hint::black_box;
+
+use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use sentbox::archive::{Anchor, Archive, Halt, Location};
+use sentbox::query::{Context, Query, parse};
+
+const SCREEN: usize = 50;
+
+/// One query of each class; every tenth email has a body.
+const CLASSES: [(&str, &str); 18] = [
+    ("recipient", "to:customer77@example.com"),
+    ("part of an address", "stomer77@"),
+    ("common word", "receipt"),
+    ("rare word", "zephyrine"),
+    ("number", "5000"),
+    ("two characters, common", "re"),
+    ("two characters, rare", "zq"),
+    ("kanji", "注文"),
+    ("word in bodies", "body:thankful"),
+    ("rare word in bodies", "body:quokka"),
+    ("status", "status:bounced"),
+    ("common word, rare status", "receipt status:complained"),
+    ("everything at once", "receipt status:bounced domain:example.com tag:plan=pro"),
+    ("negations", "-receipt -status:delivered"),
+    ("old", "before:2026-05-30 receipt"),
+    ("oldest first", "sort:oldest receipt status:bounced"),
+    ("either", "zephyrine or (subject:password status:complained)"),
+    ("nothing", "nobody-has-this-word"),
+];
+
+fn start() -> Timestamp {
+    Timestamp::from_second(1_780_000_000).expect("a time in 2026")
+}
+
+/// Scatters the bits of a number, so that ids and choices look drawn.
+fn scattered(number: u64) -> u64 {
+    let mixed = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
+fn uuid(number: u64) -> String {
+    let hex = format!("{:016x}{:016x}", scattered(number), scattered(!number));
+    [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
+}
+
+fn email(number: u64) -> String {
+    const SUBJECTS: [&str; 4] = ["Your receipt", "Reset your password", "Ihre Bestellung ist unterwegs", "ご注文の確認"];
+    let drawn = scattered(number);
+    let status = match drawn >> 8 & 1023 {
+        0 => "complained",
+        1..40 => "bounced",
+        _ => "delivered",
+    };
+    let created = start() + SignedDuration::from_millis(i64::try_from(number).expect("few emails") * 7_776);
+    let rare = if drawn.is_multiple_of(1009) { " zephyrine zq" } else { "" };
+    let mut json = format!(
+        r#"{{"id":"{}","to":["customer{}@example.com"],"from":"Acme Billing <billing@mail.example.org>","created_at":"{}+00","subject":"{} #{number}{rare}","message_id":"<{}@mail.example.org>","bcc":null,"cc":null,"reply_to":null,"last_event":"{status}","scheduled_at":null"#,
+        uuid(number),
+        drawn >> 32 & 0x7fff,
+        created.to_string().trim_end_matches('Z').replace('T', " "),
+        SUBJECTS[(drawn >> 20 & 3) as usize],
+        uuid(number + 7_000_000),
+    );
+    if drawn.is_multiple_of(10) {
+        let animal = if drawn.is_multiple_of(10_000) { "quokka" } else { "cat" };
+        let plan = if drawn.is_multiple_of(20) { "pro" } else { "free" };
+        let _ = write!(
+            json,
+            r#","html":"<p>We are <b>thankful</b> for order {number}.</p><p>The {animal} sends its best.</p>","text":null,"tags":[{{"name":"plan","value":"{plan}"}}]"#
+        );
+    }
+    json + "}"
+}
+
+fn filled(emails: u64) -> Archive {
+    let archive = Archive::open(&Location::Memory).expect("an archive in memory");
+    let now = start() + SignedDuration::from_hours(24 * 365);
+    for from in (0..emails).step_by(50_000) {
+        let lines = (from..emails.min(from + 50_000)).fold(String::new(), |lines, number| lines + &email(emails - 1 - number) + "\n");
+        archive.import(lines.as_bytes(), now, |_| ()).expect("they are emails");
+    }
+    archive
+}
+
+fn query(text: &str) -> Query {
+    parse(text, &Context::new(start(), TimeZone::UTC)).query
+}
+
+#[expect(clippy::disallowed_methods, reason = "a bench has no settings")]
+fn search(c: &mut Criterion) {
+    let million = std::env::var_os("SENTBOX_BENCH_MILLION").map(|_| 1_000_000);
+    for emails in [10_000, 100_000].into_iter().chain(million) {
+        let archive = filled(emails);
+        let mut group = c.benchmark_group("search");
+        group.sample_size(20);
+        for (class, text) in CLASSES {
+            let query = query(text);
+            group.bench_function(BenchmarkId::new(class, emails), |b| {
+                b.iter(|| black_box(archive.search(&query, &Anchor::Newest, SCREEN, &Halt::default())));
+            });
+        }
+        let query = query("receipt");
+        group.bench_function(BenchmarkId::new("count to 10 000", emails), |b| {
+            b.iter(|| black_box(archive.count_matching(&query, 10_000, &Halt::default())));
+        });
+        group.finish();
+    }
+}
+
+criterion_group!(benches, search);
+criterion_main!(benches);

@@ -1,0 +1,76 @@
+//! How many: of what a query finds, and of what the archive knows. Off the hot path.
+
+use super::halt::Halt;
+use super::tokens::flag;
+use super::walk::{Walk, Way};
+use crate::archive::window::TOP;
+use crate::archive::{Archive, Place};
+use crate::failure::Failure;
+use crate::query::Query;
+
+/// How many there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counted {
+    /// So many.
+    Exactly(u64),
+    /// More than so many; nobody counted further.
+    MoreThan(u64),
+}
+
+/// How much of the archive the operators on bodies and tags look at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Scope {
+    /// Emails whose bodies and tags are known.
+    pub fetched: u64,
+    /// Emails.
+    pub emails: u64,
+}
+
+pub(super) const TOKENS: &str = "SELECT count(*) FROM (SELECT 1 FROM search WHERE search MATCH ?1 LIMIT ?2)";
+
+impl Archive {
+    /// How many emails match, as far as `most`; `None` if `halt` broke it off.
+    ///
+    /// # Errors
+    ///
+    /// If the archive cannot be read.
+    pub fn count_matching(&self, query: &Query, most: u64, halt: &Halt) -> Result<Option<Counted>, Failure> {
+        if query.is_everything() {
+            return Ok(Some(Counted::Exactly(self.count()?)));
+        }
+        self.count_past(query, Way::Down, TOP, most, halt)
+    }
+
+    /// How many matches are newer than `place`, as far as `most`; `None` if `halt` broke it off.
+    ///
+    /// # Errors
+    ///
+    /// If the archive cannot be read.
+    pub fn rank_matching(&self, query: &Query, place: Place, most: u64, halt: &Halt) -> Result<Option<Counted>, Failure> {
+        self.count_past(query, Way::Up, place, most, halt)
+    }
+
+    fn count_past(&self, query: &Query, way: Way, from: Place, most: u64, halt: &Halt) -> Result<Option<Counted>, Failure> {
+        self.connections.search(halt, |connection| {
+            let mut found = 0;
+            Walk::new(connection, query)?.each(way, from, |_| {
+                found += 1;
+                found <= most
+            })?;
+            Ok(if found > most { Counted::MoreThan(most) } else { Counted::Exactly(found) })
+        })
+    }
+
+    /// For how many emails the operators on bodies and tags can tell.
+    ///
+    /// # Errors
+    ///
+    /// If the archive cannot be read.
+    pub fn scope(&self) -> Result<Scope, Failure> {
+        let fetched = self.connections.read(|connection| {
+            let fetched: i64 = connection.query_row(TOKENS, (format!("\"{}\"", flag::FETCHED), i64::MAX), |row| row.get(0))?;
+            Ok(fetched.unsigned_abs())
+        })?;
+        Ok(Scope { fetched, emails: self.count()? })
+    }
+}

@@ -1,0 +1,54 @@
+//! Loads a candidate and says whether it matches, with no more of its bodies than that takes.
+
+use rusqlite::{Connection, OptionalExtension};
+
+use super::plan::{Depth, Plan};
+use crate::archive::window::{self, Row};
+use crate::archive::{Place, keep};
+use crate::failure::Failure;
+use crate::mail::Email;
+use crate::query::{Bodies, Facts, Query, matches};
+use crate::render;
+
+pub(super) const BODY: &str = "SELECT json FROM body WHERE place = ?1";
+
+/// What stands between a candidate and the result.
+pub(super) struct Judge<'a> {
+    pub(super) connection: &'a Connection,
+    pub(super) query: &'a Query,
+    pub(super) plan: &'a Plan,
+}
+
+impl Judge<'_> {
+    /// The row at `place`, if it matches.
+    pub(super) fn row(&self, place: Place) -> Result<Option<Row>, Failure> {
+        let mut statement = self.connection.prepare_cached(window::AT)?;
+        let Some(row) = statement.query_row([place], window::read).optional()? else { return Ok(None) };
+        Ok(self.accepts(&row)?.then_some(row))
+    }
+
+    fn accepts(&self, row: &Row) -> Result<bool, Failure> {
+        let seen_change = row.changed.as_ref().map(|observation| observation.seen);
+        let shallow = Facts { summary: &row.summary, bodies: None, tags: None, seen_change };
+        let verdict = matches(self.query, &shallow);
+        let is_final = match self.plan.depth {
+            Depth::Summary => true,
+            Depth::Waits => verdict.is_some(),
+            Depth::Adds => verdict == Some(true),
+            Depth::Decides => false,
+        };
+        if is_final || !row.has_body {
+            return Ok(verdict == Some(true));
+        }
+        let Some(email) = self.body(row.place)? else { return Ok(verdict == Some(true)) };
+        let html = email.html.as_deref().map(render::plain);
+        let bodies = Bodies { text: email.text.as_deref(), html: html.as_deref() };
+        Ok(matches(self.query, &Facts { bodies: Some(bodies), tags: Some(&email.tags), ..shallow }) == Some(true))
+    }
+
+    /// A body that cannot be read counts as never fetched.
+    fn body(&self, place: Place) -> Result<Option<Email>, Failure> {
+        let packed: Option<Vec<u8>> = self.connection.prepare_cached(BODY)?.query_row([place], |row| row.get(0)).optional()?;
+        Ok(packed.and_then(|packed| keep::unpacked(&packed).ok()))
+    }
+}

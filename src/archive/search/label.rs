@@ -1,0 +1,39 @@
+//! Labels: values that many emails share, each kept once and known in the index by its number.
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use crate::failure::Failure;
+use crate::query::Needle;
+
+/// More senders than a team has; if there are more, the further ones are indexed as recipients are.
+const MOST: i64 = 4096;
+
+/// More labels than that in one question make it no better than no question.
+const ASKED: usize = 64;
+
+pub(super) const KNOWN: &str = "SELECT nth FROM label WHERE kind = ?1 AND text = ?2";
+pub(super) const OF_KIND: &str = "SELECT nth, text FROM label WHERE kind = ?1";
+
+/// The number of a label, which is new if need be; `None` if there are too many of its kind.
+pub(super) fn number(change: &Connection, kind: &str, text: &str) -> Result<Option<i64>, Failure> {
+    let known = change.prepare_cached(KNOWN)?.query_row([kind, text], |row| row.get(0)).optional()?;
+    if known.is_some() {
+        return Ok(known);
+    }
+    let sql = "INSERT INTO label (kind, text) SELECT ?1, ?2 WHERE (SELECT count(*) FROM label WHERE kind = ?1) < ?3";
+    let added = change.prepare_cached(sql)?.execute(params![kind, text, MOST])?;
+    Ok((added > 0).then(|| change.last_insert_rowid()))
+}
+
+/// The labels that hold the needle; `None` if they are too many to be asked for.
+pub(super) fn holding(connection: &Connection, kind: &str, needle: &Needle) -> Result<Option<Vec<i64>>, Failure> {
+    let found: Vec<i64> = all(connection, kind)?.into_iter().filter(|(_, text)| needle.is_in(text)).map(|(nth, _)| nth).collect();
+    Ok((found.len() <= ASKED).then_some(found))
+}
+
+/// Every label of a kind.
+pub(super) fn all(connection: &Connection, kind: &str) -> Result<Vec<(i64, String)>, Failure> {
+    let mut statement = connection.prepare_cached(OF_KIND)?;
+    let rows = statement.query_map([kind], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}

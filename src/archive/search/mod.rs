@@ -1,0 +1,29 @@
+//! Search: the rows of the list that match a query, from wherever the list is looked at.
+//!
+//! The index gives candidates in the order of the list ([`plan`]), each is loaded and judged by
+//! [`query::matches`], and the walk ends when the screen is full. So what is found is right whatever
+//! the index knows, and nothing is ever sorted or counted on the way.
+//!
+//! [`query::matches`]: crate::query::matches
+
+mod count;
+mod find;
+mod forget;
+mod halt;
+mod judge;
+mod keep_up;
+mod known;
+mod label;
+mod plan;
+#[cfg(test)]
+mod plans;
+#[cfg(test)]
+mod tests;
+mod tokens;
+mod walk;
+
+pub use count::{Counted, Scope};
+pub(super) use forget::forget;
+pub use halt::Halt;
+pub(super) use keep_up::{keep_up, rebuild};
+pub use plan::looks_inside;

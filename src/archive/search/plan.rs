@@ -1,0 +1,332 @@
+//! From a query to what the index is asked: a superset of what matches, as narrow as it can tell.
+//!
+//! Each condition is asked twice, once for where it may hold and once for where it may not, so that
+//! a negation never takes away too much: where the index cannot tell, both answers are everything.
+
+use rusqlite::Connection;
+
+use super::label;
+use super::tokens::{self, LONGEST, flag, kind};
+use crate::archive::Place;
+use crate::failure::Failure;
+use crate::mail::Status;
+use crate::query::fold::words;
+use crate::query::{Field, Has, Is, Needle, Node, Query, Term};
+
+/// Grams of one needle that are asked for; more hardly narrow it further.
+const GRAMS: usize = 16;
+
+/// Deeper groups and longer questions are not asked of the index.
+const DEEPEST: usize = 40;
+const LARGEST: usize = 400;
+
+/// How far (in microseconds) an email may stand from its time before it is listed as displaced.
+pub(super) const DRIFT: i64 = 86_400_000_000;
+
+/// What the index is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Ask {
+    All,
+    Nothing,
+    Token(String),
+    /// Every token that begins so. Such a question gathers all its answers before it gives the first,
+    /// so it is costly where the beginning is short.
+    Start(String),
+    And(Vec<Ask>),
+    Or(Vec<Ask>),
+    Not(Box<Ask>),
+}
+
+/// How a query is answered.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) ask: Ask,
+    /// The places between which all matches stand, but for displaced ones; inclusive.
+    pub(super) newest: Place,
+    pub(super) oldest: Place,
+    /// Whether a gram is so short that the index is slow where there are many answers.
+    pub(super) costly: bool,
+    /// What of the bodies and tags the query looks at.
+    pub(super) depth: Depth,
+}
+
+/// What of the bodies and tags a query looks at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Depth {
+    /// Nothing.
+    Summary,
+    /// What stays unknown without them, so that a verdict is final.
+    Waits,
+    /// A word, which they may hold: a match is final, a miss is not.
+    Adds,
+    /// A word that they must not hold.
+    Decides,
+}
+
+impl Plan {
+    pub(super) fn of(query: &Query, connection: &Connection) -> Result<Self, Failure> {
+        let asker = Asker { connection };
+        let mut ask = asker.node(&query.filter, true, 0)?;
+        if ask.size() > LARGEST {
+            ask = Ask::All;
+        }
+        let (newest, oldest) = bounds(&query.filter, true);
+        Ok(Self { costly: ask.is_costly(), ask, newest: Place(newest), oldest: Place(oldest), depth: depth(&query.filter, true) })
+    }
+}
+
+/// Whether the query has an operator that looks at bodies or tags, or a word, which does so too.
+#[must_use]
+pub fn looks_inside(query: &Query) -> bool {
+    depth(&query.filter, true) > Depth::Summary
+}
+
+impl Ask {
+    fn and(asks: impl IntoIterator<Item = Self>) -> Self {
+        let mut members: Vec<Self> = asks.into_iter().filter(|ask| *ask != Self::All).collect();
+        if members.contains(&Self::Nothing) {
+            return Self::Nothing;
+        }
+        match members.len() {
+            0 => Self::All,
+            1 => members.remove(0),
+            _ => Self::And(members),
+        }
+    }
+
+    fn or(asks: impl IntoIterator<Item = Self>) -> Self {
+        let mut members = Vec::new();
+        for ask in asks {
+            match ask {
+                Self::Nothing => {}
+                Self::Or(inner) => members.extend(inner),
+                other if members.contains(&other) => {}
+                other => members.push(other),
+            }
+        }
+        if members.contains(&Self::All) {
+            return Self::All;
+        }
+        match members.len() {
+            0 => Self::Nothing,
+            1 => members.remove(0),
+            _ => Self::Or(members),
+        }
+    }
+
+    /// What is surely not `self`, which the index knows exactly.
+    fn except(self) -> Self {
+        match self {
+            Self::All => Self::Nothing,
+            Self::Nothing => Self::All,
+            other => Self::Not(Box::new(other)),
+        }
+    }
+
+    fn size(&self) -> usize {
+        match self {
+            Self::All | Self::Nothing | Self::Token(_) | Self::Start(_) => 1,
+            Self::And(members) | Self::Or(members) => members.iter().map(Self::size).sum(),
+            Self::Not(inner) => inner.size() + 1,
+        }
+    }
+
+    fn is_costly(&self) -> bool {
+        match self {
+            Self::All | Self::Nothing | Self::Token(_) => false,
+            Self::Start(start) => start.chars().count() <= 3,
+            Self::And(members) | Self::Or(members) => members.iter().any(Self::is_costly),
+            Self::Not(inner) => inner.is_costly(),
+        }
+    }
+
+    /// In the words of the index, for what is neither all nor nothing.
+    pub(super) fn text(&self) -> String {
+        let joined = |members: &[Self], with: &str| format!("({})", members.iter().map(Self::text).collect::<Vec<_>>().join(with));
+        match self {
+            Self::All | Self::Nothing => Self::Token(flag::ANY.to_owned()).text(),
+            Self::Token(token) => format!("\"{token}\""),
+            Self::Start(start) => format!("\"{start}\"*"),
+            Self::Or(members) => joined(members, " OR "),
+            Self::And(members) => {
+                let without = members.iter().filter_map(|ask| if let Self::Not(inner) = ask { Some(&**inner) } else { None });
+                let mut without: Vec<Self> = without.cloned().collect();
+                let mut with: Vec<Self> = members.iter().filter(|ask| !matches!(ask, Self::Not(_))).cloned().collect();
+                if with.is_empty() {
+                    with.push(Self::All);
+                }
+                let with = if with.len() == 1 { with.remove(0).text() } else { joined(&with, " AND ") };
+                match without.len() {
+                    0 => with,
+                    1 => format!("({with} NOT {})", without.remove(0).text()),
+                    _ => format!("({with} NOT {})", joined(&without, " OR ")),
+                }
+            }
+            Self::Not(inner) => format!("({} NOT {})", Self::All.text(), inner.text()),
+        }
+    }
+}
+
+struct Asker<'a> {
+    connection: &'a Connection,
+}
+
+impl Asker<'_> {
+    /// Where `node` may come out as `wanted`.
+    fn node(&self, node: &Node, wanted: bool, deep: usize) -> Result<Ask, Failure> {
+        if deep > DEEPEST {
+            return Ok(Ask::All);
+        }
+        let members = |nodes: &[Node]| nodes.iter().map(|node| self.node(node, wanted, deep + 1)).collect::<Result<Vec<_>, _>>();
+        Ok(match (node, wanted) {
+            (Node::And(nodes), true) | (Node::Or(nodes), false) => Ask::and(members(nodes)?),
+            (Node::Or(nodes), true) | (Node::And(nodes), false) => Ask::or(members(nodes)?),
+            (Node::Not(inner), _) => self.node(inner, !wanted, deep + 1)?,
+            (Node::Term(term), _) => self.term(term, wanted)?,
+        })
+    }
+
+    fn term(&self, term: &Term, wanted: bool) -> Result<Ask, Failure> {
+        let fetched = || Ask::Token(flag::FETCHED.to_owned());
+        // What the index knows exactly, what it knows so if it was fetched, and what only in part.
+        let exactly = |ask: Ask| if wanted { ask } else { ask.except() };
+        let if_fetched = |ask: Ask| if wanted { ask } else { Ask::and([fetched(), ask.except()]) };
+        let roughly = |ask: Ask| if wanted { ask } else { Ask::All };
+        Ok(match term {
+            Term::Word(_) | Term::Text(..) if !wanted => {
+                if matches!(term, Term::Text(Field::Body, _)) {
+                    fetched()
+                } else {
+                    Ask::All
+                }
+            }
+            Term::Word(needle) => Ask::or([
+                grams(kind::RECIPIENT, needle),
+                self.sender("from", needle)?,
+                self.sender("reply-to", needle)?,
+                grams(kind::SUBJECT, needle),
+                body(needle),
+                whole_id(kind::ID, needle.folded()),
+                whole_id(kind::MESSAGE_ID, tokens::bare(needle.folded())),
+            ]),
+            Term::Text(Field::To | Field::Cc | Field::Bcc, needle) => grams(kind::RECIPIENT, needle),
+            Term::Text(Field::From, needle) => self.sender("from", needle)?,
+            Term::Text(Field::ReplyTo, needle) => self.sender("reply-to", needle)?,
+            Term::Text(Field::Any, needle) => {
+                Ask::or([grams(kind::RECIPIENT, needle), self.sender("from", needle)?, self.sender("reply-to", needle)?])
+            }
+            Term::Text(Field::Subject, needle) => grams(kind::SUBJECT, needle),
+            Term::Text(Field::Body, needle) => body(needle),
+            Term::Text(Field::Id, needle) => id_start(kind::ID, needle.folded()),
+            Term::Text(Field::MessageId, needle) => id_start(kind::MESSAGE_ID, tokens::bare(needle.folded())),
+            Term::Domain(needle) => exactly(Ask::Token(tokens::token(kind::DOMAIN, needle.folded().chars()))),
+            Term::Status(statuses) => exactly(any_status(statuses)),
+            Term::Is(Is::Trouble) => {
+                let trouble: Vec<Status> = Status::KNOWN.into_iter().filter(Status::is_trouble).collect();
+                roughly(any_status(&trouble))
+            }
+            Term::Is(Is::Scheduled) => roughly(any_status(&[Status::Scheduled])),
+            Term::Has(Has::Body) => if_fetched(Ask::or([flagged(Has::Text), flagged(Has::Html)])),
+            Term::Has(part @ (Has::Text | Has::Html | Has::Tag)) => if_fetched(flagged(*part)),
+            Term::Has(part @ (Has::Cc | Has::Bcc | Has::ReplyTo)) => exactly(flagged(*part)),
+            Term::Tag { name, value: None } => if_fetched(Ask::Token(tokens::tag_name(name.folded()))),
+            Term::Tag { name, value: Some(value) } => if_fetched(Ask::Token(tokens::tag_value(name.folded(), value.folded()))),
+            Term::After(_) | Term::Before(_) | Term::On(_) => Ask::All,
+            Term::SeenChange(_) => roughly(Ask::Token(flag::CHANGED.to_owned())),
+        })
+    }
+
+    /// A sender or an address for answers: by its label, or by grams if it has none.
+    fn sender(&self, field: &str, needle: &Needle) -> Result<Ask, Failure> {
+        let Some(labels) = label::holding(self.connection, field, needle)? else { return Ok(Ask::All) };
+        let labels = labels.into_iter().map(|nth| Ask::Token(format!("{}{nth}", kind::LABEL)));
+        let kind = if field == "from" { kind::SENDER } else { kind::RECIPIENT };
+        Ok(Ask::or(labels.chain([grams(kind, needle)])))
+    }
+}
+
+fn flagged(part: Has) -> Ask {
+    Ask::Token(tokens::flag_of(part.word()))
+}
+
+fn any_status(statuses: &[Status]) -> Ask {
+    Ask::or(statuses.iter().map(|status| Ask::Token(tokens::status(status))))
+}
+
+fn grams(kind: char, needle: &Needle) -> Ask {
+    let chars: Vec<char> = needle.folded().chars().collect();
+    let gram = |chars: &[char]| tokens::token(kind, chars.iter().copied());
+    match chars.as_slice() {
+        [one, other] if !one.is_ascii() && !other.is_ascii() => Ask::Token(gram(&chars)),
+        [_] | [_, _] => Ask::Start(gram(&chars)),
+        _ => {
+            let mut grams: Vec<String> = chars.windows(3).map(gram).collect();
+            grams.sort_unstable();
+            grams.dedup();
+            // Spread over the needle: an address often ends as all do.
+            let step = grams.len().div_ceil(GRAMS);
+            Ask::and(grams.into_iter().step_by(step).map(Ask::Token))
+        }
+    }
+}
+
+/// Words of a body: all of them, the last one as a beginning.
+fn body(needle: &Needle) -> Ask {
+    let words: Vec<&str> = words(needle.folded()).collect();
+    let cut = |word: &str| tokens::token(kind::WORD, word.chars().take(LONGEST));
+    let Some((last, whole)) = words.split_last() else { return Ask::Nothing };
+    let pairs = words.windows(2).filter_map(|pair| Some([tokens::unspaced(pair[0])?, tokens::unspaced(pair[1])?]));
+    let pairs = pairs.map(|pair| Ask::Token(tokens::token(kind::WORD, pair.into_iter())));
+    let whole = whole.iter().map(|word| Ask::Token(cut(word)));
+    let end = match last.chars().count() {
+        _ if tokens::unspaced(last).is_some() => Ask::Token(cut(last)),
+        1 => Ask::Start(cut(last)),
+        2 | 3 => Ask::Token(tokens::token(kind::START, last.chars())),
+        length if length < LONGEST => Ask::Start(cut(last)),
+        _ => Ask::Token(cut(last)),
+    };
+    Ask::and(pairs.chain(whole.take(GRAMS)).chain([end]))
+}
+
+fn whole_id(kind: char, id: &str) -> Ask {
+    Ask::Token(tokens::token(kind, id.chars().take(LONGEST)))
+}
+
+fn id_start(kind: char, start: &str) -> Ask {
+    match start.chars().count() {
+        0 => Ask::All,
+        length if length < LONGEST => Ask::Start(tokens::token(kind, start.chars())),
+        _ => whole_id(kind, start),
+    }
+}
+
+/// The places between which what comes out as `wanted` stands: the newest and the oldest.
+fn bounds(node: &Node, wanted: bool) -> (i64, i64) {
+    const OPEN: (i64, i64) = (i64::MAX, i64::MIN);
+    const NONE: (i64, i64) = (i64::MIN, i64::MAX);
+    let both = |one: (i64, i64), other: (i64, i64)| (one.0.min(other.0), one.1.max(other.1));
+    let hull = |one: (i64, i64), other: (i64, i64)| (one.0.max(other.0), one.1.min(other.1));
+    let before = |at: jiff::Timestamp| (Place::last_of(at.as_microsecond().saturating_add(DRIFT)).0, i64::MIN);
+    let after = |at: jiff::Timestamp| (i64::MAX, Place::first_of(at.as_microsecond().saturating_sub(DRIFT)).0);
+    match (node, wanted) {
+        (Node::And(nodes), true) | (Node::Or(nodes), false) => nodes.iter().map(|node| bounds(node, wanted)).fold(OPEN, both),
+        (Node::Or(nodes), true) | (Node::And(nodes), false) => nodes.iter().map(|node| bounds(node, wanted)).fold(NONE, hull),
+        (Node::Not(inner), _) => bounds(inner, !wanted),
+        (Node::Term(Term::After(moment)), true) | (Node::Term(Term::Before(moment)), false) => after(moment.start),
+        (Node::Term(Term::Before(moment)), true) | (Node::Term(Term::After(moment)), false) => before(moment.start),
+        (Node::Term(Term::On(moment)), true) => both(after(moment.start), before(moment.end)),
+        (Node::Term(_), _) => OPEN,
+    }
+}
+
+fn depth(node: &Node, positive: bool) -> Depth {
+    match node {
+        Node::And(nodes) | Node::Or(nodes) => nodes.iter().map(|node| depth(node, positive)).max().unwrap_or(Depth::Summary),
+        Node::Not(inner) => depth(inner, !positive),
+        // A body may hold the word that the headers lack.
+        Node::Term(Term::Word(_)) if positive => Depth::Adds,
+        Node::Term(Term::Word(_)) => Depth::Decides,
+        Node::Term(Term::Text(Field::Body, _) | Term::Tag { .. } | Term::Has(Has::Text | Has::Html | Has::Body | Has::Tag)) => Depth::Waits,
+        Node::Term(_) => Depth::Summary,
+    }
+}

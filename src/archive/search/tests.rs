@@ -1,0 +1,318 @@
+//! The engine against a plain filter, over small mailboxes and queries drawn at random.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use proptest::prelude::*;
+
+use super::*;
+use crate::api::{Item, Retrieved, wire};
+use crate::archive::{Anchor, Archive, Joins, Location, Row, Stretch, Window};
+use crate::query::samples::{self, Sample};
+use crate::query::{Bodies, Facts, Field, Known as _, Needle, Node, Query, Sort, Source, Term, matches};
+use crate::render;
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(second).unwrap()
+}
+
+fn memory() -> Archive {
+    Archive::open(&Location::Memory).unwrap()
+}
+
+/// An email's JSON as a list has it, or as the retrieve operation does.
+fn json(sample: &Sample, event: &str, whole: bool) -> Arc<str> {
+    let mail = &sample.summary;
+    let list = |addresses: &[crate::mail::Address]| addresses.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let mut json = serde_json::json!({
+        "id": mail.id.as_str(), "to": list(&mail.to), "cc": list(&mail.cc), "bcc": list(&mail.bcc), "reply_to": list(&mail.reply_to),
+        "from": mail.from.to_string(), "subject": &*mail.subject, "message_id": &*mail.message_id, "created_at": &*mail.created.raw,
+        "last_event": event,
+    });
+    if whole {
+        let tags: Vec<_> = sample.tags.iter().map(|tag| serde_json::json!({"name": &*tag.name, "value": &*tag.value})).collect();
+        let rest = serde_json::json!({"object": "email", "text": sample.text, "html": sample.html, "tags": tags});
+        json.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
+    }
+    json.to_string().into()
+}
+
+fn carry(archive: &Archive, items: Vec<Arc<str>>, asked: Timestamp) {
+    let item = |json: Arc<str>| Item { summary: wire::Summary::read(&json).unwrap(), json };
+    let items = items.into_iter().map(item).collect();
+    archive.carry(&Stretch { items, joins: Joins::Nothing, rising: false, asked }).unwrap();
+}
+
+fn keep(archive: &Archive, json: Arc<str>) {
+    archive.keep(&Retrieved { email: wire::Email::read(&json).unwrap(), json }, at(1_900_000_000)).unwrap();
+}
+
+/// A mailbox in which some statuses changed and some emails were retrieved.
+fn filled(mails: &[(Sample, bool)]) -> Archive {
+    let archive = memory();
+    let event = |sample: &Sample| sample.summary.status.word().to_owned();
+    for (sample, whole) in mails {
+        if let Some(seen) = sample.seen_change {
+            carry(&archive, vec![json(sample, "before", false)], at(1_700_000_000));
+            carry(&archive, vec![json(sample, &event(sample), false)], seen);
+        }
+        if *whole {
+            keep(&archive, json(sample, &event(sample), true));
+        }
+    }
+    carry(&archive, mails.iter().map(|(sample, _)| json(sample, &event(sample), false)).collect(), at(1_900_000_000));
+    archive
+}
+
+fn all(archive: &Archive) -> Vec<Row> {
+    archive.window(&Anchor::Newest, usize::MAX).unwrap().rows
+}
+
+/// What a plain filter over all rows finds, in the order of the query.
+fn plainly(archive: &Archive, query: &Query) -> Vec<Row> {
+    let is_found = |row: &Row| {
+        let email = archive.email(&row.summary.id).unwrap();
+        let html = email.as_ref().and_then(|email| email.html.as_deref()).map(render::plain);
+        let bodies = email.as_ref().map(|email| Bodies { text: email.text.as_deref(), html: html.as_deref() });
+        let seen_change = row.changed.as_ref().map(|observation| observation.seen);
+        let tags = email.as_ref().map(|email| &*email.tags);
+        matches(query, &Facts { summary: &row.summary, bodies, tags, seen_change }) == Some(true)
+    };
+    let mut rows: Vec<Row> = all(archive).into_iter().filter(is_found).collect();
+    if query.sort == Sort::Oldest {
+        rows.reverse();
+    }
+    rows
+}
+
+fn found(archive: &Archive, query: &Query, anchor: &Anchor, rows: usize) -> Window {
+    archive.search(query, anchor, rows, &Halt::default()).unwrap().expect("nobody halts it")
+}
+
+fn everything(archive: &Archive, query: &Query) -> Vec<Row> {
+    found(archive, query, &Anchor::Newest, usize::MAX).rows
+}
+
+fn parsed(text: &str) -> Query {
+    crate::query::parse(text, &samples::now()).query
+}
+
+fn ids(archive: &Archive, text: &str) -> String {
+    everything(archive, &parsed(text)).iter().map(|row| row.summary.id.as_str().to_owned()).collect::<Vec<_>>().join(" ")
+}
+
+/// Terms of few letters, parts of words and ids, which the samples of the language seldom have.
+fn part() -> impl Strategy<Value = Term> {
+    let parts =
+        ["a", "lo", "@ex", "文", "注文", "の確認", "4821", "RECEI", "eceipt", "p", "r a", "<", "ご", "your r", "é", "receipt, an", "x"];
+    let needle = prop_oneof![prop::sample::select(parts.to_vec()).prop_map(str::to_owned), "[0-9a-f]{1,3}"];
+    let fields = [Field::To, Field::From, Field::Any, Field::Subject, Field::Body, Field::Id, Field::MessageId, Field::ReplyTo];
+    (prop::option::weighted(0.6, prop::sample::select(fields.to_vec())), needle).prop_map(|(field, needle)| {
+        let needle = Needle::new(&needle).expect("it has letters");
+        field.map_or_else(|| Term::Word(needle.clone()), |field| Term::Text(field, needle.clone()))
+    })
+}
+
+fn query() -> impl Strategy<Value = Query> {
+    let term = prop_oneof![samples::term(), part()];
+    (samples::node(term), prop::sample::select(Sort::ALL.to_vec())).prop_map(|(filter, sort)| Query { filter, sort })
+}
+
+fn mailbox() -> impl Strategy<Value = Vec<(Sample, bool)>> {
+    prop::collection::vec((samples::mail(), any::<bool>()), 0..12)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_engine_finds_what_a_plain_filter_finds(mails in mailbox(), queries in prop::collection::vec(query(), 30)) {
+        let archive = filled(&mails);
+        for query in &queries {
+            let expected = plainly(&archive, query);
+            prop_assert_eq!(everything(&archive, query), expected.clone(), "{}", query);
+            let count = archive.count_matching(query, 5, &Halt::default()).unwrap().unwrap();
+            let exact = if expected.len() > 5 { Counted::MoreThan(5) } else { Counted::Exactly(expected.len() as u64) };
+            prop_assert!(count == exact || query.is_everything(), "{}: {:?}", query, count);
+        }
+    }
+
+    #[test]
+    fn a_window_onto_matches_is_what_a_list_of_them_would_show(
+        mails in mailbox(),
+        query in query(),
+        anchors in prop::collection::vec((0..6_usize, any::<prop::sample::Index>(), 0..6_usize, 1..8_usize), 6),
+    ) {
+        let archive = filled(&mails);
+        let (rows, list) = (all(&archive), plainly(&archive, &query));
+        for (kind, index, lead, size) in anchors {
+            let Some(place) = (!rows.is_empty()).then(|| rows[index.index(rows.len())].place) else { continue };
+            let oldest = query.sort == Sort::Oldest;
+            let is_above = |row: &Row| if oldest { row.place < place } else { row.place > place };
+            let before = list.iter().filter(|row| is_above(row)).count();
+            let upto = list.iter().filter(|row| is_above(row) || row.place == place).count();
+            let end = list.len();
+            let filled = |from: usize| { let from = from.min(end.saturating_sub(size)); (from, (from + size).min(end)) };
+            let at = place.micros();
+            let (anchor, (from, to)) = match kind {
+                0 => (Anchor::Newest, (0, size.min(end))),
+                1 => (Anchor::Oldest, (end.saturating_sub(size), end)),
+                2 => (Anchor::Above(place), (before.saturating_sub(size), before)),
+                3 => (Anchor::Below(place), (upto, (upto + size).min(end))),
+                4 => (Anchor::Around { place, above: lead }, filled(before.saturating_sub(lead.min(size - 1)))),
+                _ => {
+                    let is_past = |row: &&Row| if oldest { row.place.micros() < at } else { row.place.micros() > at };
+                    (Anchor::At(at), filled(list.iter().filter(is_past).count()))
+                }
+            };
+            let window = found(&archive, &query, &anchor, size);
+            prop_assert_eq!(&window.rows[..], &list[from..to], "{:?} of {}", anchor, query);
+            if from < to {
+                prop_assert_eq!((window.more_above, window.more_below), (from > 0, to < end), "{:?} of {}", anchor, query);
+            }
+        }
+    }
+}
+
+fn plain_mail(id: &str, to: &str, subject: &str, event: &str) -> Arc<str> {
+    serde_json::json!({"id": id, "to": [to], "from": "Acme <hi@acme.example>", "subject": subject, "last_event": event,
+        "created_at": "2026-11-02T09:00:00Z"})
+    .to_string()
+    .into()
+}
+
+fn with_body(mail: &str, text: &str, tags: &str) -> Arc<str> {
+    format!(r#"{},"text":"{text}","html":null,"tags":{tags}}}"#, mail.trim_end_matches('}')).into()
+}
+
+#[test]
+fn the_index_follows_every_change() {
+    let archive = memory();
+    let (one, two) = (plain_mail("one", "ana@example.com", "Your receipt", "sent"), plain_mail("two", "bo@example.org", "Reset", "sent"));
+    carry(&archive, vec![Arc::clone(&one), Arc::clone(&two)], at(1_800_000_000));
+    assert_eq!(ids(&archive, "status:sent"), "one two");
+    carry(&archive, vec![plain_mail("one", "ana@example.com", "Your receipt", "bounced")], at(1_800_000_100));
+    assert_eq!((ids(&archive, "status:sent"), ids(&archive, "is:trouble receipt")), ("two".to_owned(), "one".to_owned()));
+    assert_eq!(ids(&archive, "seen-change:2020"), "one");
+    assert_eq!((ids(&archive, "zephyr"), ids(&archive, "tag:plan")), (String::new(), String::new()));
+    keep(&archive, with_body(&two, "a zephyrine wind", r#"[{"name":"plan","value":"pro"}]"#));
+    assert_eq!(
+        (ids(&archive, "zephyr"), ids(&archive, "tag:plan=pro"), ids(&archive, "has:text")),
+        ("two".into(), "two".into(), "two".into())
+    );
+    keep(&archive, with_body(&two, "no wind", "[]"));
+    assert_eq!(
+        (ids(&archive, "zephyr"), ids(&archive, "body:wind"), ids(&archive, "-tag:plan")),
+        (String::new(), "two".into(), "two".into())
+    );
+    assert_eq!(archive.scope().unwrap(), Scope { fetched: 1, emails: 2 });
+    carry(&archive, vec![plain_mail("gone", "cy@example.net", "Hi", "sent")], at(1_800_000_000));
+    assert_eq!(ids(&archive, "domain:example.net"), "gone");
+    archive.connections.write(|change| Ok(change.execute_batch("DELETE FROM mail WHERE id = 'gone'")?)).unwrap();
+    assert_eq!(ids(&archive, "domain:example.net or to:example"), "one two");
+    // The other way round: both rows move.
+    let swapped = Stretch {
+        items: [&two, &one].map(|json| Item { summary: wire::Summary::read(json).unwrap(), json: Arc::clone(json) }).to_vec(),
+        joins: Joins::Top,
+        rising: false,
+        asked: at(1_800_000_200),
+    };
+    archive.carry(&swapped).unwrap();
+    assert_eq!(
+        (ids(&archive, "example"), ids(&archive, "body:wind"), ids(&archive, "receipt")),
+        ("two one".into(), "two".into(), "one".into())
+    );
+}
+
+#[test]
+fn the_syntax_of_the_index_is_data() {
+    let archive = memory();
+    carry(
+        &archive,
+        vec![plain_mail("one", "ana@example.com", "a OR b* NEAR(\"c\" d) col:x ^y \\ ' % _ AND NOT", "sent")],
+        at(1_800_000_000),
+    );
+    let found = |text: &str| {
+        let term = |field: Option<Field>| {
+            let needle = Needle::new(text).unwrap();
+            let filter = Node::Term(field.map_or_else(|| Term::Word(needle.clone()), |field| Term::Text(field, needle.clone())));
+            everything(&archive, &Query { filter, sort: Sort::Newest }).len()
+        };
+        (term(None), term(Some(Field::Subject)))
+    };
+    for text in ["OR b*", "NEAR(\"c\"", "col:x", "^y", "'", "%", "_", "\\", "*", "\"", "\"c\" d", "and not"] {
+        assert_eq!(found(text), (1, 1), "{text}");
+    }
+    for text in ["OR b%", "b*x", "NEAR(z", "a\u{0}b", "\" OR \"", "acme* OR receipt"] {
+        assert_eq!(found(text), (0, 0), "{text}");
+    }
+}
+
+#[test]
+fn an_email_far_from_its_time_is_found_by_its_time() {
+    let archive = memory();
+    let mail = |id: &str, created: &str| -> Arc<str> { format!(r#"{{"id":"{id}","created_at":"{created}"}}"#).into() };
+    let items = [mail("skewed", "2036-01-01T00:00:00Z"), mail("b", "2026-11-02T09:00:00Z"), mail("a", "2026-10-02T09:00:00Z")];
+    let items = items.map(|json| Item { summary: wire::Summary::read(&json).unwrap(), json }).to_vec();
+    archive.carry(&Stretch { items, joins: Joins::Top, rising: false, asked: "2026-11-20T00:00:00Z".parse().unwrap() }).unwrap();
+    assert_eq!(ids(&archive, "after:2030"), "skewed");
+    assert_eq!(ids(&archive, "before:2030"), "b a");
+    assert_eq!(ids(&archive, "on:2036-01-01 or on:2026-10"), "skewed a");
+    assert_eq!(ids(&archive, "sort:oldest -before:2026-10-15"), "b skewed");
+}
+
+#[test]
+fn an_archive_from_before_the_index_is_indexed_when_it_is_opened() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mail.db");
+    let archive = Archive::open(&Location::Disk(path.clone())).unwrap();
+    carry(&archive, vec![plain_mail("one", "ana@example.com", "Hi", "sent")], at(1_800_000_000));
+    drop(archive);
+    // As the step of the schema leaves it, and as a crash in the middle of the work does.
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    connection.execute_batch("DELETE FROM search; INSERT INTO stale SELECT place FROM mail").unwrap();
+    drop(connection);
+    assert_eq!(ids(&Archive::open(&Location::Disk(path)).unwrap(), "to:ana status:sent"), "one");
+}
+
+#[test]
+fn what_is_halted_has_no_answer_and_the_next_question_has() {
+    let archive = memory();
+    carry(&archive, vec![plain_mail("one", "ana@example.com", "Hi", "sent")], at(1_800_000_000));
+    let halt = Halt::default();
+    halt.halt();
+    let query = parsed("ana");
+    assert_eq!(archive.search(&query, &Anchor::Newest, 9, &halt).unwrap(), None);
+    assert_eq!(archive.count_matching(&query, 9, &halt).unwrap(), None);
+    assert!(!archive.each(&query, &halt, |_| true).unwrap());
+    // In the middle: after the first row, the walk ends at its next step through the machine or by the row.
+    let halt = Halt::default();
+    assert!(
+        !archive
+            .each(&query, &halt, |_| {
+                halt.halt();
+                true
+            })
+            .unwrap()
+    );
+    assert_eq!(everything(&archive, &query).len(), 1);
+}
+
+#[test]
+fn what_occurs_is_offered_with_its_number() {
+    let archive = memory();
+    let mails =
+        (0..5).map(|n| plain_mail(&format!("m{n}"), if n < 3 { "Ana <ana@example.com>" } else { "joana@example.org" }, "Hi", "sent"));
+    carry(&archive, mails.collect(), at(1_800_000_000));
+    keep(&archive, with_body(&plain_mail("m9", "x@y.test", "Hi", "bounced"), "x", r#"[{"name":"Plan","value":"pro max"}]"#));
+    let known = |source: Source<'_>, part: &str| {
+        archive.values(source, part, 3).into_iter().map(|value| format!("{} {}", value.text, value.emails)).collect::<Vec<_>>().join(", ")
+    };
+    assert_eq!(known(Source::Address(Field::To), "ANA@"), "ana@example.com 3, joana@example.org 2");
+    assert_eq!(known(Source::Address(Field::From), ""), "hi@acme.example 6");
+    assert_eq!(known(Source::Domain, "ex"), "example.com 3, example.org 2");
+    assert_eq!(known(Source::Status, ""), "sent 5, bounced 1");
+    assert_eq!(known(Source::TagName, "pl"), "Plan 1");
+    assert_eq!(known(Source::TagValue("plan"), ""), "pro max 1");
+    assert_eq!(known(Source::Address(Field::Cc), "ana"), "");
+}

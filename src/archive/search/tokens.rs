@@ -1,0 +1,201 @@
+//! What the index knows of an email: a bag of tokens, in the spelling that both sides share.
+//!
+//! Each token begins with the letter of its kind. Headers are cut into grams of three characters,
+//! so that a part of a word is found in every script; bodies into words and their beginnings.
+//! The order of tokens is not kept, so what the index finds is a superset that is looked at again.
+
+use std::fmt::Write as _;
+
+use crate::mail::{Status, Summary, Tag};
+use crate::query::Bodies;
+use crate::query::fold::{fold, is_unspaced, words};
+
+/// Characters of a word, an id or a value that take part in its token; more would tell nothing apart.
+pub(super) const LONGEST: usize = 24;
+
+/// The first letters of tokens.
+pub(super) mod kind {
+    /// A gram of a recipient, a copy recipient or an address for answers.
+    pub(in crate::archive::search) const RECIPIENT: char = 'h';
+    /// A gram of a sender that has no label.
+    pub(in crate::archive::search) const SENDER: char = 'f';
+    /// A gram of the subject.
+    pub(in crate::archive::search) const SUBJECT: char = 'u';
+    /// The number of a label.
+    pub(in crate::archive::search) const LABEL: char = 'l';
+    /// A whole word of a body, or two neighbours that are written without a blank.
+    pub(in crate::archive::search) const WORD: char = 'w';
+    /// The first two or three letters of a body's word.
+    pub(in crate::archive::search) const START: char = 'p';
+    /// The word of a status.
+    pub(in crate::archive::search) const STATUS: char = 's';
+    /// A recipient's domain.
+    pub(in crate::archive::search) const DOMAIN: char = 'd';
+    /// The name of a tag.
+    pub(in crate::archive::search) const TAG: char = 't';
+    /// The name and the value of a tag.
+    pub(in crate::archive::search) const TAG_VALUE: char = 'v';
+    /// The beginning of the id.
+    pub(in crate::archive::search) const ID: char = 'i';
+    /// The beginning of the message id.
+    pub(in crate::archive::search) const MESSAGE_ID: char = 'n';
+    /// What an email has.
+    pub(in crate::archive::search) const FLAG: char = 'x';
+}
+
+/// Facts that are a token of their own.
+pub(super) mod flag {
+    /// Every email.
+    pub(in crate::archive::search) const ANY: &str = "xany";
+    /// Bodies and tags were fetched.
+    pub(in crate::archive::search) const FETCHED: &str = "xfetched";
+    /// The status was seen to change.
+    pub(in crate::archive::search) const CHANGED: &str = "xchanged";
+}
+
+/// The bag of one email.
+pub(super) struct Tokens(pub(super) String);
+
+impl Tokens {
+    pub(super) fn new() -> Self {
+        let mut text = String::with_capacity(512);
+        text.push_str(flag::ANY);
+        Self(text)
+    }
+
+    /// All of it but the senders.
+    pub(super) fn summary(&mut self, mail: &Summary, changed: bool) {
+        for address in mail.to.iter().chain(&mail.cc).chain(&mail.bcc) {
+            self.grams(kind::RECIPIENT, &fold(&address.to_string()));
+            let domain = fold(address.domain());
+            if !domain.is_empty() {
+                self.push(&token(kind::DOMAIN, domain.chars()));
+            }
+        }
+        self.grams(kind::SUBJECT, &fold(&mail.subject));
+        self.push(&status(&mail.status));
+        self.push(&token(kind::ID, fold(mail.id.as_str()).chars().take(LONGEST)));
+        let message_id = fold(&mail.message_id);
+        self.push(&token(kind::MESSAGE_ID, bare(&message_id).chars().take(LONGEST)));
+        for (has, name) in [(!mail.cc.is_empty(), "cc"), (!mail.bcc.is_empty(), "bcc"), (!mail.reply_to.is_empty(), "reply-to")] {
+            self.flag(has, name);
+        }
+        if changed {
+            self.push(flag::CHANGED);
+        }
+    }
+
+    /// What a retrieved email adds.
+    pub(super) fn fetched(&mut self, bodies: &Bodies<'_>, tags: &[Tag]) {
+        self.push(flag::FETCHED);
+        self.flag(bodies.text.is_some(), "text");
+        self.flag(bodies.html.is_some(), "html");
+        self.flag(!tags.is_empty(), "tag");
+        for tag in tags {
+            self.push(&tag_name(&fold(&tag.name)));
+            self.push(&tag_value(&fold(&tag.name), &fold(&tag.value)));
+        }
+        for body in [bodies.text, bodies.html].into_iter().flatten() {
+            self.words(&fold(body));
+        }
+    }
+
+    /// The number of a label.
+    pub(super) fn label(&mut self, nth: i64) {
+        let _ = write!(self.0, " {}{nth}", kind::LABEL);
+    }
+
+    /// The grams of folded text: three characters from each one on, or as many as there are. Two that
+    /// are not ASCII are a gram, too: a word of such a script is often not longer.
+    pub(super) fn grams(&mut self, kind: char, folded: &str) {
+        let mut rest = folded;
+        while let Some(first) = rest.chars().next() {
+            self.start(kind);
+            rest.chars().take(3).for_each(|c| self.0.push_str(encoded(c, &mut [0; 4])));
+            let mut two = rest.chars().take(2).filter(|c| !c.is_ascii());
+            if let (Some(one), Some(other)) = (two.next(), two.next()) {
+                self.start(kind);
+                self.0.extend([one, other]);
+            }
+            rest = &rest[first.len_utf8()..];
+        }
+    }
+
+    fn words(&mut self, folded: &str) {
+        let mut before: Option<char> = None;
+        for word in words(folded) {
+            let unspaced = unspaced(word);
+            if let (Some(one), Some(other)) = (before, unspaced) {
+                self.start(kind::WORD);
+                self.0.extend([one, other]);
+            }
+            before = unspaced;
+            self.start(kind::WORD);
+            self.0.extend(word.chars().take(LONGEST));
+            if unspaced.is_none() {
+                for length in [2, 3] {
+                    if let Some((end, last)) = word.char_indices().nth(length - 1) {
+                        self.start(kind::START);
+                        self.0.push_str(&word[..end + last.len_utf8()]);
+                    }
+                }
+            }
+        }
+    }
+
+    fn flag(&mut self, has: bool, name: &str) {
+        if has {
+            self.push(&flag_of(name));
+        }
+    }
+
+    fn start(&mut self, kind: char) {
+        self.0.push(' ');
+        self.0.push(kind);
+    }
+
+    fn push(&mut self, token: &str) {
+        self.0.push(' ');
+        self.0.push_str(token);
+    }
+}
+
+/// A token of its kind; characters that are no letters are moved out of the way of whoever cuts at
+/// them, to where no text has any.
+pub(super) fn token(kind: char, chars: impl Iterator<Item = char>) -> String {
+    let mut token = String::from(kind);
+    chars.for_each(|c| token.push_str(encoded(c, &mut [0; 4])));
+    token
+}
+
+pub(super) fn flag_of(name: &str) -> String {
+    token(kind::FLAG, name.chars())
+}
+
+pub(super) fn status(status: &Status) -> String {
+    token(kind::STATUS, fold(status.word()).chars())
+}
+
+pub(super) fn tag_name(name: &str) -> String {
+    token(kind::TAG, name.chars())
+}
+
+pub(super) fn tag_value(name: &str, value: &str) -> String {
+    token(kind::TAG_VALUE, name.chars().chain(['\0']).chain(value.chars()))
+}
+
+/// A message id without its angle brackets.
+pub(super) fn bare(message_id: &str) -> &str {
+    message_id.trim_matches(['<', '>'])
+}
+
+/// The character that a word is, if it is of a script without blanks.
+pub(super) fn unspaced(word: &str) -> Option<char> {
+    word.chars().next().filter(|c| is_unspaced(*c))
+}
+
+fn encoded(c: char, buffer: &mut [u8; 4]) -> &str {
+    const PRIVATE: u32 = 0xE000;
+    let moved = if c.is_ascii() && !c.is_ascii_alphanumeric() { char::from_u32(PRIVATE + u32::from(c)).unwrap_or(c) } else { c };
+    moved.encode_utf8(buffer)
+}

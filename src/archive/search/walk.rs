@@ -1,0 +1,140 @@
+//! Walks candidates in the order of the list, in either direction, and no further than it must.
+
+use rusqlite::{Connection, params};
+
+use super::judge::Judge;
+use super::plan::{Ask, Plan};
+use crate::archive::Place;
+use crate::archive::window::Row;
+use crate::failure::Failure;
+use crate::query::Query;
+
+/// Emails that are looked at one by one before the index is asked a costly question: what has many
+/// answers is found among them, and what has few costs the index little.
+const AT_ONCE: usize = 500;
+
+pub(super) const ROWS_DOWN: &str = "SELECT place FROM mail WHERE place > ?1 AND place <= ?2 ORDER BY place";
+pub(super) const ROWS_UP: &str = "SELECT place FROM mail WHERE place < ?1 AND place >= ?2 ORDER BY place DESC";
+pub(super) const FOUND_DOWN: &str = "SELECT rowid FROM search WHERE search MATCH ?3 AND rowid > ?1 AND rowid <= ?2 ORDER BY rowid";
+pub(super) const FOUND_UP: &str = "SELECT rowid FROM search WHERE search MATCH ?3 AND rowid < ?1 AND rowid >= ?2 ORDER BY rowid DESC";
+pub(super) const DISPLACED_DOWN: &str = "SELECT place FROM displaced WHERE place > ?1 ORDER BY place";
+pub(super) const DISPLACED_UP: &str = "SELECT place FROM displaced WHERE place < ?1 ORDER BY place DESC";
+
+/// Which way to walk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    /// To older emails.
+    Down,
+    /// To newer emails.
+    Up,
+}
+
+impl Way {
+    pub(super) const fn back(self) -> Self {
+        match self {
+            Self::Down => Self::Up,
+            Self::Up => Self::Down,
+        }
+    }
+
+    /// Whether `one` comes before `other`.
+    fn is_before(self, one: Place, other: Place) -> bool {
+        match self {
+            Self::Down => one > other,
+            Self::Up => one < other,
+        }
+    }
+}
+
+/// A query that is ready to be answered on one state of the archive.
+pub(super) struct Walk<'a> {
+    connection: &'a Connection,
+    query: &'a Query,
+    plan: Plan,
+}
+
+impl<'a> Walk<'a> {
+    pub(super) fn new(connection: &'a Connection, query: &'a Query) -> Result<Self, Failure> {
+        Ok(Self { connection, query, plan: Plan::of(query, connection)? })
+    }
+
+    /// Hands each match past `from` to `take`, nearest first, until that wants no more.
+    pub(super) fn each(&self, way: Way, from: Place, mut take: impl FnMut(Row) -> bool) -> Result<(), Failure> {
+        let judge = Judge { connection: self.connection, query: self.query, plan: &self.plan };
+        let mut from = from;
+        if self.plan.costly {
+            let mut looked = 0;
+            let mut is_done = false;
+            self.candidates(&Ask::All, way, from, |place| {
+                from = place;
+                looked += 1;
+                is_done = judge.row(place)?.is_some_and(|row| !take(row));
+                Ok(!is_done && looked < AT_ONCE)
+            })?;
+            if is_done || looked < AT_ONCE {
+                return Ok(());
+            }
+        }
+        self.candidates(&self.plan.ask, way, from, |place| Ok(judge.row(place)?.is_none_or(&mut take)))
+    }
+
+    /// At most `limit` matches past `from`, nearest first.
+    pub(super) fn rows(&self, way: Way, from: Place, limit: usize) -> Result<Vec<Row>, Failure> {
+        let mut found = Vec::new();
+        if limit > 0 {
+            self.each(way, from, |row| {
+                found.push(row);
+                found.len() < limit
+            })?;
+        }
+        Ok(found)
+    }
+
+    /// Whether anything past `from` matches.
+    pub(super) fn any(&self, way: Way, from: Place) -> Result<bool, Failure> {
+        Ok(!self.rows(way, from, 1)?.is_empty())
+    }
+
+    /// Hands over the places that `ask` may mean, nearest first: those within the bounds of the query
+    /// and, in their order, the displaced ones.
+    fn candidates(&self, ask: &Ask, way: Way, from: Place, mut take: impl FnMut(Place) -> Result<bool, Failure>) -> Result<(), Failure> {
+        let is_bounded = (self.plan.newest.0, self.plan.oldest.0) != (i64::MAX, i64::MIN);
+        let displaced = if is_bounded { self.displaced(way, from)? } else { Vec::new() };
+        let mut displaced = displaced.into_iter().peekable();
+        if *ask != Ask::Nothing {
+            let (sql, first, last) = match (way, *ask == Ask::All) {
+                (Way::Down, all) => (if all { ROWS_DOWN } else { FOUND_DOWN }, from.min(self.plan.newest.above()), self.plan.oldest),
+                (Way::Up, all) => (if all { ROWS_UP } else { FOUND_UP }, from.max(self.plan.oldest.below()), self.plan.newest),
+            };
+            let mut statement = self.connection.prepare_cached(sql)?;
+            let mut rows = if *ask == Ask::All {
+                statement.query(params![first, last])?
+            } else {
+                statement.query(params![first, last, ask.text()])?
+            };
+            while let Some(row) = rows.next()? {
+                let place: Place = row.get(0)?;
+                while let Some(other) = displaced.next_if(|other| *other == place || way.is_before(*other, place)) {
+                    if other != place && !take(other)? {
+                        return Ok(());
+                    }
+                }
+                if !take(place)? {
+                    return Ok(());
+                }
+            }
+        }
+        for place in displaced {
+            if !take(place)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn displaced(&self, way: Way, from: Place) -> Result<Vec<Place>, Failure> {
+        let sql = if way == Way::Down { DISPLACED_DOWN } else { DISPLACED_UP };
+        let mut statement = self.connection.prepare_cached(sql)?;
+        Ok(statement.query_map([from], |row| row.get(0))?.collect::<Result<_, _>>()?)
+    }
+}

@@ -1,0 +1,288 @@
+//! What could be typed next: operators, statuses, times, and what the archive knows.
+
+use std::ops::Range;
+
+use crate::mail::{Shown, Status};
+
+use super::lex::{Kind, lex};
+use super::print::value as printed;
+use super::{Field, Has, Is, Operator, Sort, date, fold};
+
+/// How many values of the archive are offered at once.
+const MOST: usize = 20;
+
+/// From how many letters on a plain word is taken for the beginning of a recipient.
+const RECIPIENT_FROM: usize = 2;
+
+/// Something that could stand at the cursor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Completion {
+    /// The bytes of the text that it replaces.
+    pub range: Range<usize>,
+    /// What stands there then, quoted if it must be.
+    pub text: String,
+    /// What it means.
+    pub words: String,
+    /// How it is used, from the person's own mail if there is some; empty for a value.
+    pub example: String,
+}
+
+/// The values that the archive knows.
+pub trait Known {
+    /// The values of `source` that hold `part` (compared as [`fold::fold`]ed text; everything holds
+    /// the empty part), the most frequent first, at most `limit`. Called while a person types.
+    fn values(&self, source: Source<'_>, part: &str, limit: usize) -> Vec<KnownValue>;
+}
+
+/// Nothing is known.
+impl Known for () {
+    fn values(&self, _: Source<'_>, _: &str, _: usize) -> Vec<KnownValue> {
+        Vec::new()
+    }
+}
+
+/// Where the values come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source<'a> {
+    /// Bare addresses in this field.
+    Address(Field),
+    /// Domains of recipients.
+    Domain,
+    /// Names of tags.
+    TagName,
+    /// Values of the tag of this name.
+    TagValue(&'a str),
+    /// Statuses that occur.
+    Status,
+}
+
+/// A value that the archive knows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownValue {
+    /// The value.
+    pub text: Shown,
+    /// In how many emails.
+    pub emails: u64,
+}
+
+/// What could stand where the cursor (a byte offset) is, the best first.
+#[must_use]
+pub fn complete(text: &str, cursor: usize, known: &dyn Known) -> Vec<Completion> {
+    let cursor = text.floor_char_boundary(cursor);
+    let (tokens, _) = lex(text);
+    let under = tokens.iter().find(|token| token.range.start < cursor && cursor <= token.range.end);
+    let Some(token) = under else { return names(cursor..cursor, "", known) };
+    match &token.kind {
+        Kind::Open | Kind::Close | Kind::Minus => names(cursor..cursor, "", known),
+        Kind::Quoted(_) => Vec::new(),
+        Kind::Operator(_, value) if cursor < value.range.start => {
+            names(token.range.start..value.range.start, &text[token.range.start..cursor], known)
+        }
+        Kind::Operator(operator, value) => values(*operator, text, value.range.clone(), cursor, known),
+        Kind::Bare | Kind::Misread => {
+            // A bracket or a dash that has nothing behind it yet is a word, but not for long.
+            let typed = text[token.range.start..cursor].trim_start_matches(['(', '-']);
+            if let Some((name, begun)) = typed.split_once(':')
+                && let Some(operator) = Operator::named(name)
+            {
+                let value = cursor - begun.len()..token.range.end;
+                return values(operator, text, value, cursor, known);
+            }
+            let end = text[cursor..token.range.end].find(':').map_or(token.range.end, |colon| cursor + colon + 1);
+            names(cursor - typed.len()..end, typed, known)
+        }
+    }
+}
+
+/// Operators whose name begins as `typed`, then recipients that hold it.
+fn names(range: Range<usize>, typed: &str, known: &dyn Known) -> Vec<Completion> {
+    let typed = fold::fold(typed);
+    let operators = Operator::all().filter(|operator| operator.name().starts_with(&typed)).map(|operator| Completion {
+        range: range.clone(),
+        text: format!("{}:", operator.name()),
+        words: operator.meaning().to_owned(),
+        example: example(operator, known),
+    });
+    let mut offered: Vec<Completion> = operators.collect();
+    if typed.chars().count() >= RECIPIENT_FROM {
+        let recipients = known.values(Source::Address(Field::To), &typed, MOST);
+        offered.extend(recipients.into_iter().map(|recipient| Completion {
+            range: range.clone(),
+            text: format!("to:{}", printed(&recipient.text)),
+            words: counted(recipient.emails),
+            example: String::new(),
+        }));
+    }
+    offered
+}
+
+fn example(operator: Operator, known: &dyn Known) -> String {
+    let own = source(operator).and_then(|source| known.values(source, "", 1).into_iter().next());
+    own.map_or_else(|| operator.example().to_owned(), |own| format!("{}:{}", operator.name(), printed(&own.text)))
+}
+
+/// Where the archive has values for an operator, if it has.
+const fn source(operator: Operator) -> Option<Source<'static>> {
+    match operator {
+        Operator::Text(field @ (Field::To | Field::From | Field::Cc | Field::Bcc | Field::ReplyTo | Field::Any)) => {
+            Some(Source::Address(field))
+        }
+        Operator::Domain => Some(Source::Domain),
+        Operator::Tag => Some(Source::TagName),
+        Operator::Status => Some(Source::Status),
+        Operator::Text(Field::Subject | Field::Body | Field::Id | Field::MessageId)
+        | Operator::Is
+        | Operator::Has
+        | Operator::After
+        | Operator::Before
+        | Operator::On
+        | Operator::SeenChange
+        | Operator::Sort => None,
+    }
+}
+
+/// Values of the operator that hold or begin as what is typed of the value at `range`.
+fn values(operator: Operator, text: &str, range: Range<usize>, cursor: usize, known: &dyn Known) -> Vec<Completion> {
+    let typed = text[range.start..cursor].trim_start_matches('"');
+    let fixed = |offers: &mut dyn Iterator<Item = (&'static str, &'static str)>| fixed(&range, typed, offers);
+    match operator {
+        Operator::Status => statuses(text, range, cursor, known),
+        Operator::Is => fixed(&mut Is::ALL.into_iter().map(|is| (is.word(), is.meaning()))),
+        Operator::Has => fixed(&mut Has::ALL.into_iter().map(|has| (has.word(), has.meaning()))),
+        Operator::Sort => fixed(&mut Sort::ALL.into_iter().map(|sort| (sort.word(), sort.meaning()))),
+        Operator::After | Operator::Before | Operator::On | Operator::SeenChange => {
+            let spans = [("2h", "two hours ago"), ("7d", "seven days ago"), ("3w", "three weeks ago")];
+            fixed(&mut date::WORDS.iter().map(|(word, _, meaning)| (*word, *meaning)).chain(spans))
+        }
+        Operator::Tag => match typed.split_once('=') {
+            Some((name, part)) => {
+                let part = part.trim_start_matches('"');
+                found(known.values(Source::TagValue(name), &fold::fold(part), MOST), &range, |text| format!("{name}={text}"))
+            }
+            None => found(known.values(Source::TagName, &fold::fold(typed), MOST), &range, str::to_owned),
+        },
+        Operator::Text(_) | Operator::Domain => {
+            source(operator).map(|source| found(known.values(source, &fold::fold(typed), MOST), &range, str::to_owned)).unwrap_or_default()
+        }
+    }
+}
+
+/// Statuses stand between commas; only the one under the cursor is replaced.
+fn statuses(text: &str, value: Range<usize>, cursor: usize, known: &dyn Known) -> Vec<Completion> {
+    let start = text[value.start..cursor].rfind([',', '"']).map_or(value.start, |at| value.start + at + 1);
+    let end = text[cursor..value.end].find([',', '"']).map_or(value.end, |at| cursor + at);
+    let typed = &text[start..cursor];
+    let mut offers = Status::KNOWN.iter().map(|status| (status.word(), status.meaning()));
+    let mut offered = fixed(&(start..end), typed, &mut offers);
+    let others = known.values(Source::Status, &fold::fold(typed), MOST);
+    let unknown = others.into_iter().filter(|other| Status::KNOWN.iter().all(|known| known.word() != &*other.text));
+    offered.extend(found(unknown.collect(), &(start..end), str::to_owned));
+    offered
+}
+
+fn fixed<'a>(range: &Range<usize>, typed: &str, offers: &mut dyn Iterator<Item = (&'a str, &'a str)>) -> Vec<Completion> {
+    let typed = fold::fold(typed);
+    let fitting = offers.filter(|(word, _)| word.starts_with(&typed));
+    fitting
+        .map(|(word, meaning)| Completion {
+            range: range.clone(),
+            text: word.to_owned(),
+            words: meaning.to_owned(),
+            example: String::new(),
+        })
+        .collect()
+}
+
+fn found(values: Vec<KnownValue>, range: &Range<usize>, spelled: impl Fn(&str) -> String) -> Vec<Completion> {
+    let completion = |known: KnownValue| Completion {
+        range: range.clone(),
+        text: printed(&spelled(&known.text)),
+        words: counted(known.emails),
+        example: String::new(),
+    };
+    values.into_iter().map(completion).collect()
+}
+
+fn counted(emails: u64) -> String {
+    if emails == 1 { "1 email".to_owned() } else { format!("{emails} emails") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A small archive.
+    struct Archive;
+
+    impl Known for Archive {
+        fn values(&self, source: Source<'_>, part: &str, limit: usize) -> Vec<KnownValue> {
+            let values: &[(&str, u64)] = match source {
+                Source::Address(Field::To) => &[("ana@example.com", 12), ("joana@example.org", 1)],
+                Source::Address(_) => &[("billing@acme.example", 40)],
+                Source::Domain => &[("example.com", 12)],
+                Source::TagName => &[("category", 30), ("plan", 9)],
+                Source::TagValue("plan") => &[("pro", 5), ("pro max", 4)],
+                Source::TagValue(_) => &[],
+                Source::Status => &[("delivered", 30), ("teleported", 2)],
+            };
+            let holding = values.iter().filter(|(text, _)| text.contains(part)).take(limit);
+            holding.map(|&(text, emails)| KnownValue { text: Shown::new(text), emails }).collect()
+        }
+    }
+
+    /// What the text becomes, for each offer, with the cursor at the bar.
+    fn offered(text: &str) -> Vec<String> {
+        let cursor = text.find('|').unwrap();
+        let text = text.replace('|', "");
+        let offers = complete(&text, cursor, &Archive).into_iter();
+        offers.map(|offer| format!("{}{}{}", &text[..offer.range.start], offer.text, &text[offer.range.end..])).collect()
+    }
+
+    #[test]
+    fn an_offer_fits_what_is_typed() {
+        for (text, becomes) in [
+            ("se|", vec!["seen-change:"]),
+            ("x -s|", vec!["x -subject:", "x -status:", "x -seen-change:", "x -sort:"]),
+            ("(st|", vec!["(status:"]),
+            ("sta|:bounced", vec!["status:bounced"]),
+            ("ANA|", vec!["to:ana@example.com", "to:joana@example.org"]),
+            ("to:joa|", vec!["to:joana@example.org"]),
+            ("to:| x", vec!["to:ana@example.com x", "to:joana@example.org x"]),
+            ("cc:\"bill|", vec!["cc:billing@acme.example"]),
+            ("to:\"|", vec!["to:ana@example.com", "to:joana@example.org"]),
+            ("domain:ex|", vec!["domain:example.com"]),
+            ("tag:p|", vec!["tag:plan"]),
+            ("tag:plan=|", vec!["tag:plan=pro", "tag:\"plan=pro max\""]),
+            ("tag:plan=\"pro m|", vec!["tag:\"plan=pro max\""]),
+            ("status:|", Status::KNOWN.iter().map(Status::word).chain(["teleported"]).collect()),
+            ("status:Bou|", vec!["status:bounced"]),
+            ("status:sent,de|,opened x", vec!["status:sent,delayed,opened x", "status:sent,delivered,opened x"]),
+            ("is:|", vec!["is:trouble", "is:scheduled"]),
+            ("has:b|", vec!["has:bcc", "has:body"]),
+            ("sort:|", vec!["sort:newest", "sort:oldest"]),
+            ("after:t|", vec!["after:today", "after:this-week", "after:this-month", "after:tue", "after:thu"]),
+            ("subject:rec|", vec![]),
+            ("foo:b|", vec![]),
+            ("\"st|", vec![]),
+        ] {
+            let becomes: Vec<String> = match text {
+                "status:|" => becomes.iter().map(|word| format!("status:{word}")).collect(),
+                _ => becomes.into_iter().map(str::to_owned).collect(),
+            };
+            assert_eq!(offered(text), becomes, "{text}");
+        }
+    }
+
+    #[test]
+    fn where_nothing_is_typed_every_operator_is_explained_by_the_persons_own_mail() {
+        for text in ["", "a ", "(", "(a or (", "a -"] {
+            let offers = complete(text, text.len(), &Archive);
+            assert_eq!(offers.len(), Operator::all().count());
+            assert!(offers.iter().all(|offer| !offer.words.is_empty() && !offer.example.is_empty()));
+            assert_eq!((offers[0].text.as_str(), offers[0].example.as_str()), ("to:", "to:ana@example.com"));
+        }
+        assert_eq!(complete("to", 2, &())[0].example, "to:ana@example.com");
+        assert_eq!(complete("to:a", 4, &Archive)[1].words, "1 email");
+        assert_eq!(complete("is:", 3, &())[1].words, "waits for its send time");
+    }
+}

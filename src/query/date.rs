@@ -1,0 +1,281 @@
+//! Words for times, read in the person's zone against a now that is handed in.
+
+use std::fmt;
+
+use jiff::civil::{Date, DateTime, Weekday};
+use jiff::fmt::strtime;
+use jiff::{Span, Timestamp, ToSpan, Zoned};
+
+/// A time as it is said, before anybody asked which one it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum When {
+    /// `today`.
+    Today,
+    /// `yesterday`.
+    Yesterday,
+    /// `mon`, `tuesday`, ..: the most recent such day; today, if it is one.
+    Weekday(Weekday),
+    /// `this-week`, from Monday.
+    ThisWeek,
+    /// `last-week`: Monday to Sunday before this week.
+    LastWeek,
+    /// `this-month`.
+    ThisMonth,
+    /// `last-month`.
+    LastMonth,
+    /// `2026`.
+    Year(i16),
+    /// `2026-11`.
+    Month(i16, i8),
+    /// `2026-11-02`.
+    Day(Date),
+    /// `2026-11-02T09:30`: that minute.
+    Minute(DateTime),
+    /// `2h`, `7d`, `3w`: so long ago. Days and weeks keep the time of day when the clocks change.
+    Ago(u32, Unit),
+}
+
+/// The unit of a [`When::Ago`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Unit {
+    /// `h`.
+    Hours,
+    /// `d`.
+    Days,
+    /// `w`.
+    Weeks,
+}
+
+/// A time as it was said and which one it was.
+///
+/// Both ends are whole seconds, so that a query asked twice in a second is the same query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Moment {
+    /// As it was said.
+    pub when: When,
+    /// The first instant of it.
+    pub start: Timestamp,
+    /// The first instant after it; the start, for a time without a length.
+    pub end: Timestamp,
+}
+
+/// Every word for a time that is not a date, with what it means.
+pub(super) const WORDS: [(&str, When, &str); 13] = [
+    ("today", When::Today, "since midnight"),
+    ("yesterday", When::Yesterday, "the day before today"),
+    ("this-week", When::ThisWeek, "from Monday"),
+    ("last-week", When::LastWeek, "Monday to Sunday before this week"),
+    ("this-month", When::ThisMonth, "from the first of this month"),
+    ("last-month", When::LastMonth, "the whole month before this one"),
+    ("mon", When::Weekday(Weekday::Monday), "the most recent Monday"),
+    ("tue", When::Weekday(Weekday::Tuesday), "the most recent Tuesday"),
+    ("wed", When::Weekday(Weekday::Wednesday), "the most recent Wednesday"),
+    ("thu", When::Weekday(Weekday::Thursday), "the most recent Thursday"),
+    ("fri", When::Weekday(Weekday::Friday), "the most recent Friday"),
+    ("sat", When::Weekday(Weekday::Saturday), "the most recent Saturday"),
+    ("sun", When::Weekday(Weekday::Sunday), "the most recent Sunday"),
+];
+
+impl When {
+    /// Reads a time; case does not matter.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let text = text.to_ascii_lowercase();
+        let word = |(word, when, _): &(&str, Self, &str)| (*word == text).then_some(*when);
+        WORDS.iter().find_map(word).or_else(|| full_weekday(&text)).or_else(|| ago(&text)).or_else(|| dated(&text))
+    }
+
+    /// Which time this is at `now`; `None` if the calendar does not reach so far.
+    ///
+    /// An [`When::Ago`] is an instant without a length.
+    #[must_use]
+    pub fn at(self, now: &Zoned) -> Option<Moment> {
+        let today = now.date();
+        let week = |weeks_back: i64| -> Option<(Date, Date)> {
+            let monday = today.checked_sub(i64::from(today.weekday().to_monday_zero_offset()).days()).ok()?;
+            let start = monday.checked_sub(weeks_back.weeks()).ok()?;
+            Some((start, start.checked_add(1.week()).ok()?))
+        };
+        let month = |of: Date| Some((of.first_of_month(), of.first_of_month().checked_add(1.month()).ok()?));
+        let day = |of: Date| Some((of, of.tomorrow().ok()?));
+        let (first, after) = match self {
+            Self::Today => day(today)?,
+            Self::Yesterday => day(today.yesterday().ok()?)?,
+            Self::Weekday(weekday) => day(today.checked_sub(i64::from(today.weekday().since(weekday)).days()).ok()?)?,
+            Self::ThisWeek => week(0)?,
+            Self::LastWeek => week(1)?,
+            Self::ThisMonth => month(today)?,
+            Self::LastMonth => month(today.first_of_month().yesterday().ok()?)?,
+            Self::Year(year) => (Date::new(year, 1, 1).ok()?, Date::new(year.checked_add(1)?, 1, 1).ok()?),
+            Self::Month(year, of) => month(Date::new(year, of, 1).ok()?)?,
+            Self::Day(date) => day(date)?,
+            Self::Minute(minute) => {
+                let start = minute.to_zoned(now.time_zone().clone()).ok()?.timestamp();
+                return Some(Moment { when: self, start, end: start.checked_add(1.minute()).ok()? });
+            }
+            Self::Ago(count, unit) => {
+                let instant = now.checked_sub(span(count, unit)?).ok()?.timestamp();
+                let start = Timestamp::from_second(instant.as_second()).ok()?;
+                return Some(Moment { when: self, start, end: start });
+            }
+        };
+        let midnight = |date: Date| Some(date.to_zoned(now.time_zone().clone()).ok()?.timestamp());
+        Some(Moment { when: self, start: midnight(first)?, end: midnight(after)? })
+    }
+
+    /// As [`When::at`], but an [`When::Ago`] is the whole day in which that instant lay.
+    #[must_use]
+    pub fn stretch_at(self, now: &Zoned) -> Option<Moment> {
+        let moment = self.at(now)?;
+        if !matches!(self, Self::Ago(..)) {
+            return Some(moment);
+        }
+        let day = moment.start.to_zoned(now.time_zone().clone()).date();
+        Some(Moment { when: self, ..Self::Day(day).at(now)? })
+    }
+}
+
+fn span(count: u32, unit: Unit) -> Option<Span> {
+    let span = Span::new();
+    match unit {
+        Unit::Hours => span.try_hours(count),
+        Unit::Days => span.try_days(count),
+        Unit::Weeks => span.try_weeks(count),
+    }
+    .ok()
+}
+
+fn full_weekday(text: &str) -> Option<When> {
+    strtime::parse("%A", text).ok()?.weekday().map(When::Weekday)
+}
+
+fn ago(text: &str) -> Option<When> {
+    let (unit, digits) = [(Unit::Hours, 'h'), (Unit::Days, 'd'), (Unit::Weeks, 'w')]
+        .into_iter()
+        .find_map(|(unit, letter)| Some((unit, text.strip_suffix(letter)?)))?;
+    let count = digits.bytes().all(|b| b.is_ascii_digit()).then(|| digits.parse().ok())??;
+    Some(When::Ago(count, unit))
+}
+
+/// Dates in this one spelling: what else ISO 8601 allows (`20261102`, week dates) is more likely an
+/// order number.
+fn dated(text: &str) -> Option<When> {
+    let shape: String = text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
+    match shape.as_str() {
+        "0000" => format!("{text}-01-01").parse().ok().map(|first: Date| When::Year(first.year())),
+        "0000-00" => format!("{text}-01").parse().ok().map(|first: Date| When::Month(first.year(), first.month())),
+        "0000-00-00" => text.parse().ok().map(When::Day),
+        "0000-00-00t00:00" => text.parse().ok().map(When::Minute),
+        _ => None,
+    }
+}
+
+impl fmt::Display for When {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Year(year) => write!(f, "{year:04}"),
+            Self::Month(year, month) => write!(f, "{year:04}-{month:02}"),
+            Self::Day(date) => write!(f, "{}", date.strftime("%Y-%m-%d")),
+            Self::Minute(minute) => write!(f, "{}", minute.strftime("%Y-%m-%dT%H:%M")),
+            Self::Ago(count, unit) => {
+                let letter = match unit {
+                    Unit::Hours => 'h',
+                    Unit::Days => 'd',
+                    Unit::Weeks => 'w',
+                };
+                write!(f, "{count}{letter}")
+            }
+            Self::Today | Self::Yesterday | Self::Weekday(_) | Self::ThisWeek | Self::LastWeek | Self::ThisMonth | Self::LastMonth => {
+                let (word, ..) = WORDS.iter().find(|(_, when, _)| when == self).expect("every word for a time is in the table");
+                f.write_str(word)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jiff::tz::TimeZone;
+
+    /// In Berlin the clocks go back on 25 October 2026 at three and forward on 28 March 2027 at two.
+    fn berlin(civil: &str) -> Zoned {
+        civil.parse::<DateTime>().unwrap().to_zoned(TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap()).unwrap()
+    }
+
+    fn stretch(text: &str, now: &Zoned) -> (String, String) {
+        let moment = When::parse(text).and_then(|when| when.stretch_at(now)).unwrap_or_else(|| panic!("no time: {text}"));
+        let local = |at: Timestamp| at.to_zoned(now.time_zone().clone()).strftime("%Y-%m-%dT%H:%M %z").to_string();
+        (local(moment.start), local(moment.end))
+    }
+
+    #[test]
+    fn what_is_said_on_a_friday_morning() {
+        let friday = berlin("2026-11-20T09:41:07");
+        for (text, start, end) in [
+            ("today", "2026-11-20", "2026-11-21"),
+            ("yesterday", "2026-11-19", "2026-11-20"),
+            ("fri", "2026-11-20", "2026-11-21"),
+            ("Thursday", "2026-11-19", "2026-11-20"),
+            ("sat", "2026-11-14", "2026-11-15"),
+            ("mon", "2026-11-16", "2026-11-17"),
+            ("this-week", "2026-11-16", "2026-11-23"),
+            ("last-week", "2026-11-09", "2026-11-16"),
+            ("this-month", "2026-11-01", "2026-12-01"),
+            ("last-month", "2026-10-01", "2026-11-01"),
+            ("2026", "2026-01-01", "2027-01-01"),
+            ("2024-02", "2024-02-01", "2024-03-01"),
+            ("2024-02-29", "2024-02-29", "2024-03-01"),
+            ("2h", "2026-11-20", "2026-11-21"),
+            ("10h", "2026-11-19", "2026-11-20"),
+            ("7d", "2026-11-13", "2026-11-14"),
+            ("3w", "2026-10-30", "2026-10-31"),
+        ] {
+            let midnight = |date: &str| berlin(date).strftime("%Y-%m-%dT%H:%M %z").to_string();
+            assert_eq!(stretch(text, &friday), (midnight(start), midnight(end)), "{text}");
+        }
+    }
+
+    #[test]
+    fn days_have_23_24_or_25_hours_and_a_missing_minute_is_the_one_that_came_instead() {
+        let pair = |start: &str, end: &str| (start.to_owned(), end.to_owned());
+        let now = berlin("2027-04-01T12:00");
+        assert_eq!(stretch("2026-10-25", &now), pair("2026-10-25T00:00 +0200", "2026-10-26T00:00 +0100"));
+        assert_eq!(stretch("2027-03-28", &now), pair("2027-03-28T00:00 +0100", "2027-03-29T00:00 +0200"));
+        assert_eq!(stretch("2026-10-25T02:30", &now), pair("2026-10-25T02:30 +0200", "2026-10-25T02:31 +0200"));
+        assert_eq!(stretch("2027-03-28T02:30", &now), pair("2027-03-28T03:30 +0200", "2027-03-28T03:31 +0200"));
+        let ago = |text: &str, now: &str| When::parse(text).unwrap().at(&berlin(now)).unwrap().start.to_string();
+        assert_eq!(ago("1d", "2026-10-26T01:00"), "2026-10-24T23:00:00Z");
+        assert_eq!(ago("24h", "2026-10-26T01:00"), "2026-10-25T00:00:00Z");
+        assert_eq!(ago("1w", "2027-03-29T09:00:00.75"), "2027-03-22T08:00:00Z");
+    }
+
+    #[test]
+    fn what_is_no_time() {
+        for text in [
+            "",
+            "2026-11-2",
+            "2026-13",
+            "2026-02-30",
+            "2026-11-02T24:00",
+            "2026-11-02T09:60",
+            "2026-11-02 09:30",
+            "+2026",
+            "٢٠٢٦",
+            "monda",
+            "d",
+            "7",
+            "1.5d",
+        ] {
+            assert_eq!(When::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_calendar_ends_without_a_panic() {
+        let now = berlin("2026-11-20T09:41");
+        for text in ["9999-12-31", "9999-12", "9999", "9999-12-31T23:59", "4294967295w", "4294967295h", "0000"] {
+            assert_eq!(When::parse(text).and_then(|when| when.stretch_at(&now)).is_some(), text == "0000", "{text}");
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Queries and emails at random, for this room's properties and for whoever answers queries faster.
+
+use jiff::Timestamp;
+use jiff::civil::Date;
+use proptest::prelude::*;
+
+use crate::mail::{EmailId, Shown, Stamp, Status, Summary, Tag};
+
+use super::language::{address, context, summary};
+use super::*;
+
+/// Text made of what the language is made of, so that every corner of it is met.
+pub(crate) fn typed() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        4 => prop::sample::select(vec![
+            " ", "\"", "(", ")", "-", ":", ",", "=", "\\", "@", "<", ">", "or", "and", "not", "a", "ß", "注", "\u{301}", "\u{200B}", "\u{AD}",
+            "to:", "tag:", "status:", "is:", "has:", "after:", "on:", "sort:", "domain:", "trouble", "bounced", "email.", "7d", "2026-11-02",
+            "T09:30", "oldest", "last-week", "foo:", "\n", "\u{2028}",
+        ]).prop_map(str::to_owned),
+        1 => any::<char>().prop_map(String::from),
+        1 => "[a-z0-9]{1,4}",
+    ];
+    prop::collection::vec(piece, 0..24).prop_map(|pieces| pieces.concat())
+}
+
+/// When it is in this room's tests, and where.
+pub(crate) fn now() -> Context {
+    context()
+}
+
+fn needle() -> impl Strategy<Value = Needle> {
+    let text = prop_oneof![
+        3 => prop::sample::select(vec!["ana", "LÓPEZ", "receipt", "your receipt", "ご注文", "文", "example.com", "or", "-x", "to:a", "\"", "(a"]).prop_map(str::to_owned),
+        1 => any::<String>(),
+    ];
+    text.prop_filter_map("nothing to look for", |text| Needle::new(&text))
+}
+
+/// A time that is made of whole days.
+pub(crate) fn days() -> impl Strategy<Value = When> {
+    prop_oneof![
+        prop::sample::select(date::WORDS.map(|(_, when, _)| when).to_vec()),
+        (1_i16..9000).prop_map(When::Year),
+        (2020_i16..2030, 1_i8..=12).prop_map(|(year, month)| When::Month(year, month)),
+        (2020_i16..2030, 1_i8..=12, 1_i8..=28).prop_map(|(y, m, d)| When::Day(Date::constant(y, m, d))),
+    ]
+}
+
+pub(crate) fn when() -> impl Strategy<Value = When> {
+    prop_oneof![
+        4 => days(),
+        1 => (1_i8..=28, 0_i8..24, 0_i8..60).prop_map(|(d, h, m)| When::Minute(Date::constant(2026, 10, d).at(h, m, 0, 0))),
+        1 => (0_u32..2000, prop::sample::select(vec![Unit::Hours, Unit::Days, Unit::Weeks])).prop_map(|(n, unit)| When::Ago(n, unit)),
+    ]
+}
+
+/// A term with an operator: not a plain word, which never waits for what was not fetched.
+pub(crate) fn operator() -> impl Strategy<Value = Term> {
+    let fields = vec![
+        Field::To,
+        Field::From,
+        Field::Cc,
+        Field::Bcc,
+        Field::ReplyTo,
+        Field::Any,
+        Field::Subject,
+        Field::Body,
+        Field::Id,
+        Field::MessageId,
+    ];
+    let mut statuses = Status::KNOWN.to_vec();
+    statuses.extend([Status::Unknown, Status::Other(Shown::new("teleported")), Status::Other(Shown::new("Odd (\"one\")"))]);
+    let at = |when: When| when.at(&context().now).expect("the generated times are near");
+    prop_oneof![
+        4 => (prop::sample::select(fields), needle()).prop_map(|(field, needle)| Term::Text(field, needle)),
+        1 => prop::sample::select(vec!["Example.com", "a.bc", "ab.cd", "b.cd"]).prop_map(|domain| Term::Domain(Needle::new(domain).unwrap())),
+        2 => prop::sample::subsequence(statuses, 1..3).prop_map(Term::Status),
+        1 => prop::sample::select(Is::ALL.to_vec()).prop_map(Term::Is),
+        2 => prop::sample::select(Has::ALL.to_vec()).prop_map(Term::Has),
+        2 => ("[a-z]{1,2}[a-z \"]?", prop::option::of(needle())).prop_map(|(name, value)| Term::Tag { name: Needle::new(&name).unwrap(), value }),
+        1 => when().prop_map(move |when| Term::After(at(when))),
+        1 => when().prop_map(move |when| Term::Before(at(when))),
+        1 => when().prop_map(|when| Term::On(when.stretch_at(&context().now).unwrap())),
+        1 => when().prop_map(move |when| Term::SeenChange(at(when))),
+    ]
+}
+
+pub(crate) fn term() -> impl Strategy<Value = Term> {
+    prop_oneof![1 => needle().prop_map(Term::Word), 3 => operator()]
+}
+
+/// A tree in the shape that the parser gives.
+pub(crate) fn node(term: impl Strategy<Value = Term> + 'static) -> impl Strategy<Value = Node> {
+    term.prop_map(Node::Term).prop_recursive(4, 24, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 1..4).prop_map(Node::all),
+            prop::collection::vec(inner.clone(), 1..4).prop_map(Node::any),
+            inner.prop_map(Node::negated),
+        ]
+    })
+}
+
+/// What may be known about an email, owned.
+#[derive(Debug, Clone)]
+pub(crate) struct Sample {
+    pub(crate) summary: Summary,
+    pub(crate) text: Option<String>,
+    pub(crate) html: Option<String>,
+    pub(crate) tags: Vec<Tag>,
+    pub(crate) seen_change: Option<Timestamp>,
+}
+
+impl Sample {
+    /// With everything fetched.
+    pub(crate) fn fetched(&self) -> Facts<'_> {
+        let bodies = Bodies { text: self.text.as_deref(), html: self.html.as_deref() };
+        Facts { summary: &self.summary, bodies: Some(bodies), tags: Some(&self.tags), seen_change: self.seen_change }
+    }
+
+    /// With the bodies and the tags fetched or not.
+    pub(crate) fn facts(&self, bodies: bool, tags: bool) -> Facts<'_> {
+        let fetched = self.fetched();
+        Facts { bodies: fetched.bodies.filter(|_| bodies), tags: fetched.tags.filter(|_| tags), ..fetched }
+    }
+}
+
+pub(crate) fn mail() -> impl Strategy<Value = Sample> {
+    let body = || prop::option::of(prop::sample::select(vec!["", "Your receipt, Ana López", "ご注文の確認 or -x"]).prop_map(str::to_owned));
+    let people = || prop::sample::subsequence(vec!["Ana López <ana@example.com>", "佐藤 <sato@a.bc>", "or@ab.cd", "broken <"], 0..3);
+    let subject = prop::sample::select(vec!["", "Your  RECEIPT #4821", "Ihr Lópezplatz (a)", "ご注文の確認"]);
+    let status =
+        prop_oneof![9 => prop::sample::select(Status::KNOWN.to_vec()), 1 => Just(Status::Unknown), 1 => Just(Status::parse("teleported"))];
+    let tags = prop::sample::subsequence(vec![("a", "ana"), ("b", "receipt"), ("ab", "")], 0..3);
+    let seconds = || 1_760_000_000_i64..1_800_000_000;
+    let headers = (people(), people(), people(), subject, status, "[0-9a-f]{8}", prop::option::weighted(0.9, seconds()));
+    let rest = (body(), body(), tags, prop::option::of(seconds()));
+    (headers, rest).prop_map(|((to, cc, reply_to, subject, status, id, created), (text, html, tags, seen))| {
+        let addresses = |texts: Vec<&str>| texts.into_iter().map(address).collect();
+        let second = |second| Timestamp::from_second(second).expect("the generated times are near");
+        Sample {
+            summary: Summary {
+                id: EmailId::new(id),
+                to: addresses(to),
+                cc: addresses(cc),
+                reply_to: addresses(reply_to),
+                subject: Shown::new(subject),
+                created: Stamp::parse(&created.map_or_else(|| "soon".to_owned(), |at| second(at).to_string())),
+                status,
+                ..summary()
+            },
+            text,
+            html,
+            tags: tags.into_iter().map(|(name, value)| Tag { name: Shown::new(name), value: Shown::new(value) }).collect(),
+            seen_change: seen.map(second),
+        }
+    })
+}

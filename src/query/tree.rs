@@ -1,0 +1,263 @@
+//! `Query`: what is looked for, as a tree that has one shape for one meaning.
+
+use crate::mail::Status;
+
+use super::{Moment, Needle};
+
+/// What is looked for, and in which order it is shown.
+///
+/// Its `Display` is the canonical text: parsing it gives the same query again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Query {
+    /// What an email must be like.
+    pub filter: Node,
+    /// The order of what is found.
+    pub sort: Sort,
+}
+
+impl Query {
+    /// The query that every email matches, newest first: the text without a word.
+    #[must_use]
+    pub const fn everything() -> Self {
+        Self { filter: Node::And(Vec::new()), sort: Sort::Newest }
+    }
+
+    /// Whether every email matches.
+    #[must_use]
+    pub fn is_everything(&self) -> bool {
+        self.filter == Node::And(Vec::new())
+    }
+}
+
+/// A condition on one email.
+///
+/// Build groups with [`Node::all`], [`Node::any`] and [`Node::negated`]: they keep the tree in the
+/// shape that the parser gives and the canonical text needs (no group within a group of its kind,
+/// none of one member, no double negation).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Node {
+    /// All of these; without a member, every email.
+    And(Vec<Node>),
+    /// At least one of these.
+    Or(Vec<Node>),
+    /// Not this.
+    Not(Box<Node>),
+    /// One thing to look for.
+    Term(Term),
+}
+
+impl Node {
+    /// All of `nodes`.
+    #[must_use]
+    pub fn all(nodes: impl IntoIterator<Item = Self>) -> Self {
+        let mut members = Vec::new();
+        for node in nodes {
+            match node {
+                Self::And(inner) => members.extend(inner),
+                Self::Or(_) | Self::Not(_) | Self::Term(_) => members.push(node),
+            }
+        }
+        only(&mut members).unwrap_or(Self::And(members))
+    }
+
+    /// At least one of `nodes`.
+    #[must_use]
+    pub fn any(nodes: impl IntoIterator<Item = Self>) -> Self {
+        let mut members = Vec::new();
+        for node in nodes {
+            match node {
+                Self::Or(inner) => members.extend(inner),
+                Self::And(_) | Self::Not(_) | Self::Term(_) => members.push(node),
+            }
+        }
+        only(&mut members).unwrap_or(Self::Or(members))
+    }
+
+    /// Not this node.
+    #[must_use]
+    pub fn negated(self) -> Self {
+        match self {
+            Self::Not(inner) => *inner,
+            Self::And(_) | Self::Or(_) | Self::Term(_) => Self::Not(Box::new(self)),
+        }
+    }
+}
+
+/// The only member, taken out, if there is just one.
+fn only(members: &mut Vec<Node>) -> Option<Node> {
+    if members.len() == 1 { members.pop() } else { None }
+}
+
+/// One thing to look for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Term {
+    /// A part of an address or of the subject, the start of a word in a known body, or the whole id.
+    Word(Needle),
+    /// A part of one field.
+    Text(Field, Needle),
+    /// The whole domain of a recipient (to, cc or bcc).
+    Domain(Needle),
+    /// One of these statuses. Never empty.
+    Status(Vec<Status>),
+    /// A class of emails.
+    Is(Is),
+    /// A part that the email has.
+    Has(Has),
+    /// A tag of this name and, if one is given, of this value. Both are whole, not parts.
+    Tag {
+        /// The name; without a `=`, which ends it in the text.
+        name: Needle,
+        /// The value.
+        value: Option<Needle>,
+    },
+    /// Accepted by the service at the start of the moment or later.
+    After(Moment),
+    /// Accepted before the start of the moment.
+    Before(Moment),
+    /// Accepted from the start of the moment until its end.
+    On(Moment),
+    /// Its status was observed to change at the start of the moment or later.
+    SeenChange(Moment),
+}
+
+/// A field of text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Field {
+    /// A recipient: a part of name or address, as in every address field.
+    To,
+    /// The sender.
+    From,
+    /// A copy recipient.
+    Cc,
+    /// A blind-copy recipient.
+    Bcc,
+    /// Where answers go.
+    ReplyTo,
+    /// Any of the five above.
+    Any,
+    /// A part of the subject.
+    Subject,
+    /// The start of a word in the text or the visible html.
+    Body,
+    /// The beginning of the id.
+    Id,
+    /// The beginning of the message id, with or without its angle brackets.
+    MessageId,
+}
+
+/// A class of emails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Is {
+    /// Bounced, complained, failed, suppressed or delayed: [`Status::is_trouble`].
+    Trouble,
+    /// Still waiting for its send time.
+    Scheduled,
+}
+
+impl Is {
+    /// Every class.
+    pub const ALL: [Self; 2] = [Self::Trouble, Self::Scheduled];
+
+    /// The word in a query.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Trouble => "trouble",
+            Self::Scheduled => "scheduled",
+        }
+    }
+
+    /// What it means, for a person.
+    #[must_use]
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Self::Trouble => "bounced, complained, failed, suppressed or delayed",
+            Self::Scheduled => "waits for its send time",
+        }
+    }
+}
+
+/// A part that an email can have or lack.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Has {
+    /// A copy recipient.
+    Cc,
+    /// A blind-copy recipient.
+    Bcc,
+    /// An address for answers.
+    ReplyTo,
+    /// A plain-text part.
+    Text,
+    /// An html part.
+    Html,
+    /// Either part.
+    Body,
+    /// A tag.
+    Tag,
+}
+
+impl Has {
+    /// Every part.
+    pub const ALL: [Self; 7] = [Self::Cc, Self::Bcc, Self::ReplyTo, Self::Text, Self::Html, Self::Body, Self::Tag];
+
+    /// The word in a query.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Cc => "cc",
+            Self::Bcc => "bcc",
+            Self::ReplyTo => "reply-to",
+            Self::Text => "text",
+            Self::Html => "html",
+            Self::Body => "body",
+            Self::Tag => "tag",
+        }
+    }
+
+    /// What it means, for a person.
+    #[must_use]
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Self::Cc => "went to somebody in copy",
+            Self::Bcc => "went to somebody in blind copy",
+            Self::ReplyTo => "wants answers at another address",
+            Self::Text => "has a plain-text part",
+            Self::Html => "has an html part",
+            Self::Body => "has a text or an html part",
+            Self::Tag => "carries a tag",
+        }
+    }
+}
+
+/// The order of what is found, by the service's own order of emails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Sort {
+    /// Newest first.
+    #[default]
+    Newest,
+    /// Oldest first.
+    Oldest,
+}
+
+impl Sort {
+    /// Both orders.
+    pub const ALL: [Self; 2] = [Self::Newest, Self::Oldest];
+
+    /// The word in a query.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Newest => "newest",
+            Self::Oldest => "oldest",
+        }
+    }
+
+    /// What it means, for a person.
+    #[must_use]
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Self::Newest => "newest first",
+            Self::Oldest => "oldest first",
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! `sentbox search` as scripts and people meet it.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use insta::assert_snapshot;
+use sentbox::config::clock;
+use sentbox::server::sample::Mailbox;
+use serde_json::Value;
+
+use crate::binary::{KEY, Sentbox, Service};
+
+const MAILS: [&str; 3] = [
+    r#"{"object":"email","id":"three","to":["Ana López <ana@example.com>"],"from":"Acme <hi@acme.example>","created_at":"2026-11-20T08:41:07Z","subject":"Your receipt, Ana","last_event":"delivered","html":"<p>A <b>zeph</b>yrine wind</p>","text":null,"tags":[{"name":"plan","value":"pro"}],"price":1.50}"#,
+    r#"{"id":"two","to":["bo@example.org"],"from":"Acme <hi@acme.example>","created_at":"2026-11-19T08:00:00Z","subject":"=1+1 \"receipt\"","last_event":"bounced"}"#,
+    r#"{"id":"one","to":["sato@example.net"],"from":"Acme <hi@acme.example>","created_at":"2026-11-18T08:00:00Z","subject":"ご注文の確認\u202e","last_event":"sent"}"#,
+];
+
+fn filled() -> Sentbox {
+    let sentbox = Sentbox::new().with("SENTBOX_API_KEY", KEY);
+    assert!(sentbox.fed("import -", &MAILS.join("\n")).status.success());
+    sentbox
+}
+
+#[test]
+fn what_matches_is_printed_and_what_was_searched_is_said() {
+    let sentbox = filled();
+    assert_snapshot!(sentbox.told("search lopez RECEI"), @r"
+    2026-11-20T08:41:07Z	delivered	ana@example.com	Your receipt, Ana	three
+    stderr: sentbox: searched 3 emails, with gaps; --back 30d fetches the last 30 days first; bodies and tags of 1 are known
+    exit code 0
+    ");
+    assert_snapshot!(sentbox.told("search --sort oldest --limit 2 -q from:acme"), @r#"
+    2026-11-18T08:00:00Z	sent	sato@example.net	ご注文の確認�	one
+    2026-11-19T08:00:00Z	bounced	bo@example.org	=1+1 "receipt"	two
+    exit code 0
+    "#);
+    let found = |line: &str| sentbox.stdout(&format!("search --columns id {line}")).lines().collect::<Vec<_>>().join(" ");
+    for (line, ids) in [
+        ("body:zephyr", "three"),
+        ("注文", "one"),
+        ("tag:plan=pro", "three"),
+        ("-- -receipt", "one"),
+        ("not receipt", "one"),
+        ("on:2026-11-19 or zephyrine", "three two"),
+        ("sort:oldest receipt", "two three"),
+        ("is:trouble domain:example.org", "two"),
+        ("nowhere", ""),
+    ] {
+        assert_eq!(found(line), ids, "{line}");
+    }
+    assert_eq!(sentbox.stdout("search --count receipt"), "2\n");
+    assert_eq!(sentbox.stdout("search --count --json receipt"), "{\"count\":2}\n");
+}
+
+#[test]
+fn json_is_the_services_own_and_tables_are_for_spreadsheets() {
+    let sentbox = filled();
+    let json: Value = serde_json::from_str(&sentbox.stdout("search --json --limit 1 receipt")).unwrap();
+    assert_eq!(
+        (&json["has_more"], &json["data"][0]["id"], json["data"].as_array().unwrap().len()),
+        (&Value::Bool(true), &Value::from("three"), 1)
+    );
+    assert!(sentbox.stdout("search --jsonl lopez").contains(r#""price":1.50"#), "numbers are verbatim");
+    assert!(!sentbox.stdout("search --jsonl 注文").contains('\u{202e}'));
+    let nothing: Value = serde_json::from_str(&sentbox.stdout("search --json nowhere")).unwrap();
+    assert_eq!(nothing, serde_json::json!({"object": "list", "data": [], "has_more": false}));
+    assert_snapshot!(sentbox.told("search -q --csv --columns id,to,subject,reply-to receipt"), @r#"
+    id,to,subject,reply-to
+    three,Ana López <ana@example.com>,"Your receipt, Ana",
+    two,bo@example.org,"'=1+1 ""receipt""",
+    exit code 0
+    "#);
+}
+
+#[test]
+fn what_cannot_be_done_is_said_in_words() {
+    let sentbox = filled();
+    assert_snapshot!(sentbox.told("search after:someday"), @r"
+    stderr: sentbox: someday: a time is a date like 2026-11-02 or 2026-11-02T09:30, a word like today, mon, last-week, or a span like 2h, 7d, 3w
+    stderr: sentbox: searched 3 emails, with gaps; --back 30d fetches the last 30 days first; bodies and tags of 1 are known
+    exit code 0
+    ");
+    assert_snapshot!(sentbox.told("search"), @r"
+    stderr: sentbox: the following required arguments were not provided: <QUERY>...
+    stderr:    hint: sentbox --help tells what there is
+    exit code 2
+    ");
+    assert_snapshot!(sentbox.told("search -receipt"), @r"
+    stderr: sentbox: unexpected argument '-r' found
+    stderr:    hint: what is not wanted is `not word`, or `-word` after --
+    exit code 2
+    ");
+    assert_snapshot!(sentbox.told("list your receipt"), @r"
+    stderr: sentbox: list shows what the service has, which cannot search
+    stderr:    hint: sentbox search your receipt looks in the archive
+    exit code 2
+    ");
+    assert_eq!(sentbox.run("search --csv --json x").status.code(), Some(2));
+    assert_eq!(Sentbox::new().run("search x").status.code(), Some(3));
+}
+
+#[test]
+fn more_is_fetched_first_if_that_is_asked_for() {
+    let now = clock::now();
+    let service = Service::new(Mailbox::new(7, 250, now, std::sync::Arc::new(move || now)));
+    let sentbox = Sentbox::at(&service);
+    assert_eq!(sentbox.stdout("search --count from:@"), "0\n");
+    assert_snapshot!(sentbox.told("search --count --back all --rate 1000 from:@"), @r"
+    250
+    stderr: sentbox: searched 250 emails, which is everything the service has
+    exit code 0
+    ");
+    let listed = sentbox.stdout("list --all --rate 1000 --jsonl");
+    let wanted = listed.lines().filter(|line| serde_json::from_str::<Value>(line).unwrap()["last_event"] == "delivered").count();
+    assert_eq!(sentbox.stdout("search --count status:delivered"), format!("{wanted}\n"));
+}
