@@ -6,9 +6,11 @@ mod open;
 
 use std::process::ExitCode;
 
+use rustix::process::Signal;
 use sentbox::cli::{self, Args, Output, Parsed, Stop, Verb, World};
 use sentbox::config::Env;
 use sentbox::config::clock::{self, Clock};
+use tokio::signal::unix::SignalKind;
 
 fn main() -> color_eyre::Result<ExitCode> {
     let env = Env::of_process();
@@ -16,6 +18,7 @@ fn main() -> color_eyre::Result<ExitCode> {
     let (report, errors) = color_eyre::config::HookBuilder::default().display_env_section(false).into_hooks();
     errors.install()?;
     crash::install(report, &env, &clock);
+    outlive_file_limits();
     let (mut out, outcome) = match cli::parse(std::env::args_os()) {
         Parsed::Do(args) => {
             let mut out = Output::of_process(&args.global, &env);
@@ -52,4 +55,12 @@ fn run(args: &Args, env: &Env, clock: &Clock, out: &mut Output) -> Result<(), St
         Some(Verb::Demo(sample)) => open::demo(sample, &args.global, env, clock, out),
         None => open::profile(&args.global, env, clock, out),
     }
+}
+
+/// Makes a write beyond the limit on the size of files an error like that of a full disk; by default
+/// its signal ends the process. The handler stays when the runtime that it is installed from is gone.
+fn outlive_file_limits() {
+    let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
+    let _inside = runtime.enter();
+    let _ = tokio::signal::unix::signal(SignalKind::from_raw(Signal::XFSZ.as_raw()));
 }

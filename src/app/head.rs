@@ -1,5 +1,7 @@
 //! The lines above a body: who, what, when and what became of it, as far as the pane has room.
 
+use jiff::Timestamp;
+
 use super::msg::Opened;
 use crate::archive::{Observation, Row};
 use crate::mail::{Address, Shown, Stamp, Status, Tag};
@@ -18,6 +20,8 @@ pub enum Head {
     Scheduled(Stamp),
     /// What became of it.
     Status(Status),
+    /// When the service was found to list it no more.
+    Gone(Timestamp),
     /// What was seen to become of it, and when, oldest first.
     History(Vec<Observation>),
     /// Labels.
@@ -57,6 +61,7 @@ pub fn of(row: &Row, opened: Option<&Opened>, width: u16, height: u16) -> Vec<He
         lines.push(Head::Scheduled(stamp.clone()));
     }
     lines.push(Head::Status(summary.status.clone()));
+    lines.extend(row.gone.map(Head::Gone));
     if !low {
         if let Some(opened) = opened {
             if opened.history.len() > 1 {

@@ -33,6 +33,8 @@ pub struct Opening {
     pub refresh: Duration,
     /// The time, in the person's zone.
     pub now: Zoned,
+    /// A word to the person, until the first key.
+    pub notice: Option<String>,
 }
 
 /// The state of the terminal program.
@@ -99,7 +101,7 @@ impl Model {
     /// The first state, and what it asks for: rows from the archive, news from the service.
     #[must_use]
     pub fn start(opening: Opening) -> (Self, Effects) {
-        let Opening { size, profile, no_service, refresh, now } = opening;
+        let Opening { size, profile, no_service, refresh, now, notice } = opening;
         let mut model = Self {
             profile,
             list: List::default(),
@@ -109,7 +111,7 @@ impl Model {
             look_back: None,
             help: None,
             pressed: Vec::new(),
-            notice: None,
+            notice,
             full_times: false,
             mouse: true,
             redraws: 0,

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args as Group, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use jiff::SignedDuration;
 
 use crate::api::Cursor;
-use crate::config::Flags;
+use crate::config::{self, Flags};
 use crate::mail::EmailId;
 use crate::query::Sort;
 
@@ -121,6 +122,12 @@ pub enum Command {
     Sync(Sync),
     /// Take emails from JSON lines into the archive
     Import(Import),
+    /// Say what the archive holds, or keep less in it
+    Archive {
+        /// What to do with it.
+        #[command(subcommand)]
+        verb: Upkeep,
+    },
     /// Serve the service's API over a sample mailbox
     Serve(Serve),
     /// Ask for an API key, check it, and store it in a profile
@@ -327,6 +334,12 @@ pub struct Sync {
     /// How far back: all, or a number of hours (h), days (d) or weeks (w)
     #[arg(long, value_name = "SPAN", default_value = "30d", value_parser = super::sync::back)]
     pub back: super::sync::Back,
+    /// Fetch the bodies too, the newest first; that is a request for each email
+    #[arg(long)]
+    pub bodies: bool,
+    /// Stay, and go on with what is new until interrupted
+    #[arg(long)]
+    pub watch: bool,
 }
 
 /// `import`.
@@ -334,6 +347,37 @@ pub struct Sync {
 pub struct Import {
     /// A file of emails, one JSON object a line; - is standard input
     pub file: PathBuf,
+}
+
+/// `archive`.
+#[derive(Debug, Subcommand)]
+#[command(disable_help_subcommand = true)]
+pub enum Upkeep {
+    /// Say where it is, what it holds and how far back it is complete
+    Info,
+    /// Remove mail from it for good; sync does not bring it back
+    Purge(Purge),
+    /// Write its file anew, without the room that removed mail has left
+    Vacuum,
+}
+
+/// `archive purge`.
+#[derive(Debug, Group)]
+#[command(group = clap::ArgGroup::new("which").required(true).args(["older", "to"]))]
+pub struct Purge {
+    /// Mail older than this: a number of hours (h), days (d) or weeks (w)
+    #[arg(long, value_name = "AGE", value_parser = age)]
+    pub older: Option<SignedDuration>,
+    /// Mail that went to this address, alone or with others; not what the archive has yet to fetch
+    #[arg(long, value_name = "ADDRESS")]
+    pub to: Option<String>,
+    /// Do not ask
+    #[arg(long)]
+    pub yes: bool,
+}
+
+fn age(text: &str) -> Result<SignedDuration, String> {
+    config::age(text).ok_or_else(|| format!("say {}", config::AGES))
 }
 
 /// `serve`.

@@ -20,7 +20,10 @@ mod serve;
 mod show;
 mod signal;
 mod sync;
+mod tally;
+mod upkeep;
 mod usage;
+mod words;
 
 use std::future::Future;
 
@@ -66,8 +69,9 @@ pub fn run(command: &Command, world: World<'_>) -> Result<(), Stop> {
         Command::Show(show) => show::run(show, &settle(global, env, out)?, clock, out),
         Command::Sync(sync) => {
             let settings = settle(global, env, out)?;
-            wait_for(sync::run(sync, &archive::open(&settings)?, &settings, clock, out))
+            wait_for(sync::run(sync, &archive::open(&settings, clock)?, &settings, clock, out))
         }
+        Command::Archive { verb } => upkeep::run(verb, &settle(global, env, out)?, clock, out),
         Command::Import(import) => import::run(import, &settle(global, env, out)?, clock, out),
         Command::Render(render) => render::run(render, out),
         Command::Serve(serve) => wait_for(serve::run(serve, clock, out)),

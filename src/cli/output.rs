@@ -133,6 +133,23 @@ impl Output {
         }
     }
 
+    /// Asks a person; `None` if there is none to be asked.
+    ///
+    /// # Errors
+    ///
+    /// If the answer cannot be read.
+    pub fn ask(&mut self, question: &str) -> Result<Option<bool>, Stop> {
+        if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
+            return Ok(None);
+        }
+        let _ = write!(self.stderr, "sentbox: {} [y/N] ", clean::line(question));
+        let _ = self.stderr.flush();
+        let mut answer = String::new();
+        let failed = |error| Failure::new(Kind::Io, format!("the answer cannot be read: {error}"));
+        io::stdin().read_line(&mut answer).map_err(failed)?;
+        Ok(Some(matches!(answer.trim(), "y" | "Y" | "yes")))
+    }
+
     /// Says why a command ends, in the form that was asked for.
     pub fn failure(&mut self, failure: &Failure) {
         let Failure { kind, sentence, hint, wait, details } = failure;

@@ -5,9 +5,11 @@ use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use jiff::SignedDuration;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::age::{AGES, age};
 use super::base::BaseUrl;
 use super::nearest::nearest;
 use super::paths::Paths;
@@ -34,6 +36,8 @@ pub(super) struct Profile {
     pub key: Option<KeySource>,
     /// Whether nothing may be kept on disk.
     pub in_memory: bool,
+    /// How old mail may become before it is removed; for ever if nothing is said.
+    pub keep: Option<SignedDuration>,
     /// Requests a second.
     pub rate: Option<Rate>,
     /// Certificates to trust beside the system's.
@@ -66,7 +70,7 @@ impl fmt::Display for KeySource {
 }
 
 const TOP: [&str; 2] = ["default_profile", "profiles"];
-const PROFILE: [&str; 7] = ["base_url", "api_key_command", "api_key_file", "api_key_env", "archive", "rate", "ca_file"];
+const PROFILE: [&str; 8] = ["base_url", "api_key_command", "api_key_file", "api_key_env", "archive", "keep", "rate", "ca_file"];
 
 impl File {
     /// Reads the file; if there is none at its usual place, it is empty.
@@ -170,6 +174,10 @@ impl Reader<'_> {
                         _ => return Err(self.wrong(&value.span(), "archive is \"disk\" or \"memory\"")),
                     }
                 }
+                "keep" => {
+                    let keep = age(self.text(value)?).filter(|age| !age.is_zero());
+                    profile.keep = Some(keep.ok_or_else(|| self.wrong(&value.span(), &format!("keep is {AGES}")))?);
+                }
                 "rate" => {
                     let number = match value.get_ref() {
                         DeValue::Integer(integer) => integer.as_str().parse().ok(),
@@ -261,13 +269,14 @@ mod tests {
     fn a_whole_file() {
         let file = parse(
             "default_profile = \"acme\"\n[profiles.acme]\nbase_url = \"https://mail.example.com/api\"\napi_key_file = \"key\"\n\
-             archive = \"memory\"\nrate = 0.5\nca_file = \"~/ca.pem\"\n[profiles.other]\nrate = 3\n",
+             archive = \"memory\"\nkeep = \"26w\"\nrate = 0.5\nca_file = \"~/ca.pem\"\n[profiles.other]\nrate = 3\n",
         )
         .unwrap();
         assert_eq!(file.default_profile.as_deref(), Some("acme"));
         let acme = &file.profiles["acme"];
         assert_eq!(acme.base_url.as_ref().unwrap().to_string(), "https://mail.example.com/api");
         assert_eq!(acme.key, Some(KeySource::File("/etc/key".into())));
+        assert_eq!(acme.keep, Some(SignedDuration::from_hours(26 * 7 * 24)));
         assert!(acme.in_memory && acme.rate == Rate::by_hand(0.5) && acme.ca_file == Some("/home/ana/ca.pem".into()));
         assert_eq!(file.profiles["other"].rate, Rate::by_hand(3.0));
         assert!(file.warnings.is_empty());
@@ -305,6 +314,7 @@ mod tests {
             ("[profiles.a]\narchive = \"tape\"", "/etc/config.toml:2: archive is \"disk\" or \"memory\""),
             ("[profiles.a]\n\nrate = 0", "/etc/config.toml:3: rate is a number of requests a second from 0.01 to 10000"),
             ("[profiles.a]\nrate = \"2\"", "/etc/config.toml:2: rate is a number of requests a second from 0.01 to 10000"),
+            ("[profiles.a]\nkeep = \"0d\"", "/etc/config.toml:2: keep is a number of hours, days or weeks such as 12h, 30d, 8w"),
             ("profiles = 3", "/etc/config.toml:1: a table belongs here"),
             ("[profiles.\"../x\"]", "/etc/config.toml:1: a profile's name is made of letters, digits, - and _"),
             ("[profiles.a]\nbase_url = 7", "/etc/config.toml:2: a text in quotes belongs here"),

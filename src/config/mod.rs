@@ -1,5 +1,6 @@
 //! Flags, environment and file become settings; secrets stay secret.
 
+mod age;
 mod base;
 pub mod clock;
 mod env;
@@ -13,6 +14,7 @@ mod profiles;
 mod rate;
 mod settings;
 
+pub use age::{AGES, age};
 pub use base::BaseUrl;
 pub use env::Env;
 pub use key::{ApiKey, without_keys};

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 
 use super::file::{DEFAULT, File, KeySource, PROFILE_NAME, Profile, is_profile_name};
@@ -47,6 +48,8 @@ pub struct Settings {
     /// Where the archive is. On disk it is bound to the profile, the address and the key's
     /// fingerprint by its path, so that two teams' mail is never mixed; a new key starts a new one.
     pub archive: Location,
+    /// How old mail may become in it; `None` is for ever.
+    pub keep: Option<SignedDuration>,
     /// Whether it is in memory for want of a home directory, which whoever opens it should say.
     pub no_home: bool,
     /// Requests a second.
@@ -86,6 +89,7 @@ impl Settings {
         };
         Ok(Self {
             archive,
+            keep: profile.keep,
             rate: rate(flags, env, &profile)?,
             ca_file: flags.ca_file.clone().or(profile.ca_file),
             zone: env.zone(),

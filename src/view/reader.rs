@@ -84,6 +84,10 @@ fn head_line<'a>(line: &'a Head, view: View, width: usize, look: &Look) -> Line<
             let meaning = cut::cut(status.meaning(), room, look.glyphs.ellipsis);
             Line::from(vec![Span::styled(words, theme.status(status).add_modifier(ratatui::style::Modifier::BOLD)), Span::raw(meaning)])
         }
+        Head::Gone(noticed) => {
+            let words = format!("the service no longer has it (noticed {})", time::seen(*noticed, look));
+            labelled("gone", &words, theme.text(), width, look)
+        }
         Head::History(history) => labelled("seen", &observed(history, look), theme.text(), width, look),
         Head::Tags(tags) => {
             let tags: Vec<String> = tags.iter().map(|tag| format!("{}={}", tag.name, tag.value)).collect();

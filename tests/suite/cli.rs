@@ -195,7 +195,7 @@ fn lines_are_taken_in_and_bad_ones_are_named() {
     assert!(sentbox.stdout("show 5b --offline").contains("teleported"));
     std::fs::write(sentbox.home().join("mail.jsonl"), RECEIPT).unwrap();
     assert_snapshot!(sentbox.told("import mail.jsonl --json"), @r#"
-    {"lines":1,"new":0,"bad":0}
+    {"lines":1,"new":0,"out":0,"bad":0}
     exit code 0
     "#);
     assert_snapshot!(sentbox.told("import nowhere.jsonl"), @r"
@@ -456,6 +456,7 @@ fn what_is_generated_from_the_code_is_there() {
       render       Lay out html (from a file or standard input) as text
       sync         Mirror the service into the archive
       import       Take emails from JSON lines into the archive
+      archive      Say what the archive holds, or keep less in it
       serve        Serve the service's API over a sample mailbox
       login        Ask for an API key, check it, and store it in a profile
       profile      List, choose or remove profiles

@@ -27,6 +27,7 @@ pub fn opening(width: u16, height: u16) -> Opening {
         no_service: None,
         refresh: std::time::Duration::from_secs(30),
         now: now(),
+        notice: None,
     }
 }
 
@@ -144,7 +145,7 @@ pub fn row(n: i64) -> Row {
 
 /// A row for a summary at the place of email `n`.
 pub fn row_of(n: i64, summary: &wire::Summary) -> Row {
-    Row { place: Place::of(n).unwrap(), summary: Summary::from(summary), changed: None, has_body: false }
+    Row { place: Place::of(n).unwrap(), summary: Summary::from(summary), changed: None, has_body: false, gone: None }
 }
 
 /// One email an hour, ending a little before [`NOW`].
