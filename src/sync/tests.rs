@@ -1,5 +1,6 @@
 //! The engine against a service that is played to it.
 
+mod following;
 mod leaving;
 mod sim;
 mod truth;

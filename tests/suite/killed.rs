@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 
@@ -119,7 +120,7 @@ fn rounds(seeds: u64) {
         for pages in [1 + chance.below(6), 1 + chance.below(2)] {
             let (tell, told) = channel();
             *watch.lock().unwrap() = Some((pages, tell));
-            let mut child = sentbox.command("sync --back all --rate 1000 --quiet").spawn().unwrap();
+            let mut child = sentbox.command("sync --back all --rate 1000 --quiet").stdout(Stdio::null()).spawn().unwrap();
             told.recv().unwrap();
             // From here on the page is made, sent, read, written: any instant of it may be the last.
             for _ in 0..chance.below(400_000) {
