@@ -97,13 +97,14 @@ impl Model {
         self.offers.clear();
         self.leave(prompt.before().clone());
         let text = self.list.filter().text().to_owned();
-        if !text.is_empty() {
-            self.history.retain(|earlier| *earlier != text);
-            self.history.push(text);
-            let surplus = self.history.len().saturating_sub(MOST);
-            self.history.drain(..surplus);
+        if text.is_empty() || self.history.last() == Some(&text) {
+            return Effects::new();
         }
-        Effects::new()
+        self.history.retain(|earlier| *earlier != text);
+        self.history.push(text.clone());
+        let surplus = self.history.len().saturating_sub(MOST);
+        self.history.drain(..surplus);
+        vec![Effect::Remember { ticket: self.remembered.begin(), text }]
     }
 
     pub(super) fn cancel(&mut self) -> Effects {

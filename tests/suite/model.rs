@@ -4,7 +4,7 @@
 use crate::world::{Mailbox, World, opening};
 use proptest::prelude::*;
 use ratatui::layout::{Position, Size};
-use sentbox::app::{Cell, Command, Effect, Ending, Focus, Msg, Pointer, Rest, Stage, Step};
+use sentbox::app::{Cell, Command, Effect, Ending, Focus, Msg, Opening, Pointer, Rest, Stage, Step};
 use sentbox::failure::{Failure, Kind};
 
 fn requests(world: &World) -> usize {
@@ -317,6 +317,13 @@ fn what_was_typed_earlier_is_typed_again() {
     assert_eq!(text(&world), "one");
     world.press("Ctrl-n Ctrl-n Ctrl-n");
     assert_eq!(text(&world), "dra");
+    let kept = world.asked.iter().filter(|effect| matches!(effect, Effect::Remember { .. })).count();
+    assert_eq!(kept, 4);
+
+    let history = vec!["from the last session".to_owned()];
+    let mut world = World::start(Opening { history, ..opening(80, 24) }, Mailbox::of(3));
+    world.settle().press("/ Ctrl-p");
+    assert_eq!(text(&world), "from the last session");
 }
 
 #[test]

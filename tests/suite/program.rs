@@ -82,3 +82,24 @@ async fn many_keys_at_once_are_one_email() {
     assert_eq!(it.position().0, Some(81));
     assert_eq!(it.open_email(), Some(it.selected()));
 }
+
+#[tokio::test]
+async fn it_finds_while_one_types_and_looks_further_back() {
+    let mut it = Running::start(WIDE, 600).await;
+    let all = it.selected();
+    it.press("/ s t a t u s : b o u n c e d").await;
+    let (_, found) = it.position();
+    let found = found.expect("it is counted");
+    assert!(found < 100 && it.screen().contains(&format!("{found} of 100 since")), "{}", it.screen());
+    it.press("Enter b").await;
+    let (_, more) = it.position();
+    assert!(more > Some(found) && it.screen().contains("600, complete"), "{}", it.screen());
+    let rows = it.program.model().list.rows();
+    assert!(rows.iter().all(|row| row.summary.status == sentbox::mail::Status::Bounced));
+    it.press("Esc").await;
+    assert_eq!((it.selected(), it.position()), (all, (Some(1), Some(600))));
+    it.press("@ t").await;
+    assert!(it.screen().contains("▸ to:"), "{}", it.screen());
+    it.press("u").await;
+    assert_eq!(it.position().1, Some(600));
+}

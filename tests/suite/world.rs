@@ -27,6 +27,7 @@ pub fn opening(width: u16, height: u16) -> Opening {
         no_service: None,
         refresh: std::time::Duration::from_secs(30),
         now: now(),
+        history: Vec::new(),
     }
 }
 
@@ -66,6 +67,7 @@ impl Mailbox {
                 let (total, all) = (found.len() as u64, self.rows.len() as u64);
                 Msg::Counted { ticket: *ticket, outcome: Ok(Counts { total, capped: false, all, fetched: Some(0), before }) }
             }
+            Effect::Remember { ticket, .. } => Msg::Remembered { ticket: *ticket, outcome: Ok(()) },
             Effect::Complete { ticket, text, cursor } => Msg::Completed { ticket: *ticket, offers: complete(text, *cursor, &()) },
             Effect::Read { ticket, id } => Msg::Read { ticket: *ticket, outcome: Ok(self.opened(id)) },
             Effect::LayOut { ticket, email, .. } => Msg::Laid { ticket: *ticket, outcome: Ok(Arc::new(body(email))) },
