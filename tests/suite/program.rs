@@ -103,3 +103,17 @@ async fn it_finds_while_one_types_and_looks_further_back() {
     it.press("u").await;
     assert_eq!(it.position().1, Some(600));
 }
+
+#[tokio::test]
+async fn it_goes_to_a_date() {
+    let mut it = Running::start(WIDE, 600).await;
+    it.press("g d y e s t e r d a y Enter").await;
+    let (position, total) = it.position();
+    assert!(position > Some(1) && position < total, "{position:?} {}", it.screen());
+    let sent = it.program.model().list.selected().and_then(|row| row.summary.created.at);
+    let midnight = "2026-11-20T00:00:00Z".parse().unwrap();
+    assert!(sent.is_some_and(|at| at < midnight), "{}", it.screen());
+    it.press("k").await;
+    let above = it.program.model().list.selected().and_then(|row| row.summary.created.at);
+    assert!(above.is_some_and(|at| at >= midnight), "{}", it.screen());
+}

@@ -117,7 +117,7 @@ impl Mailbox {
             Anchor::Above(place) => at(*place).saturating_sub(count),
             Anchor::Below(place) => found.iter().position(|row| row.place != *place && down(row, *place)).unwrap_or(len),
             Anchor::Around { place, above } => at(*place).saturating_sub(*above),
-            Anchor::At(_) => unreachable!("no key jumps to a date yet"),
+            Anchor::At(micros) => at(Place::of(*micros).unwrap()),
         };
         let end = (start + count).min(len);
         Window { rows: found[start..end].to_vec(), more_above: start > 0, more_below: end < len }
