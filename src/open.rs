@@ -45,6 +45,11 @@ pub fn profile(global: &Global, env: &Env, clock: &Clock, out: &mut Output) -> R
     };
     let client = Client::new(Access::from(&settings), Patience::SCREEN, clock.clone());
     let engine = settings.key.clone().map(|_| Engine::new(Arc::new(client), archive.clone(), clock.clone()));
+    // Beside the archive, and only where that is kept: what is looked for names the same people.
+    let history = match &settings.archive {
+        Location::Disk(path) => Some(path.with_file_name("history")),
+        Location::Memory => None,
+    };
     let start = Start {
         profile,
         archive,
@@ -55,6 +60,7 @@ pub fn profile(global: &Global, env: &Env, clock: &Clock, out: &mut Output) -> R
         zone: settings.zone,
         colour: out.colour,
         ascii: ascii(global, env),
+        history,
         panic_at: settings.panic_at,
     };
     ended(runtime()?.block_on(tui::run(start))?)
@@ -87,6 +93,7 @@ pub fn demo(sample: &Sample, global: &Global, env: &Env, clock: &Clock, out: &Ou
             zone: env.zone(),
             colour: out.colour,
             ascii: ascii(global, env),
+            history: None,
             panic_at: PanicAt::of(env),
         };
         let served = server::serve(listener, mailbox, Terms::demo(DEMO_RATE), clock.clone(), std::future::pending());

@@ -59,6 +59,8 @@ pub enum Command {
     PreviousView,
     /// Show this face of the body.
     ShowView(View),
+    /// Type a date to go to.
+    GoToDate,
     /// Type what the list is to be narrowed to.
     Filter,
     /// Narrow the list to rows like the selected one.
@@ -166,6 +168,7 @@ impl Command {
             Self::ShowView(View::Text) => "plain-text part",
             Self::ShowView(View::Source) => "html source",
             Self::ShowView(View::Raw) => "raw JSON, every field",
+            Self::GoToDate => "go to a date",
             Self::Filter => "filter the list while you type",
             Self::Only(Cell::Recipient) => "only emails to this recipient",
             Self::Only(Cell::Domain) => "only emails to this domain",
@@ -176,8 +179,8 @@ impl Command {
             Self::Redo => "redo it",
             Self::LookBack => "look further back",
             Self::Stop => "stop looking further back",
-            Self::Accept => "keep the filter",
-            Self::Cancel => "back to the filter before",
+            Self::Accept => "keep the filter; go to the date",
+            Self::Cancel => "leave it as it was before",
             Self::Complete(Side::Right) => "next offer",
             Self::Complete(Side::Left) => "previous offer",
             Self::Recall(Side::Left) => "an earlier filter",
@@ -215,6 +218,7 @@ impl Command {
             Self::Divide(_) => "divider",
             Self::Mark(_) => "match",
             Self::NextView | Self::PreviousView | Self::ShowView(_) => "view",
+            Self::GoToDate => "date",
             Self::Filter => "filter",
             Self::Only(_) => "only these",
             Self::Undo => "undo",

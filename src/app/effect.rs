@@ -32,6 +32,13 @@ pub enum Effect {
         /// The row whose rank is wanted.
         place: Option<Place>,
     },
+    /// Keep a filter that was typed for the next time.
+    Remember {
+        /// Names the attempt.
+        ticket: Ticket,
+        /// The filter.
+        text: String,
+    },
     /// What could stand at the cursor of what is being typed.
     Complete {
         /// Names the attempt.

@@ -1,12 +1,15 @@
 //! What narrowing the list does to the model: the prompt, rows like this one, and the way back.
 
+use std::time::Duration;
+
 use super::command::{Cell, Side};
 use super::effect::{Effect, Effects};
 use super::filter::Filter;
 use super::model::Model;
-use super::prompt::{Edit, Prompt};
+use super::prompt::{Asked, Edit, Prompt};
 use super::slot::Ticket;
-use crate::query::{Completion, Field, Needle, Node, Query, Term};
+use crate::archive::Reach;
+use crate::query::{Completion, Field, Needle, Node, Query, Sort, Term, When};
 
 impl Model {
     pub(super) fn begin_filter(&mut self) -> Effect {
@@ -42,7 +45,7 @@ impl Model {
     }
 
     pub(super) fn recall(&mut self, side: Side) -> Effects {
-        let Some(prompt) = &mut self.prompt else { return Effects::new() };
+        let Some(prompt) = self.prompt.as_mut().filter(|prompt| prompt.asked() == Asked::Filter) else { return Effects::new() };
         prompt.recall(side, &self.history);
         self.edited(false)
     }
@@ -70,6 +73,10 @@ impl Model {
         if by_hand {
             prompt.keep();
         }
+        if prompt.asked() == Asked::Date {
+            self.prompt = Some(prompt);
+            return Effects::new();
+        }
         let asked = self.ask_for_offers(&prompt);
         self.prompt = Some(prompt);
         let mut effects = self.follow();
@@ -89,6 +96,9 @@ impl Model {
         /// So many filters are remembered.
         const MOST: usize = 100;
         let Some(mut prompt) = self.prompt.take() else { return Effects::new() };
+        if prompt.asked() == Asked::Date {
+            return self.go_to_date(prompt);
+        }
         if prompt.keep() && prompt.text()[..prompt.cursor()].ends_with(':') {
             let asked = self.ask_for_offers(&prompt);
             self.prompt = Some(prompt);
@@ -97,13 +107,37 @@ impl Model {
         self.offers.clear();
         self.leave(prompt.before().clone());
         let text = self.list.filter().text().to_owned();
-        if !text.is_empty() {
-            self.history.retain(|earlier| *earlier != text);
-            self.history.push(text);
-            let surplus = self.history.len().saturating_sub(MOST);
-            self.history.drain(..surplus);
+        if text.is_empty() || self.history.last() == Some(&text) {
+            return Effects::new();
         }
-        Effects::new()
+        self.history.retain(|earlier| *earlier != text);
+        self.history.push(text.clone());
+        let surplus = self.history.len().saturating_sub(MOST);
+        self.history.drain(..surplus);
+        vec![Effect::Remember { ticket: self.remembered.begin(), text }]
+    }
+
+    /// Goes to the newest email of that time, or the oldest where the oldest come first. What is no
+    /// time stays in the line.
+    fn go_to_date(&mut self, prompt: Prompt) -> Effects {
+        if prompt.text().trim().is_empty() {
+            return Effects::new();
+        }
+        let Some(moment) = When::parse(prompt.text().trim()).and_then(|when| when.at(&self.now)) else {
+            self.prompt = Some(prompt);
+            return Effects::new();
+        };
+        if let Some(Reach::Since(stamp)) = self.service.reach()
+            && let Some(at) = stamp.at.filter(|at| *at > moment.start)
+        {
+            let day = at.to_zoned(self.now.time_zone().clone()).strftime("%-d %b %Y").to_string();
+            self.notice = Some(format!("what is known begins on {day}; b looks further back"));
+        }
+        let micros = match self.list.filter().query().sort {
+            Sort::Newest => moment.start.max(moment.end - Duration::from_micros(1)),
+            Sort::Oldest => moment.start,
+        };
+        vec![self.list.go_to(micros.as_microsecond())]
     }
 
     pub(super) fn cancel(&mut self) -> Effects {

@@ -147,6 +147,7 @@ pub const TABLE: &[Binding] = &[
     on(LIST, &["PgUp", "Ctrl-b"], Command::Select(Step::PageUp)),
     on(LIST, &["g g", "Home"], Command::Select(Step::First)),
     on(LIST, &["G", "End"], Command::Select(Step::Last)),
+    on(LIST, &["g d"], Command::GoToDate),
     on(LIST, &["Enter", "l", "Right"], Command::Open),
     on(LIST, &["/", "f"], Command::Filter),
     on(LIST, &["@ t"], Command::Only(Cell::Recipient)),

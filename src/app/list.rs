@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 use super::command::Step;
 use super::effect::Effect;
 use super::filter::Filter;
-use super::marks::{Home, Marks};
+use super::marks::{Aim, Home, Marks};
 use super::msg::Counts;
 use super::slot::{Slot, Ticket};
 use crate::archive::{Anchor, Place, Row, Window};
 use crate::failure::Failure;
 use crate::mail::EmailId;
+use crate::query::Sort;
 
 /// Rows kept around the visible ones, at least: enough for a held key to outrun a few queries.
 const WINDOW: usize = 256;
@@ -48,20 +49,6 @@ pub struct List {
     unseen: u64,
     /// Emails whose status changed and that were not looked at since.
     changed: BTreeSet<EmailId>,
-}
-
-/// Where the selection goes when the awaited window is there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Aim {
-    /// It stays on its email.
-    #[default]
-    Keep,
-    /// To the first email.
-    First,
-    /// To the last email.
-    Last,
-    /// To where the person was before the filter, if it lets that email through; else to the first.
-    Home,
 }
 
 impl List {
@@ -202,6 +189,14 @@ impl List {
         }
     }
 
+    /// Goes to the first email that is not before this time, in microseconds since 1970.
+    pub fn go_to(&mut self, micros: i64) -> Effect {
+        self.stay();
+        self.owed = 0;
+        self.aim = Aim::Time(micros);
+        self.look(Anchor::At(micros), WINDOW)
+    }
+
     /// Selects the row that is `offset` rows below the topmost visible one, if there is one.
     pub fn point(&mut self, offset: usize, height: usize) -> Option<Effect> {
         let target = self.top + offset;
@@ -268,6 +263,11 @@ impl List {
             Aim::Keep => {
                 self.cursor = before.cursor.map_or(0, |mark| mark.find(&window.rows, sort));
                 self.top = before.top.map_or(0, |mark| mark.find(&window.rows, sort));
+            }
+            Aim::Time(micros) => {
+                let reached = |row: &Row| if sort == Sort::Newest { row.place.micros() <= micros } else { row.place.micros() >= micros };
+                self.cursor = window.rows.iter().position(reached).unwrap_or(last);
+                self.top = self.cursor;
             }
             Aim::Home => {
                 let home = self.home.as_ref();

@@ -6,6 +6,22 @@ use crate::archive::{Place, Row, Window};
 use crate::mail::EmailId;
 use crate::query::Sort;
 
+/// Where the selection goes when the awaited window is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Aim {
+    /// It stays on its email.
+    #[default]
+    Keep,
+    /// To the first email.
+    First,
+    /// To the last email.
+    Last,
+    /// To the first email that is not before this time, in microseconds since 1970, in the list's order.
+    Time(i64),
+    /// To where the person was before the filter, if it lets that email through; else to the first.
+    Home,
+}
+
 /// An email and the topmost visible one when a filter began to change.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Home {

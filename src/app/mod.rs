@@ -35,7 +35,7 @@ pub use look_back::LookBack;
 pub use mark::{Mark, marks};
 pub use model::{Ending, Model, Opening};
 pub use msg::{Counts, Msg, News, Opened, Pointer};
-pub use prompt::{Edit, Prompt};
+pub use prompt::{Asked, Edit, Prompt};
 pub use reader::{MARGIN, Reader, Stage};
 pub use service::Service;
 pub use slot::{Slot, Ticket};

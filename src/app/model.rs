@@ -35,6 +35,8 @@ pub struct Opening {
     pub now: Zoned,
     /// A word to the person, until the first key.
     pub notice: Option<String>,
+    /// Filters that were typed before, the latest last.
+    pub history: Vec<String>,
 }
 
 /// The state of the terminal program.
@@ -77,6 +79,7 @@ pub struct Model {
     pub(super) offers: Slot<Vec<Completion>>,
     /// Filters that were typed and kept, the latest last.
     pub(super) history: Vec<String>,
+    pub(super) remembered: Slot<()>,
     /// Filters that were left, the latest last.
     pub(super) past: Vec<Filter>,
     /// Filters that were gone back from, the latest last.
@@ -101,7 +104,7 @@ impl Model {
     /// The first state, and what it asks for: rows from the archive, news from the service.
     #[must_use]
     pub fn start(opening: Opening) -> (Self, Effects) {
-        let Opening { size, profile, no_service, refresh, now, notice } = opening;
+        let Opening { size, profile, no_service, refresh, now, notice, history } = opening;
         let mut model = Self {
             profile,
             list: List::default(),
@@ -123,7 +126,8 @@ impl Model {
             dragging: false,
             now,
             offers: Slot::default(),
-            history: Vec::new(),
+            history,
+            remembered: Slot::default(),
             past: Vec::new(),
             future: Vec::new(),
             counts: Slot::default(),
@@ -203,6 +207,11 @@ impl Model {
                 if self.counts.settle(ticket, Ok(())) {
                     let found = outcome.as_ref().ok().map(|counts| self.list.counted(*counts));
                     effects.extend(self.look_further(found.is_some()));
+                }
+            }
+            Msg::Remembered { ticket, outcome } => {
+                if let (true, Err(failure)) = (self.remembered.settle(ticket, Ok(())), outcome) {
+                    self.notice = Some(failure.sentence);
                 }
             }
             Msg::Completed { ticket, offers } => self.offered(ticket, offers),

@@ -42,6 +42,13 @@ pub enum Msg {
         /// The figures.
         outcome: Result<Counts, Failure>,
     },
+    /// Answers `Remember`.
+    Remembered {
+        /// Of the attempt.
+        ticket: Ticket,
+        /// Whether it is kept.
+        outcome: Result<(), Failure>,
+    },
     /// Answers `Complete`.
     Completed {
         /// Of the attempt.

@@ -6,6 +6,7 @@ use super::filter::Filter;
 use super::keys::{self, Focus, Key, Meaning};
 use super::layout::Panes;
 use super::model::{Ending, Model};
+use super::prompt::Prompt;
 use crate::render::View;
 
 impl Model {
@@ -83,6 +84,7 @@ impl Model {
             Command::NextView => effects.extend(self.step_view(1)),
             Command::PreviousView => effects.extend(self.step_view(View::ALL.len() - 1)),
             Command::ShowView(view) => effects.extend(self.reader.show_view(view)),
+            Command::GoToDate => self.prompt = Some(Prompt::date(self.list.filter().clone())),
             Command::Filter => effects.push(self.begin_filter()),
             Command::Only(cell) => effects.extend(self.only(cell)),
             Command::Undo => effects.extend(self.undo()),

@@ -56,9 +56,19 @@ impl Edit {
     }
 }
 
+/// What a line is typed for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Asked {
+    /// What the list is narrowed to.
+    Filter,
+    /// The time to go to.
+    Date,
+}
+
 /// What is being typed, and what was there before.
 #[derive(Debug, Clone)]
 pub struct Prompt {
+    asked: Asked,
     input: Input,
     before: Filter,
     /// The offer that stands in the line, and the line and the cursor without it.
@@ -70,7 +80,8 @@ pub struct Prompt {
 /// Two prompts are the same if a person could not tell them apart.
 impl PartialEq for Prompt {
     fn eq(&self, other: &Self) -> bool {
-        let seen = |prompt: &Self| (prompt.text().to_owned(), prompt.input.cursor(), prompt.before.clone(), prompt.chosen.clone());
+        let seen =
+            |prompt: &Self| (prompt.asked, prompt.text().to_owned(), prompt.input.cursor(), prompt.before.clone(), prompt.chosen.clone());
         seen(self) == seen(other)
     }
 }
@@ -82,7 +93,19 @@ impl Prompt {
     /// Opens with the text of the filter that is there.
     #[must_use]
     pub fn new(before: Filter) -> Self {
-        Self { input: Input::new(before.text().to_owned()), before, chosen: None, recalled: None }
+        Self { asked: Asked::Filter, input: Input::new(before.text().to_owned()), before, chosen: None, recalled: None }
+    }
+
+    /// Opens empty, for a date; the filter that is there stays.
+    #[must_use]
+    pub fn date(before: Filter) -> Self {
+        Self { asked: Asked::Date, input: Input::default(), before, chosen: None, recalled: None }
+    }
+
+    /// What is asked for.
+    #[must_use]
+    pub const fn asked(&self) -> Asked {
+        self.asked
     }
 
     /// What is typed so far.

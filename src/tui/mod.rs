@@ -1,6 +1,7 @@
 //! The rim of the terminal program: its loop, its performer of effects, its hold on the terminal.
 
 mod bodies;
+mod history;
 mod input;
 mod performer;
 mod program;
@@ -9,6 +10,7 @@ pub mod terminal;
 mod thrifty;
 
 use std::io::{self, BufWriter, IsTerminal};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crossterm::event::EventStream;
@@ -17,6 +19,7 @@ use ratatui::layout::{Rect, Size};
 use ratatui::{Terminal, TerminalOptions, Viewport};
 use rustix::process::{Signal, kill_current_process_group};
 
+pub use history::History;
 pub use performer::{Pause, Performer, sleep};
 pub use program::{Program, Request, Turn};
 pub use thrifty::Thrifty;
@@ -55,6 +58,8 @@ pub struct Start<S: Service> {
     pub colour: bool,
     /// Whether to keep to ASCII.
     pub ascii: bool,
+    /// Where the filters that are typed are kept, if they are.
+    pub history: Option<PathBuf>,
     /// Where a debug build is told to panic.
     pub panic_at: Option<PanicAt>,
 }
@@ -81,15 +86,19 @@ pub async fn run<S: Service>(start: Start<S>) -> Result<Exit, Failure> {
     let (columns, rows) = crossterm::terminal::size().map_err(|error| lost(&error))?;
     let mut signals = Signals::listen().map_err(|error| lost(&error))?;
     let size = Size::new(columns, rows);
-    let Start { profile, archive, engine, refresh, notice, clock, zone, colour, ascii, panic_at } = start;
+    let Start { profile, archive, engine, refresh, notice, clock, zone, colour, ascii, history, panic_at } = start;
     let (engine, no_service) = match engine {
         Ok(engine) => (Some(engine), None),
         Err(failure) => (None, Some(failure)),
     };
     let look = Look { theme: Theme::new(colour), glyphs: if ascii { Glyphs::ASCII } else { Glyphs::UNICODE }, now: clock(), zone };
-    let opening = Opening { size, profile, no_service, refresh, now: look.now.to_zoned(look.zone.clone()), notice };
+    let history = History::new(history);
+    // A history that cannot be read is no reason not to start.
+    let typed = history.load().unwrap_or_default();
+    let now = look.now.to_zoned(look.zone.clone());
+    let opening = Opening { size, profile, no_service, refresh, now, notice, history: typed };
     let lease = archive.lease().clone();
-    let performer = Performer::new(archive, engine, sleep(), panic_at);
+    let performer = Performer::new(archive, engine, history, sleep(), panic_at);
 
     let mut hold = Hold::take(true).map_err(|error| lost(&error))?;
     let backend = Thrifty::new(BufWriter::with_capacity(FRAME_BYTES, io::stdout()));

@@ -8,6 +8,7 @@ use std::time::Duration;
 use tokio::task::{JoinError, JoinSet};
 
 use super::bodies::Bodies;
+use super::history::History;
 use crate::api::Service;
 use crate::app::{Counts, Effect, Msg, News, Opened, Rest, marks};
 use crate::archive::{Archive, Counted, Halt, Place};
@@ -31,6 +32,7 @@ pub fn sleep() -> Pause {
 pub struct Performer<S: Service> {
     archive: Archive,
     engine: Option<Engine<S>>,
+    history: History,
     bodies: Arc<Mutex<Bodies>>,
     pause: Pause,
     panic_at: Option<PanicAt>,
@@ -45,11 +47,12 @@ pub struct Performer<S: Service> {
 impl<S: Service> Performer<S> {
     /// Reads from `archive`, and carries into it what `engine` brings, if there is one.
     #[must_use]
-    pub fn new(archive: Archive, engine: Option<Engine<S>>, pause: Pause, panic_at: Option<PanicAt>) -> Self {
+    pub fn new(archive: Archive, engine: Option<Engine<S>>, history: History, pause: Pause, panic_at: Option<PanicAt>) -> Self {
         let bodies = Arc::new(Mutex::new(Bodies::default()));
         Self {
             archive,
             engine,
+            history,
             bodies,
             pause,
             panic_at,
@@ -82,6 +85,13 @@ impl<S: Service> Performer<S> {
             Effect::Count { ticket, query, place } => {
                 let halt = renewed(&mut self.counting);
                 self.blocking(move || Msg::Counted { ticket, outcome: counts(&archive, &query, place, &halt) });
+            }
+            Effect::Remember { ticket, text } => {
+                let history = self.history.clone();
+                self.blocking(move || {
+                    let unkept = |error| Failure::new(Kind::Io, format!("the filter cannot be kept for the next time: {error}"));
+                    Msg::Remembered { ticket, outcome: history.keep(&text).map_err(unkept) }
+                });
             }
             Effect::Complete { ticket, text, cursor } => {
                 self.blocking(move || Msg::Completed { ticket, offers: complete(&text, cursor, &archive) });

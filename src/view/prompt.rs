@@ -10,25 +10,26 @@ use unicode_width::UnicodeWidthStr;
 use super::look::Look;
 use super::{bars, cut};
 use crate::app::keys::{Focus, key_for};
-use crate::app::{Command, Layout, Model, Prompt, parsed};
-use crate::query::Parsed;
-
-/// Columns of the sign at the start, with a blank on both sides.
-const SIGN: u16 = 3;
+use crate::app::{Asked, Command, Layout, Model, Prompt, parsed};
+use crate::query::{Note, Parsed, When};
 
 /// Draws the prompt on the bottom line, if there is one.
 pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
     let area = layout.bottom;
     let Some(prompt) = model.prompt.as_ref().filter(|_| !area.is_empty()) else { return };
     let text = prompt.text();
-    let meaning = parsed(text, model.now());
-    let right = right(model, look, usize::from(area.width) / 2);
-    let room = area.width.saturating_sub(SIGN + u16::try_from(right.width()).unwrap_or(area.width));
+    let meaning = meaning(prompt, model);
+    let (sign, right) = match prompt.asked() {
+        Asked::Filter => (" / ", right(model, look, usize::from(area.width) / 2)),
+        Asked::Date => (" date ", Line::default()),
+    };
+    let sign_width = u16::try_from(sign.len()).unwrap_or(0);
+    let room = area.width.saturating_sub(sign_width + u16::try_from(right.width()).unwrap_or(area.width));
     let (cursor, scroll) = prompt.columns(usize::from(room));
 
     let buffer = frame.buffer_mut();
-    buffer.set_stringn(area.x, area.y, " / ", usize::from(area.width), look.theme.accent());
-    let start = area.x + SIGN.min(area.width);
+    buffer.set_stringn(area.x, area.y, sign, usize::from(area.width), look.theme.accent());
+    let start = area.x + sign_width.min(area.width);
     let (mut column, end) = (0_usize, usize::from(room));
     for (at, letter) in text.grapheme_indices(true) {
         let shown = column.checked_sub(scroll).filter(|shown| shown + letter.width() <= end);
@@ -88,6 +89,19 @@ fn offers(model: &Model, prompt: &Prompt, lowest: Rect, look: &Look, frame: &mut
 fn rule(area: Rect, look: &Look, frame: &mut Frame) {
     let line = look.glyphs.horizontal.repeat(usize::from(area.width));
     frame.buffer_mut().set_stringn(area.x, area.y, line, usize::from(area.width), look.theme.chrome());
+}
+
+/// What is understood of the line.
+fn meaning(prompt: &Prompt, model: &Model) -> Parsed {
+    match prompt.asked() {
+        Asked::Filter => parsed(prompt.text(), model.now()),
+        Asked::Date => {
+            let when = When::parse(prompt.text().trim());
+            let words = "a date, as in 2026-11-02, yesterday, mon, last-week, 7d".to_owned();
+            let notes = if when.is_some() { Vec::new() } else { vec![Note { range: 0..prompt.text().len(), words }] };
+            Parsed { notes, ..parsed("", model.now()) }
+        }
+    }
 }
 
 /// How many are found, and the keys, as much of it as fits.

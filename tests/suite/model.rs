@@ -4,7 +4,8 @@
 use crate::world::{Mailbox, World, opening};
 use proptest::prelude::*;
 use ratatui::layout::{Position, Size};
-use sentbox::app::{Cell, Command, Effect, Ending, Focus, Msg, Pointer, Rest, Stage, Step};
+use sentbox::app::{Cell, Command, Effect, Ending, Focus, Msg, Opening, Pointer, Rest, Stage, Step};
+use sentbox::archive::Anchor;
 use sentbox::failure::{Failure, Kind};
 
 fn requests(world: &World) -> usize {
@@ -348,6 +349,13 @@ fn what_was_typed_earlier_is_typed_again() {
     assert_eq!(text(&world), "one");
     world.press("Ctrl-n Ctrl-n Ctrl-n");
     assert_eq!(text(&world), "dra");
+    let kept = world.asked.iter().filter(|effect| matches!(effect, Effect::Remember { .. })).count();
+    assert_eq!(kept, 4);
+
+    let history = vec!["from the last session".to_owned()];
+    let mut world = World::start(Opening { history, ..opening(80, 24) }, Mailbox::of(3));
+    world.settle().press("/ Ctrl-p");
+    assert_eq!(text(&world), "from the last session");
 }
 
 #[test]
@@ -367,6 +375,27 @@ fn the_matches_in_an_email_are_walked() {
     assert_eq!(world.model.notice.as_deref(), Some("match 11 of 11"));
     world.press("q Esc").settle();
     assert!(world.model.reader.marks().is_empty());
+}
+
+#[test]
+fn one_goes_to_a_date() {
+    let mut world = World::at_rest(120, 40, Mailbox::of(500));
+    world.press("G g d").write("2026-11-0").press("Enter");
+    assert_eq!(world.model.focus(), Focus::Prompt, "what is no date stays to be made one");
+    world.write("2").press("Enter");
+    let end: jiff::Timestamp = "2026-11-02T23:59:59.999999Z".parse().unwrap();
+    assert!(
+        world
+            .asked
+            .iter()
+            .any(|effect| matches!(effect, Effect::Look { anchor: Anchor::At(micros), .. } if *micros == end.as_microsecond()))
+    );
+    world.settle();
+    assert_eq!((world.model.focus(), world.selected()), (Focus::List, 499));
+    world.press("j j g d Enter").settle();
+    assert_eq!((world.model.focus(), world.selected()), (Focus::List, 497), "no date goes nowhere");
+    world.press("g d").write("mon").press("Esc").settle();
+    assert_eq!(world.selected(), 497);
 }
 
 #[test]

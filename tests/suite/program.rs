@@ -82,3 +82,38 @@ async fn many_keys_at_once_are_one_email() {
     assert_eq!(it.position().0, Some(81));
     assert_eq!(it.open_email(), Some(it.selected()));
 }
+
+#[tokio::test]
+async fn it_finds_while_one_types_and_looks_further_back() {
+    let mut it = Running::start(WIDE, 600).await;
+    let all = it.selected();
+    it.press("/ s t a t u s : b o u n c e d").await;
+    let (_, found) = it.position();
+    let found = found.expect("it is counted");
+    assert!(found < 100 && it.screen().contains(&format!("{found} of 100 since")), "{}", it.screen());
+    it.press("Enter b").await;
+    let (_, more) = it.position();
+    assert!(more > Some(found) && it.screen().contains("600, complete"), "{}", it.screen());
+    let rows = it.program.model().list.rows();
+    assert!(rows.iter().all(|row| row.summary.status == sentbox::mail::Status::Bounced));
+    it.press("Esc").await;
+    assert_eq!((it.selected(), it.position()), (all, (Some(1), Some(600))));
+    it.press("@ t").await;
+    assert!(it.screen().contains("▸ to:"), "{}", it.screen());
+    it.press("u").await;
+    assert_eq!(it.position().1, Some(600));
+}
+
+#[tokio::test]
+async fn it_goes_to_a_date() {
+    let mut it = Running::start(WIDE, 600).await;
+    it.press("g d y e s t e r d a y Enter").await;
+    let (position, total) = it.position();
+    assert!(position > Some(1) && position < total, "{position:?} {}", it.screen());
+    let sent = it.program.model().list.selected().and_then(|row| row.summary.created.at);
+    let midnight = "2026-11-20T00:00:00Z".parse().unwrap();
+    assert!(sent.is_some_and(|at| at < midnight), "{}", it.screen());
+    it.press("k").await;
+    let above = it.program.model().list.selected().and_then(|row| row.summary.created.at);
+    assert!(above.is_some_and(|at| at >= midnight), "{}", it.screen());
+}

@@ -19,7 +19,7 @@ use sentbox::config::clock::Clock;
 use sentbox::config::{ApiKey, BaseUrl, Rate};
 use sentbox::server::{self, Terms, sample};
 use sentbox::sync::Engine;
-use sentbox::tui::{Pause, Performer, Program, Turn};
+use sentbox::tui::{History, Pause, Performer, Program, Turn};
 use sentbox::view::{Glyphs, Look, Theme};
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, mpsc, watch};
@@ -72,7 +72,7 @@ impl Running {
         let archive = Archive::open(&Location::Memory).unwrap();
         let engine = Engine::new(Arc::new(client), archive.clone(), clock.clone());
         let refresh = Arc::new(Notify::new());
-        let performer = Performer::new(archive, Some(engine), pauses(refresh.clone()), None);
+        let performer = Performer::new(archive, Some(engine), History::default(), pauses(refresh.clone()), None);
 
         let (keyboard, events) = mpsc::unbounded_channel();
         let opening = Opening {
@@ -82,6 +82,7 @@ impl Running {
             refresh: std::time::Duration::from_secs(30),
             now: start.to_zoned(TimeZone::UTC),
             notice: None,
+            history: Vec::new(),
         };
         let look = Look { theme: Theme::new(true), glyphs: Glyphs::UNICODE, now: start, zone: TimeZone::UTC };
         let terminal = Terminal::new(TestBackend::new(size.width, size.height)).unwrap();

@@ -120,6 +120,7 @@ snapshot_at! {
     the_end_of_an_email: 80 x 24, "Enter G";
     raw_view: 80 x 24, "Enter [";
     filtered: 120 x 16, "@ v";
+    going_to_a_date: 60 x 16, "g d 7 x";
     filtered_narrow: 40 x 12, "@ v";
 }
 

@@ -28,6 +28,7 @@ pub fn opening(width: u16, height: u16) -> Opening {
         refresh: std::time::Duration::from_secs(30),
         now: now(),
         notice: None,
+        history: Vec::new(),
     }
 }
 
@@ -67,6 +68,7 @@ impl Mailbox {
                 let (total, all) = (found.len() as u64, self.rows.len() as u64);
                 Msg::Counted { ticket: *ticket, outcome: Ok(Counts { total, capped: false, all, fetched: Some(0), before }) }
             }
+            Effect::Remember { ticket, .. } => Msg::Remembered { ticket: *ticket, outcome: Ok(()) },
             Effect::Complete { ticket, text, cursor } => Msg::Completed { ticket: *ticket, offers: complete(text, *cursor, &()) },
             Effect::Read { ticket, id } => Msg::Read { ticket: *ticket, outcome: Ok(self.opened(id)) },
             Effect::LayOut { ticket, email, .. } => Msg::Laid { ticket: *ticket, outcome: Ok(Arc::new(body(email))) },
@@ -116,7 +118,7 @@ impl Mailbox {
             Anchor::Above(place) => at(*place).saturating_sub(count),
             Anchor::Below(place) => found.iter().position(|row| row.place != *place && down(row, *place)).unwrap_or(len),
             Anchor::Around { place, above } => at(*place).saturating_sub(*above),
-            Anchor::At(_) => unreachable!("no key jumps to a date yet"),
+            Anchor::At(micros) => at(Place::of(*micros).unwrap()),
         };
         let end = (start + count).min(len);
         Window { rows: found[start..end].to_vec(), more_above: start > 0, more_below: end < len }
