@@ -98,6 +98,14 @@ impl Layout {
         Self { arrangement, title, list, divider, reader, bottom, row_height }
     }
 
+    /// Both panes and the line between them.
+    #[must_use]
+    pub fn panes(&self) -> Rect {
+        // An empty area lies at the corner of the screen, so it must not be united with another.
+        let areas = [self.list, self.divider, self.reader].into_iter().filter(|area| !area.is_empty());
+        areas.reduce(Rect::union).unwrap_or_default()
+    }
+
     /// How many emails the list shows at once.
     #[must_use]
     pub fn rows(&self) -> usize {

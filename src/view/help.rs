@@ -15,7 +15,7 @@ const KEYS: usize = 22;
 /// Draws the help if it is shown; says whether it is.
 pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> bool {
     let Some(scroll) = model.help else { return false };
-    let area = layout.list.union(layout.reader);
+    let area = layout.panes();
     let keys = KEYS.min(usize::from(area.width) / 2);
     let mut lines = vec![Line::styled("Keys", look.theme.title()), Line::default()];
     lines.extend(text().into_iter().skip(scroll).map(|line| match line {

@@ -14,7 +14,7 @@ use crate::failure::Failure;
 
 /// Draws what there is to say instead of rows; says whether there was something.
 pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> bool {
-    let area = layout.list.union(layout.reader);
+    let area = layout.panes();
     let theme = &look.theme;
     if !model.list.rows().is_empty() {
         return false;
