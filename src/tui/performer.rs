@@ -15,7 +15,7 @@ use crate::archive::{Archive, Counted, Halt, Place};
 use crate::config::PanicAt;
 use crate::failure::{Failure, Kind};
 use crate::mail::EmailId;
-use crate::query::{Query, Sort, complete};
+use crate::query::{Known, KnownValue, Query, Sort, Source, complete};
 use crate::sync::{Engine, Stopped, Synced};
 
 /// How a pause is spent. Tests hand in one that they end by hand.
@@ -38,6 +38,7 @@ pub struct Performer<S: Service> {
     panic_at: Option<PanicAt>,
     looking: Halt,
     counting: Halt,
+    offering: Halt,
     /// What was looked for last.
     query: Arc<Query>,
     work: JoinSet<Msg>,
@@ -58,6 +59,7 @@ impl<S: Service> Performer<S> {
             panic_at,
             looking: Halt::default(),
             counting: Halt::default(),
+            offering: Halt::default(),
             query: Arc::new(Query::everything()),
             work: JoinSet::new(),
             rests: JoinSet::new(),
@@ -94,7 +96,8 @@ impl<S: Service> Performer<S> {
                 });
             }
             Effect::Complete { ticket, text, cursor } => {
-                self.blocking(move || Msg::Completed { ticket, offers: complete(&text, cursor, &archive) });
+                let halt = renewed(&mut self.offering);
+                self.blocking(move || Msg::Completed { ticket, offers: complete(&text, cursor, &Timely { archive, halt }) });
             }
             Effect::Read { ticket, id } => {
                 self.work.spawn(async move {
@@ -171,6 +174,18 @@ fn renewed(halt: &mut Halt) -> Halt {
     halt.halt();
     *halt = Halt::default();
     halt.clone()
+}
+
+/// What the archive knows, for as long as nobody has typed on: offers must not hold up the search.
+struct Timely {
+    archive: Archive,
+    halt: Halt,
+}
+
+impl Known for Timely {
+    fn values(&self, source: Source<'_>, part: &str, limit: usize) -> Vec<KnownValue> {
+        if self.halt.is_halted() { Vec::new() } else { self.archive.values(source, part, limit) }
+    }
 }
 
 /// Nobody is told: who broke the search off has asked another question since.

@@ -11,6 +11,9 @@ use crate::app::keys::{key_for, written};
 use crate::app::{Command, Focus, Layout, Model, Side, Stage, Step};
 use crate::archive::Reach;
 
+/// Below this many columns there is no room for what can be had otherwise.
+const ROOMY: u16 = 50;
+
 /// Draws both lines.
 pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
     line(title_left(model, look), title_right(model, look, layout.title.width), layout.title, look, frame);
@@ -57,8 +60,6 @@ fn title_left<'a>(model: &Model, look: &Look) -> Vec<Span<'a>> {
 }
 
 fn title_right<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
-    /// Below this many columns there is no room for the number of emails, which stands at the bottom too.
-    const ROOMY: u16 = 50;
     let dot = format!(" {} ", look.glyphs.dot);
     let mut parts: Vec<Span> = Vec::new();
     if let Some(count) = count(model, look).filter(|_| width >= ROOMY) {
@@ -115,7 +116,9 @@ fn bottom_left<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
     if let Some(look_back) = &model.look_back {
         let reach = model.service.reach().map(|reach| reach_words(reach, look)).unwrap_or_default();
         let emails = if look_back.brought() == 1 { "email" } else { "emails" };
-        let words = format!("looking back: {} {emails}{}", grouped(look_back.brought()), reach.replace(" since", ", since"));
+        let long = format!("looking back: {} {emails}{}", grouped(look_back.brought()), reach.replace(" since", ", since"));
+        let short = format!("{} {emails} back", grouped(look_back.brought()));
+        let words = if width < ROOMY { short } else { long };
         spans.push(Span::styled(words, look.theme.accent()));
         let stop = key_for(model.focus(), Command::Stop).map_or_else(String::new, |key| format!("; {key} stops"));
         spans.push(Span::styled(stop, look.theme.text()));

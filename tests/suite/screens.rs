@@ -167,6 +167,15 @@ fn a_filter_finds_nothing() {
 }
 
 #[test]
+fn the_bars_stay_where_one_pane_is_shown_alone() {
+    let mut mailbox = varied();
+    mailbox.older_pages = 2;
+    let mut world = World::at_rest(40, 12, mailbox);
+    world.press("/").write("nowhere").press("Enter").settle().press("b");
+    insta::assert_snapshot!(screen(&world));
+}
+
+#[test]
 fn waiting_for_the_first_page() {
     let mut world = World::start(opening(80, 24), Mailbox::of(0));
     world.answer(0);

@@ -94,3 +94,20 @@ fn a_page_costs_about_what_it_shows() {
     let cost = screen.cost();
     assert!(cost <= 3_000, "a page costs {cost} bytes");
 }
+
+#[test]
+fn a_letter_of_a_filter_costs_what_it_changes() {
+    let mut screen = Screen::at_rest();
+    screen.world.press("/").settle();
+    let opening = screen.cost();
+    assert!(opening <= 2_500, "the prompt and its offers cost {opening} bytes");
+    let mut costs: Vec<usize> = "receipt #1999"
+        .chars()
+        .map(|letter| {
+            screen.world.write(&letter.to_string()).answer_archive();
+            screen.cost()
+        })
+        .collect();
+    costs.sort_unstable();
+    assert!(costs[costs.len() / 2] <= 1_500, "the median letter costs {} bytes: {costs:?}", costs[costs.len() / 2]);
+}
