@@ -1,7 +1,7 @@
 //! Reads html into a bounded tree: whatever the source, time and memory stay linear and small.
 //!
 //! The html5ever parser is quadratic in nesting depth and in the attributes of a tag, so limits
-//! that are applied to its result come too late. They stand in front of it: [`fence`] cuts
+//! that are applied to its result come too late. They stand in front of it: [`mod@fence`] cuts
 //! monstrous tags before the tokenizer, [`guard`] drops tags before the tree builder.
 
 mod fence;
