@@ -8,6 +8,7 @@ use jiff::Timestamp;
 
 use super::entry::Entry;
 use super::{Archive, keep, removal, room};
+use crate::api::wire;
 use crate::failure::{Failure, Kind};
 
 /// Lines in one transaction: the more, the fewer pages of the index of ids are written twice.
@@ -111,5 +112,12 @@ impl Archive {
 
 fn entry(line: &[u8], seen: Timestamp) -> Result<Entry, String> {
     let text = std::str::from_utf8(line).map_err(|error| error.to_string())?;
-    Entry::take(&Arc::from(text.trim()), seen).map_err(|failure| failure.sentence)
+    let entry = Entry::take(&Arc::from(text.trim()), seen).map_err(|failure| failure.sentence)?;
+    let wire::Summary { to, from, created_at, subject, .. } = &entry.fields.summary;
+    // Any object with an id could be taken; somebody who named the wrong file would find its lines
+    // among the team's mail.
+    if to.is_none() && from.is_none() && created_at.is_none() && subject.is_none() {
+        return Err("not an email: it has neither recipient, sender, time nor subject".to_owned());
+    }
+    Ok(entry)
 }

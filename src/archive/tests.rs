@@ -183,12 +183,12 @@ fn a_list_with_bodies_fills_the_bodies() {
 #[test]
 fn bad_lines_are_named_and_the_others_imported() {
     let archive = memory();
-    let lines = format!("{}\n\n{{\"subject\":\"no id\"}}\nnot json\n{}\n\u{fffd}", item(1).json, item(2).json);
+    let lines = format!("{}\n\n{{\"subject\":\"no id\"}}\nnot json\n{}\n\u{fffd}\n{{\"id\":\"no email\"}}", item(1).json, item(2).json);
     let mut told = Vec::new();
     let imported = archive.import(lines.as_bytes(), at(0), |so_far| told.push(so_far.lines)).unwrap();
-    assert_eq!((imported.lines, imported.new, imported.bad), (5, 2, 3));
-    assert_eq!(imported.bad_lines.iter().map(|(line, _)| *line).collect::<Vec<_>>(), [3, 4, 6]);
-    assert_eq!(told, [5]);
+    assert_eq!((imported.lines, imported.new, imported.bad), (6, 2, 4));
+    assert_eq!(imported.bad_lines.iter().map(|(line, _)| *line).collect::<Vec<_>>(), [3, 4, 6, 7]);
+    assert_eq!(told, [6]);
     assert_eq!(archive.import(lines.as_bytes(), at(0), |_| ()).unwrap().new, 0);
     assert_eq!(archive.reach().unwrap(), Reach::Nothing, "an import claims nothing");
 }
