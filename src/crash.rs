@@ -2,21 +2,25 @@
 
 use std::fs::OpenOptions;
 use std::io::Write;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use color_eyre::config::PanicHook;
-use sentbox::config::Env;
 use sentbox::config::clock::Clock;
+use sentbox::config::{Env, Paths, make_folder};
 use sentbox::mail::clean;
+use sentbox::render;
 use sentbox::tui::terminal;
 
 /// Replaces the panic hook. The order matters: words written to a terminal in raw mode on the
 /// alternate screen would be garbled, and gone with it.
 pub fn install(report: PanicHook, env: &Env, clock: &Clock) {
-    let folder = env.directory("XDG_STATE_HOME", ".local/state").map(|state| state.join("sentbox"));
+    let folder = Paths::of(env).state;
     let clock = clock.clone();
     std::panic::set_hook(Box::new(move |panic| {
+        if render::panics_are_contained() {
+            return;
+        }
         terminal::give_back();
         let cause = panic.payload_as_str().unwrap_or("no cause was given");
         let place = panic.location().map(ToString::to_string).unwrap_or_default();
@@ -31,7 +35,7 @@ pub fn install(report: PanicHook, env: &Env, clock: &Clock) {
 
 /// Writes the report for its owner alone.
 fn keep(folder: &Path, name: &str, text: &str) -> Option<PathBuf> {
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).ok()?;
+    make_folder(folder).ok()?;
     let path = folder.join(name);
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path).ok()?;
     file.write_all(text.as_bytes()).ok()?;

@@ -99,13 +99,29 @@ pub struct Failure {
     pub hint: String,
     /// How long the service asks us to wait, if it said so.
     pub wait: Option<Duration>,
+    /// What was seen of the request that failed, if one was made.
+    pub details: Option<Box<Details>>,
+}
+
+/// A request that failed, for whoever asks the people who run the service. Nothing in it is secret
+/// or personal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Details {
+    /// What was asked, without ids.
+    pub endpoint: &'static str,
+    /// The status of the last answer, if one came.
+    pub status: Option<u16>,
+    /// The name of that answer at the service, if it gave one.
+    pub request_id: Option<String>,
+    /// How often it was asked.
+    pub attempts: u32,
 }
 
 impl Failure {
     /// A failure without a hint.
     #[must_use]
     pub fn new(kind: Kind, sentence: impl Into<String>) -> Self {
-        Self { kind, sentence: sentence.into(), hint: String::new(), wait: None }
+        Self { kind, sentence: sentence.into(), hint: String::new(), wait: None, details: None }
     }
 
     /// The same failure with something to do about it.
@@ -119,6 +135,13 @@ impl Failure {
     #[must_use]
     pub fn wait(mut self, wait: Option<Duration>) -> Self {
         self.wait = wait;
+        self
+    }
+
+    /// The same failure with what was seen of the request.
+    #[must_use]
+    pub fn details(mut self, details: Details) -> Self {
+        self.details = Some(Box::new(details));
         self
     }
 

@@ -32,7 +32,17 @@ const DEMO_RATE: u32 = 100;
 pub fn profile(global: &Global, env: &Env, clock: &Clock, out: &mut Output) -> Result<(), Stop> {
     usable(env)?;
     let settings = cli::settle(global, env, out)?;
-    let archive = Archive::open(&settings.archive)?;
+    let mut profile = settings.profile.clone();
+    let opened = Archive::open(&settings.archive).and_then(|archive| archive.keeping(settings.keep, clock()));
+    let (archive, notice) = match opened {
+        Ok(archive) => (archive, settings.no_home.then(|| "there is no home directory, so nothing is kept".to_owned())),
+        // Whatever ails the file, the mail can be looked at; the file stays as it is.
+        Err(failure) => {
+            profile += " (not kept)";
+            let archive = Archive::open(&Location::Memory)?.keeping(settings.keep, clock())?;
+            (archive, Some(format!("{}, so nothing is kept this time: {}", failure.sentence, failure.hint)))
+        }
+    };
     let client = Client::new(Access::from(&settings), Patience::SCREEN, clock.clone());
     let engine = settings.key.clone().map(|_| Engine::new(Arc::new(client), archive.clone(), clock.clone()));
     // Beside the archive, and only where that is kept: what is looked for names the same people.
@@ -41,10 +51,11 @@ pub fn profile(global: &Global, env: &Env, clock: &Clock, out: &mut Output) -> R
         Location::Memory => None,
     };
     let start = Start {
-        profile: settings.profile,
+        profile,
         archive,
         engine,
         refresh: REFRESH,
+        notice,
         clock: clock.clone(),
         zone: settings.zone,
         colour: out.colour,
@@ -77,6 +88,7 @@ pub fn demo(sample: &Sample, global: &Global, env: &Env, clock: &Clock, out: &Ou
             engine: Ok(Engine::new(Arc::new(client), archive.clone(), clock.clone())),
             archive,
             refresh: DEMO_REFRESH,
+            notice: None,
             clock: clock.clone(),
             zone: env.zone(),
             colour: out.colour,

@@ -20,6 +20,7 @@ const FLOORS: &[(&str, u8)] = &[
     ("tui", 6),
     ("cli", 6),
     ("crash", 7),
+    ("log", 7),
     ("open", 7),
     ("main", 7),
     ("lib", 7),

@@ -6,16 +6,19 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use reqwest::header::{ACCEPT, AUTHORIZATION, DATE, HeaderMap, HeaderValue, LOCATION, RETRY_AFTER};
+use jiff::SignedDuration;
+use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderValue, LOCATION};
 use reqwest::redirect::Policy;
 use reqwest::{Certificate, Response, StatusCode};
 use tokio::sync::OnceCell;
 use tokio::time::{Instant, sleep, timeout};
+use tracing::{info, trace};
 use url::Url;
 
 use super::fault::{Asked, Fault, MAX_BODY, Rejection};
-use super::pace::{self, Budget, Limits, Pace, Patience, Retry, Spent, Turn, Urgency};
-use super::{Cursor, MAX_LIMIT, Page, Retrieved, Service, answer};
+use super::pace::{self, Budget, Pace, Patience, Retry, Spent, Turn, Urgency};
+use super::seen::Seen;
+use super::{Cursor, MAX_LIMIT, Page, Retrieved, Service, answer, headers};
 use crate::config::clock::Clock;
 use crate::config::{ApiKey, BaseUrl, Rate, Settings};
 use crate::failure::{Failure, Kind};
@@ -65,6 +68,7 @@ struct Inner {
     clock: Clock,
     http: OnceCell<reqwest::Client>,
     pace: Mutex<Pace>,
+    skew: Mutex<Option<SignedDuration>>,
     born: Instant,
 }
 
@@ -73,7 +77,7 @@ impl Client {
     #[must_use]
     pub fn new(access: Access, patience: Patience, clock: Clock) -> Self {
         let pace = Mutex::new(Pace::new(access.rate));
-        let inner = Inner { access, patience, clock, http: OnceCell::new(), pace, born: Instant::now() };
+        let inner = Inner { access, patience, clock, http: OnceCell::new(), pace, skew: Mutex::new(None), born: Instant::now() };
         Self { inner: Arc::new(inner), urgency: Urgency::Person }
     }
 
@@ -90,6 +94,12 @@ impl Client {
         self.inner.with_pace(|pace, now| pace.budget(now))
     }
 
+    /// How far the service's clock is ahead of ours, as its last answer said.
+    #[must_use]
+    pub fn skew(&self) -> Option<SignedDuration> {
+        *self.inner.skew.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Asks until there is an answer that `read` can read, or patience ends.
     async fn ask<T>(&self, url: Url, asked: Asked, read: impl Fn(&[u8]) -> Result<T, Fault>) -> Result<T, Failure> {
         let Inner { access, patience, .. } = &*self.inner;
@@ -99,21 +109,27 @@ impl Client {
         let http = self.inner.http().await.map_err(told)?;
         let mut spent = Spent::default();
         let mut tries = 0;
+        let mut seen = Seen::default();
         loop {
-            self.admit(&mut spent).await.map_err(told)?;
+            self.admit(&mut spent).await.map_err(|fault| seen.explain(told(fault), asked, tries))?;
             tries += 1;
+            seen = Seen::default();
             let started = Instant::now();
-            let answer = timeout(patience.left(spent), self.inner.once(http, &url, &authorization)).await;
+            let answer = timeout(patience.left(spent), self.inner.once(http, &url, &authorization, &mut seen)).await;
             let outcome = answer.unwrap_or(Err(Fault::Silent)).and_then(|body| read(&body));
-            spent.working += started.elapsed();
+            let took = started.elapsed();
+            spent.working += took;
+            seen.request_id = seen.request_id.filter(|id| !id.contains(key.expose()));
+            seen.log(asked, tries, took, outcome.as_ref().err());
             let fault = match outcome {
                 Ok(read) => return Ok(read),
                 Err(fault) => fault,
             };
             let retry = fault.retry();
             let Some(wait) = pace::again(patience, tries, spent, retry, jitter()) else {
-                return Err(told(fault));
+                return Err(seen.explain(told(fault), asked, tries));
             };
+            info!(endpoint = asked.endpoint(), attempt = tries, wait = ?wait, "asks again");
             sleep(wait).await;
             match retry {
                 Retry::After(_) => spent.paused += wait,
@@ -128,8 +144,12 @@ impl Client {
         loop {
             match self.inner.with_pace(|pace, now| pace.ask(now, self.urgency)) {
                 Turn::Go => return Ok(()),
-                Turn::Later(wait) => sleep(wait).await,
+                Turn::Later(wait) => {
+                    trace!(?wait, "keeps to its rate");
+                    sleep(wait).await;
+                }
                 Turn::Paused(wait) => {
+                    info!(?wait, "pauses, as the service asked");
                     if pace::again(&self.inner.patience, 0, *spent, Retry::After(wait), 0.0).is_none() {
                         return Err(Fault::Rejected(Rejection { status: 429, wait: Some(wait), is_api: true, ..Rejection::default() }));
                     }
@@ -187,12 +207,13 @@ impl Inner {
     }
 
     /// One try: sends the request, follows it within the origin, and reads a body of bounded size.
-    async fn once(&self, http: &reqwest::Client, url: &Url, authorization: &HeaderValue) -> Result<Vec<u8>, Fault> {
+    async fn once(&self, http: &reqwest::Client, url: &Url, authorization: &HeaderValue, seen: &mut Seen) -> Result<Vec<u8>, Fault> {
         let mut url = url.clone();
         for _ in 0..=REDIRECTS {
             let request = http.get(url.clone()).header(AUTHORIZATION, authorization).header(ACCEPT, "application/json");
             let response = request.send().await.map_err(|error| Fault::transport(&error))?;
             let status = response.status();
+            *seen = Seen::of(status.as_u16(), response.headers());
             if let Some(place) = sent_on(&response, &url) {
                 if place.origin() != url.origin() {
                     return Err(Fault::ElsewhereTo(shown(&place)));
@@ -200,9 +221,10 @@ impl Inner {
                 url = place;
                 continue;
             }
-            let limits = limits(response.headers());
+            let limits = headers::limits(response.headers());
             let refused = status == StatusCode::TOO_MANY_REQUESTS;
-            let wait = wait(response.headers(), &self.clock).or(limits.reset.filter(|_| refused));
+            let wait = headers::wait(response.headers(), &self.clock).or(limits.reset.filter(|_| refused));
+            *self.skew.lock().unwrap_or_else(PoisonError::into_inner) = headers::skew(response.headers(), (self.clock)());
             self.with_pace(|pace, now| {
                 pace.learn(now, limits);
                 if refused {
@@ -279,35 +301,6 @@ async fn body(mut response: Response, most: usize) -> Result<Vec<u8>, Fault> {
         body.extend_from_slice(&chunk);
     }
     Ok(body)
-}
-
-/// `retry-after`, in seconds or as a date; a date is compared with the service's own clock if it tells it.
-fn wait(headers: &HeaderMap, clock: &Clock) -> Option<Duration> {
-    let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
-    if let Some(seconds) = seconds(text) {
-        return Some(seconds);
-    }
-    let until = httpdate::parse_http_date(text).ok()?;
-    let theirs = headers.get(DATE).and_then(|date| httpdate::parse_http_date(date.to_str().ok()?).ok());
-    let now = theirs.unwrap_or_else(|| clock().into());
-    Some(until.duration_since(now).unwrap_or_default())
-}
-
-fn limits(headers: &HeaderMap) -> Limits {
-    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
-    let window = text("ratelimit-policy").and_then(|policy| policy.split(';').find_map(|part| part.trim().strip_prefix("w=")));
-    Limits {
-        limit: text("ratelimit-limit").and_then(|limit| limit.parse().ok()),
-        window: window.and_then(seconds),
-        remaining: text("ratelimit-remaining").and_then(|remaining| remaining.parse().ok()),
-        reset: text("ratelimit-reset").and_then(seconds),
-    }
-}
-
-/// A number of seconds, not negative; anything else says nothing. No service means more than a year.
-fn seconds(text: &str) -> Option<Duration> {
-    const YEAR: f64 = 31_536_000.0;
-    text.parse().ok().filter(|seconds| (0.0..=YEAR).contains(seconds)).map(Duration::from_secs_f64)
 }
 
 /// A number from 0 to 1 that differs from call to call: each `RandomState` has other keys.

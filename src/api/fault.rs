@@ -76,7 +76,37 @@ pub(super) enum Asked {
     Email,
 }
 
+impl Asked {
+    /// What is asked, without ids: they are foreign, and may be anything.
+    pub(super) const fn endpoint(self) -> &'static str {
+        match self {
+            Self::Start | Self::Beside => "GET /emails",
+            Self::Email => "GET /emails/{id}",
+        }
+    }
+}
+
 impl Fault {
+    /// The cause as one word for the log, in which nothing foreign is quoted.
+    pub(super) const fn word(&self) -> &'static str {
+        match self {
+            Self::Unsent(_) => "unsent",
+            Self::UnknownHost => "unknown_host",
+            Self::Refused => "refused",
+            Self::Untrusted(_) => "untrusted",
+            Self::NoConnection(_) => "no_connection",
+            Self::Silent => "silent",
+            Self::Broken => "broken",
+            Self::NotHttp => "not_http",
+            Self::TooLarge => "too_large",
+            Self::NotTheApi { .. } => "not_the_api",
+            Self::OtherEmail => "other_email",
+            Self::ElsewhereTo(_) => "redirected",
+            Self::Astray => "redirected_in_circles",
+            Self::Rejected(_) => "rejected",
+        }
+    }
+
     /// What came instead of the API's JSON.
     pub(super) fn garbled(text: &str, error: &serde_json::Error) -> Self {
         let json = text.trim_start().starts_with('{');
@@ -138,8 +168,21 @@ impl Fault {
 
     /// Takes `secret` out of what is quoted: a service may repeat the key it was sent.
     pub(super) fn without(mut self, secret: &str) -> Self {
-        if let Self::NotTheApi { start: text, .. } | Self::Rejected(Rejection { message: text, .. }) = &mut self {
-            *text = text.replace(secret, "[key]");
+        match &mut self {
+            Self::NotTheApi { start: text, .. }
+            | Self::Rejected(Rejection { message: text, .. })
+            | Self::ElsewhereTo(text)
+            | Self::Untrusted(text)
+            | Self::NoConnection(text) => *text = text.replace(secret, "[key]"),
+            Self::Unsent(_)
+            | Self::UnknownHost
+            | Self::Refused
+            | Self::Silent
+            | Self::Broken
+            | Self::NotHttp
+            | Self::TooLarge
+            | Self::OtherEmail
+            | Self::Astray => {}
         }
         self
     }

@@ -9,7 +9,9 @@ use crate::mail::EmailId;
 mod answer;
 mod client;
 mod fault;
+mod headers;
 mod pace;
+mod seen;
 mod shown;
 pub mod wire;
 

@@ -1,5 +1,7 @@
 //! The lines above a body: who, what, when and what became of it, as far as the pane has room.
 
+use jiff::Timestamp;
+
 use super::msg::Opened;
 use crate::archive::{Observation, Row};
 use crate::mail::{Address, Shown, Stamp, Status, Tag};
@@ -18,6 +20,8 @@ pub enum Head {
     Scheduled(Stamp),
     /// What became of it.
     Status(Status),
+    /// When the service was found to list it no more.
+    Gone(Timestamp),
     /// What was seen to become of it, and when, oldest first.
     History(Vec<Observation>),
     /// Labels.
@@ -47,7 +51,9 @@ pub fn of(row: &Row, opened: Option<&Opened>, width: u16, height: u16) -> Vec<He
     if !low {
         addresses(&mut lines, "cc", &summary.cc, width);
         addresses(&mut lines, "bcc", &summary.bcc, width);
-        addresses(&mut lines, "from", std::slice::from_ref(&summary.from), width);
+    }
+    addresses(&mut lines, "from", std::slice::from_ref(&summary.from), width);
+    if !low {
         addresses(&mut lines, "reply-to", &summary.reply_to, width);
     }
     lines.push(Head::Sent(summary.created.clone()));
@@ -55,6 +61,7 @@ pub fn of(row: &Row, opened: Option<&Opened>, width: u16, height: u16) -> Vec<He
         lines.push(Head::Scheduled(stamp.clone()));
     }
     lines.push(Head::Status(summary.status.clone()));
+    lines.extend(row.gone.map(Head::Gone));
     if !low {
         if let Some(opened) = opened {
             if opened.history.len() > 1 {

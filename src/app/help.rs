@@ -1,6 +1,7 @@
 //! The help, made from the key table: nothing in it is typed a second time.
 
 use super::keys::{self, Focus, TABLE};
+use crate::mail::Status;
 
 /// One line of the help.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -9,6 +10,10 @@ pub enum HelpLine {
     Title(&'static str),
     /// Keys, and what they do.
     Keys(String, &'static str),
+    /// A status: its symbol and word, and what it means.
+    Status(Status),
+    /// The mark of a row whose status changed, and what it means.
+    Changed(&'static str),
     /// Nothing.
     Blank,
 }
@@ -34,6 +39,9 @@ pub fn text() -> Vec<HelpLine> {
             text.push(HelpLine::Keys(keys.join("  "), binding.command.words()));
         }
     }
+    text.extend([HelpLine::Blank, HelpLine::Title("Signs")]);
+    text.extend(Status::KNOWN.map(HelpLine::Status));
+    text.push(HelpLine::Changed("before a status: it changed, and nobody has looked since"));
     text
 }
 

@@ -66,6 +66,8 @@ pub struct Layout {
     pub arrangement: Arrangement,
     /// The line with profile, reach and state; empty on very low screens.
     pub title: Rect,
+    /// Everything between title and bottom: the panes and what divides them.
+    pub main: Rect,
     /// The list; empty if the reader has everything.
     pub list: Rect,
     /// The line between the panes; empty if one is shown alone.
@@ -95,15 +97,7 @@ impl Layout {
             Arrangement::Below => below(main, panes.shift),
         };
         let row_height = if list.width < NARROW && list.height >= 4 { 2 } else { 1 };
-        Self { arrangement, title, list, divider, reader, bottom, row_height }
-    }
-
-    /// Both panes and the line between them.
-    #[must_use]
-    pub fn panes(&self) -> Rect {
-        // An empty area lies at the corner of the screen, so it must not be united with another.
-        let areas = [self.list, self.divider, self.reader].into_iter().filter(|area| !area.is_empty());
-        areas.reduce(Rect::union).unwrap_or_default()
+        Self { arrangement, title, main, list, divider, reader, bottom, row_height }
     }
 
     /// How many emails the list shows at once.

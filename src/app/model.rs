@@ -11,7 +11,7 @@ use super::keys::{Focus, Key};
 use super::layout::{Arrangement, Layout, Panes};
 use super::list::List;
 use super::look_back::LookBack;
-use super::msg::Msg;
+use super::msg::{Msg, News};
 use super::prompt::Prompt;
 use super::reader::{Reader, Stage};
 use super::service::Service;
@@ -35,6 +35,8 @@ pub struct Opening {
     pub now: Zoned,
     /// Filters that were typed before, the latest last.
     pub history: Vec<String>,
+    /// A word to the person, until the first key.
+    pub notice: Option<String>,
 }
 
 /// The state of the terminal program.
@@ -83,6 +85,10 @@ pub struct Model {
     /// Filters that were gone back from, the latest last.
     pub(super) future: Vec<Filter>,
     pub(super) counts: Slot<()>,
+    /// Whether the person has done anything yet.
+    pub(super) touched: bool,
+    /// Whether the person waits to be told what a refresh brings.
+    pub(super) curious: bool,
 }
 
 /// Why the program ends.
@@ -98,7 +104,7 @@ impl Model {
     /// The first state, and what it asks for: rows from the archive, news from the service.
     #[must_use]
     pub fn start(opening: Opening) -> (Self, Effects) {
-        let Opening { size, profile, no_service, refresh, now, history } = opening;
+        let Opening { size, profile, no_service, refresh, now, history, notice } = opening;
         let mut model = Self {
             profile,
             list: List::default(),
@@ -108,7 +114,7 @@ impl Model {
             look_back: None,
             help: None,
             pressed: Vec::new(),
-            notice: None,
+            notice,
             full_times: false,
             mouse: true,
             redraws: 0,
@@ -125,6 +131,8 @@ impl Model {
             past: Vec::new(),
             future: Vec::new(),
             counts: Slot::default(),
+            touched: false,
+            curious: false,
         };
         let mut effects = vec![model.list.start()];
         effects.extend(model.service.refresh());
@@ -211,10 +219,18 @@ impl Model {
             Msg::Laid { ticket, outcome } => self.reader.settle_body(ticket, outcome, self.list.selected()),
             Msg::Sought { ticket, marks } => self.reader.settle_marks(ticket, marks),
             Msg::Refreshed { ticket, outcome } => {
+                let first = !self.service.has_answered();
                 let (news, rest) = self.service.refreshed(ticket, outcome);
                 effects.extend(rest);
+                if std::mem::take(&mut self.curious) {
+                    self.notice = news.as_ref().map(brought);
+                }
                 if let Some(news) = news {
                     effects.extend(self.take_news(news.new, news.changed));
+                    if first && !self.touched {
+                        // Nobody has chosen a place yet: the newest email is the place to begin.
+                        effects.push(self.list.start());
+                    }
                 }
             }
             Msg::Extended { ticket, outcome } => {
@@ -292,5 +308,15 @@ impl Model {
             return rows;
         }
         Layout::of(self.size, &Panes { full: false, ..self.panes }, false).rows().max(1)
+    }
+}
+
+/// What a refresh has brought, in words.
+fn brought(news: &News) -> String {
+    match (news.new, news.changed.len()) {
+        (0, 0) => "nothing new".to_owned(),
+        (new, 0) => format!("{new} new"),
+        (0, changed) => format!("{changed} changed"),
+        (new, changed) => format!("{new} new, {changed} changed"),
     }
 }

@@ -12,6 +12,7 @@ use crate::render::View;
 impl Model {
     pub(super) fn press(&mut self, key: Key) -> Effects {
         self.notice = None;
+        self.touched = true;
         if let (Some(letter), Focus::Prompt) = (key.letter(), self.focus()) {
             return self.paste(letter.encode_utf8(&mut [0; 4]));
         }
@@ -38,9 +39,19 @@ impl Model {
         let height = self.list_height();
         let mut effects = Effects::new();
         match command {
-            Command::Select(step) => effects.extend(self.list.go(step, height)),
+            Command::Select(step) => {
+                effects.extend(self.list.go(step, height));
+                if step == Step::Last && self.service.has_older() {
+                    self.notice = Some("the oldest email fetched so far; older ones are being fetched".to_owned());
+                }
+            }
             Command::Scroll(step) => self.scroll(step),
-            Command::Pan(side) => self.reader.pan_to(side),
+            Command::Pan(side) => {
+                if !self.reader.is_wide() {
+                    self.notice = Some("nothing here is wider than the screen".to_owned());
+                }
+                self.reader.pan_to(side);
+            }
             Command::Open => effects.extend(self.open()),
             Command::Back => match self.peel() {
                 Some(asked) => effects.extend(asked),
@@ -93,7 +104,9 @@ impl Model {
                 if self.list.failure().is_some() {
                     effects.extend(self.list.renew());
                 }
-                self.notice = self.service.no_service().map(|failure| failure.sentence.clone());
+                self.curious = self.service.is_refreshing();
+                let asking = self.curious.then(|| "asking the service".to_owned());
+                self.notice = self.service.no_service().map(|failure| failure.sentence.clone()).or(asking);
             }
             Command::FullTimes => self.full_times = !self.full_times,
             Command::Mouse => {

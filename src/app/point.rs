@@ -12,6 +12,7 @@ impl Model {
     pub(super) fn point(&mut self, pointer: Pointer) -> Effects {
         /// Rows that one turn of the wheel moves.
         const NOTCH: usize = 3;
+        self.touched = true;
         let layout = self.layout();
         let height = self.list_height();
         let mut effects = Effects::new();

@@ -281,6 +281,12 @@ impl Reader {
         self.head(row).len() + self.body.ready().map_or(0, |body| body.lines.len())
     }
 
+    /// Whether there is a block that is wider than the pane.
+    #[must_use]
+    pub fn is_wide(&self) -> bool {
+        self.overflow() > 0
+    }
+
     /// Columns by which the widest line does not fit.
     fn overflow(&self) -> u16 {
         let widest = |body: &Body| body.lines.iter().filter(|line| line.wide).map(super::width_of).max().unwrap_or(0);

@@ -85,6 +85,12 @@ impl Service {
         self.reach.as_ref()
     }
 
+    /// Whether the service is known to have emails older than those in the archive, and can be asked.
+    #[must_use]
+    pub fn has_older(&self) -> bool {
+        self.out_of_reach.is_none() && self.reach.as_ref().is_some_and(|reach| *reach != Reach::Everything)
+    }
+
     /// Asks for what is new, unless that is being done already.
     pub fn refresh(&mut self) -> Option<Effect> {
         if self.out_of_reach.is_some() || self.refresh.is_awaiting() {

@@ -5,10 +5,10 @@ use std::collections::HashSet;
 use jiff::Timestamp;
 use rusqlite::Transaction;
 
-use super::claim::Claim;
+use super::claim::{Claim, Whole};
 use super::entry::Entry;
 use super::span::{self, Span};
-use super::{Archive, keep, room};
+use super::{Archive, gone, keep, removal, room};
 use crate::api::Item;
 use crate::failure::Failure;
 use crate::mail::EmailId;
@@ -52,6 +52,10 @@ pub enum Joins {
 pub struct Carried {
     /// Emails that the archive did not have.
     pub new: Vec<EmailId>,
+    /// Emails that stay out: they were removed from the archive before.
+    pub removed: u64,
+    /// Emails that stay out because they are older than the archive keeps.
+    pub too_old: u64,
     /// Emails it had, whose status has changed.
     pub changed: Vec<EmailId>,
     /// The span that the page is part of now; `None` if it contradicts what it was asked for, so that
@@ -77,10 +81,14 @@ impl Archive {
         let once = stretch.items.iter().filter(|item| seen.insert(item.summary.id.as_str()));
         let mut entries = once.map(|item| Entry::take(&item.json, stretch.asked)).collect::<Result<Vec<_>, _>>()?;
         self.connections.write(|change| {
-            note_listing(change, stretch, entries.len())?;
-            let (span, grew) = settle(change, stretch, &mut entries)?;
+            let listed = entries.len();
+            removal::expire(change, self.keep, stretch.asked)?;
+            let out = removal::leave_out(change, &mut entries, self.keep, stretch.asked)?;
+            note_listing(change, stretch, listed)?;
+            let Settled { span, grew, in_order } = settle(change, stretch, &mut entries)?;
             let is_lowest = span.is_some_and(|span| entries.last().is_some_and(|entry| entry.place == span.bottom));
-            let mut carried = Carried { span, grew, is_lowest, ..Carried::default() };
+            let (removed, too_old) = (out.removed, out.too_old);
+            let mut carried = Carried { removed, too_old, span, grew, is_lowest, ..Carried::default() };
             for entry in &entries {
                 if entry.known.is_none() {
                     entry.insert(change, span.is_some(), stretch.asked)?;
@@ -95,25 +103,40 @@ impl Archive {
             if let Some(span) = &span {
                 span::put(change, span)?;
             }
+            if in_order {
+                gone::between(change, stretch, &entries)?;
+                let holds = |span: &Span| entries.first().is_some_and(|entry| span.holds(entry.place));
+                carried.span = span::load(change)?.into_iter().find(holds).or(span);
+            }
             Ok(carried)
         })
     }
 }
 
+/// What a page says about the listing, now that its emails have their places.
+#[derive(Default)]
+struct Settled {
+    span: Option<Span>,
+    /// Whether more is known whole than before.
+    grew: bool,
+    /// Whether the page agrees with what was known of the order.
+    in_order: bool,
+}
+
 /// Gives the emails their places: by what the page says or, if it says nothing, by their times.
-fn settle(change: &Transaction, stretch: &Stretch, entries: &mut [Entry]) -> Result<(Option<Span>, bool), Failure> {
+fn settle(change: &Transaction, stretch: &Stretch, entries: &mut [Entry]) -> Result<Settled, Failure> {
     for _ in 0..ROUNDS {
         for entry in &mut *entries {
             entry.look_up(change)?;
         }
         let Some(claim) = Claim::of(change, stretch, entries)? else { break };
         match claim.settle(change, entries)? {
-            Ok(span) => return Ok((Some(span), claim.grows(entries))),
+            Ok(Whole { span, in_order }) => return Ok(Settled { span: Some(span), grew: claim.grows(entries), in_order }),
             Err(no_room) => room::make(change, no_room)?,
         }
     }
     room::by_time(change, entries, stretch.asked)?;
-    Ok((None, false))
+    Ok(Settled::default())
 }
 
 fn note_listing(change: &Transaction, stretch: &Stretch, width: usize) -> Result<(), Failure> {

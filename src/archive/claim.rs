@@ -35,6 +35,13 @@ pub(super) struct Claim {
     bounds: Bounds,
 }
 
+/// The page and the spans that it connects, as one.
+pub(super) struct Whole {
+    pub(super) span: Span,
+    /// Whether no row had to move for it.
+    pub(super) in_order: bool,
+}
+
 impl Claim {
     /// `None` if the page contradicts what it was asked for. It may still hold mail, but it may also
     /// leave mail out, so that nothing is known of its neighbours.
@@ -106,7 +113,7 @@ impl Claim {
 
     /// Gives the page's emails their places, moves those that stand elsewhere, and takes the spans
     /// away that are now one; returns that one, which is to be put when the rows are there.
-    pub(super) fn settle(&self, change: &Transaction, entries: &mut [Entry]) -> Result<Result<Span, NoRoom>, Failure> {
+    pub(super) fn settle(&self, change: &Transaction, entries: &mut [Entry]) -> Result<Result<Whole, NoRoom>, Failure> {
         let mut wishes: Vec<Wish> = entries.iter().map(Entry::wish).collect();
         if let Some(cursor) = self.cursor {
             wishes.insert(if self.below { 0 } else { wishes.len() }, Wish::Has(cursor.0));
@@ -147,7 +154,7 @@ impl Claim {
         for (entry, place) in entries.iter_mut().zip(places) {
             entry.place = Place(place);
         }
-        Ok(Ok(whole))
+        Ok(Ok(Whole { span: whole, in_order: moves.is_empty() }))
     }
 }
 

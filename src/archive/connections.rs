@@ -72,6 +72,17 @@ impl Connections {
         Ok(outcome)
     }
 
+    /// Writes the file anew without the room that deleted rows have left, and empties the log beside
+    /// it; false if another process keeps that from being emptied now.
+    pub(super) fn compact(&self) -> Result<bool, Failure> {
+        let writer = held(&self.writer);
+        search::forget(&writer)?;
+        // A copy of what stays may be too large for memory.
+        writer.execute_batch("PRAGMA temp_store = FILE; VACUUM; PRAGMA temp_store = MEMORY")?;
+        let busy: bool = writer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+        Ok(!busy)
+    }
+
     /// Runs `look` as [`Connections::read`] does, until it is done or `halt` breaks it off: `None`.
     pub(super) fn search<T>(&self, halt: &Halt, look: impl FnOnce(&Connection) -> Result<T, Failure>) -> Result<Option<T>, Failure> {
         let watched = halt.clone();
@@ -126,10 +137,11 @@ fn connect(uri: &str) -> rusqlite::Result<Connection> {
     connection.busy_timeout(PATIENCE)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     // In WAL mode NORMAL may lose the last pages after a power cut, never the database; sync fetches
-    // them again. A large map is slower than reads on a cold file, a small one saves copies.
+    // them again. What is deleted is overwritten: it is somebody's mail. A large map is slower than reads on a cold file, a small one saves copies.
     connection.execute_batch(
         "PRAGMA synchronous = NORMAL;
          PRAGMA foreign_keys = ON;
+         PRAGMA secure_delete = ON;
          PRAGMA temp_store = MEMORY;
          PRAGMA mmap_size = 16777216;
          PRAGMA journal_size_limit = 8388608;",

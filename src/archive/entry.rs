@@ -38,10 +38,12 @@ pub(super) struct Known {
     seen: i64,
     changes: i64,
     fields: Fields,
+    /// Whether the service was found to list it no more.
+    gone: bool,
 }
 
 pub(super) const KNOWN: &str = "SELECT place, listed, seen, changes, id, created_at, last_event, sender, recipients, subject, message_id, cc, bcc, \
-     reply_to, scheduled_at, odd, names FROM mail JOIN shape USING (shape) WHERE id = ?1";
+     reply_to, scheduled_at, odd, names, gone IS NOT NULL FROM mail JOIN shape USING (shape) WHERE id = ?1";
 
 impl Entry {
     /// Takes an email's JSON apart. It was seen at that time, so it was not created long after it: a
@@ -62,7 +64,14 @@ impl Entry {
     /// Finds out what the archive has of it now.
     pub(super) fn look_up(&mut self, change: &Transaction) -> Result<(), Failure> {
         let known = change.prepare_cached(KNOWN)?.query_row([pack::id(&self.fields.summary.id)], |row| {
-            Ok(Known { place: row.get(0)?, listed: row.get(1)?, seen: row.get(2)?, changes: row.get(3)?, fields: Fields::load(row, 4)? })
+            Ok(Known {
+                place: row.get(0)?,
+                listed: row.get(1)?,
+                seen: row.get(2)?,
+                changes: row.get(3)?,
+                fields: Fields::load(row, 4)?,
+                gone: row.get(17)?,
+            })
         });
         self.known = known.optional()?;
         Ok(())
@@ -84,8 +93,9 @@ impl Entry {
     pub(super) fn refresh(&self, change: &Transaction, listed: bool, asked: Timestamp) -> Result<bool, Failure> {
         let Some(known) = &self.known else { return Ok(false) };
         let place = self.place;
-        if listed && !known.listed {
-            change.prepare_cached("UPDATE mail SET listed = 1 WHERE place = ?1")?.execute([place])?;
+        if (listed && !known.listed) || known.gone {
+            let sql = "UPDATE mail SET listed = max(listed, ?2), gone = NULL WHERE place = ?1";
+            change.prepare_cached(sql)?.execute(params![place, listed])?;
         }
         if known.fields == self.fields || known.is_newer_than(asked) {
             return Ok(false);

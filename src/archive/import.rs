@@ -7,7 +7,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::entry::Entry;
-use super::{Archive, keep, room};
+use super::{Archive, keep, removal, room};
 use crate::failure::{Failure, Kind};
 
 /// Lines in one transaction: the more, the fewer pages of the index of ids are written twice.
@@ -26,6 +26,8 @@ pub struct Imported {
     pub lines: u64,
     /// How many emails the archive did not have before.
     pub new: u64,
+    /// How many were removed from this archive before, or are older than it keeps; they stay out.
+    pub out: u64,
     /// How many lines were no email.
     pub bad: u64,
     /// Which ones (from 1 on) and why; the first hundred of them.
@@ -71,23 +73,21 @@ impl Archive {
             bytes += line.len();
             if batch.len() == BATCH || bytes > BATCH_BYTES {
                 bytes = 0;
-                done.new += self.take_in(&mut batch, seen)?;
+                self.take_in(&mut batch, seen, &mut done)?;
                 progress(&done);
             }
         }
-        done.new += self.take_in(&mut batch, seen)?;
+        self.take_in(&mut batch, seen, &mut done)?;
         progress(&done);
         Ok(done)
     }
 
-    /// Takes the batch in and empties it; says how many of its emails are new.
-    fn take_in(&self, batch: &mut Vec<Entry>, seen: Timestamp) -> Result<u64, Failure> {
+    /// Takes the batch in and empties it.
+    fn take_in(&self, batch: &mut Vec<Entry>, seen: Timestamp, done: &mut Imported) -> Result<(), Failure> {
         let mut ids = HashSet::new();
         let mut entries: Vec<Entry> = batch.drain(..).filter(|entry| ids.insert(entry.fields.summary.id.clone())).collect();
-        self.connections.write(|change| {
-            for entry in &mut entries {
-                entry.look_up(change)?;
-            }
+        let (new, out) = self.connections.write(|change| {
+            let out = removal::leave_out(change, &mut entries, self.keep, seen)?;
             room::by_time(change, &mut entries, seen)?;
             // In the order of the table, whatever that of the file is.
             entries.sort_unstable_by_key(|entry| std::cmp::Reverse(entry.place));
@@ -101,8 +101,11 @@ impl Archive {
                     keep::body_if_none(change, entry.place, json)?;
                 }
             }
-            Ok(new)
-        })
+            Ok((new, out.len()))
+        })?;
+        done.new += new;
+        done.out += out;
+        Ok(())
     }
 }
 

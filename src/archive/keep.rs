@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::entry::Entry;
-use super::{Archive, Place, pack, room};
+use super::{Archive, Place, gone, pack, removal, room};
 use crate::api::{Retrieved, wire};
 use crate::failure::{Failure, Kind};
 use crate::mail::{Email, EmailId, Status};
@@ -40,19 +40,23 @@ impl Archive {
     /// Keeps a retrieved email, and its status as seen at `asked`, when it was asked for. Says whether
     /// the status changed.
     ///
-    /// An email that no page has shown yet becomes a row of its own, outside all spans.
+    /// An email that no page has shown yet becomes a row of its own, outside all spans; one that was
+    /// removed stays out.
     ///
     /// # Errors
     ///
     /// If the archive cannot be written.
     pub fn keep(&self, retrieved: &Retrieved, asked: Timestamp) -> Result<bool, Failure> {
-        let mut entries = [Entry::take(&retrieved.json, asked)?];
+        let mut entries = vec![Entry::take(&retrieved.json, asked)?];
         let packed = deflated(&retrieved.json)?;
         self.connections.write(|change| {
-            entries[0].look_up(change)?;
+            if !removal::leave_out(change, &mut entries, self.keep, asked)?.is_empty() {
+                return Ok(false);
+            }
             room::by_time(change, &mut entries, asked)?;
-            let [entry] = &entries;
+            let entry = &entries[0];
             let changed = entry.refresh_status(change, asked)?;
+            gone::is_back(change, entry)?;
             if entry.known.is_none() {
                 entry.insert(change, false, asked)?;
             }

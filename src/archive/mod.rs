@@ -11,12 +11,20 @@ mod claim;
 mod connections;
 mod entry;
 mod fields;
+mod gone;
+mod health;
 mod import;
+mod info;
 mod keep;
+mod lease;
 mod members;
+mod missing;
 mod order;
 mod pack;
 mod place;
+mod removal;
+#[cfg(test)]
+mod removal_tests;
 mod room;
 mod schema;
 mod search;
@@ -29,21 +37,28 @@ mod window;
 use std::sync::Arc;
 
 use connections::Connections;
+use jiff::{SignedDuration, Timestamp};
 
 pub use carry::{Carried, Joins, Stretch};
 pub use import::Imported;
+pub use info::Info;
+pub use lease::Lease;
 pub use place::Place;
+pub use removal::Removal;
 pub use search::{Counted, Halt, Scope, looks_inside};
 pub use span::{Ground, Reach, Span};
 pub use window::{Anchor, Observation, Row, Window};
 
 pub use crate::config::Location;
 use crate::failure::Failure;
+use crate::mail::clean;
 
 /// A handle on the archive; clones share it. One writes at a time, many read beside it.
 #[derive(Clone)]
 pub struct Archive {
     connections: Arc<Connections>,
+    keep: Option<SignedDuration>,
+    lease: Lease,
 }
 
 impl Archive {
@@ -54,10 +69,32 @@ impl Archive {
     /// If the file cannot be used, or was written by a newer version.
     pub fn open(location: &Location) -> Result<Self, Failure> {
         let connections = match location {
-            Location::Disk(path) => Connections::on_disk(path)?,
+            Location::Disk(path) => Connections::on_disk(path).map_err(|failure| {
+                let file = clean::line(&path.display().to_string()).into_owned();
+                let hint = if failure.hint.is_empty() { file } else { format!("{} ({file})", failure.hint) };
+                failure.hint(hint)
+            })?,
             Location::Memory => Connections::in_memory()?,
         };
-        Ok(Self { connections: Arc::new(connections) })
+        Ok(Self { connections: Arc::new(connections), keep: None, lease: Lease::on(location) })
+    }
+
+    /// Who of all processes on this archive asks the service for what is new.
+    #[must_use]
+    pub const fn lease(&self) -> &Lease {
+        &self.lease
+    }
+
+    /// The same archive, in which no mail stays that is older than `keep`; what is too old at `now`
+    /// is removed at once.
+    ///
+    /// # Errors
+    ///
+    /// If the archive cannot be written.
+    pub fn keeping(mut self, keep: Option<SignedDuration>, now: Timestamp) -> Result<Self, Failure> {
+        self.keep = keep;
+        self.expire(now)?;
+        Ok(self)
     }
 }
 

@@ -5,7 +5,7 @@ use rusqlite::{Connection, TransactionBehavior};
 use crate::failure::{Failure, Kind};
 
 /// Step `n` leads from version `n` to version `n + 1`; a step that was released never changes.
-const STEPS: [&str; 2] = [include_str!("schema/1.sql"), include_str!("schema/2.sql")];
+const STEPS: [&str; 3] = [include_str!("schema/1.sql"), include_str!("schema/2.sql"), include_str!("schema/3.sql")];
 
 /// The version that this program reads and writes.
 const VERSION: u32 = STEPS.len() as u32;
@@ -30,7 +30,8 @@ pub(super) fn migrate(connection: &mut Connection) -> Result<(), Failure> {
     Ok(())
 }
 
-fn version(connection: &Connection) -> rusqlite::Result<u32> {
+/// The version of the tables behind `connection`.
+pub(super) fn version(connection: &Connection) -> rusqlite::Result<u32> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 

@@ -5,9 +5,10 @@
 //! was retrieved by its id, or imported), even between the places of a span's ends; `mail.listed`
 //! tells those that a page has held from those that have only come to lie there.
 
+use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
-use super::{Archive, Place, pack};
+use super::{Archive, Place, gone, pack};
 use crate::failure::Failure;
 use crate::mail::{EmailId, Stamp};
 
@@ -56,6 +57,9 @@ pub struct Ground {
 
 pub(super) const LISTED_ABOVE: &str = "SELECT id FROM mail WHERE place BETWEEN ?2 AND ?1 AND listed ORDER BY place DESC LIMIT 1 OFFSET ?3";
 pub(super) const LISTED_BELOW: &str = "SELECT id FROM mail WHERE place BETWEEN ?2 AND ?1 AND listed ORDER BY place LIMIT 1 OFFSET ?3";
+
+const TOPMOST: &str = "SELECT place FROM mail WHERE place BETWEEN ?2 AND ?1 AND listed ORDER BY place LIMIT 1";
+const LOWEST: &str = "SELECT place FROM mail WHERE place BETWEEN ?2 AND ?1 AND listed ORDER BY place DESC LIMIT 1";
 
 impl Archive {
     /// How far back the archive is complete.
@@ -120,16 +124,20 @@ impl Archive {
         })
     }
 
-    /// Notes that the service has nothing below `bottom`. Spans further down are forgotten: they hold
-    /// what the service no longer lists. Nothing happens if no span ends there any more.
+    /// Notes that the service has nothing below `bottom`, and that `last` is the oldest email that it
+    /// lists, if that is known. Spans further down are forgotten: they hold what the service no longer
+    /// lists, and so does the rest of this one. Nothing happens if no span ends there any more.
     ///
     /// # Errors
     ///
     /// If the archive cannot be written.
-    pub fn conclude_end(&self, bottom: Place) -> Result<(), Failure> {
+    pub fn conclude_end(&self, bottom: Place, last: Option<&EmailId>, asked: Timestamp) -> Result<(), Failure> {
         self.connections.write(|change| {
             if change.execute("UPDATE span SET reaches_end = 1 WHERE bottom = ?1", [bottom])? > 0 {
                 change.execute("DELETE FROM span WHERE top > ?1", [bottom])?;
+                if let Some(last) = last {
+                    gone::below(change, last, asked)?;
+                }
             }
             Ok(())
         })
@@ -163,6 +171,24 @@ pub(super) fn put(change: &Transaction, span: &Span) -> Result<(), Failure> {
     }
     let mut statement = change.prepare_cached("INSERT INTO span (top, bottom, reaches_top, reaches_end) VALUES (?1, ?2, ?3, ?4)")?;
     statement.execute(params![span.top, span.bottom, span.reaches_top, span.reaches_end])?;
+    Ok(())
+}
+
+/// Draws spans in whose outermost rows are listed no more; one that holds no listed row is gone.
+pub(super) fn draw_in(change: &Transaction) -> Result<(), Failure> {
+    for span in load(change)? {
+        let outermost = |sql: &str| -> rusqlite::Result<Option<Place>> {
+            change.prepare_cached(sql)?.query_row([span.bottom, span.top], |row| row.get(0)).optional()
+        };
+        let (top, bottom) = (outermost(TOPMOST)?, outermost(LOWEST)?);
+        if (top, bottom) == (Some(span.top), Some(span.bottom)) {
+            continue;
+        }
+        remove(change, &span)?;
+        if let (Some(top), Some(bottom)) = (top, bottom) {
+            put(change, &Span { top, bottom, ..span })?;
+        }
+    }
     Ok(())
 }
 

@@ -13,13 +13,13 @@ use crate::api::{Item, Retrieved, wire};
 use crate::failure::Kind;
 use crate::mail::{EmailId, Status};
 
-const NOON: i64 = 1_790_000_000;
+pub(super) const NOON: i64 = 1_790_000_000;
 
-fn at(second: i64) -> Timestamp {
+pub(super) fn at(second: i64) -> Timestamp {
     Timestamp::from_second(NOON + second).unwrap()
 }
 
-fn item_with(id: &str, second: Option<i64>, event: &str) -> Item {
+pub(super) fn item_with(id: &str, second: Option<i64>, event: &str) -> Item {
     let created = second.map_or("null".to_owned(), |second| format!("\"{}\"", at(second)));
     let json = format!(r#"{{"id":"{id}","to":["a@example.com"],"created_at":{created},"subject":"Hi","last_event":"{event}"}}"#);
     Item { summary: wire::Summary::read(&json).unwrap(), json: json.into() }
@@ -61,7 +61,7 @@ fn pages_that_follow_each_other_are_one_span() {
     let ground = archive.ground().unwrap();
     assert_eq!((ground.spans.len(), ground.widest), (1, 10));
     assert!(matches!(archive.reach().unwrap(), Reach::Since(stamp) if stamp.at == Some(at(80))));
-    archive.conclude_end(ground.spans[0].bottom).unwrap();
+    archive.conclude_end(ground.spans[0].bottom, None, at(0)).unwrap();
     assert_eq!(archive.reach().unwrap(), Reach::Everything);
 }
 
@@ -288,8 +288,8 @@ fn readers_and_the_writer_do_not_fail_each_other() {
 
 #[test]
 fn every_hot_query_walks_an_index() {
-    let connection = Connection::open_in_memory().unwrap();
-    connection.execute_batch(include_str!("schema/1.sql")).unwrap();
+    let mut connection = Connection::open_in_memory().unwrap();
+    schema::migrate(&mut connection).unwrap();
     let hot = [
         window::BELOW,
         window::ABOVE,
@@ -323,8 +323,8 @@ fn every_hot_query_walks_an_index() {
 
 #[test]
 fn counting_walks_the_small_index() {
-    let connection = Connection::open_in_memory().unwrap();
-    connection.execute_batch(include_str!("schema/1.sql")).unwrap();
+    let mut connection = Connection::open_in_memory().unwrap();
+    schema::migrate(&mut connection).unwrap();
     for sql in [window::ALL, window::NEWER] {
         let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
         let step: String = statement.query_row(rusqlite::params_from_iter(vec![1; parameters(sql)]), |row| row.get(3)).unwrap();

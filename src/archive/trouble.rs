@@ -1,11 +1,13 @@
 //! What `SQLite` reports, as a sentence and something to do about it.
 
-use rusqlite::ErrorCode;
+use rusqlite::{ErrorCode, ffi};
 
 use crate::failure::{Failure, Kind};
 
 impl From<rusqlite::Error> for Failure {
     fn from(error: rusqlite::Error) -> Self {
+        // The words of SQLite may quote what is stored; its code does not.
+        tracing::warn!(code = ?error.sqlite_error_code(), "the archive failed");
         let (sentence, hint) = match error.sqlite_error_code() {
             Some(ErrorCode::DiskFull) => {
                 ("the disk is full, so the archive cannot take more mail", "free some space; what is stored is safe")
@@ -20,9 +22,20 @@ impl From<rusqlite::Error> for Failure {
                 ("the archive file is damaged", "move it away and sync again; the service still has its own copy")
             }
             Some(ErrorCode::NotADatabase) => ("the archive file is not an archive", "name another file, or move this one away"),
+            Some(ErrorCode::SystemIoFailure) if is_write(&error) => (
+                "the archive cannot take more mail: writing its file failed",
+                "free some space, or raise the limit on the size of files (ulimit -f); what is stored is safe",
+            ),
             Some(ErrorCode::SystemIoFailure) => ("the archive file could not be read or written", "check the disk"),
             _ => return Self::new(Kind::Archive, format!("the archive failed: {error}")),
         };
         Self::new(Kind::Archive, sentence).hint(hint)
     }
+}
+
+/// Whether the system refused to let a file grow or change.
+fn is_write(error: &rusqlite::Error) -> bool {
+    const WRITES: [i32; 5] =
+        [ffi::SQLITE_IOERR_WRITE, ffi::SQLITE_IOERR_FSYNC, ffi::SQLITE_IOERR_TRUNCATE, ffi::SQLITE_IOERR_SHMSIZE, ffi::SQLITE_IOERR_SHMMAP];
+    error.sqlite_error().is_some_and(|error| WRITES.contains(&error.extended_code))
 }

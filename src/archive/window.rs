@@ -20,6 +20,8 @@ pub struct Row {
     pub changed: Option<Observation>,
     /// Whether its bodies are in the archive.
     pub has_body: bool,
+    /// When the service was found to list it no more; `None` as long as it does.
+    pub gone: Option<Timestamp>,
 }
 
 /// A status and when it was first seen, which is later than when it came about.
@@ -69,7 +71,7 @@ macro_rules! select {
     ($rest:literal) => {
         concat!(
             "SELECT mail.place, seen, changes, EXISTS (SELECT 1 FROM body WHERE body.place = mail.place), \
-             id, created_at, last_event, sender, recipients, subject, message_id, cc, bcc, reply_to, scheduled_at, odd, names \
+             id, created_at, last_event, sender, recipients, subject, message_id, cc, bcc, reply_to, scheduled_at, odd, names, gone \
              FROM mail JOIN shape USING (shape) ",
             $rest
         )
@@ -221,7 +223,9 @@ pub(super) fn read(row: &SqlRow) -> rusqlite::Result<Row> {
     let (seen, changes): (i64, i64) = (row.get(1)?, row.get(2)?);
     let fields = Fields::load(row, 4)?;
     let changed = (changes > 0).then(|| observation(fields.summary.last_event.clone(), seen));
-    Ok(Row { place: row.get(0)?, changed, has_body: row.get(3)?, summary: Summary::from(&fields.summary) })
+    let gone: Option<i64> = row.get(17)?;
+    let gone = gone.map(|gone| Timestamp::from_microsecond(gone).unwrap_or_default());
+    Ok(Row { place: row.get(0)?, changed, has_body: row.get(3)?, gone, summary: Summary::from(&fields.summary) })
 }
 
 fn count(connection: &Connection, sql: &str, params: impl rusqlite::Params) -> Result<u64, Failure> {

@@ -3,11 +3,12 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::{Args as Group, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, Args as Group, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use jiff::SignedDuration;
 
 use crate::api::Cursor;
-use crate::config::Flags;
+use crate::config::{self, Flags};
 use crate::mail::EmailId;
 use crate::query::Sort;
 
@@ -29,7 +30,7 @@ const AFTER_HELP: &str = "\
 Without a command, the terminal program opens.
 
 The API key comes from SENTBOX_API_KEY (its service: SENTBOX_BASE_URL), from RESEND_API_KEY
-(RESEND_BASE_URL), or from a profile in ~/.config/sentbox/config.toml. No flag takes one.
+(RESEND_BASE_URL), or from a profile, which `sentbox login` makes. No flag takes one.
 
 Exit codes: 0 done, 1 could not, 2 wrong usage, 3 key missing, rejected or not allowed to read,
 4 no such email, 5 service unreachable or not answering as this API does, 6 rate limit or quota,
@@ -69,6 +70,12 @@ pub struct Global {
     /// Say nothing but results and errors
     #[arg(short, long, global = true)]
     pub quiet: bool,
+    /// Keep a log and tell more about errors; -vv logs everything
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    pub verbose: u8,
+    /// Keep the log in this file
+    #[arg(long, global = true, value_name = "FILE")]
+    pub log: Option<PathBuf>,
 }
 
 /// A word that speaks for itself; one with help would make every help page a long one.
@@ -115,8 +122,32 @@ pub enum Command {
     Sync(Sync),
     /// Take emails from JSON lines into the archive
     Import(Import),
+    /// Say what the archive holds, or keep less in it
+    Archive {
+        /// What to do with it.
+        #[command(subcommand)]
+        verb: Upkeep,
+    },
     /// Serve the service's API over a sample mailbox
     Serve(Serve),
+    /// Ask for an API key, check it, and store it in a profile
+    #[command(after_help = LOGIN)]
+    Login,
+    /// List, choose or remove profiles
+    Profile {
+        /// What to do with them.
+        #[command(subcommand)]
+        verb: ProfileVerb,
+    },
+    /// Find, check or edit the configuration file
+    Config {
+        /// What to do with it.
+        #[command(subcommand)]
+        verb: ConfigVerb,
+    },
+    /// Say of everything that must work whether it does
+    #[command(after_help = "The service is asked once. The exit code is that of the first thing that failed, or 0.")]
+    Doctor,
     /// Print completions for a shell
     Completions {
         /// The shell
@@ -134,6 +165,41 @@ Words must all match: part of an address or subject, the start of a word in a bo
   \"two words\"  a or b  ( )  not x, or -x after --                  how terms go together
 
 Example: sentbox search to:ana@example.com is:trouble after:7d";
+
+const LOGIN: &str = "\
+The key is typed unseen, or read from standard input: pass show acme | sentbox login --profile acme.
+It is tried with one small request and stored in a file that you alone can read.";
+
+/// `profile`.
+#[derive(Debug, Subcommand)]
+pub enum ProfileVerb {
+    /// List the profiles; a star marks the default
+    List,
+    /// Make a profile the default
+    Use {
+        /// Its name
+        name: String,
+    },
+    /// Remove a profile with its stored key and its archive
+    Remove {
+        /// Its name
+        name: String,
+        /// Delete its archive, too, if there is one
+        #[arg(long)]
+        yes: bool,
+    },
+}
+
+/// `config`.
+#[derive(Debug, Clone, Copy, Subcommand)]
+pub enum ConfigVerb {
+    /// Print where the file is
+    Path,
+    /// Read the file and say what is wrong with it
+    Check,
+    /// Open the file in $VISUAL or $EDITOR, and check it afterwards
+    Edit,
+}
 
 /// `list`.
 #[derive(Debug, Group)]
@@ -268,6 +334,12 @@ pub struct Sync {
     /// How far back: all, or a number of hours (h), days (d) or weeks (w)
     #[arg(long, value_name = "SPAN", default_value = "30d", value_parser = super::sync::back)]
     pub back: super::sync::Back,
+    /// Fetch the bodies too, the newest first; that is a request for each email
+    #[arg(long)]
+    pub bodies: bool,
+    /// Stay, and go on with what is new until interrupted
+    #[arg(long)]
+    pub watch: bool,
 }
 
 /// `import`.
@@ -275,6 +347,37 @@ pub struct Sync {
 pub struct Import {
     /// A file of emails, one JSON object a line; - is standard input
     pub file: PathBuf,
+}
+
+/// `archive`.
+#[derive(Debug, Subcommand)]
+#[command(disable_help_subcommand = true)]
+pub enum Upkeep {
+    /// Say where it is, what it holds and how far back it is complete
+    Info,
+    /// Remove mail from it for good; sync does not bring it back
+    Purge(Purge),
+    /// Write its file anew, without the room that removed mail has left
+    Vacuum,
+}
+
+/// `archive purge`.
+#[derive(Debug, Group)]
+#[command(group = clap::ArgGroup::new("which").required(true).args(["older", "to"]))]
+pub struct Purge {
+    /// Mail older than this: a number of hours (h), days (d) or weeks (w)
+    #[arg(long, value_name = "AGE", value_parser = age)]
+    pub older: Option<SignedDuration>,
+    /// Mail that went to this address, alone or with others; not what the archive has yet to fetch
+    #[arg(long, value_name = "ADDRESS")]
+    pub to: Option<String>,
+    /// Do not ask
+    #[arg(long)]
+    pub yes: bool,
+}
+
+fn age(text: &str) -> Result<SignedDuration, String> {
+    config::age(text).ok_or_else(|| format!("say {}", config::AGES))
 }
 
 /// `serve`.
@@ -306,7 +409,8 @@ impl Global {
     /// The part that settles where to go.
     #[must_use]
     pub fn flags(&self) -> Flags {
-        let Self { profile, base_url, json: _, jsonl: _, color: _, in_memory, rate, ca_file, quiet: _, ascii: _ } = self;
+        let Self { profile, base_url, json: _, jsonl: _, color: _, in_memory, rate, ca_file, quiet: _, ascii: _, verbose: _, log: _ } =
+            self;
         Flags { profile: profile.clone(), base_url: base_url.clone(), in_memory: *in_memory, rate: *rate, ca_file: ca_file.clone() }
     }
 }

@@ -18,6 +18,7 @@ use crate::failure::{Failure, Kind};
 struct Report {
     lines: u64,
     new: u64,
+    out: u64,
     bad: u64,
 }
 
@@ -27,7 +28,7 @@ struct Report {
 ///
 /// If the lines cannot be read, or one of them is no email; the others are taken in all the same.
 pub(super) fn run(import: &Import, settings: &Settings, clock: &Clock, out: &mut Output) -> Result<(), Stop> {
-    let archive = archive::open(settings)?;
+    let archive = archive::open(settings, clock)?;
     let path = import.file.as_path();
     let lines: Box<dyn BufRead> = if path == Path::new("-") {
         Box::new(io::stdin().lock())
@@ -39,7 +40,10 @@ pub(super) fn run(import: &Import, settings: &Settings, clock: &Clock, out: &mut
     for (line, why) in &imported.bad_lines {
         out.note(&format!("line {line}: {why}"));
     }
-    let report = Report { lines: imported.lines, new: imported.new, bad: imported.bad };
+    let report = Report { lines: imported.lines, new: imported.new, out: imported.out, bad: imported.bad };
+    if report.out > 0 {
+        out.note(&format!("{} of them were removed from this archive or are older than it keeps, and stay out", report.out));
+    }
     let text = match out.shape {
         Shape::Human => format!("{} emails read, {} of them new\n", report.lines - report.bad, report.new),
         Shape::Json | Shape::JsonLines => serde_json::to_string(&report).expect("numbers are JSON") + "\n",

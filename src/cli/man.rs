@@ -14,7 +14,7 @@ use super::Args;
 /// Never in practice: it is written to memory.
 pub(super) fn page() -> io::Result<Vec<u8>> {
     let program = Args::command();
-    let commands: Vec<Command> = program.get_subcommands().cloned().collect();
+    let commands = named("sentbox", &program);
     let after = program.get_after_help().map(ToString::to_string).unwrap_or_default();
     let man = Man::new(program.after_help(""));
     let mut page = Vec::new();
@@ -24,10 +24,9 @@ pub(super) fn page() -> io::Result<Vec<u8>> {
     man.render_description_section(&mut page)?;
     man.render_options_section(&mut page)?;
     writeln!(page, ".SH COMMANDS")?;
-    for command in commands {
-        let name = command.get_name().to_owned();
-        writeln!(page, ".SS \"sentbox {name}\"")?;
-        let man = Man::new(command.bin_name(format!("sentbox {name}")));
+    for (name, command) in commands {
+        writeln!(page, ".SS \"{name}\"")?;
+        let man = Man::new(command.bin_name(name));
         let mut section = Vec::new();
         man.render_description_section(&mut section)?;
         man.render_options_section(&mut section)?;
@@ -49,4 +48,13 @@ pub(super) fn page() -> io::Result<Vec<u8>> {
     }
     man.render_version_section(&mut page)?;
     Ok(page)
+}
+
+/// The commands below `above` with their whole names; one that only holds others is left out.
+fn named(above: &str, holder: &Command) -> Vec<(String, Command)> {
+    let each = holder.get_subcommands().flat_map(|command| {
+        let name = format!("{above} {}", command.get_name());
+        if command.has_subcommands() { named(&name, command) } else { vec![(name, command.clone())] }
+    });
+    each.collect()
 }

@@ -3,12 +3,16 @@
 mod archive;
 pub mod args;
 mod column;
+mod config;
 mod csv;
+mod doctor;
 mod import;
 mod json;
 mod list;
+mod login;
 mod man;
 mod output;
+mod profile;
 mod render;
 mod rows;
 mod search;
@@ -16,7 +20,10 @@ mod serve;
 mod show;
 mod signal;
 mod sync;
+mod tally;
+mod upkeep;
 mod usage;
+mod words;
 
 use std::future::Future;
 
@@ -62,11 +69,16 @@ pub fn run(command: &Command, world: World<'_>) -> Result<(), Stop> {
         Command::Show(show) => show::run(show, &settle(global, env, out)?, clock, out),
         Command::Sync(sync) => {
             let settings = settle(global, env, out)?;
-            wait_for(sync::run(sync, &archive::open(&settings)?, &settings, clock, out))
+            wait_for(sync::run(sync, &archive::open(&settings, clock)?, &settings, clock, out))
         }
+        Command::Archive { verb } => upkeep::run(verb, &settle(global, env, out)?, clock, out),
         Command::Import(import) => import::run(import, &settle(global, env, out)?, clock, out),
         Command::Render(render) => render::run(render, out),
         Command::Serve(serve) => wait_for(serve::run(serve, clock, out)),
+        Command::Login => login::run(World { global, env, clock, out }),
+        Command::Profile { verb } => profile::run(verb, env, out),
+        Command::Config { verb } => config::run(*verb, env, out),
+        Command::Doctor => doctor::run(World { global, env, clock, out }),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(*shell, &mut Args::command(), "sentbox", &mut script);

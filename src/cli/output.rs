@@ -1,12 +1,14 @@
 //! `Output`: the only place that writes to stdout and stderr, and knows about closed pipes.
 
+use std::fmt;
 use std::io::{self, BufWriter, IsTerminal, Write};
+use std::time::Duration;
 
 use serde::Serialize;
 
 use super::args::{Global, When};
 use crate::config::Env;
-use crate::failure::{Failure, Kind};
+use crate::failure::{Details, Failure, Kind};
 use crate::mail::clean;
 
 /// Why a command ends before its work is done.
@@ -48,6 +50,7 @@ pub struct Output {
     /// The columns of the terminal that stdout is, if it is one.
     pub columns: Option<u16>,
     quiet: bool,
+    verbose: bool,
     watched: bool,
 }
 
@@ -71,6 +74,7 @@ impl Output {
             colour,
             columns,
             quiet: global.quiet,
+            verbose: global.verbose > 0,
             watched: io::stderr().is_terminal() && env.get("TERM") != Some("dumb"),
         }
     }
@@ -87,6 +91,7 @@ impl Output {
             colour: false,
             columns: None,
             quiet: false,
+            verbose: false,
             watched: false,
         }
     }
@@ -128,34 +133,96 @@ impl Output {
         }
     }
 
+    /// Asks a person; `None` if there is none to be asked.
+    ///
+    /// # Errors
+    ///
+    /// If the answer cannot be read.
+    pub fn ask(&mut self, question: &str) -> Result<Option<bool>, Stop> {
+        if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
+            return Ok(None);
+        }
+        let _ = write!(self.stderr, "sentbox: {} [y/N] ", clean::line(question));
+        let _ = self.stderr.flush();
+        let mut answer = String::new();
+        let failed = |error| Failure::new(Kind::Io, format!("the answer cannot be read: {error}"));
+        io::stdin().read_line(&mut answer).map_err(failed)?;
+        Ok(Some(matches!(answer.trim(), "y" | "Y" | "yes")))
+    }
+
     /// Says why a command ends, in the form that was asked for.
     pub fn failure(&mut self, failure: &Failure) {
-        #[derive(Serialize)]
-        struct Document<'a> {
-            error: Words<'a>,
-        }
-        #[derive(Serialize)]
-        struct Words<'a> {
-            kind: &'a str,
-            message: &'a str,
-            hint: &'a str,
-        }
-        let Failure { kind, sentence, hint, wait: _ } = failure;
+        let Failure { kind, sentence, hint, wait, details } = failure;
         let (message, hint) = (clean::line(sentence), clean::line(hint));
+        let request = details.as_deref().map(|details| Request::new(details, *wait));
         if self.shape == Shape::Human {
             self.say(&format!("sentbox: {message}"));
             if !hint.is_empty() {
                 self.say(&format!("   hint: {hint}"));
             }
+            if let Some(request) = request.filter(|_| self.verbose) {
+                self.say(&format!("request: {request}"));
+            }
             return;
         }
-        let document = Document { error: Words { kind: kind.word(), message: &message, hint: &hint } };
+        let document = Document { error: Words { kind: kind.word(), message: &message, hint: &hint, request } };
         self.say(&serde_json::to_string(&document).expect("strings are JSON"));
     }
 
     /// A stderr that nobody reads is no reason to stop.
     fn say(&mut self, line: &str) {
         let _ = writeln!(self.stderr, "{line}");
+    }
+}
+
+/// A failure as JSON.
+#[derive(Serialize)]
+struct Document<'a> {
+    error: Words<'a>,
+}
+
+#[derive(Serialize)]
+struct Words<'a> {
+    kind: &'a str,
+    message: &'a str,
+    hint: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request: Option<Request<'a>>,
+}
+
+/// The request that failed, for those who run the service.
+#[derive(Serialize)]
+struct Request<'a> {
+    endpoint: &'a str,
+    status: Option<u16>,
+    id: Option<&'a str>,
+    attempts: u32,
+    /// Seconds that the service asks us to wait.
+    wait: Option<u64>,
+}
+
+impl<'a> Request<'a> {
+    fn new(details: &'a Details, wait: Option<Duration>) -> Self {
+        let Details { endpoint, status, request_id, attempts } = details;
+        Self { endpoint, status: *status, id: request_id.as_deref(), attempts: *attempts, wait: wait.map(|wait| wait.as_secs()) }
+    }
+}
+
+impl fmt::Display for Request<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { endpoint, status, id, attempts, wait } = self;
+        write!(f, "{endpoint}, attempt {attempts}")?;
+        match status {
+            Some(status) => write!(f, ", status {status}")?,
+            None => f.write_str(", no answer")?,
+        }
+        if let Some(id) = id {
+            write!(f, ", id {id}")?;
+        }
+        if let Some(wait) = wait {
+            write!(f, ", wait {wait} s")?;
+        }
+        Ok(())
     }
 }
 

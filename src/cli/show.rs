@@ -1,5 +1,6 @@
 //! `show`: one email, from the archive or else from the service.
 
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::args::{Form, Show};
@@ -23,7 +24,7 @@ const NAMED: usize = 20;
 /// If neither archive nor service has it, or may be asked.
 pub(super) fn run(show: &Show, settings: &Settings, clock: &Clock, out: &mut Output) -> Result<(), Stop> {
     let id = EmailId::new(&show.id);
-    let archive = if show.offline { Some(archive::open(settings)?) } else { archive::open_if_possible(settings, out) };
+    let archive = if show.offline { Some(archive::open(settings, clock)?) } else { archive::open_if_possible(settings, clock, out) };
     let kept = match &archive {
         Some(archive) if !show.fresh => archive.email(&id)?,
         _ => None,
@@ -37,18 +38,23 @@ pub(super) fn run(show: &Show, settings: &Settings, clock: &Clock, out: &mut Out
         None => {
             let asked = clock();
             let client = Client::new(Access::from(settings), Patience::ONE_SHOT, clock.clone());
-            let retrieved = wait_for(async { Ok(client.retrieve(&id).await?) })?;
+            let retrieved = wait_for(async { Ok(client.retrieve(&id).await) })?;
+            if let (Err(Failure { kind: Kind::NotFound, .. }), Some(archive)) = (&retrieved, &archive) {
+                archive.mark_gone(&id, asked)?;
+            }
+            let retrieved = retrieved?;
             // That it cannot be kept is no reason not to show it.
-            if let Some(Err(failure)) = archive.map(|archive| archive.keep(&retrieved, asked)) {
+            if let Some(Err(failure)) = archive.as_ref().map(|archive| archive.keep(&retrieved, asked)) {
                 out.note(&failure.sentence);
             }
             Email::from(retrieved)
         }
     };
-    print(&email, show, &settings.zone, out)
+    let gone = archive.and_then(|archive| archive.row(&id).ok().flatten()).and_then(|row| row.gone);
+    print(&email, gone, show, &settings.zone, out)
 }
 
-fn print(email: &Email, show: &Show, zone: &TimeZone, out: &mut Output) -> Result<(), Stop> {
+fn print(email: &Email, gone: Option<Timestamp>, show: &Show, zone: &TimeZone, out: &mut Output) -> Result<(), Stop> {
     let form = if out.shape == Shape::Human { show.form } else { Form::Json };
     let view = match form {
         Form::Json => {
@@ -67,7 +73,7 @@ fn print(email: &Email, show: &Show, zone: &TimeZone, out: &mut Output) -> Resul
         }
         Form::Text => View::Text,
         Form::Rendered => {
-            out.data(&head(email, zone))?;
+            out.data(&head(email, gone, zone))?;
             View::Rendered
         }
     };
@@ -76,12 +82,13 @@ fn print(email: &Email, show: &Show, zone: &TimeZone, out: &mut Output) -> Resul
 }
 
 /// What is known about the email beside its body, a line each, and a blank line.
-fn head(email: &Email, zone: &TimeZone) -> String {
+fn head(email: &Email, gone: Option<Timestamp>, zone: &TimeZone) -> String {
     let Email { summary, html: _, text: _, tags, json: _ } = email;
     let tags: Vec<String> = tags.iter().map(|tag| format!("{}={}", tag.name, tag.value)).collect();
     let scheduled = summary.scheduled.as_ref().map(|stamp| spelled(stamp, zone)).unwrap_or_default();
     let mut lines = vec![
         ("status", format!("{} {}: {}", summary.status.symbol(), summary.status.word(), summary.status.meaning())),
+        ("gone", gone.map(|gone| format!("the service no longer has it; noticed {}", spelled_at(gone, zone))).unwrap_or_default()),
         ("to", list(&summary.to)),
         ("cc", list(&summary.cc)),
         ("bcc", list(&summary.bcc)),
@@ -110,5 +117,9 @@ fn list(addresses: &[Address]) -> String {
 
 /// The time in full, or as it came if it cannot be read.
 fn spelled(stamp: &Stamp, zone: &TimeZone) -> String {
-    stamp.at.map_or_else(|| stamp.raw.to_string(), |at| at.to_zoned(zone.clone()).strftime("%a %e %b %Y %H:%M:%S %Z").to_string())
+    stamp.at.map_or_else(|| stamp.raw.to_string(), |at| spelled_at(at, zone))
+}
+
+fn spelled_at(time: Timestamp, zone: &TimeZone) -> String {
+    time.to_zoned(zone.clone()).strftime("%a %e %b %Y %H:%M:%S %Z").to_string()
 }

@@ -1,20 +1,31 @@
 //! `sync`: mirrors the service into the archive, and says how far that got.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use jiff::SignedDuration;
 use jiff::tz::TimeZone;
-use serde::Serialize;
+use jiff::{SignedDuration, Timestamp};
 
 use super::args;
-use super::output::{Output, Shape, Stop};
+use super::output::{Output, Stop};
 use super::signal::Ending;
+use super::tally::{Tally, remaining};
+use super::words::{grouped, reach};
 use crate::api::{Access, Client, Patience};
-use crate::archive::{Archive, Reach};
-use crate::config::Settings;
+use crate::archive::Archive;
 use crate::config::clock::Clock;
+use crate::config::{self, Settings};
 use crate::failure::{Failure, Kind};
-use crate::sync::{self, Engine, Stopped, Synced};
+use crate::mail::EmailId;
+use crate::sync::{self, Engine, Stopped};
+
+/// How often the newest hundred emails are read again.
+const REFRESH: Duration = Duration::from_secs(30);
+/// How often the last days are read again, and what they are.
+const RECHECK: SignedDuration = SignedDuration::from_mins(10);
+const RECENT: SignedDuration = SignedDuration::from_hours(72);
+/// Pages of a round through the last days that are read at once, so that new mail is not kept waiting.
+const RECHECK_PAGES: u32 = 5;
 
 /// How far back to go, as it is typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,119 +42,190 @@ pub enum Back {
 ///
 /// If it is neither; the text says what is allowed.
 pub fn back(text: &str) -> Result<Back, String> {
-    let allowed = || "say all, or a number of hours, days or weeks such as 12h, 30d, 8w".to_owned();
     if text == "all" {
         return Ok(Back::All);
     }
-    let (number, hours) = [('h', 1), ('d', 24), ('w', 24 * 7)]
-        .into_iter()
-        .find_map(|(unit, hours)| Some((text.strip_suffix(unit)?, hours)))
-        .ok_or_else(allowed)?;
-    // A thousand years is as good as all, and no arithmetic on times fails within it.
-    let number: u32 = number.parse().ok().filter(|number| *number <= 50_000).ok_or_else(allowed)?;
-    Ok(Back::Span(SignedDuration::from_hours(i64::from(number) * hours)))
+    config::age(text).map(Back::Span).ok_or_else(|| format!("say all, or {}", config::AGES))
 }
 
-/// The report as JSON.
-#[derive(Serialize)]
-struct Report {
-    new: u64,
-    changes: u64,
-    pages: u64,
-    complete: bool,
-    since: Option<String>,
-}
-
-/// Fetches what is new, then what is older, until it is all there or something ends it.
+/// Fetches what is new, then what is older, then bodies if they are wanted, until it is all there or
+/// something ends it; with `--watch`, nothing but a signal or a fault of this machine does.
 ///
 /// # Errors
 ///
 /// If the service or the archive fails; what was fetched until then is kept, and reported first.
 pub(super) async fn run(sync: &args::Sync, archive: &Archive, settings: &Settings, clock: &Clock, out: &mut Output) -> Result<(), Stop> {
-    let (synced, stop) = walk(sync.back, archive, settings, clock, out).await?;
-    if let Some(synced) = synced {
-        report(&synced, &settings.zone, out)?;
+    let (tally, outcome) = mirror(sync, archive, settings, clock, out).await?;
+    if tally.asked {
+        tally.report(sync.bodies, &settings.zone, out)?;
     }
-    stop.map_or(Ok(()), Err)
+    outcome
 }
 
-/// The same without a report, for a command that needs what is fetched.
+/// The same as far `back` as is said and without a report, for a command that needs what is fetched.
 ///
 /// # Errors
 ///
 /// As [`run`].
 pub(super) async fn extend(back: Back, archive: &Archive, settings: &Settings, clock: &Clock, out: &mut Output) -> Result<(), Stop> {
-    let (_, stop) = walk(back, archive, settings, clock, out).await?;
-    stop.map_or(Ok(()), Err)
+    let sync = args::Sync { back, bodies: false, watch: false };
+    mirror(&sync, archive, settings, clock, out).await?.1
 }
 
-/// How far it got, and what ended it early.
-type Walked = (Option<Synced>, Option<Stop>);
+/// What was brought, and how it ended.
+type Mirrored = (Tally, Result<(), Stop>);
 
-async fn walk(back: Back, archive: &Archive, settings: &Settings, clock: &Clock, out: &mut Output) -> Result<Walked, Stop> {
-    let back = match back {
-        Back::All => sync::Back::All,
-        Back::Span(span) => sync::Back::Until(clock().checked_sub(span).unwrap_or(jiff::Timestamp::MIN)),
-    };
+async fn mirror(sync: &args::Sync, archive: &Archive, settings: &Settings, clock: &Clock, out: &mut Output) -> Result<Mirrored, Stop> {
     // Nobody waits at a screen, and the team's own sending goes first.
     let client = Client::new(Access::from(settings), Patience::STEADY, clock.clone()).background();
+    let reach = archive.reach()?;
     let engine = Engine::new(Arc::new(client), archive.clone(), clock.clone());
     let ending = Ending::new()?;
-    let mut last = None;
-    let outcome = {
-        let walk = engine.all(back, |synced| {
-            out.progress(&words(synced, &settings.zone));
-            last = Some(synced.clone());
+    let back = match sync.back {
+        Back::All => sync::Back::All,
+        Back::Span(span) => sync::Back::Until(clock().checked_sub(span).unwrap_or(Timestamp::MIN)),
+    };
+    let mut mirror = Mirror { engine, back, clock: clock.clone(), zone: settings.zone.clone(), tally: Tally::new(clock(), reach), out };
+    let outcome = tokio::select! {
+        outcome = mirror.run(sync) => outcome,
+        number = ending.await_one() => Err(Stop::Signal(number)),
+    };
+    mirror.out.progress("");
+    Ok((mirror.tally, outcome))
+}
+
+/// One run of the command.
+struct Mirror<'a> {
+    engine: Engine<Client>,
+    back: sync::Back,
+    clock: Clock,
+    zone: TimeZone,
+    tally: Tally,
+    out: &'a mut Output,
+}
+
+impl Mirror<'_> {
+    async fn run(&mut self, sync: &args::Sync) -> Result<(), Stop> {
+        let mut stop = self.walk().await.err();
+        if stop.is_none() && sync.bodies {
+            stop = self.bodies(self.back).await.err();
+        }
+        match stop {
+            Some(failure) if !(sync.watch && passes(&failure)) => Err(failure.into()),
+            stop if sync.watch => self.watch(sync.bodies, stop).await,
+            _ => Ok(()),
+        }
+    }
+
+    async fn walk(&mut self) -> Result<(), Failure> {
+        let Self { engine, back, clock, zone, tally, out } = self;
+        let synced = engine.all(*back, |synced| {
+            tally.reach = synced.reach.clone();
+            tally.walked = Some((synced.new, synced.changes, synced.pages));
+            tally.asked = true;
+            out.progress(&tally.progress(clock(), *back, zone));
         });
-        tokio::select! {
-            outcome = walk => outcome.map_err(Stop::from),
-            number = ending.await_one() => Err(Stop::Signal(number)),
+        let synced = synced.await?;
+        tally.take(&synced);
+        failed(&synced.stopped).map_or(Ok(()), Err)
+    }
+
+    async fn bodies(&mut self, back: sync::Back) -> Result<(), Failure> {
+        let Self { engine, clock, tally, out, .. } = self;
+        let started = clock();
+        let (before, bad) = (tally.bodies, tally.bad);
+        let done = engine.bodies(back, |done| {
+            (tally.bodies, tally.bad) = (before + done.kept, bad + done.bad);
+            let each = clock().duration_since(started).as_millis() / i128::from((done.kept + done.gone + done.bad).max(1));
+            let left = remaining(each * i128::from(done.left) / 1000);
+            out.progress(&format!("{} bodies here, {} to go{left}", grouped(tally.bodies), grouped(done.left)));
+        });
+        let done = done.await?;
+        if done.bad > 0 {
+            out.note(&format!("{} bodies could not be read; the next run asks for them again", grouped(done.bad)));
         }
-    };
-    out.progress("");
-    Ok(match outcome {
-        Ok(synced) => {
-            let stop = failed(&synced.stopped).map(Stop::from);
-            (Some(synced), stop)
+        done.failed.map_or(Ok(()), Err)
+    }
+
+    /// Goes on with what is new: the newest hundred on the short clock, the last days on the long one,
+    /// older mail never. Whatever ails the service, it is asked again later.
+    async fn watch(&mut self, bodies: bool, mut trouble: Option<Failure>) -> Result<(), Stop> {
+        let mut failures = 0;
+        // Where the round through the last days is; and when the last one began.
+        let mut round: Option<EmailId> = None;
+        let mut began = (self.clock)();
+        loop {
+            match &trouble {
+                None if failures > 0 => self.out.note("the service answers again"),
+                Some(failure) if failures == 0 => self.out.note(&format!("{}; it is asked again later", failure.sentence)),
+                _ => {}
+            }
+            failures = if trouble.is_some() { failures + 1 } else { 0 };
+            let asked_for = trouble.take().and_then(|failure| failure.wait).unwrap_or_default();
+            tokio::time::sleep(REFRESH.saturating_mul(1 << failures.min(2)).max(asked_for)).await;
+            if let Err(failure) = self.tick(bodies, &mut round, &mut began).await {
+                if !passes(&failure) {
+                    return Err(failure.into());
+                }
+                trouble = Some(failure);
+            }
         }
-        Err(stop) => (last, Some(stop)),
-    })
+    }
+
+    async fn tick(&mut self, bodies: bool, round: &mut Option<EmailId>, began: &mut Timestamp) -> Result<(), Failure> {
+        let synced = self.engine.head().await?;
+        self.tally.take(&synced);
+        if synced.stopped == Stopped::Elsewhere {
+            let line = format!("another sentbox asks the service; {}", reach(&synced.reach, &self.zone));
+            self.out.progress(&line);
+            return Ok(());
+        }
+        if let Stopped::Failed(failure) = synced.stopped {
+            return Err(failure);
+        }
+        let now = (self.clock)();
+        self.out.progress(&self.tally.words(bodies, &self.zone));
+        if round.is_some() || now.duration_since(*began) >= RECHECK {
+            let until = now.checked_sub(RECENT).unwrap_or(Timestamp::MIN);
+            if round.is_none() {
+                *began = now;
+            }
+            for _ in 0..RECHECK_PAGES {
+                let (synced, next) = self.engine.recheck(round.take(), until).await?;
+                *round = next;
+                if let Some(synced) = synced {
+                    self.tally.take(&synced);
+                }
+                if round.is_none() {
+                    break;
+                }
+            }
+        }
+        if bodies { self.bodies(sync::Back::Until(now.checked_sub(RECENT).unwrap_or(Timestamp::MIN))).await } else { Ok(()) }
+    }
 }
 
-fn report(synced: &Synced, zone: &TimeZone, out: &mut Output) -> Result<(), Stop> {
-    let text = match out.shape {
-        Shape::Human => words(synced, zone),
-        Shape::Json | Shape::JsonLines => {
-            let Synced { new, changes, pages, .. } = *synced;
-            let since = match &synced.reach {
-                Reach::Since(stamp) => Some(stamp.at.map_or_else(|| stamp.raw.to_string(), |at| at.to_string())),
-                Reach::Everything | Reach::Nothing => None,
-            };
-            let report = Report { new, changes, pages, complete: synced.reached_end(), since };
-            serde_json::to_string(&report).expect("numbers and texts are JSON")
-        }
-    };
-    out.data(&(text + "\n"))?;
-    out.flush()
-}
-
-/// `1 200 emails new, 3 changed; all mail since 3 May 2026 09:14`.
-fn words(synced: &Synced, zone: &TimeZone) -> String {
-    let reach = match &synced.reach {
-        Reach::Everything => "everything the service has is here".to_owned(),
-        Reach::Since(stamp) => {
-            let time = stamp.at.map(|at| at.to_zoned(zone.clone()).strftime("%-d %b %Y %H:%M").to_string());
-            format!("all mail since {} is here", time.unwrap_or_else(|| stamp.raw.to_string()))
-        }
-        Reach::Nothing => "nothing is here yet".to_owned(),
-    };
-    format!("{} emails new, {} changed; {reach}", synced.new, synced.changes)
+/// Whether a failure is one that may be over the next time.
+const fn passes(failure: &Failure) -> bool {
+    match failure.kind {
+        Kind::RateLimited | Kind::Quota | Kind::Server | Kind::Unreachable | Kind::NotTheApi | Kind::TimedOut | Kind::NotFound => true,
+        Kind::Usage
+        | Kind::KeyMissing
+        | Kind::KeyRejected
+        | Kind::KeySendOnly
+        | Kind::InvalidRequest
+        | Kind::Redirected
+        | Kind::Archive
+        | Kind::Config
+        | Kind::Io
+        | Kind::Internal => false,
+    }
 }
 
 /// Why the walk did not get as far as it was asked to, if it did not.
 fn failed(stopped: &Stopped) -> Option<Failure> {
     match stopped {
-        Stopped::Done | Stopped::End => None,
+        Stopped::Done | Stopped::End | Stopped::Elsewhere => None,
         Stopped::Budget => Some(Failure::new(Kind::RateLimited, "there is more than one run may ask for").hint("run it again to go on")),
         Stopped::NoProgress => {
             let failure = Failure::new(Kind::NotTheApi, "the service says that there is more, but sends nothing new");

@@ -1,14 +1,18 @@
 //! The configuration file: profiles, read with the line of whatever is wrong.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use jiff::SignedDuration;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::age::{AGES, age};
 use super::base::BaseUrl;
 use super::nearest::nearest;
+use super::paths::Paths;
 use super::rate::Rate;
 use crate::failure::{Failure, Kind};
 
@@ -32,6 +36,8 @@ pub(super) struct Profile {
     pub key: Option<KeySource>,
     /// Whether nothing may be kept on disk.
     pub in_memory: bool,
+    /// How old mail may become before it is removed; for ever if nothing is said.
+    pub keep: Option<SignedDuration>,
     /// Requests a second.
     pub rate: Option<Rate>,
     /// Certificates to trust beside the system's.
@@ -49,18 +55,34 @@ pub(super) enum KeySource {
     Variable(String),
 }
 
+impl fmt::Display for KeySource {
+    /// Names the source. Of a command only its first word: the rest may hold a secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Command(command) => match command.split_whitespace().next().filter(|word| !word.contains(['=', '$', '`'])) {
+                Some(word) => write!(f, "command {word} ..."),
+                None => f.write_str("a command"),
+            },
+            Self::File(path) => write!(f, "file {}", path.display()),
+            Self::Variable(name) => write!(f, "variable {name}"),
+        }
+    }
+}
+
 const TOP: [&str; 2] = ["default_profile", "profiles"];
-const PROFILE: [&str; 7] = ["base_url", "api_key_command", "api_key_file", "api_key_env", "archive", "rate", "ca_file"];
+const PROFILE: [&str; 8] = ["base_url", "api_key_command", "api_key_file", "api_key_env", "archive", "keep", "rate", "ca_file"];
 
 impl File {
-    /// Reads the file at `path`; `home` is what `~/` in a path means.
+    /// Reads the file; if there is none at its usual place, it is empty.
     ///
     /// # Errors
     ///
     /// If it cannot be read, is not TOML, or has a value that is not allowed.
-    pub(super) fn read(path: &Path, home: Option<&Path>) -> Result<Self, Failure> {
-        let unreadable = |error: std::io::Error| Failure::new(Kind::Config, format!("{} cannot be read: {error}", path.display()));
-        Self::parse(&std::fs::read_to_string(path).map_err(unreadable)?, path, home)
+    pub(super) fn read(paths: &Paths) -> Result<Self, Failure> {
+        match &paths.config {
+            Some(path) if paths.config_named || path.exists() => Self::parse(&text_of(path)?, path, paths.home.as_deref()),
+            Some(_) | None => Ok(Self::default()),
+        }
     }
 
     /// Reads `text`, which stands in the file at `path`.
@@ -79,6 +101,16 @@ impl File {
     }
 }
 
+/// The text of a configuration file.
+///
+/// # Errors
+///
+/// If it cannot be read.
+pub(super) fn text_of(path: &Path) -> Result<String, Failure> {
+    let unreadable = |error| Failure::new(Kind::Config, format!("{} cannot be read: {error}", path.display()));
+    std::fs::read_to_string(path).map_err(unreadable)
+}
+
 struct Reader<'a> {
     text: &'a str,
     path: &'a Path,
@@ -88,9 +120,10 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn top(&mut self, table: &DeTable<'_>) -> Result<(), Failure> {
+        let mut default = None;
         for (key, value) in table {
             match &**key.get_ref() {
-                "default_profile" => self.file.default_profile = Some(self.name(value)?),
+                "default_profile" => default = Some((self.name(value)?, value.span())),
                 "profiles" => {
                     for (name, profile) in self.table(value)? {
                         let words = self.profile(self.table(profile)?)?;
@@ -100,6 +133,13 @@ impl Reader<'_> {
                 }
                 other => self.unknown(other, &key.span(), &TOP),
             }
+        }
+        if let Some((name, at)) = default {
+            if name != DEFAULT && !self.file.profiles.contains_key(&name) {
+                let instead = did_you_mean(&name, self.file.profiles.keys().map(String::as_str));
+                return Err(self.wrong(&at, &format!("there is no profile {name}{instead}")));
+            }
+            self.file.default_profile = Some(name);
         }
         Ok(())
     }
@@ -115,6 +155,9 @@ impl Reader<'_> {
                 }
                 "api_key_command" | "api_key_file" | "api_key_env" => {
                     let text = self.text(value)?.to_owned();
+                    if text.trim().is_empty() {
+                        return Err(self.wrong(&value.span(), &format!("{name} is empty")));
+                    }
                     let source = match name {
                         "api_key_command" => KeySource::Command(text),
                         "api_key_file" => KeySource::File(self.beside(&text)),
@@ -131,6 +174,10 @@ impl Reader<'_> {
                         _ => return Err(self.wrong(&value.span(), "archive is \"disk\" or \"memory\"")),
                     }
                 }
+                "keep" => {
+                    let keep = age(self.text(value)?).filter(|age| !age.is_zero());
+                    profile.keep = Some(keep.ok_or_else(|| self.wrong(&value.span(), &format!("keep is {AGES}")))?);
+                }
                 "rate" => {
                     let number = match value.get_ref() {
                         DeValue::Integer(integer) => integer.as_str().parse().ok(),
@@ -141,6 +188,10 @@ impl Reader<'_> {
                     profile.rate = Some(rate.ok_or_else(|| self.wrong(&value.span(), &format!("rate is {}", Rate::ALLOWED)))?);
                 }
                 "ca_file" => profile.ca_file = Some(self.beside(self.text(value)?)),
+                "api_key" => {
+                    let place = self.place(&key.span());
+                    self.file.warnings.push(format!("{place}: a key does not belong here and is ignored; sentbox login stores it safely"));
+                }
                 other => self.unknown(other, &key.span(), &PROFILE),
             }
         }
@@ -174,7 +225,7 @@ impl Reader<'_> {
     }
 
     fn unknown(&mut self, name: &str, at: &Range<usize>, known: &[&'static str]) {
-        let instead = nearest(name, known.iter().copied()).map(|word| format!("; did you mean {word}?")).unwrap_or_default();
+        let instead = did_you_mean(name, known.iter().copied());
         let place = self.place(at);
         self.file.warnings.push(format!("{place}: {name:?} is not known here{instead}"));
     }
@@ -188,6 +239,14 @@ impl Reader<'_> {
         format!("{}:{line}", self.path.display())
     }
 }
+
+/// `; did you mean acme?`, if there is something near.
+fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(name, known).map(|word| format!("; did you mean {word}?")).unwrap_or_default()
+}
+
+/// The profile that is meant if nothing names another; it need not be written down.
+pub(super) const DEFAULT: &str = "default";
 
 /// What a profile may be called: its name is a directory's name too.
 pub(super) const PROFILE_NAME: &str = "a profile's name is made of letters, digits, - and _";
@@ -210,13 +269,14 @@ mod tests {
     fn a_whole_file() {
         let file = parse(
             "default_profile = \"acme\"\n[profiles.acme]\nbase_url = \"https://mail.example.com/api\"\napi_key_file = \"key\"\n\
-             archive = \"memory\"\nrate = 0.5\nca_file = \"~/ca.pem\"\n[profiles.other]\nrate = 3\n",
+             archive = \"memory\"\nkeep = \"26w\"\nrate = 0.5\nca_file = \"~/ca.pem\"\n[profiles.other]\nrate = 3\n",
         )
         .unwrap();
         assert_eq!(file.default_profile.as_deref(), Some("acme"));
         let acme = &file.profiles["acme"];
         assert_eq!(acme.base_url.as_ref().unwrap().to_string(), "https://mail.example.com/api");
         assert_eq!(acme.key, Some(KeySource::File("/etc/key".into())));
+        assert_eq!(acme.keep, Some(SignedDuration::from_hours(26 * 7 * 24)));
         assert!(acme.in_memory && acme.rate == Rate::by_hand(0.5) && acme.ca_file == Some("/home/ana/ca.pem".into()));
         assert_eq!(file.profiles["other"].rate, Rate::by_hand(3.0));
         assert!(file.warnings.is_empty());
@@ -235,14 +295,31 @@ mod tests {
     }
 
     #[test]
+    fn a_key_in_the_file_is_ignored_and_not_repeated() {
+        let file = parse("[profiles.a]\napi_key = \"re_canary\"\n").unwrap();
+        assert_eq!(file.profiles["a"].key, None);
+        assert_eq!(file.warnings, ["/etc/config.toml:2: a key does not belong here and is ignored; sentbox login stores it safely"]);
+    }
+
+    #[test]
+    fn a_source_is_named_without_what_may_be_secret() {
+        let shown = |command: &str| KeySource::Command(command.to_owned()).to_string();
+        assert_eq!(shown("pass show sentbox/acme"), "command pass ...");
+        assert_eq!(shown("KEY=re_canary; echo $KEY"), "a command");
+    }
+
+    #[test]
     fn a_wrong_value_is_an_error_with_its_line() {
         for (text, error) in [
             ("[profiles.a]\narchive = \"tape\"", "/etc/config.toml:2: archive is \"disk\" or \"memory\""),
             ("[profiles.a]\n\nrate = 0", "/etc/config.toml:3: rate is a number of requests a second from 0.01 to 10000"),
             ("[profiles.a]\nrate = \"2\"", "/etc/config.toml:2: rate is a number of requests a second from 0.01 to 10000"),
+            ("[profiles.a]\nkeep = \"0d\"", "/etc/config.toml:2: keep is a number of hours, days or weeks such as 12h, 30d, 8w"),
             ("profiles = 3", "/etc/config.toml:1: a table belongs here"),
             ("[profiles.\"../x\"]", "/etc/config.toml:1: a profile's name is made of letters, digits, - and _"),
             ("[profiles.a]\nbase_url = 7", "/etc/config.toml:2: a text in quotes belongs here"),
+            ("[profiles.a]\napi_key_command = \" \"", "/etc/config.toml:2: api_key_command is empty"),
+            ("\ndefault_profile = \"acne\"\n[profiles.acme]", "/etc/config.toml:2: there is no profile acne; did you mean acme?"),
         ] {
             assert_eq!(parse(text).unwrap_err(), error);
         }

@@ -62,11 +62,8 @@ impl ApiKey {
     pub fn from_command(command: &str, from: &str) -> Result<Self, Failure> {
         let failed =
             |why: String| Failure::new(Kind::Config, format!("the command of {from} {why}")).hint("run it by hand to see what is wrong");
-        let mut child = Command::new("sh")
-            .args(["-c", command])
-            // Another source's key is none of its business.
-            .env_remove("SENTBOX_API_KEY")
-            .env_remove("RESEND_API_KEY")
+        // Another source's key is none of its business.
+        let mut child = without_keys(Command::new("sh").args(["-c", command]))
             .stdout(Stdio::piped())
             .spawn()
             .map_err(|error| failed(format!("cannot be run: {error}")))?;
@@ -93,6 +90,13 @@ impl ApiKey {
         self.0.expose_secret()
     }
 
+    /// The key as it may be shown: what kind it looks like, and which one it is.
+    #[must_use]
+    pub fn masked(&self) -> String {
+        let start = if self.expose().starts_with("re_") { "re_" } else { "" };
+        format!("{start}..., fingerprint {}", self.fingerprint())
+    }
+
     /// Eight hex digits that tell two keys apart and give nothing away: an archive is bound to them.
     #[must_use]
     pub fn fingerprint(&self) -> String {
@@ -100,6 +104,11 @@ impl ApiKey {
         let start = digest.as_ref().first_chunk().expect("a SHA-256 has 32 bytes");
         format!("{:08x}", u32::from_be_bytes(*start))
     }
+}
+
+/// Keeps the keys of the environment from a program that sentbox starts.
+pub fn without_keys(command: &mut Command) -> &mut Command {
+    command.env_remove("SENTBOX_API_KEY").env_remove("RESEND_API_KEY")
 }
 
 impl fmt::Debug for ApiKey {
@@ -127,7 +136,7 @@ mod tests {
     fn a_key_cannot_be_printed() {
         let key = ApiKey::new("re_canary_1234\n", "a test").unwrap();
         assert_eq!(key.expose(), "re_canary_1234");
-        assert!(!format!("{key:?} {:?}", Some(&key)).contains("canary"));
+        assert!(!format!("{key:?} {:?} {}", Some(&key), key.masked()).contains("canary"));
     }
 
     #[test]

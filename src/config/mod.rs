@@ -1,5 +1,6 @@
 //! Flags, environment and file become settings; secrets stay secret.
 
+mod age;
 mod base;
 pub mod clock;
 mod env;
@@ -7,13 +8,20 @@ mod file;
 mod key;
 mod nearest;
 mod panic_at;
+mod paths;
+mod private;
+mod profiles;
 mod rate;
 mod settings;
 
+pub use age::{AGES, age};
 pub use base::BaseUrl;
 pub use env::Env;
-pub use key::ApiKey;
+pub use key::{ApiKey, without_keys};
 pub use nearest::nearest;
 pub use panic_at::PanicAt;
+pub use paths::Paths;
+pub use private::make_folder;
+pub use profiles::{Listed, Place, Profiles};
 pub use rate::Rate;
 pub use settings::{Flags, Location, Settings};

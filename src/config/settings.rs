@@ -1,11 +1,12 @@
 //! `Settings`: what flags, environment and file together say, decided once.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 
-use super::file::{File, KeySource, PROFILE_NAME, Profile, is_profile_name};
-use super::{ApiKey, BaseUrl, Env, PanicAt, Rate, nearest};
+use super::file::{DEFAULT, File, KeySource, PROFILE_NAME, Profile, is_profile_name};
+use super::{ApiKey, BaseUrl, Env, PanicAt, Paths, Rate, nearest};
 use crate::failure::{Failure, Kind};
 
 /// What the command line says about where to go and how. There is no flag that takes a key:
@@ -47,6 +48,8 @@ pub struct Settings {
     /// Where the archive is. On disk it is bound to the profile, the address and the key's
     /// fingerprint by its path, so that two teams' mail is never mixed; a new key starts a new one.
     pub archive: Location,
+    /// How old mail may become in it; `None` is for ever.
+    pub keep: Option<SignedDuration>,
     /// Whether it is in memory for want of a home directory, which whoever opens it should say.
     pub no_home: bool,
     /// Requests a second.
@@ -68,21 +71,16 @@ impl Settings {
     ///
     /// If a value given by hand or in the file is not allowed. A missing key is no error here.
     pub fn resolve(flags: &Flags, env: &Env) -> Result<Self, Failure> {
-        let usual = env.directory("XDG_CONFIG_HOME", ".config").map(|dir| dir.join("sentbox/config.toml"));
-        let home = env.get("HOME").map(Path::new);
-        let file = match (env.get("SENTBOX_CONFIG").map(PathBuf::from), usual) {
-            (Some(named), _) => File::read(&named, home)?,
-            (None, Some(usual)) if usual.exists() => File::read(&usual, home)?,
-            (None, _) => File::default(),
-        };
+        let paths = Paths::of(env);
+        let file = File::read(&paths)?;
         let (name, profile) = chosen(flags, env, &file)?;
         let mut no_home = false;
         let pair = Pair::find(flags, env, &name, &profile)?;
         let archive = if flags.in_memory || profile.in_memory {
             Location::Memory
-        } else if let Some(data) = env.directory("XDG_DATA_HOME", ".local/share") {
+        } else if let Some(archives) = paths.archives_of(&name) {
             match &pair.key {
-                Ok(key) => Location::Disk(data.join("sentbox").join(&name).join(bound_to(&pair.base_url, key)).join("archive.sqlite")),
+                Ok(key) => Location::Disk(archives.join(bound_to(&pair.base_url, key)).join("archive.sqlite")),
                 Err(_) => Location::Memory,
             }
         } else {
@@ -91,6 +89,7 @@ impl Settings {
         };
         Ok(Self {
             archive,
+            keep: profile.keep,
             rate: rate(flags, env, &profile)?,
             ca_file: flags.ca_file.clone().or(profile.ca_file),
             zone: env.zone(),
@@ -113,23 +112,26 @@ fn bound_to(base_url: &BaseUrl, key: &ApiKey) -> String {
 /// The profile that is meant: by flag, environment or file, else `default`, which need not be written down.
 fn chosen(flags: &Flags, env: &Env, file: &File) -> Result<(String, Profile), Failure> {
     let named = flags.profile.as_deref().or_else(|| env.get("SENTBOX_PROFILE")).or(file.default_profile.as_deref());
-    let name = named.unwrap_or("default");
+    let name = named.unwrap_or(DEFAULT);
     if !is_profile_name(name) {
         return Err(Failure::new(Kind::Usage, PROFILE_NAME));
     }
     match file.profiles.get(name) {
         Some(profile) => Ok((name.to_owned(), profile.clone())),
-        None if name == "default" => Ok((name.to_owned(), Profile::default())),
-        None => {
-            let known = file.profiles.keys().map(String::as_str);
-            let hint = match nearest(name, known.clone()) {
-                Some(near) => format!("did you mean {near}?"),
-                None if file.profiles.is_empty() => "there is no profile in the configuration file".to_owned(),
-                None => format!("there is {}", known.collect::<Vec<_>>().join(", ")),
-            };
-            Err(Failure::new(Kind::Usage, format!("there is no profile {name}")).hint(hint))
-        }
+        None if name == DEFAULT => Ok((name.to_owned(), Profile::default())),
+        None => Err(no_such_profile(name, file)),
     }
+}
+
+/// Says that there is no such profile, and which there are.
+pub(super) fn no_such_profile(name: &str, file: &File) -> Failure {
+    let known = file.profiles.keys().map(String::as_str);
+    let hint = match nearest(name, known.clone()) {
+        Some(near) => format!("did you mean {near}?"),
+        None if file.profiles.is_empty() => "there is no profile in the configuration file".to_owned(),
+        None => format!("there is {}", known.collect::<Vec<_>>().join(", ")),
+    };
+    Failure::new(Kind::Usage, format!("there is no profile {name}")).hint(hint)
 }
 
 fn rate(flags: &Flags, env: &Env, profile: &Profile) -> Result<Rate, Failure> {
@@ -176,7 +178,7 @@ impl Pair {
                 None => Err(Failure::new(Kind::KeyMissing, format!("{variable}, where {key_from} has its key, is not set"))),
             },
             None => Err(Failure::new(Kind::KeyMissing, "there is no API key")
-                .hint("set SENTBOX_API_KEY, or name api_key_command or api_key_file in a profile; `sentbox demo` needs none")),
+                .hint("run sentbox login, or set SENTBOX_API_KEY; sentbox demo needs none")),
         };
         Ok(Self { base_url: completed(flags, profile.base_url.clone(), &key_from)?, key, key_from })
     }

@@ -7,6 +7,7 @@
 pub mod ansi;
 mod body;
 mod check;
+mod contained;
 mod flow;
 mod judge;
 mod lay;
@@ -22,6 +23,7 @@ mod source;
 mod text;
 
 pub use body::{Body, End, Flag, Line, Link, LinkKind, Mark, Note, NoteKind, Role, Span, View};
+pub use contained::panics_are_contained;
 pub use plain::plain;
 pub use prepared::Prepared;
 

@@ -1,8 +1,7 @@
 //! `Prepared`: one view of one email, taken apart once, to be laid out at any width.
 
-use std::panic::AssertUnwindSafe;
-
 use super::body::{Body, Line, Mark, Note, NoteKind, Role, View};
+use super::contained::contained;
 use super::flow::{self, Piece};
 use super::page::Page;
 use super::raw::Raw;
@@ -107,18 +106,18 @@ impl Prepared {
     fn page_or_part(html: &str, text: Option<&str>) -> Self {
         // The libraries that read and lay out have panicked on odd input before. A person who
         // looks at such an email still sees its words, and is told.
-        let read = std::panic::catch_unwind(|| Page::new(html));
+        let read = contained(|| Page::new(html));
         match (read, text) {
-            (Ok(page), _) => {
+            (Some(page), _) => {
                 let notes = page.notes.clone();
                 Self { what: What::Page(Box::new(page)), notes }
             }
-            (Err(_), Some(text)) => {
+            (None, Some(text)) => {
                 let mut prepared = Self::text(text);
                 prepared.notes.push(notes::instead("the html part could not be laid out; this is the text part"));
                 prepared
             }
-            (Err(_), None) => {
+            (None, None) => {
                 let mut prepared = Self::cleaned(html, |html| What::Source(Source::new(html)));
                 prepared.notes.push(notes::instead("the html part could not be laid out; this is its source"));
                 prepared
@@ -157,7 +156,7 @@ impl Prepared {
 
 /// The page, or its bare words should laying it out fail.
 fn laid_out(page: &Page, width: usize) -> Body {
-    std::panic::catch_unwind(AssertUnwindSafe(|| page.at(width))).unwrap_or_else(|_| {
+    contained(|| page.at(width)).unwrap_or_else(|| {
         let mut body = Text::new(&page.words()).at(width);
         body.notes.push(notes::instead("the html part could not be laid out; these are its words"));
         body

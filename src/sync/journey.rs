@@ -4,8 +4,10 @@
 use std::collections::HashSet;
 
 use jiff::Timestamp;
+use tracing::debug;
 
-use super::plan::{Answer, Arrived, Ask, Finding, Goal, Next, Walk};
+use super::exchange::{Answer, Arrived, Ask, Finding, Goal, Next};
+use super::plan::Walk;
 use super::synced::{NAMED, Stopped, Synced};
 use crate::api::{Cursor, Item, Page};
 use crate::archive::{Archive, Carried, Ground, Joins, Reach, Stretch};
@@ -20,6 +22,8 @@ pub(super) struct Journey {
     ask: Ask,
     cursor: Option<EmailId>,
     brought: Brought,
+    /// When the last request was made.
+    asked: Timestamp,
 }
 
 /// What a walk has brought so far.
@@ -44,7 +48,8 @@ impl Journey {
     pub(super) fn begin(archive: Archive, goal: Goal) -> Result<(Self, Step), Failure> {
         let ground = archive.ground()?;
         let walk = Walk::new(goal, &ground);
-        let mut journey = Self { archive, walk, ground, ask: Ask::Start, cursor: None, brought: Brought::default() };
+        let mut journey =
+            Self { archive, walk, ground, ask: Ask::Start, cursor: None, brought: Brought::default(), asked: Timestamp::UNIX_EPOCH };
         let step = journey.step()?;
         Ok((journey, step))
     }
@@ -52,6 +57,7 @@ impl Journey {
     /// Takes the answer to the last request in, and says what to do next. The request was made at
     /// `asked`.
     pub(super) fn arrive(mut self, answer: Result<Page, Failure>, asked: Timestamp) -> Result<(Self, Step), Failure> {
+        self.asked = asked;
         let answer = match answer {
             Ok(page) => self.carry(page, asked)?,
             Err(failure) if self.ask != Ask::Start && is_about_the_cursor(&failure) => Answer::Gone,
@@ -77,6 +83,14 @@ impl Journey {
             if self.ask == Ask::Start {
                 return Ok(Step::Request(Cursor::Start));
             }
+            if let Ask::Past { after, .. } = &self.ask {
+                let after = after.clone();
+                if self.walk.mark(&after) {
+                    return Ok(Step::Request(Cursor::After(after)));
+                }
+                self.learn(&Answer::Again)?;
+                continue;
+            }
             self.cursor = self.cursor()?;
             match &self.cursor {
                 Some(id) if self.walk.mark(id) => return Ok(Step::Request(Cursor::After(id.clone()))),
@@ -88,7 +102,7 @@ impl Journey {
 
     fn cursor(&self) -> Result<Option<EmailId>, Failure> {
         match &self.ask {
-            Ask::Start => Ok(None),
+            Ask::Start | Ask::Past { .. } => Ok(None),
             Ask::After(id) => Ok(Some(id.clone())),
             Ask::Below { span, rows, .. } => self.archive.above_bottom(span, *rows),
             Ask::Above { span, rows } => self.archive.below_top(span, *rows),
@@ -96,7 +110,7 @@ impl Journey {
     }
 
     fn carry(&mut self, page: Page, asked: Timestamp) -> Result<Answer, Failure> {
-        let Page { mut items, unreadable: _, has_more } = page;
+        let Page { mut items, unreadable, has_more } = page;
         let length = items.iter().map(|item| item.summary.id.as_str()).collect::<HashSet<_>>().len();
         let last = items.last().map(|item| EmailId::new(&item.summary.id));
         let rising = if self.ask == Ask::Start { rises(&items).unwrap_or(self.ground.rising) } else { self.ground.rising };
@@ -109,16 +123,21 @@ impl Journey {
             Carried::default()
         };
         self.brought.add(&carried);
+        debug!(length, unreadable, has_more, new = carried.new.len(), changed = carried.changed.len(), "carried a page");
         Ok(Answer::Page(Arrived { length, has_more, last, carried }))
     }
 
     fn joins(&self, rising: bool) -> Joins {
-        match (&self.ask, &self.cursor) {
+        let ask = match &self.ask {
+            Ask::Past { ask, .. } => ask,
+            ask => ask,
+        };
+        match (ask, &self.cursor) {
             (Ask::Start, _) if rising => Joins::Bottom,
             (Ask::Start, _) => Joins::Top,
             (Ask::Below { cut, .. }, Some(cursor)) => Joins::Below { cursor: cursor.clone(), cut: *cut },
             (Ask::Above { .. }, Some(cursor)) => Joins::Above(cursor.clone()),
-            (Ask::Below { .. } | Ask::Above { .. } | Ask::After(_), _) => Joins::Nothing,
+            (Ask::Below { .. } | Ask::Above { .. } | Ask::After(_) | Ask::Past { .. }, _) => Joins::Nothing,
         }
     }
 
@@ -126,11 +145,22 @@ impl Journey {
         self.ground = self.archive.ground()?;
         match self.walk.learn(&self.ask, answer, &self.ground) {
             Finding::None => return Ok(()),
-            Finding::End(span) => self.archive.conclude_end(span.bottom)?,
+            Finding::End(span) => self.archive.conclude_end(span.bottom, self.last_listed(answer), self.asked)?,
             Finding::Top(span) => self.archive.conclude_top(span.top)?,
         }
         self.ground = self.archive.ground()?;
         Ok(())
+    }
+}
+
+impl Journey {
+    /// The oldest email that the service lists, after an answer that says that there is no more.
+    fn last_listed<'a>(&'a self, answer: &'a Answer) -> Option<&'a EmailId> {
+        match answer {
+            Answer::Page(page) if page.length > 0 => page.last.as_ref(),
+            Answer::Page(_) if self.walk.is_strict() => self.cursor.as_ref(),
+            Answer::Page(_) | Answer::Gone | Answer::Nowhere | Answer::Again => None,
+        }
     }
 }
 
@@ -142,6 +172,14 @@ impl Brought {
         self.changes += carried.changed.len() as u64;
         let room = NAMED - self.changed.len();
         self.changed.extend(carried.changed.iter().take(room).cloned());
+    }
+
+    /// Adds what another process has brought.
+    pub(super) fn follow(&mut self, new: u64, mut changed: Vec<EmailId>) {
+        self.new += new;
+        self.changes += changed.len() as u64;
+        changed.truncate(NAMED);
+        self.changed = changed;
     }
 
     pub(super) fn synced(&self, reach: Reach, stopped: Stopped) -> Synced {

@@ -1,5 +1,8 @@
 //! Carries what the service has into the archive, page by page, and never claims more than it has seen.
 
+mod bodies;
+pub mod exchange;
+mod follow;
 mod foothold;
 mod journey;
 pub mod plan;
@@ -7,11 +10,13 @@ mod synced;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
+use exchange::Goal;
+use follow::Following;
 use journey::{Brought, Journey, Step, is_about_the_cursor};
-use plan::Goal;
 
+pub use bodies::Bodies;
 pub use synced::{Back, NAMED, Stopped, Synced};
 
 use crate::api::{Cursor, MAX_LIMIT, Service};
@@ -26,11 +31,17 @@ pub struct Engine<S> {
     service: Arc<S>,
     archive: Archive,
     clock: Clock,
+    following: Arc<Mutex<Following>>,
 }
 
 impl<S> Clone for Engine<S> {
     fn clone(&self) -> Self {
-        Self { service: Arc::clone(&self.service), archive: self.archive.clone(), clock: Arc::clone(&self.clock) }
+        Self {
+            service: Arc::clone(&self.service),
+            archive: self.archive.clone(),
+            clock: Arc::clone(&self.clock),
+            following: Arc::clone(&self.following),
+        }
     }
 }
 
@@ -38,7 +49,7 @@ impl<S: Service> Engine<S> {
     /// An engine between `service` and `archive`; `clock` tells when something was seen.
     #[must_use]
     pub fn new(service: Arc<S>, archive: Archive, clock: Clock) -> Self {
-        Self { service, archive, clock }
+        Self { service, archive, clock, following: Arc::default() }
     }
 
     /// The archive that is filled.
@@ -51,12 +62,27 @@ impl<S: Service> Engine<S> {
     /// new; else as many as it takes to meet what is known, up to a limit. The first time of all it is
     /// the first page alone.
     ///
+    /// No request if another process on the same archive does this already ([`Lease`]): then it is what
+    /// that one has brought since the last time.
+    ///
+    /// [`Lease`]: crate::archive::Lease
+    ///
     /// # Errors
     ///
     /// If the service fails before it gave a page, or the archive fails. A later failure of the service
     /// is in [`Synced::stopped`].
     pub async fn head(&self) -> Result<Synced, Failure> {
-        self.walk(Goal::Head, |_| ()).await
+        let (following, now) = (Arc::clone(&self.following), (self.clock)());
+        let followed = self.blocking(move |archive| {
+            if archive.lease().hold(now) {
+                return Ok(None);
+            }
+            following.lock().unwrap_or_else(PoisonError::into_inner).look(&archive).map(Some)
+        });
+        match followed.await? {
+            Some(synced) => Ok(synced),
+            None => self.walk(Goal::Head, |_| ()).await,
+        }
     }
 
     /// Fetches the page below the newest stretch that is known whole. No request if there is none.
@@ -107,22 +133,38 @@ impl<S: Service> Engine<S> {
         .await
     }
 
-    /// Fetches one email with its bodies and keeps it. Asking twice at once costs a request and does no
+    /// Fetches one email with its bodies and keeps it. One that the service does not have is marked as
+    /// gone. Asking twice at once costs a request and does no
     /// harm.
     ///
     /// # Errors
     ///
-    /// If the service or the archive fails, or the answer is about another email.
+    /// If the service fails, or the answer is about another email.
     pub async fn read(&self, id: &EmailId) -> Result<Email, Failure> {
+        // That it cannot be kept, on a full disk perhaps, is no reason not to read it.
+        Ok(self.fetch(id).await?.0)
+    }
+
+    /// Fetches one email; says beside it whether it could be kept.
+    async fn fetch(&self, id: &EmailId) -> Result<(Email, Result<(), Failure>), Failure> {
         let asked = (self.clock)();
-        let retrieved = self.service.retrieve(id).await?;
+        let retrieved = match self.service.retrieve(id).await {
+            Ok(retrieved) => retrieved,
+            Err(failure) => {
+                if failure.kind == Kind::NotFound {
+                    let id = id.clone();
+                    self.blocking(move |archive| archive.mark_gone(&id, asked)).await?;
+                }
+                return Err(failure);
+            }
+        };
         if retrieved.email.id != id.as_str() {
             return Err(Failure::new(Kind::NotTheApi, "the service answered with another email than the one asked for")
                 .hint("nothing was kept; ask again, or ask who runs the service"));
         }
         self.blocking(move |archive| {
-            archive.keep(&retrieved, asked)?;
-            Ok(Email::from(retrieved))
+            let kept = archive.keep(&retrieved, asked).map(|_| ());
+            Ok((Email::from(retrieved), kept))
         })
         .await
     }

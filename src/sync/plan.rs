@@ -8,10 +8,11 @@
 
 use std::collections::HashSet;
 
+use super::exchange::{Answer, Arrived, Ask, Finding, Goal, Next};
 use super::foothold::Foothold;
 use super::synced::{Back, Stopped};
 use crate::api::MAX_LIMIT;
-use crate::archive::{Carried, Ground, Span};
+use crate::archive::{Ground, Span};
 use crate::mail::EmailId;
 
 /// The most pages that looking for new mail takes, so that what came is soon on the screen; what is
@@ -20,103 +21,6 @@ const HEAD_PAGES: u32 = 3;
 
 /// The most pages of one step back that claim nothing, where a service makes a muddle of its cursors.
 const EXTEND_PAGES: u32 = 5;
-
-/// What a walk is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Goal {
-    /// New mail, and the present status of the newest.
-    Head,
-    /// The next page of older mail.
-    Extend,
-    /// Older mail down to some point.
-    Back(Back),
-}
-
-/// The next request.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ask {
-    /// The listing's first page.
-    Start,
-    /// The page below a row of this span, so many rows above its bottom.
-    Below {
-        /// The span.
-        span: Span,
-        /// The rows.
-        rows: u32,
-        /// Whether the service does not know those below, so that the span ends here.
-        cut: bool,
-    },
-    /// The page above a row of this span, so many rows below its top; of services that list the
-    /// oldest first.
-    Above {
-        /// The span.
-        span: Span,
-        /// The rows.
-        rows: u32,
-    },
-    /// The page after an email whose place in the listing is unknown.
-    After(EmailId),
-}
-
-/// What to do next.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Next {
-    /// Ask for this.
-    Ask(Ask),
-    /// The walk is over.
-    Over(Stopped),
-}
-
-/// What came back.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answer {
-    /// A page.
-    Page(Arrived),
-    /// The service does not know the cursor.
-    Gone,
-    /// There is no such row.
-    Nowhere,
-    /// The cursor was asked for before, in the same walk.
-    Again,
-}
-
-/// A page, and what the archive made of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Arrived {
-    /// How many emails it had.
-    pub length: usize,
-    /// Whether the service says that there is more.
-    pub has_more: bool,
-    /// Its last email in the order of the service.
-    pub last: Option<EmailId>,
-    /// What it brought.
-    pub carried: Carried,
-}
-
-impl Arrived {
-    /// Whether it is believed to be the last page in its direction.
-    fn is_last(&self, ground: &Ground) -> bool {
-        // A service that ignores limits gives everything at once, and then the same again.
-        let limit = usize::from(MAX_LIMIT);
-        let is_whole = !self.carried.grew && (self.length > limit || (ground.rising && self.length != limit));
-        !self.has_more && (self.length < ground.widest || is_whole)
-    }
-
-    const fn is_nothing(&self) -> bool {
-        self.length == 0 && !self.has_more
-    }
-}
-
-/// What an answer says about an end of the listing, for the archive to note.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Finding {
-    /// Nothing.
-    None,
-    /// This span holds the newest email.
-    Top(Span),
-    /// This span holds the oldest email.
-    End(Span),
-}
 
 /// One walk through the listing.
 #[derive(Debug)]
@@ -140,6 +44,8 @@ pub struct Walk {
     /// Whether the service refuses unknown cursors, so that its empty pages can be believed.
     strict: bool,
     stray: Option<EmailId>,
+    /// What goes on behind a page of which nothing was taken in.
+    past: Option<Ask>,
     asked: HashSet<EmailId>,
     over: Option<Stopped>,
     /// How many spans there were at first below the one that is growing.
@@ -164,6 +70,7 @@ impl Walk {
             empty: false,
             strict: false,
             stray: None,
+            past: None,
             asked: HashSet::new(),
             over: None,
             gaps: None,
@@ -177,6 +84,9 @@ impl Walk {
         }
         if self.pages >= self.budget() {
             return Next::Over(Stopped::Budget);
+        }
+        if let Some(past) = &self.past {
+            return Next::Ask(past.clone());
         }
         if let Some(id) = &self.stray {
             return Next::Ask(Ask::After(id.clone()));
@@ -222,14 +132,22 @@ impl Walk {
 
     /// Learns from the answer to `ask`; `ground` is what is known since.
     pub fn learn(&mut self, ask: &Ask, answer: &Answer, ground: &Ground) -> Finding {
+        let past = self.past.take();
+        let ask = match ask {
+            Ask::Past { ask, .. } => ask,
+            ask => ask,
+        };
         match answer {
+            Answer::Page(page) if page.is_out() || (past.is_some() && page.is_nothing()) => self.learn_out(ask, page, ground),
+            Answer::Gone if past.is_some() => self.stop(Stopped::CursorGone),
+            Answer::Again if past.is_some() => self.stop(Stopped::NoProgress),
             Answer::Page(page) => {
                 self.pages += u32::from(page.length > 0);
                 match ask {
                     Ask::Start => self.learn_start(page, ground),
                     Ask::Below { span, rows, cut } => self.learn_below(span, *rows, *cut, page, ground),
                     Ask::Above { span, .. } => self.learn_above(span, page, ground),
-                    Ask::After(_) => self.stray_on(page),
+                    Ask::After(_) | Ask::Past { .. } => self.stray_on(page),
                 }
             }
             Answer::Gone => self.learn_gone(ask),
@@ -241,9 +159,33 @@ impl Walk {
                     self.searched(span)
                 }
                 Ask::Below { span, .. } if self.empty => self.found(Finding::End(*span)),
-                Ask::Start | Ask::Below { .. } | Ask::Above { .. } | Ask::After(_) => self.stop(Stopped::NoProgress),
+                Ask::Start | Ask::Below { .. } | Ask::Above { .. } | Ask::After(_) | Ask::Past { .. } => self.stop(Stopped::NoProgress),
             },
         }
+    }
+
+    /// A page of which nothing was taken in, because all of it was removed before or is too old to be
+    /// kept. What is older than that is too old as well; else the walk goes on behind the page.
+    fn learn_out(&mut self, ask: &Ask, page: &Arrived, ground: &Ground) -> Finding {
+        self.pages += 1;
+        if page.carried.too_old > 0 {
+            return self.stop(Stopped::Done);
+        }
+        if !page.is_nothing() && !page.is_last(ground) {
+            self.past = page.last.clone().map(|after| Ask::Past { ask: Box::new(ask.clone()), after });
+            return if self.past.is_some() { Finding::None } else { self.stop(Stopped::NoProgress) };
+        }
+        match ask {
+            Ask::Below { span, .. } => self.found(Finding::End(page.carried.span.unwrap_or(*span))),
+            Ask::Above { span, .. } => self.found(Finding::Top(page.carried.span.unwrap_or(*span))),
+            Ask::Start | Ask::After(_) | Ask::Past { .. } => self.stop(Stopped::End),
+        }
+    }
+
+    /// Whether the service refuses cursors that it does not know, so that an empty page is the end.
+    #[must_use]
+    pub const fn is_strict(&self) -> bool {
+        self.strict
     }
 
     fn learn_start(&mut self, page: &Arrived, ground: &Ground) -> Finding {
@@ -333,7 +275,7 @@ impl Walk {
                 self.searched(span)
             }
             Ask::Above { .. } if !self.started => self.restart(),
-            Ask::Start | Ask::Above { .. } | Ask::After(_) => self.stop(Stopped::CursorGone),
+            Ask::Start | Ask::Above { .. } | Ask::After(_) | Ask::Past { .. } => self.stop(Stopped::CursorGone),
         }
     }
 
@@ -344,7 +286,7 @@ impl Walk {
                 self.searched(span)
             }
             Ask::Above { .. } if !self.started => self.restart(),
-            Ask::Start | Ask::Above { .. } | Ask::After(_) => self.stop(Stopped::NoProgress),
+            Ask::Start | Ask::Above { .. } | Ask::After(_) | Ask::Past { .. } => self.stop(Stopped::NoProgress),
         }
     }
 

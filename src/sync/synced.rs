@@ -43,6 +43,8 @@ pub enum Stopped {
     Budget,
     /// The service went round in circles: a page brought nothing new.
     NoProgress,
+    /// Nothing was asked: another process does, and this is what it has brought.
+    Elsewhere,
     /// The service does not know any of the cursors that the archive could offer.
     CursorGone,
     /// The service failed after some pages were carried over; those are kept.

@@ -48,6 +48,8 @@ pub struct Start<S: Service> {
     pub engine: Result<Engine<S>, Failure>,
     /// How often the service is asked for what is new.
     pub refresh: Duration,
+    /// A word to the person, until the first key.
+    pub notice: Option<String>,
     /// Tells the time.
     pub clock: Clock,
     /// The zone in which times are shown.
@@ -84,7 +86,7 @@ pub async fn run<S: Service>(start: Start<S>) -> Result<Exit, Failure> {
     let (columns, rows) = crossterm::terminal::size().map_err(|error| lost(&error))?;
     let mut signals = Signals::listen().map_err(|error| lost(&error))?;
     let size = Size::new(columns, rows);
-    let Start { profile, archive, engine, refresh, clock, zone, colour, ascii, history, panic_at } = start;
+    let Start { profile, archive, engine, refresh, notice, clock, zone, colour, ascii, history, panic_at } = start;
     let (engine, no_service) = match engine {
         Ok(engine) => (Some(engine), None),
         Err(failure) => (None, Some(failure)),
@@ -93,7 +95,8 @@ pub async fn run<S: Service>(start: Start<S>) -> Result<Exit, Failure> {
     let history = History::new(history);
     // A history that cannot be read is no reason not to start.
     let typed = history.load().unwrap_or_default();
-    let opening = Opening { size, profile, no_service, refresh, now: look.now.to_zoned(look.zone.clone()), history: typed };
+    let opening = Opening { size, profile, no_service, refresh, now: look.now.to_zoned(look.zone.clone()), history: typed, notice };
+    let lease = archive.lease().clone();
     let performer = Performer::new(archive, engine, history, sleep(), panic_at);
 
     let mut hold = Hold::take(true).map_err(|error| lost(&error))?;
@@ -111,6 +114,8 @@ pub async fn run<S: Service>(start: Start<S>) -> Result<Exit, Failure> {
             Turn::Again(Request::Mouse(ours)) => terminal::set_mouse(ours).map_err(|error| lost(&error))?,
             Turn::Again(Request::Suspend) => {
                 drop(hold);
+                // Who is stopped asks for nothing; somebody else may.
+                lease.release();
                 // The whole job stops here, and goes on here when the shell continues it.
                 let _ = kill_current_process_group(Signal::TSTP);
                 hold = Hold::take(program.model().mouse).map_err(|error| lost(&error))?;

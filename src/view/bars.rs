@@ -8,7 +8,7 @@ use ratatui::text::{Line, Span};
 use super::look::Look;
 use super::{cut, time};
 use crate::app::keys::{key_for, written};
-use crate::app::{Command, Focus, Layout, Model, Stage, Step};
+use crate::app::{Command, Focus, Layout, Model, Side, Stage, Step};
 use crate::archive::Reach;
 
 /// Below this many columns there is no room for what can be had otherwise.
@@ -20,7 +20,9 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
     if model.focus() == Focus::Prompt {
         return;
     }
-    let right = bottom_right(model, look, usize::from(layout.bottom.width) / 2);
+    // Where there is little room, the way back is worth more than what there is to know.
+    let share = if layout.bottom.width < 60 { 5 } else { 2 };
+    let right = bottom_right(model, look, usize::from(layout.bottom.width) / share);
     let taken: usize = right.iter().map(Span::width).sum();
     let room = layout.bottom.width.saturating_sub(u16::try_from(taken).unwrap_or(u16::MAX));
     line(bottom_left(model, look, room), right, layout.bottom, look, frame);
@@ -146,8 +148,9 @@ fn position(model: &Model) -> String {
     }
     match (model.list.position(), model.list.total()) {
         (Some(position), Some(total)) => {
-            let total = format!("{}{}", grouped(total), if model.list.is_capped() { "+" } else { "" });
-            format!(" {:>width$}/{total}   ", grouped(position), width = total.len().min(7))
+            let older = model.list.is_capped() || model.service.reach() != Some(&Reach::Everything);
+            let total = format!("{}{}", grouped(total), if older { "+" } else { " " });
+            format!(" {:>width$}/{total}  ", grouped(position), width = total.len().min(7))
         }
         _ => " ".to_owned(),
     }
@@ -187,12 +190,15 @@ fn hints(model: &Model, look: &Look, spans: &mut Vec<Span>, width: u16) {
         Command::FullReader,
         Command::SwitchPane,
     ];
-    const HELP: &[Command] = &[Command::Back, Command::Scroll(Step::Down), Command::Scroll(Step::PageDown)];
+    const HELP: &[Command] = &[Command::Back, Command::Scroll(Step::Down), Command::Scroll(Step::Last)];
     const FOUND_NOTHING: &[Command] = &[Command::Peel, Command::LookBack, Command::Filter, Command::Undo];
     const PROMPT: &[Command] = &[Command::Accept, Command::Cancel];
     const NOTHING: &[Command] = &[Command::Refresh, Command::Back];
     let focus = model.focus();
+    const WIDE: &[Command] =
+        &[Command::Back, Command::Pan(Side::Right), Command::NextEmail, Command::Scroll(Step::Down), Command::NextView];
     let wanted = match focus {
+        Focus::Reader if model.reader.is_wide() => WIDE,
         Focus::List if !model.list.filter().is_none() && !model.list.rows().is_empty() => FOUND,
         Focus::List if !model.list.filter().is_none() => FOUND_NOTHING,
         Focus::List if model.list.rows().is_empty() => NOTHING,

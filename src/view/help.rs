@@ -15,12 +15,23 @@ const KEYS: usize = 22;
 /// Draws the help if it is shown; says whether it is.
 pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> bool {
     let Some(scroll) = model.help else { return false };
-    let area = layout.panes();
-    let keys = KEYS.min(usize::from(area.width) / 2);
+    let area = layout.main;
+    let keys = KEYS.min(usize::from(area.width) * 2 / 5);
     let mut lines = vec![Line::styled("Keys", look.theme.title()), Line::default()];
     lines.extend(text().into_iter().skip(scroll).map(|line| match line {
         HelpLine::Title(title) => Line::styled(title, look.theme.title()),
         HelpLine::Blank => Line::default(),
+        HelpLine::Status(status) => Line::from(vec![
+            Span::styled(
+                cut::fit(&format!("{} {}", look.glyphs.status(&status), status.word()), keys, look.glyphs.ellipsis),
+                look.theme.status(&status),
+            ),
+            Span::styled(format!(" {}", status.meaning()), look.theme.text()),
+        ]),
+        HelpLine::Changed(words) => Line::from(vec![
+            Span::styled(cut::fit(look.glyphs.changed, keys, ""), look.theme.news()),
+            Span::styled(format!(" {words}"), look.theme.text()),
+        ]),
         HelpLine::Keys(all, words) => Line::from(vec![
             Span::styled(cut::fit(&all, keys, look.glyphs.ellipsis), look.theme.accent()),
             Span::styled(format!(" {words}"), look.theme.text()),

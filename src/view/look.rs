@@ -121,6 +121,7 @@ impl Theme {
             Role::Heading => self.title(),
             Role::Link => self.coloured(Color::Blue).add_modifier(Modifier::UNDERLINED),
             Role::Button => self.coloured(Color::Blue).add_modifier(Modifier::BOLD),
+            Role::Image if mark.link.is_some() => self.coloured(Color::Blue).add_modifier(Modifier::UNDERLINED),
             Role::Image | Role::Rule | Role::Comment | Role::Punctuation => self.chrome(),
             Role::Quote => self.coloured(Color::Green),
             Role::Code | Role::Number => self.coloured(Color::Magenta),

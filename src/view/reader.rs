@@ -76,13 +76,17 @@ fn head_line<'a>(line: &'a Head, view: View, width: usize, look: &Look) -> Line<
         Head::Subject(subject) if subject.is_empty() => Line::styled("(no subject)", theme.chrome()),
         Head::Subject(subject) => Line::styled(cut::cut(subject, width, look.glyphs.ellipsis), theme.title()),
         Head::Addresses(label, all) => labelled(label, &joined(all), theme.text(), width, look),
-        Head::Sent(stamp) => labelled("sent", &time::full(stamp, look), theme.text(), width, look),
-        Head::Scheduled(stamp) => labelled("due", &time::full(stamp, look), theme.text(), width, look),
+        Head::Sent(stamp) => labelled("created", &time::fitting(stamp, look, value_width(width)), theme.text(), width, look),
+        Head::Scheduled(stamp) => labelled("scheduled", &time::fitting(stamp, look, value_width(width)), theme.text(), width, look),
         Head::Status(status) => {
             let words = format!("{} {}: ", look.glyphs.status(status), status.word());
             let room = width.saturating_sub(unicode_width::UnicodeWidthStr::width(words.as_str()));
             let meaning = cut::cut(status.meaning(), room, look.glyphs.ellipsis);
             Line::from(vec![Span::styled(words, theme.status(status).add_modifier(ratatui::style::Modifier::BOLD)), Span::raw(meaning)])
+        }
+        Head::Gone(noticed) => {
+            let words = format!("the service no longer has it (noticed {})", time::seen(*noticed, look));
+            labelled("gone", &words, theme.text(), width, look)
         }
         Head::History(history) => labelled("seen", &observed(history, look), theme.text(), width, look),
         Head::Tags(tags) => {
@@ -101,6 +105,11 @@ fn labelled<'a>(label: &str, value: &str, style: Style, width: usize, look: &Loo
     let label = if label.len() < columns { cut::fit(label, columns, "") } else { format!("{label} ") };
     let room = width.saturating_sub(unicode_width::UnicodeWidthStr::width(label.as_str()));
     Line::from(vec![Span::styled(label, look.theme.chrome()), Span::styled(cut::cut(value, room, look.glyphs.ellipsis), style)])
+}
+
+/// Columns of a value beside its label.
+fn value_width(width: usize) -> usize {
+    width.saturating_sub(usize::from(LABEL_WIDTH))
 }
 
 fn joined(all: &[Address]) -> String {

@@ -14,7 +14,7 @@ use crate::failure::Failure;
 
 /// Draws what there is to say instead of rows; says whether there was something.
 pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> bool {
-    let area = layout.panes();
+    let area = layout.main;
     let theme = &look.theme;
     if !model.list.rows().is_empty() {
         return false;
@@ -26,7 +26,7 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> b
     } else if let Some(problem) = model.service.no_service() {
         failure(problem, "sentbox cannot ask the service", "q leaves", area, look, frame);
     } else if let Some(problem) = model.service.trouble() {
-        failure(problem, "no emails yet", "sentbox tries again by itself; r tries now", area, look, frame);
+        failure(problem, "there is nothing to show yet", "sentbox tries again by itself; r tries now", area, look, frame);
     } else if model.list.is_loading() {
         // The archive answers within a few milliseconds; a word would only flicker.
     } else if model.service.has_answered() {

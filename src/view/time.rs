@@ -32,6 +32,14 @@ pub fn full(stamp: &Stamp, look: &Look) -> String {
     stamp.at.map_or_else(|| stamp.raw.to_string(), |at| in_zone(at, &look.zone).strftime("%a %-d %b %Y %H:%M:%S %Z").to_string())
 }
 
+/// The most exact form that fits into `columns`: a time is never cut.
+#[must_use]
+pub fn fitting(stamp: &Stamp, look: &Look, columns: usize) -> String {
+    let all = [full(stamp, look), column(stamp, look), medium(stamp, look)];
+    let fits = all.iter().find(|text| unicode_width::UnicodeWidthStr::width(text.as_str()) <= columns);
+    fits.unwrap_or(&all[2]).clone()
+}
+
 /// `2026-11-20 09:41:07 CET`, for a column.
 #[must_use]
 pub fn column(stamp: &Stamp, look: &Look) -> String {

@@ -195,7 +195,7 @@ fn lines_are_taken_in_and_bad_ones_are_named() {
     assert!(sentbox.stdout("show 5b --offline").contains("teleported"));
     std::fs::write(sentbox.home().join("mail.jsonl"), RECEIPT).unwrap();
     assert_snapshot!(sentbox.told("import mail.jsonl --json"), @r#"
-    {"lines":1,"new":0,"bad":0}
+    {"lines":1,"new":0,"out":0,"bad":0}
     exit code 0
     "#);
     assert_snapshot!(sentbox.told("import nowhere.jsonl"), @r"
@@ -253,7 +253,7 @@ fn each_cause_has_its_code_and_words() {
     let sentbox = Sentbox::at(&service);
     assert_snapshot!(Sentbox::new().told("list"), @r"
     stderr: sentbox: there is no API key
-    stderr:    hint: set SENTBOX_API_KEY, or name api_key_command or api_key_file in a profile; `sentbox demo` needs none
+    stderr:    hint: run sentbox login, or set SENTBOX_API_KEY; sentbox demo needs none
     exit code 3
     ");
     assert_snapshot!(Sentbox::new().with("SENTBOX_API_KEY", "re_canary\u{7} x").told("list --json"), @r#"
@@ -267,7 +267,7 @@ fn each_cause_has_its_code_and_words() {
     ");
     let stranger = Sentbox::at(&service).with("SENTBOX_API_KEY", "re_stranger");
     assert_snapshot!(stranger.told("list --json"), @r#"
-    stderr: {"error":{"kind":"key_rejected","message":"[SERVICE] does not accept the API key: \"API key is invalid\"","hint":"look at the key, and whether it belongs to this service"}}
+    stderr: {"error":{"kind":"key_rejected","message":"[SERVICE] does not accept the API key: \"API key is invalid\"","hint":"look at the key, and whether it belongs to this service","request":{"endpoint":"GET /emails","status":400,"id":null,"attempts":1,"wait":null}}}
     exit code 3
     "#);
     let elsewhere = Sentbox::at(&service).with("SENTBOX_BASE_URL", &format!("{}/api", service.base()));
@@ -278,7 +278,7 @@ fn each_cause_has_its_code_and_words() {
     "#);
     drop(service);
     assert_snapshot!(sentbox.told("list --json"), @r#"
-    stderr: {"error":{"kind":"unreachable","message":"nothing listens at [SERVICE]","hint":"is the service running, and the base URL right?"}}
+    stderr: {"error":{"kind":"unreachable","message":"nothing listens at [SERVICE]","hint":"is the service running, and the base URL right?","request":{"endpoint":"GET /emails","status":null,"id":null,"attempts":1,"wait":null}}}
     exit code 5
     "#);
 }
@@ -303,6 +303,29 @@ fn the_codes_are_as_the_help_says() {
         let error: Value = serde_json::from_slice(&output.stderr).unwrap();
         assert_eq!((error["error"]["kind"].as_str(), output.status.code()), (Some(kind), Some(code)), "{answer}");
         assert!(output.stdout.is_empty() && error["error"]["message"].is_string() && error["error"]["hint"].is_string());
+    }
+}
+
+#[test]
+fn who_runs_the_service_is_told_which_request_it_was() {
+    let limited = "HTTP/1.1 429 No\r\nretry-after: 3600\r\nx-request-id: 8f2a-FRA\r\ncontent-length: 0\r\n\r\n";
+    let at = |answer| Sentbox::new().with("SENTBOX_API_KEY", KEY).with("SENTBOX_BASE_URL", &answering(answer));
+    assert_snapshot!(at(limited).told("list --json"), @r#"
+    stderr: {"error":{"kind":"rate_limited","message":"too many requests for the team's limit","hint":"try again in 60 min","request":{"endpoint":"GET /emails","status":429,"id":"8f2a-FRA","attempts":1,"wait":3600}}}
+    exit code 6
+    "#);
+    let sentbox = at("HTTP/1.1 404 No\r\ncf-ray: 77\r\ncontent-length: 20\r\n\r\n{\"name\":\"not_found\"}");
+    assert_snapshot!(sentbox.told("show ana@example.com -v"), @r"
+    stderr: sentbox: the log is [HOME]/.local/state/sentbox/sentbox.log
+    stderr: sentbox: the service has no such email
+    stderr:    hint: look at the id; old mail is deleted by the service
+    stderr: request: GET /emails/{id}, attempt 1, status 404, id 77
+    exit code 4
+    ");
+    let log = std::fs::read_to_string(sentbox.home().join(".local/state/sentbox/sentbox.log")).unwrap();
+    assert!(log.contains("status=404") && log.contains("ends with a failure") && !log.contains("example.com"), "{log}");
+    for (path, mode, is_dir) in files(&sentbox.home().join(".local/state/sentbox")) {
+        assert_eq!(mode & 0o777, if is_dir { 0o700 } else { 0o600 }, "{path}");
     }
 }
 
@@ -354,7 +377,7 @@ fn a_wrong_file_is_code_8_with_its_line() {
     assert_snapshot!(sentbox.told("list -p acme"), @r#"
     stderr: sentbox: [HOME]/.config/sentbox/config.toml:2: "baseurl" is not known here; did you mean base_url?
     stderr: sentbox: there is no API key
-    stderr:    hint: set SENTBOX_API_KEY, or name api_key_command or api_key_file in a profile; `sentbox demo` needs none
+    stderr:    hint: run sentbox login, or set SENTBOX_API_KEY; sentbox demo needs none
     exit code 3
     "#);
 }
@@ -418,6 +441,7 @@ fn what_is_generated_from_the_code_is_there() {
     assert!(
         manual.starts_with(".ie") && manual.contains(".SS \"sentbox list\"") && manual.contains("--limit") | manual.contains("\\-\\-limit")
     );
+    assert!(manual.contains(".SS \"sentbox profile remove\"") && !manual.contains(".SS \"sentbox profile\""));
     assert_eq!(sentbox.stdout("--version"), format!("sentbox {}\n", env!("CARGO_PKG_VERSION")));
     assert_snapshot!(sentbox.stdout("--help"), @r"
     The sent box of a team, in a terminal: did we send it, what did it say, what became of it?
@@ -432,7 +456,12 @@ fn what_is_generated_from_the_code_is_there() {
       render       Lay out html (from a file or standard input) as text
       sync         Mirror the service into the archive
       import       Take emails from JSON lines into the archive
+      archive      Say what the archive holds, or keep less in it
       serve        Serve the service's API over a sample mailbox
+      login        Ask for an API key, check it, and store it in a profile
+      profile      List, choose or remove profiles
+      config       Find, check or edit the configuration file
+      doctor       Say of everything that must work whether it does
       completions  Print completions for a shell
       man          Print the manual page
 
@@ -451,11 +480,13 @@ fn what_is_generated_from_the_code_is_there() {
           --rate <N>        Requests a second, shared with what your team sends
           --ca-file <FILE>  Trust the certificates in this file, too
       -q, --quiet           Say nothing but results and errors
+      -v, --verbose...      Keep a log and tell more about errors; -vv logs everything
+          --log <FILE>      Keep the log in this file
 
     Without a command, the terminal program opens.
 
     The API key comes from SENTBOX_API_KEY (its service: SENTBOX_BASE_URL), from RESEND_API_KEY
-    (RESEND_BASE_URL), or from a profile in ~/.config/sentbox/config.toml. No flag takes one.
+    (RESEND_BASE_URL), or from a profile, which `sentbox login` makes. No flag takes one.
 
     Exit codes: 0 done, 1 could not, 2 wrong usage, 3 key missing, rejected or not allowed to read,
     4 no such email, 5 service unreachable or not answering as this API does, 6 rate limit or quota,

@@ -13,6 +13,9 @@ fn keys() -> String {
     let mut out = String::new();
     for line in text() {
         match line {
+            // The signs explain themselves where they stand; the README has the keys.
+            HelpLine::Title("Signs") => break,
+            HelpLine::Status(_) | HelpLine::Changed(_) => {}
             HelpLine::Title(title) => {
                 let _ = write!(out, "| {title} | |\n| --- | --- |\n");
             }

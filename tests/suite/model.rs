@@ -211,6 +211,37 @@ fn the_divider_is_remembered_until_the_screen_changes_its_class() {
     assert_eq!(world.model.layout(), default);
 }
 
+#[test]
+fn who_has_done_nothing_yet_begins_at_the_newest_email() {
+    let mut mailbox = Mailbox::of(50);
+    mailbox.arriving = 2;
+    let world = World::at_rest(120, 40, mailbox);
+    assert_eq!((world.selected(), world.model.list.unseen()), (51, 0));
+}
+
+#[test]
+fn a_refresh_by_hand_tells_what_it_brought() {
+    let mut world = World::at_rest(120, 40, Mailbox::of(500));
+    world.press("r");
+    assert_eq!(world.model.notice.as_deref(), Some("asking the service"));
+    world.settle();
+    assert_eq!(world.model.notice.as_deref(), Some("nothing new"));
+    world.mailbox.arriving = 3;
+    world.press("r").settle();
+    assert_eq!(world.model.notice.as_deref(), Some("3 new"));
+}
+
+#[test]
+fn the_end_of_what_is_known_is_not_taken_for_the_end() {
+    let mut mailbox = Mailbox::of(300);
+    mailbox.older_pages = 1;
+    let mut world = World::at_rest(120, 40, mailbox);
+    world.press("G");
+    assert!(world.model.notice.as_deref().is_some_and(|notice| notice.contains("fetched so far")));
+    world.settle().press("G").settle().press("G");
+    assert_eq!(world.model.notice, None);
+}
+
 fn looks(world: &World) -> usize {
     world.asked.iter().filter(|effect| matches!(effect, Effect::Look { .. })).count()
 }

@@ -28,6 +28,7 @@ pub fn opening(width: u16, height: u16) -> Opening {
         refresh: std::time::Duration::from_secs(30),
         now: now(),
         history: Vec::new(),
+        notice: None,
     }
 }
 
@@ -146,7 +147,7 @@ pub fn row(n: i64) -> Row {
 
 /// A row for a summary at the place of email `n`.
 pub fn row_of(n: i64, summary: &wire::Summary) -> Row {
-    Row { place: Place::of(n).unwrap(), summary: Summary::from(summary), changed: None, has_body: false }
+    Row { place: Place::of(n).unwrap(), summary: Summary::from(summary), changed: None, has_body: false, gone: None }
 }
 
 /// One email an hour, ending a little before [`NOW`].

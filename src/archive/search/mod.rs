@@ -8,6 +8,7 @@
 
 mod count;
 mod find;
+mod forget;
 mod halt;
 mod judge;
 mod keep_up;
@@ -23,6 +24,7 @@ mod tokens;
 mod walk;
 
 pub use count::{Counted, Scope};
+pub(super) use forget::forget;
 pub use halt::Halt;
 pub(super) use keep_up::{keep_up, rebuild};
 pub use plan::looks_inside;

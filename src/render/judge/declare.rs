@@ -230,6 +230,7 @@ fn display(word: &str) -> Display {
         "none" | "table-column" | "table-column-group" => Display::None,
         "inline" | "ruby" => Display::Inline,
         "inline-block" | "inline-table" | "inline-flex" | "inline-grid" => Display::InlineBlock,
+        "flex" => Display::Flex,
         "list-item" => Display::ListItem,
         "table" => Display::Table,
         "table-row-group" | "table-header-group" | "table-footer-group" => Display::RowGroup,

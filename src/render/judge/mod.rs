@@ -68,6 +68,9 @@ pub(in crate::render) fn judge(tree: &Tree) -> Vec<Style> {
         if (style.floats || style.absolute) && matches!(style.display, Display::Inline | Display::InlineBlock) {
             style.display = Display::Block;
         }
+        if parent.display == Display::Flex && style.display == Display::Inline {
+            style.display = Display::InlineBlock;
+        }
         if tree.name(id) == "html" {
             style.root = style.font;
         }

@@ -75,6 +75,8 @@ pub(in crate::render) enum Display {
     Inline,
     InlineBlock,
     Block,
+    /// A block whose children stand beside each other.
+    Flex,
     ListItem,
     Table,
     RowGroup,
@@ -304,9 +306,14 @@ impl Style {
     pub(in crate::render) const fn is_block(&self) -> bool {
         match self.display {
             Display::Inline | Display::InlineBlock | Display::None | Display::Contents => false,
-            Display::Block | Display::ListItem | Display::Table | Display::RowGroup | Display::Row | Display::Cell | Display::Caption => {
-                true
-            }
+            Display::Block
+            | Display::Flex
+            | Display::ListItem
+            | Display::Table
+            | Display::RowGroup
+            | Display::Row
+            | Display::Cell
+            | Display::Caption => true,
         }
     }
 }

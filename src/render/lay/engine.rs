@@ -4,14 +4,13 @@
 //! for each run of text, whose address is the number of the run. What comes back is told apart by
 //! that number alone, so that its own ideas of links and emphasis never matter.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use html2text::config::{self, Config};
 use html2text::render::{TaggedLine, TextDecorator};
 use html5ever::interface::tree_builder::{ElementFlags, NodeOrText, TreeSink};
 use html5ever::{Attribute, LocalName, QualName, ns};
 
 use crate::render::body::{End, Line, Mark};
+use crate::render::contained::contained;
 use crate::render::flow::{self, Piece, may_break};
 use crate::render::rebuild::Para;
 
@@ -52,7 +51,7 @@ fn as_it_is(para: &Para, width: usize) -> Option<Line> {
 }
 
 fn batch_lines(paras: &[&Para], width: usize) -> Vec<Vec<Line>> {
-    let laid = catch_unwind(AssertUnwindSafe(|| by_html2text(paras, width))).ok().flatten();
+    let laid = contained(|| by_html2text(paras, width)).flatten();
     laid.unwrap_or_else(|| paras.iter().map(|para| by_hand(para, width)).collect())
 }
 

@@ -14,6 +14,8 @@ pub(super) struct Survey {
 impl Survey {
     pub(super) fn of(tree: &Tree, styles: &[Style]) -> Self {
         let mut survey = Self { letters: vec![0; tree.len()], blocks: vec![false; tree.len()] };
+        // Whether a line ends inside: a box of several lines cannot stand in a line of text either.
+        let mut breaks = vec![false; tree.len()];
         let order: Vec<Id> = tree.walk().collect();
         for id in order.into_iter().rev() {
             let style = &styles[id.index()];
@@ -33,7 +35,10 @@ impl Survey {
                 }
                 Data::Element { .. } | Data::Other => {}
             }
+            breaks[id.index()] |= tree.name(id) == "br";
+            survey.blocks[id.index()] |= breaks[id.index()] && style.display == Display::InlineBlock;
             if let Some(parent) = tree.node(id).parent {
+                breaks[parent.index()] |= breaks[id.index()] && !style.is_block();
                 let sum = survey.letters[parent.index()].saturating_add(survey.letters[id.index()]);
                 survey.letters[parent.index()] = sum;
                 survey.blocks[parent.index()] |= survey.blocks[id.index()] || (!tree.name(id).is_empty() && style.is_block());

@@ -201,8 +201,8 @@ impl<'a> Walk<'a> {
             Display::Table if style.floats => self.column(id, style, inner, Self::table),
             Display::Table => self.block(id, style, inner, Self::table),
             Display::InlineBlock => self.column(id, style, inner, Self::children),
-            Display::Block if style.floats => self.column(id, style, inner, Self::children),
-            Display::Block | Display::ListItem | Display::RowGroup | Display::Row | Display::Cell | Display::Caption => {
+            Display::Block | Display::Flex if style.floats => self.column(id, style, inner, Self::children),
+            Display::Block | Display::Flex | Display::ListItem | Display::RowGroup | Display::Row | Display::Cell | Display::Caption => {
                 self.block(id, style, inner, Self::children);
             }
         }
@@ -210,7 +210,9 @@ impl<'a> Walk<'a> {
 
     fn inline(&mut self, id: Id, style: &Style, inner: Around, around: Around) {
         let gap = |side: usize| style.margin[side].px(style.font, around.width).unwrap_or(0.0) + style.inset(side, around.width);
-        if gap(LEFT) >= 3.0 {
+        let parent = self.tree.node(id).parent;
+        let item = parent.is_some_and(|parent| self.styles[parent.index()].display == Display::Flex);
+        if item || gap(LEFT) >= 3.0 {
             self.line.soft_space();
         }
         let button = inner.button && !around.button && !self.survey.blocks[id.index()];

@@ -263,3 +263,16 @@ fn html2text_would_drop_a_blank_between_two_links() {
     // A link without words is left out by html2text, and with it a blank that stood in it.
     assert_eq!(text("<a href=https://a.test>a</a><a href=https://b.test> </a><a href=https://c.test>c</a>"), "a c\n");
 }
+
+#[test]
+fn columns_of_several_lines_do_not_run_together() {
+    let html = "<style>.c{display:inline-block;width:50%}</style><div><div class=c><b>Ships to</b><br>Ana<br>Brno</div>\
+                <div class=c><b>Paid with</b><br>Card</div></div>";
+    assert_eq!(text(html), "Ships to\nAna\nBrno\n\nPaid with\nCard\n");
+    assert_eq!(text("<p>See <span style='display:inline-block'>page 2</span>.</p>"), "See page 2.\n");
+}
+
+#[test]
+fn items_beside_each_other_are_words_of_their_own() {
+    assert_eq!(text("<div style='display:flex'><span>Refund</span><strong>£51.90</strong></div>"), "Refund £51.90\n");
+}

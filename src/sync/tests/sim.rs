@@ -53,6 +53,8 @@ pub(super) struct Mail {
     pub(super) id: String,
     pub(super) created: Option<String>,
     pub(super) event: &'static str,
+    /// Whom it went to.
+    pub(super) customer: i64,
 }
 
 /// The service's state, for tests to look at and to change.
@@ -74,6 +76,8 @@ pub(super) struct State {
     pub(super) faults: VecDeque<Option<Fault>>,
     /// Every request so far.
     pub(super) requests: Vec<Cursor>,
+    /// Whom all new mail goes to; by turns to five of them if nobody is named.
+    pub(super) customer: Option<i64>,
     sent: i64,
     last: Option<Page>,
 }
@@ -93,6 +97,7 @@ impl Sim {
             lenient: false,
             faults: VecDeque::new(),
             requests: Vec::new(),
+            customer: None,
             sent: 0,
             last: None,
         };
@@ -120,7 +125,12 @@ impl State {
                 Dates::Random => Some(scattered * 1_000_000),
             };
             let created = micros.map(|micros| Timestamp::from_microsecond(EPOCH * 1_000_000 + micros).unwrap().to_string());
-            self.mails.push_front(Mail { id: format!("mail-{number}"), created, event: "sent" });
+            self.mails.push_front(Mail {
+                id: format!("mail-{number}"),
+                created,
+                event: "sent",
+                customer: self.customer.unwrap_or(number % 5),
+            });
         }
     }
 
@@ -195,8 +205,9 @@ impl Service for Sim {
         let state = self.state();
         let mail = state.mails.iter().find(|mail| mail.id == id.as_str()).ok_or_else(|| Failure::new(Kind::NotFound, "no such email"))?;
         let json = format!(
-            r#"{{"object":"email","id":"{}","to":["a@example.com"],"created_at":"{}","html":"<p>Hi</p>","text":null,"cc":[],"last_event":"{}"}}"#,
+            r#"{{"object":"email","id":"{}","to":["{}"],"created_at":"{}","html":"<p>Hi</p>","text":null,"cc":[],"last_event":"{}"}}"#,
             mail.id,
+            address(mail.customer),
             mail.created.as_deref().unwrap_or_default(),
             mail.event
         );
@@ -204,10 +215,20 @@ impl Service for Sim {
     }
 }
 
+/// The address of a customer.
+pub(super) fn address(customer: i64) -> String {
+    format!("customer{customer}@example.com")
+}
+
 /// An email as the list describes it.
 pub(super) fn item(mail: &Mail) -> Item {
     let created = mail.created.as_ref().map_or(String::new(), |created| format!(r#""created_at":"{created}","#));
-    let json = format!(r#"{{"id":"{}",{created}"to":["a@example.com"],"subject":"Hello","last_event":"{}"}}"#, mail.id, mail.event);
+    let json = format!(
+        r#"{{"id":"{}",{created}"to":["Ana <{}>"],"subject":"Hello","last_event":"{}"}}"#,
+        mail.id,
+        address(mail.customer),
+        mail.event
+    );
     Item { summary: wire::Summary::read(&json).unwrap(), json: json.into() }
 }
 

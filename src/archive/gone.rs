@@ -1,0 +1,88 @@
+//! Marks mail that the service no longer lists. It stays; whoever looks at it is told.
+//!
+//! Nothing is marked on a guess. An email is gone if the service says so when it is asked for, or if
+//! a page holds its neighbours on both sides (or the end of the listing on one) and not the email. A
+//! page that contradicts what is known of the order says nothing. An email that is listed again
+//! loses its mark.
+
+use std::collections::HashSet;
+
+use jiff::Timestamp;
+use rusqlite::{OptionalExtension, Transaction, params};
+
+use super::carry::{Joins, Stretch};
+use super::entry::Entry;
+use super::{Archive, Place, pack, span};
+use crate::failure::Failure;
+use crate::mail::EmailId;
+
+impl Archive {
+    /// Notes that the service does not have this email any more; it was asked at that time.
+    ///
+    /// # Errors
+    ///
+    /// If the archive cannot be written.
+    pub fn mark_gone(&self, id: &EmailId, asked: Timestamp) -> Result<(), Failure> {
+        self.connections.write(|change| {
+            let sql = "UPDATE mail SET gone = ?2, listed = 0 WHERE id = ?1 AND gone IS NULL";
+            if change.execute(sql, params![pack::id(id.as_str()), asked.as_microsecond()])? > 0 {
+                span::draw_in(change)?;
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Marks what lies between the emails of a page and is not among them.
+pub(super) fn between(change: &Transaction, stretch: &Stretch, entries: &[Entry]) -> Result<(), Failure> {
+    let places = || entries.iter().map(|entry| entry.place);
+    let (Some(newest), Some(oldest)) = (places().max(), places().min()) else { return Ok(()) };
+    let cursor = |id: &EmailId| -> rusqlite::Result<Option<Place>> {
+        let sql = "SELECT place FROM mail WHERE id = ?1 AND listed";
+        change.prepare_cached(sql)?.query_row([pack::id(id.as_str())], |row| row.get(0)).optional()
+    };
+    let mut held: HashSet<Place> = places().collect();
+    let (mut top, mut bottom) = (newest, oldest);
+    match &stretch.joins {
+        Joins::Top => top = Place(i64::MAX),
+        Joins::Bottom => bottom = Place(i64::MIN),
+        Joins::Below { cursor: id, .. } | Joins::Above(id) => {
+            if let Some(cursor) = cursor(id)? {
+                held.insert(cursor);
+                (top, bottom) = (top.max(cursor), bottom.min(cursor));
+            }
+        }
+        Joins::Nothing => return Ok(()),
+    }
+    let standing: Vec<Place> = {
+        // What was first seen after this page was asked for is newer than the page.
+        let sql = "SELECT place FROM mail WHERE place BETWEEN ?1 AND ?2 AND listed AND seen < ?3";
+        let mut statement = change.prepare_cached(sql)?;
+        let rows = statement.query_map(params![top, bottom, stretch.asked.as_microsecond()], |row| row.get(0))?;
+        rows.collect::<Result<_, _>>()?
+    };
+    let missing: Vec<Place> = standing.into_iter().filter(|place| !held.contains(place)).collect();
+    let mut statement = change.prepare_cached("UPDATE mail SET gone = ?2, listed = 0 WHERE place = ?1")?;
+    for place in &missing {
+        statement.execute(params![place, stretch.asked.as_microsecond()])?;
+    }
+    if missing.is_empty() { Ok(()) } else { span::draw_in(change) }
+}
+
+/// Marks what is older than `last`, the oldest email that the service lists.
+pub(super) fn below(change: &Transaction, last: &EmailId, asked: Timestamp) -> Result<(), Failure> {
+    let sql = "UPDATE mail SET gone = ?2, listed = 0 \
+               WHERE listed AND seen < ?2 AND place > (SELECT place FROM mail WHERE id = ?1 AND listed)";
+    if change.execute(sql, params![pack::id(last.as_str()), asked.as_microsecond()])? > 0 {
+        span::draw_in(change)?;
+    }
+    Ok(())
+}
+
+/// Takes the mark from an email that the service has after all.
+pub(super) fn is_back(change: &Transaction, entry: &Entry) -> Result<(), Failure> {
+    if entry.known.is_some() {
+        change.prepare_cached("UPDATE mail SET gone = NULL WHERE place = ?1 AND gone IS NOT NULL")?.execute([entry.place])?;
+    }
+    Ok(())
+}

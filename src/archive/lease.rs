@@ -1,0 +1,99 @@
+//! `Lease`: of all processes on one archive, one asks the service for what is new; the others read.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::Location;
+
+/// A holder that has not asked for so long was stopped, perhaps by a shell; it no longer counts.
+const STALE: SignedDuration = SignedDuration::from_mins(5);
+
+/// A lock on a file beside the archive. The system takes it away from a process that ends, however
+/// that ends, so that there is nothing to clean up. Clones are the same lease.
+#[derive(Clone)]
+pub struct Lease {
+    /// `None` if the archive belongs to this process alone.
+    path: Option<PathBuf>,
+    held: Arc<Mutex<Option<File>>>,
+}
+
+impl Lease {
+    /// The lease of the archive at `location`; nobody holds it yet.
+    pub(super) fn on(location: &Location) -> Self {
+        let path = match location {
+            Location::Disk(path) => Some(path.with_added_extension("lease")),
+            Location::Memory => None,
+        };
+        Self { path, held: Arc::default() }
+    }
+
+    /// Whether it is this process that asks, as of `now`. It is from the moment on that nobody else
+    /// does. Where files cannot be locked everybody asks: that is wasteful, and nobody goes without.
+    #[must_use]
+    pub fn hold(&self, now: Timestamp) -> bool {
+        let Some(path) = &self.path else { return true };
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(file) = &*held {
+            let _ = file.set_modified(SystemTime::from(now));
+            return true;
+        }
+        let Ok(file) = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path) else { return true };
+        match file.try_lock() {
+            Ok(()) => {
+                let _ = file.set_modified(SystemTime::from(now));
+                *held = Some(file);
+                true
+            }
+            Err(TryLockError::WouldBlock) => {
+                let modified = file.metadata().and_then(|metadata| metadata.modified()).ok();
+                let asked = modified.and_then(|modified| Timestamp::try_from(modified).ok());
+                asked.is_some_and(|asked| now.duration_since(asked) > STALE)
+            }
+            Err(TryLockError::Error(_)) => true,
+        }
+    }
+
+    /// Gives it to whoever wants it next.
+    pub fn release(&self) {
+        *self.held.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_holds_it_and_the_next_takes_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let location = Location::Disk(folder.path().join("mail.db"));
+        let now = Timestamp::from_second(1_790_000_000).unwrap();
+        let (one, other) = (Lease::on(&location), Lease::on(&location));
+        assert!(one.hold(now) && one.clone().hold(now), "clones are the same lease");
+        assert!(!other.hold(now));
+        let later = now + STALE + SignedDuration::from_secs(1);
+        assert!(other.hold(later), "whoever holds it was stopped");
+        assert!(one.hold(later) && !other.hold(later), "and goes on");
+        one.release();
+        assert!(other.hold(later) && !one.hold(later));
+        drop(other);
+        assert!(one.hold(later), "it ends with whoever has it");
+    }
+
+    #[test]
+    fn an_archive_in_memory_belongs_to_its_process() {
+        let (one, other) = (Lease::on(&Location::Memory), Lease::on(&Location::Memory));
+        assert!(one.hold(Timestamp::UNIX_EPOCH) && other.hold(Timestamp::UNIX_EPOCH));
+    }
+
+    #[test]
+    fn where_no_file_can_be_made_everybody_asks() {
+        let lease = Lease::on(&Location::Disk("/proc/nowhere/mail.db".into()));
+        assert!(lease.hold(Timestamp::UNIX_EPOCH));
+    }
+}

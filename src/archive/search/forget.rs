@@ -1,0 +1,32 @@
+//! Makes the index forget removed mail: to delete an email from it alone only says that its tokens
+//! no longer count.
+
+use rusqlite::Connection;
+
+use super::tokens::{kind, status, tag_name, tag_value};
+use crate::failure::Failure;
+use crate::mail::Status;
+use crate::query::fold::fold;
+
+/// Writes the index anew without the tokens of deleted emails, and drops the labels that no email has
+/// any more.
+pub(in crate::archive) fn forget(writer: &Connection) -> Result<(), Failure> {
+    let change = writer.unchecked_transaction()?;
+    let labels: Vec<(i64, String, String)> = {
+        let mut statement = change.prepare("SELECT nth, kind, text FROM label")?;
+        statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?.collect::<Result<_, _>>()?
+    };
+    for (nth, of, text) in labels {
+        let token = match of.strip_prefix("tag=") {
+            Some(name) => tag_value(name, &fold(&text)),
+            None if of == "tag" => tag_name(&fold(&text)),
+            None if of == "status" => status(&Status::parse(&text)),
+            None => format!("{}{nth}", kind::LABEL),
+        };
+        let sql = "DELETE FROM label WHERE nth = ?1 AND NOT EXISTS (SELECT 1 FROM search WHERE search MATCH ?2)";
+        change.prepare_cached(sql)?.execute((nth, format!("\"{}\"", token.replace('"', "\"\""))))?;
+    }
+    change.execute("INSERT INTO search (search) VALUES ('optimize')", [])?;
+    change.commit()?;
+    Ok(())
+}

@@ -1,0 +1,74 @@
+//! `config`: where the configuration file is, what is wrong with it, and a way to edit it.
+
+use std::process::Command;
+
+use serde::Serialize;
+
+use super::args::ConfigVerb;
+use super::output::{Output, Shape, Stop};
+use crate::config::{Env, Paths, Profiles, without_keys};
+use crate::failure::{Failure, Kind};
+
+/// The outcome of a check as JSON.
+#[derive(Serialize)]
+struct Checked<'a> {
+    path: String,
+    profiles: usize,
+    default: &'a str,
+    warnings: &'a [String],
+}
+
+/// Does what was asked for.
+///
+/// # Errors
+///
+/// If the file cannot be read, understood or made, or the editor fails.
+pub(super) fn run(verb: ConfigVerb, env: &Env, out: &mut Output) -> Result<(), Stop> {
+    match verb {
+        ConfigVerb::Path => {
+            let path = Paths::of(env).config.ok_or_else(|| Failure::new(Kind::Config, "there is no home directory").hint("set HOME"))?;
+            let path = path.display().to_string();
+            let text = match out.shape {
+                Shape::Human => path,
+                Shape::Json | Shape::JsonLines => serde_json::json!({ "path": path }).to_string(),
+            };
+            out.data(&(text + "\n"))?;
+            out.flush()
+        }
+        ConfigVerb::Check => check(env, out),
+        ConfigVerb::Edit => {
+            edit(env)?;
+            check(env, out)
+        }
+    }
+}
+
+fn check(env: &Env, out: &mut Output) -> Result<(), Stop> {
+    let profiles = Profiles::read(env)?;
+    for warning in profiles.warnings() {
+        out.note(warning);
+    }
+    let (path, names) = (profiles.path().display().to_string(), profiles.list().len());
+    let text = match out.shape {
+        Shape::Human if !profiles.path().exists() => format!("{path} is not there, which is fine\n"),
+        Shape::Human => format!("{path} can be used; profiles: {names}, default: {}\n", profiles.default_name()),
+        Shape::Json | Shape::JsonLines => {
+            let checked = Checked { path, profiles: names, default: profiles.default_name(), warnings: profiles.warnings() };
+            serde_json::to_string(&checked).expect("texts are JSON") + "\n"
+        }
+    };
+    out.data(&text)?;
+    out.flush()
+}
+
+/// Opens the file in the person's editor and waits for its end.
+fn edit(env: &Env) -> Result<(), Failure> {
+    let path = Profiles::begun(env)?;
+    let editor = env.get("VISUAL").or_else(|| env.get("EDITOR")).unwrap_or("vi");
+    let failed = |why: String| Failure::new(Kind::Io, format!("the editor {why}")).hint("VISUAL or EDITOR names it");
+    // An editor's variable may hold arguments, so the shell reads it; the path is data.
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(format!("{editor} \"$1\"")).arg("sentbox").arg(path);
+    let status = without_keys(&mut command).status().map_err(|error| failed(format!("cannot be run: {error}")))?;
+    if status.success() { Ok(()) } else { Err(failed(format!("failed ({status})"))) }
+}

@@ -1,0 +1,154 @@
+//! `archive`: what is kept, and how to keep less.
+
+use std::path::Path;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::archive;
+use super::args::{Purge, Upkeep};
+use super::output::{Output, Shape, Stop};
+use super::words::{grouped, reach, stamp};
+use crate::archive::{Archive, Info, Location, Reach, Removal};
+use crate::config::Settings;
+use crate::config::clock::Clock;
+use crate::failure::{Failure, Kind};
+use crate::mail::Stamp;
+
+/// Does it.
+///
+/// # Errors
+///
+/// If the archive cannot be used, or nobody says that mail may be removed.
+pub(super) fn run(verb: &Upkeep, settings: &Settings, clock: &Clock, out: &mut Output) -> Result<(), Stop> {
+    let archive = archive::open(settings, clock)?;
+    match verb {
+        Upkeep::Info => info(&archive, settings, out),
+        Upkeep::Purge(purge) => self::purge(&archive, purge, clock(), out),
+        Upkeep::Vacuum => {
+            let before = size(settings);
+            let emptied = archive.compact()?;
+            note_log(emptied, out);
+            let after = size(settings);
+            told(&Vacuumed { before, after }, &format!("{} before, {} now", bytes(before), bytes(after)), out)
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Told<'a> {
+    path: Option<&'a Path>,
+    bytes: u64,
+    emails: u64,
+    bodies: u64,
+    gone: u64,
+    newest: Option<String>,
+    oldest: Option<String>,
+    complete: bool,
+    since: Option<String>,
+    service: String,
+    key: String,
+    version: u32,
+}
+
+#[derive(Serialize)]
+struct Vacuumed {
+    before: u64,
+    after: u64,
+}
+
+#[derive(Serialize)]
+struct Purged {
+    removed: u64,
+}
+
+fn info(archive: &Archive, settings: &Settings, out: &mut Output) -> Result<(), Stop> {
+    let Info { version, emails, bodies, gone, newest, oldest, reach: complete } = archive.info()?;
+    let raw = |stamp: &Stamp| stamp.at.map_or_else(|| stamp.raw.to_string(), |at| at.to_string());
+    let key = settings.key.as_ref().map(crate::config::ApiKey::fingerprint).unwrap_or_default();
+    let path = if let Location::Disk(path) = &settings.archive { Some(path.as_path()) } else { None };
+    let told_as = Told {
+        path,
+        bytes: size(settings),
+        emails,
+        bodies,
+        gone,
+        newest: newest.as_ref().map(raw),
+        oldest: oldest.as_ref().map(raw),
+        complete: complete == Reach::Everything,
+        since: if let Reach::Since(stamp) = &complete { Some(raw(stamp)) } else { None },
+        service: settings.base_url.to_string(),
+        key: key.clone(),
+        version,
+    };
+    let when = |time: Option<&Stamp>| time.map_or_else(|| "none".to_owned(), |time| stamp(time, &settings.zone));
+    let lines = [
+        ("path", path.map(|path| path.display().to_string()).unwrap_or_default()),
+        ("size", bytes(told_as.bytes)),
+        ("service", settings.base_url.to_string()),
+        ("key", format!("fingerprint {key}")),
+        ("emails", grouped(emails)),
+        ("bodies", grouped(bodies)),
+        ("gone", format!("{} that the service no longer lists", grouped(gone))),
+        ("newest", when(newest.as_ref())),
+        ("oldest", when(oldest.as_ref())),
+        ("reach", reach(&complete, &settings.zone)),
+        ("format", version.to_string()),
+    ];
+    let text: Vec<String> = lines.iter().map(|(name, value)| format!("{name:<8} {value}")).collect();
+    told(&told_as, &text.join("\n"), out)
+}
+
+fn purge(archive: &Archive, purge: &Purge, now: Timestamp, out: &mut Output) -> Result<(), Stop> {
+    let (removal, which) = match (&purge.older, &purge.to) {
+        (Some(age), _) => (Removal::Before(now.checked_sub(*age).unwrap_or(Timestamp::MIN)), "that old".to_owned()),
+        (None, Some(address)) => (Removal::To(address.clone()), format!("to {address}")),
+        (None, None) => return Err(Failure::new(Kind::Usage, "say which mail to remove").hint("--older 180d, or --to ADDRESS").into()),
+    };
+    let count = archive.count_removal(&removal)?;
+    let mails = if count == 1 { "email" } else { "emails" };
+    if !purge.yes {
+        let question = format!("remove {} {mails} {which} for good?", grouped(count));
+        match out.ask(&question)? {
+            Some(true) => {}
+            Some(false) => return Err(Failure::new(Kind::Io, "nothing was removed").into()),
+            None => {
+                let failure = Failure::new(Kind::Usage, format!("this would remove {} {mails} {which} for good", grouped(count)));
+                return Err(failure.hint("say --yes if that is meant").into());
+            }
+        }
+    }
+    let (removed, emptied) = archive.remove(&removal)?;
+    note_log(emptied, out);
+    told(&Purged { removed }, &format!("{} {} removed", grouped(removed), if removed == 1 { "email" } else { "emails" }), out)
+}
+
+fn note_log(emptied: bool, out: &mut Output) {
+    if !emptied {
+        out.note("another sentbox has this archive open; what it still holds beside the file goes when that ends");
+    }
+}
+
+fn told(report: &impl Serialize, text: &str, out: &mut Output) -> Result<(), Stop> {
+    let text = match out.shape {
+        Shape::Human => text.to_owned(),
+        Shape::Json | Shape::JsonLines => serde_json::to_string(report).expect("numbers and texts are JSON"),
+    };
+    out.data(&(text + "\n"))?;
+    out.flush()
+}
+
+/// What the archive takes on the disk, with the log beside it.
+fn size(settings: &Settings) -> u64 {
+    let Location::Disk(path) = &settings.archive else { return 0 };
+    let log = path.with_extension("sqlite-wal");
+    [path, &log].into_iter().filter_map(|path| std::fs::metadata(path).ok()).map(|found| found.len()).sum()
+}
+
+fn bytes(count: u64) -> String {
+    match count {
+        0..10_000 => format!("{count} bytes"),
+        10_000..10_000_000 => format!("{} kB", grouped(count / 1_000)),
+        _ => format!("{} MB", grouped(count / 1_000_000)),
+    }
+}

@@ -1,0 +1,309 @@
+//! `Profiles`: the configuration file as something to look at and to change, its comments kept.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use toml_edit::{DocumentMut, Item, Table, value};
+
+use super::file::{DEFAULT, File, KeySource, PROFILE_NAME, is_profile_name, text_of};
+use super::private::{make_folder, replace, write_secret};
+use super::{ApiKey, BaseUrl, Env, Flags, Paths};
+use crate::failure::{Failure, Kind};
+
+/// The profiles of the configuration file.
+#[derive(Debug)]
+pub struct Profiles {
+    path: PathBuf,
+    paths: Paths,
+    text: String,
+    file: File,
+}
+
+/// A profile as a list shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// Its name.
+    pub name: String,
+    /// Whether it is meant if none is named.
+    pub is_default: bool,
+    /// Where its service is.
+    pub base_url: String,
+    /// Where its key comes from, in words; nothing secret. Empty if it has none.
+    pub key_from: String,
+}
+
+/// What a new key is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The profile.
+    pub profile: String,
+    /// The service that the key belongs to.
+    pub base_url: BaseUrl,
+    /// The file that is to hold it.
+    pub key_file: PathBuf,
+    /// Certificates to trust beside the system's.
+    pub ca_file: Option<PathBuf>,
+}
+
+impl Profiles {
+    /// Reads the file that the environment means; one that is not there yet is empty.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read or understood, or there is no home directory.
+    pub fn read(env: &Env) -> Result<Self, Failure> {
+        let paths = Paths::of(env);
+        let path = path_of(&paths)?;
+        let text = if path.exists() { text_of(&path)? } else { String::new() };
+        let file = File::parse(&text, &path, paths.home.as_deref())?;
+        Ok(Self { path, paths, text, file })
+    }
+
+    /// The configuration file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What in the file was not understood, a sentence each.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        &self.file.warnings
+    }
+
+    /// The profile that is meant if none is named.
+    #[must_use]
+    pub fn default_name(&self) -> &str {
+        self.file.default_profile.as_deref().unwrap_or(DEFAULT)
+    }
+
+    /// All profiles by name.
+    #[must_use]
+    pub fn list(&self) -> Vec<Listed> {
+        let listed = |(name, profile): (&String, &super::file::Profile)| Listed {
+            name: name.clone(),
+            is_default: name == self.default_name(),
+            base_url: profile.base_url.clone().unwrap_or_else(BaseUrl::real).to_string(),
+            key_from: profile.key.as_ref().map(ToString::to_string).unwrap_or_default(),
+        };
+        self.file.profiles.iter().map(listed).collect()
+    }
+
+    /// Where a new key would go. A profile that has its key from elsewhere is left alone: what a
+    /// person has written down is not undone behind their back.
+    ///
+    /// # Errors
+    ///
+    /// If the profile's name or the address is not allowed, or the profile has another address or
+    /// another source of its key.
+    pub fn place_for(&self, flags: &Flags, env: &Env) -> Result<Place, Failure> {
+        let name = flags.profile.as_deref().or_else(|| env.get("SENTBOX_PROFILE")).unwrap_or_else(|| self.default_name());
+        if !is_profile_name(name) {
+            return Err(Failure::new(Kind::Usage, PROFILE_NAME));
+        }
+        let known = self.file.profiles.get(name);
+        let asked = flags.base_url.as_deref().map(BaseUrl::parse).transpose()?;
+        let written = known.map(|profile| profile.base_url.clone().unwrap_or_else(BaseUrl::real));
+        if let (Some(asked), Some(written)) = (&asked, &written)
+            && asked != written
+        {
+            return Err(Failure::new(Kind::Usage, format!("profile {name} is for {written}"))
+                .hint("name another profile with --profile, or change its base_url: sentbox config edit"));
+        }
+        let key_file = self.key_file(name);
+        match known.and_then(|profile| profile.key.as_ref()) {
+            Some(KeySource::File(path)) if *path == key_file => {}
+            Some(source) => {
+                return Err(Failure::new(Kind::Usage, format!("profile {name} has its key from elsewhere: {source}"))
+                    .hint("name another profile with --profile, or take that line out: sentbox config edit"));
+            }
+            None => {}
+        }
+        Ok(Place {
+            profile: name.to_owned(),
+            base_url: asked.or(written).unwrap_or_else(BaseUrl::real),
+            key_file,
+            ca_file: flags.ca_file.clone().or_else(|| known.and_then(|profile| profile.ca_file.clone())),
+        })
+    }
+
+    /// Stores a key at its place and writes the profile down. The first profile of all becomes the
+    /// one that is meant if none is named.
+    ///
+    /// # Errors
+    ///
+    /// If a file cannot be written.
+    pub fn store(&mut self, place: &Place, key: &ApiKey) -> Result<(), Failure> {
+        let Place { profile, base_url, key_file, ca_file } = place;
+        let unwritable = |error| Failure::new(Kind::Config, format!("{} cannot be written: {error}", key_file.display()));
+        write_secret(key_file, &format!("{}\n", key.expose())).map_err(unwritable)?;
+        let is_first = self.file.profiles.is_empty() && self.file.default_profile.is_none();
+        let is_new = !self.file.profiles.contains_key(profile);
+        self.change(|document| {
+            let table = profile_table(document, profile)?;
+            if is_new {
+                table.insert("base_url", value(base_url.to_string()));
+                if let Some(file) = ca_file {
+                    let whole = std::path::absolute(file).unwrap_or_else(|_| file.clone());
+                    table.insert("ca_file", value(whole.to_str()?));
+                }
+            }
+            table.entry("api_key_file").or_insert_with(|| value(format!("{KEYS}/{profile}")));
+            if is_first {
+                set_default(document, profile);
+            }
+            Some(())
+        })
+    }
+
+    /// Makes `name` the profile that is meant if none is named.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such profile, or the file cannot be written.
+    pub fn make_default(&mut self, name: &str) -> Result<(), Failure> {
+        self.known(name)?;
+        self.change(|document| {
+            set_default(document, name);
+            Some(())
+        })
+    }
+
+    /// The archives of a profile, if there are any.
+    #[must_use]
+    pub fn archives(&self, name: &str) -> Option<PathBuf> {
+        self.paths.archives_of(name).filter(|folder| folder.exists())
+    }
+
+    /// Whether there is a profile of that name.
+    ///
+    /// # Errors
+    ///
+    /// If there is none.
+    pub fn known(&self, name: &str) -> Result<(), Failure> {
+        if self.file.profiles.contains_key(name) {
+            return Ok(());
+        }
+        Err(super::settings::no_such_profile(name, &self.file))
+    }
+
+    /// Takes a profile out of the file, with the key that was stored for it and its archives.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such profile, or something cannot be deleted.
+    pub fn remove(&mut self, name: &str) -> Result<(), Failure> {
+        self.known(name)?;
+        let kept = |path: &Path, error: std::io::Error| Failure::new(Kind::Io, format!("{} cannot be deleted: {error}", path.display()));
+        if let Some(archives) = self.archives(name) {
+            fs::remove_dir_all(&archives).map_err(|error| kept(&archives, error))?;
+        }
+        let key_file = self.key_file(name);
+        if key_file.exists() {
+            fs::remove_file(&key_file).map_err(|error| kept(&key_file, error))?;
+        }
+        let is_default = self.file.default_profile.as_deref() == Some(name);
+        self.change(|document| {
+            document.get_mut("profiles")?.as_table_like_mut()?.remove(name)?;
+            if is_default {
+                // What stands above it is about the file as often as about this line.
+                let above = document.key("default_profile").and_then(|key| key.leaf_decor().prefix()?.as_str().map(str::to_owned));
+                document.remove("default_profile");
+                document.decor_mut().set_prefix(above.unwrap_or_default());
+            }
+            Some(())
+        })
+    }
+
+    /// The file, to be edited: also one that cannot be understood, and begun if there is none.
+    ///
+    /// # Errors
+    ///
+    /// If there is no home directory, or the file cannot be made.
+    pub fn begun(env: &Env) -> Result<PathBuf, Failure> {
+        let path = path_of(&Paths::of(env))?;
+        if !path.exists() {
+            write(&path, TEMPLATE)?;
+        }
+        Ok(path)
+    }
+
+    /// The variable of the environment whose key goes before the default profile's, if one is set.
+    #[must_use]
+    pub fn overridden_by(env: &Env) -> Option<&'static str> {
+        let theirs = env.get("SENTBOX_PROFILE").is_none().then_some("RESEND_API_KEY");
+        ["SENTBOX_API_KEY", "SENTBOX_BASE_URL"].into_iter().chain(theirs).find(|name| env.get(name).is_some())
+    }
+
+    fn key_file(&self, profile: &str) -> PathBuf {
+        self.path.parent().unwrap_or_else(|| Path::new("")).join(KEYS).join(profile)
+    }
+
+    /// Changes the file, comments and order kept. A change that cannot be made, or would make the
+    /// file one that cannot be read, leaves it as it was.
+    fn change(&mut self, change: impl FnOnce(&mut DocumentMut) -> Option<()>) -> Result<(), Failure> {
+        let stuck = || {
+            Failure::new(Kind::Config, format!("{} is written in a way that cannot be changed safely", self.path.display()))
+                .hint("change it by hand: sentbox config edit")
+        };
+        let mut document: DocumentMut = self.text.parse().map_err(|_| stuck())?;
+        change(&mut document).ok_or_else(stuck)?;
+        let text = document.to_string();
+        let file = File::parse(&text, &self.path, self.paths.home.as_deref()).map_err(|_| stuck())?;
+        write(&self.path, &text)?;
+        (self.file, self.text) = (file, text);
+        Ok(())
+    }
+}
+
+fn path_of(paths: &Paths) -> Result<PathBuf, Failure> {
+    let no_home = || Failure::new(Kind::Config, "there is no home directory to keep a configuration in");
+    paths.config.clone().ok_or_else(|| no_home().hint("set HOME, XDG_CONFIG_HOME or SENTBOX_CONFIG"))
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let written = folder.map_or(Ok(()), make_folder).and_then(|()| replace(path, text));
+    written.map_err(|error| Failure::new(Kind::Config, format!("{} cannot be written: {error}", path.display())))
+}
+
+/// The folder of stored keys, beside the configuration file.
+const KEYS: &str = "keys";
+
+/// What a new file begins with.
+const TEMPLATE: &str = "\
+# Profiles of sentbox. `sentbox login --profile NAME` adds one; `sentbox config check` reads this file.
+#
+# default_profile = \"acme\"
+#
+# [profiles.acme]
+# base_url = \"https://api.resend.com\"
+# api_key_command = \"pass show sentbox/acme\"   # or api_key_file, or api_key_env
+# archive = \"disk\"                             # or \"memory\": nothing is kept
+# rate = 2.0                                   # requests a second
+";
+
+/// Names the default profile; a comment beside it stays.
+fn set_default(document: &mut DocumentMut, name: &str) {
+    let item = document.entry("default_profile").or_insert(Item::None);
+    let mut named = toml_edit::Value::from(name);
+    if let Some(before) = item.as_value() {
+        *named.decor_mut() = before.decor().clone();
+    }
+    *item = Item::Value(named);
+}
+
+/// The table of a profile, made if it is not there.
+fn profile_table<'a>(document: &'a mut DocumentMut, name: &str) -> Option<&'a mut dyn toml_edit::TableLike> {
+    let implicit = || {
+        let mut table = Table::new();
+        table.set_implicit(true);
+        Item::Table(table)
+    };
+    let profiles = document.entry("profiles").or_insert_with(implicit).as_table_like_mut()?;
+    profiles.entry(name).or_insert_with(|| Item::Table(Table::new())).as_table_like_mut()
+}
+
+#[cfg(test)]
+#[path = "profiles_tests.rs"]
+mod tests;

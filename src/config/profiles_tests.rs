@@ -1,0 +1,136 @@
+//! Changing the configuration file without destroying what is there.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use super::*;
+
+const FILE: &str = "\
+# Ours.
+default_profile = \"acme\" # the usual one
+
+[profiles.acme] # production
+api_key_command = \"pass show sentbox/acme\"
+
+# For trying things.
+[profiles.local]
+base_url = \"http://127.0.0.1:8025\"
+api_key_env = \"LOCAL_KEY\"
+";
+
+struct World {
+    dir: tempfile::TempDir,
+}
+
+impl World {
+    fn new(text: Option<&str>) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        if let Some(text) = text {
+            fs::create_dir_all(dir.path().join(".config/sentbox")).unwrap();
+            fs::write(dir.path().join(".config/sentbox/config.toml"), text).unwrap();
+        }
+        Self { dir }
+    }
+
+    fn env(&self) -> Env {
+        Env::from_iter([("HOME", self.dir.path().display().to_string())])
+    }
+
+    fn profiles(&self) -> Profiles {
+        Profiles::read(&self.env()).unwrap()
+    }
+
+    fn text(&self) -> String {
+        fs::read_to_string(self.dir.path().join(".config/sentbox/config.toml")).unwrap()
+    }
+
+    fn log_in(&self, profile: &str, base_url: Option<&str>) -> Result<Place, Failure> {
+        let flags = Flags { profile: Some(profile.to_owned()), base_url: base_url.map(str::to_owned), ..Flags::default() };
+        let mut profiles = self.profiles();
+        let place = profiles.place_for(&flags, &self.env())?;
+        profiles.store(&place, &ApiKey::new("re_new", "a test").unwrap())?;
+        Ok(place)
+    }
+}
+
+#[test]
+fn a_list_marks_the_default_and_names_sources_without_secrets() {
+    let listed = World::new(Some(FILE)).profiles().list();
+    let shown: Vec<_> = listed.iter().map(|p| (p.name.as_str(), p.is_default, p.base_url.as_str(), p.key_from.as_str())).collect();
+    assert_eq!(
+        shown,
+        [("acme", true, "https://api.resend.com", "command pass ..."), ("local", false, "http://127.0.0.1:8025", "variable LOCAL_KEY")]
+    );
+}
+
+#[test]
+fn the_first_profile_makes_the_file_and_is_the_default() {
+    let world = World::new(None);
+    let place = world.log_in("acme", None).unwrap();
+    assert_eq!(
+        world.text(),
+        "default_profile = \"acme\"\n\n[profiles.acme]\nbase_url = \"https://api.resend.com\"\napi_key_file = \"keys/acme\"\n"
+    );
+    assert_eq!(fs::read_to_string(&place.key_file).unwrap(), "re_new\n");
+    for (path, mode) in [(place.key_file.as_path(), 0o600), (place.key_file.parent().unwrap(), 0o700), (world.profiles().path(), 0o600)] {
+        assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, mode, "{}", path.display());
+    }
+}
+
+#[test]
+fn a_further_profile_leaves_the_others_as_they_are_written() {
+    let world = World::new(Some(FILE));
+    world.log_in("staging", Some("https://staging.example.com/api")).unwrap();
+    let added = "\n[profiles.staging]\nbase_url = \"https://staging.example.com/api\"\napi_key_file = \"keys/staging\"\n";
+    assert_eq!(world.text(), format!("{FILE}{added}"));
+    world.log_in("staging", None).unwrap();
+    assert_eq!(world.text(), format!("{FILE}{added}"), "a new key for it changes nothing else");
+}
+
+#[test]
+fn a_key_is_not_put_where_the_person_has_said_something_else() {
+    let world = World::new(Some(FILE));
+    assert_eq!(world.log_in("acme", None).unwrap_err().kind, Kind::Usage);
+    assert_eq!(world.log_in("local", Some("https://example.com")).unwrap_err().kind, Kind::Usage);
+    assert_eq!(world.log_in("../x", None).unwrap_err().kind, Kind::Usage);
+    assert_eq!(world.text(), FILE);
+}
+
+#[test]
+fn another_default_is_one_word_in_the_file() {
+    let world = World::new(Some(FILE));
+    world.profiles().make_default("local").unwrap();
+    assert_eq!(world.text(), FILE.replace("= \"acme\" # the", "= \"local\" # the"));
+    assert_eq!(world.profiles().make_default("locale").unwrap_err().hint, "did you mean local?");
+    let bare = World::new(Some("[profiles.a]\n"));
+    bare.profiles().make_default("a").unwrap();
+    assert_eq!(bare.text(), "default_profile = \"a\"\n[profiles.a]\n");
+}
+
+#[test]
+fn a_profile_goes_with_its_key_and_its_archives() {
+    let world = World::new(None);
+    let place = world.log_in("acme", None).unwrap();
+    let archives = world.dir.path().join(".local/share/sentbox/acme");
+    fs::create_dir_all(archives.join("api.example.com-00000000")).unwrap();
+    assert_eq!(world.profiles().archives("acme"), Some(archives.clone()));
+    world.profiles().remove("acme").unwrap();
+    assert!(!archives.exists() && !place.key_file.exists());
+    assert!(world.profiles().list().is_empty() && !world.text().contains("acme"), "{}", world.text());
+}
+
+#[test]
+fn the_rest_of_the_file_stays_when_the_default_goes() {
+    let world = World::new(Some(FILE));
+    world.profiles().remove("acme").unwrap();
+    let text = world.text();
+    assert!(text.starts_with("# Ours.\n") && text.ends_with(FILE.split_at(FILE.find("\n# For").unwrap()).1), "{text}");
+    assert!(!text.contains("acme"));
+}
+
+#[test]
+fn profiles_written_inline_are_changed_too() {
+    let world = World::new(Some("profiles = { a = { rate = 1 } }\n"));
+    world.log_in("b", None).unwrap();
+    let names: Vec<String> = world.profiles().list().into_iter().map(|profile| profile.name).collect();
+    assert_eq!(names, ["a", "b"]);
+}

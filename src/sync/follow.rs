@@ -1,0 +1,33 @@
+//! Follows what another process carries into the same archive.
+
+use std::collections::HashMap;
+
+use super::journey::Brought;
+use super::synced::{Stopped, Synced};
+use crate::archive::Archive;
+use crate::failure::Failure;
+use crate::mail::EmailId;
+
+/// How far down it is looked: farther than a head walk goes.
+const ROWS: u32 = 1000;
+
+/// The newest emails as they were seen last, each with the number of its changes.
+#[derive(Debug, Default)]
+pub(super) struct Following(Option<HashMap<EmailId, i64>>);
+
+impl Following {
+    /// What came since the last look; nothing the first time.
+    pub(super) fn look(&mut self, archive: &Archive) -> Result<Synced, Failure> {
+        let now = archive.newest_changes(ROWS)?;
+        let mut brought = Brought::default();
+        if let Some(before) = &self.0 {
+            // Below the last one that was there before, rows have only moved up into view.
+            let last = now.iter().rposition(|(id, _)| before.contains_key(id)).unwrap_or(now.len());
+            let new = now[..last].iter().filter(|(id, _)| !before.contains_key(id)).count();
+            let changed = now.iter().filter(|(id, changes)| before.get(id).is_some_and(|earlier| earlier != changes));
+            brought.follow(new as u64, changed.map(|(id, _)| id.clone()).collect());
+        }
+        self.0 = Some(now.into_iter().collect());
+        Ok(brought.synced(archive.reach()?, Stopped::Elsewhere))
+    }
+}

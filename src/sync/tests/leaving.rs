@@ -1,0 +1,165 @@
+//! Mail that leaves: the service stops listing it, or somebody removes it from the archive.
+
+use proptest::prelude::*;
+
+use super::World;
+use super::sim::{Dates, address};
+use crate::archive::{Anchor, Removal, Row};
+use crate::failure::Kind;
+use crate::mail::EmailId;
+use crate::sync::Back;
+
+impl World {
+    fn rows(&self) -> Vec<Row> {
+        self.engine.archive().window(&Anchor::Newest, usize::MAX).unwrap().rows
+    }
+
+    fn gone(&self) -> Vec<String> {
+        self.rows().iter().filter(|row| row.gone.is_some()).map(|row| row.summary.id.as_str().to_owned()).collect()
+    }
+
+    /// Removes mail from the archive, and remembers what is not to come back.
+    fn remove(&self, removal: &Removal) -> u64 {
+        let before = self.ids();
+        let (count, _) = self.engine.archive().remove(removal).unwrap();
+        let after = self.ids();
+        self.removed.borrow_mut().extend(before.iter().filter(|id| !after.contains(id)).cloned());
+        count
+    }
+}
+
+#[test]
+fn mail_that_aged_out_stays_and_is_marked() {
+    let world = World::new(Dates::Distinct, 450);
+    world.all();
+    assert_eq!(world.gone(), Vec::<String>::new());
+    world.sim.state().expire(170);
+    world.all();
+    let expected: Vec<String> = (0..170).rev().map(|number| format!("mail-{number}")).collect();
+    assert_eq!(world.gone(), expected);
+    assert_eq!(world.ids().len(), 450);
+    world.check_spans().unwrap();
+}
+
+#[test]
+fn an_email_that_a_page_passes_over_is_gone_until_it_is_listed_again() {
+    let world = World::new(Dates::Ties, 150);
+    world.all();
+    let taken = world.sim.state().mails.remove(40).unwrap();
+    world.head();
+    assert_eq!(world.gone(), std::slice::from_ref(&taken.id));
+    world.sim.state().mails.insert(40, taken);
+    world.head();
+    assert_eq!(world.gone(), Vec::<String>::new());
+    // The newest, and the one right below a page.
+    world.sim.state().mails.pop_front();
+    world.sim.state().mails.remove(100);
+    world.all();
+    assert_eq!(world.gone(), ["mail-149"], "a page that ends above it says nothing about it");
+    world.check_spans().unwrap();
+}
+
+#[test]
+fn an_email_that_the_service_does_not_know_is_gone() {
+    let world = World::new(Dates::Distinct, 20);
+    world.all();
+    world.sim.state().mails.remove(7);
+    let failure = world.runtime.block_on(world.engine.read(&EmailId::new("mail-12"))).unwrap_err();
+    assert_eq!((failure.kind, world.gone()), (Kind::NotFound, vec!["mail-12".to_owned()]));
+}
+
+#[test]
+fn a_customer_who_was_removed_does_not_come_back_although_pages_hold_nothing_else() {
+    // The newest two pages, then one in the middle, then the end, went to one address.
+    let world = World::new(Dates::Distinct, 0);
+    for (customer, mails) in [(1, 130), (2, 90), (1, 250), (2, 90), (1, 230)] {
+        world.sim.state().customer = Some(customer);
+        world.sim.state().arrive(mails);
+    }
+    world.all();
+    assert_eq!(world.remove(&Removal::To(address(1).to_uppercase())), 610);
+    assert_eq!(world.ids().len(), 180);
+    let synced = world.all();
+    assert_eq!((synced.new, world.ids().len()), (0, 180));
+    assert!(synced.reached_end(), "{synced:?}");
+    world.check_spans().unwrap();
+    world.sim.state().arrive(3);
+    assert_eq!(world.head().new, 3, "new mail to the same address is new mail");
+}
+
+#[test]
+fn nothing_is_taken_in_that_is_older_than_the_archive_keeps() {
+    let mut world = World::new(Dates::Distinct, 900);
+    world.all();
+    let at = |row: usize| world.rows()[row].summary.created.at.unwrap();
+    // The clock of this test stands far behind all mail.
+    let now = crate::sync::tests::sim::ticking()();
+    let keep = now.duration_since(at(299));
+    let edge = at(299);
+    let archive = world.engine.archive().clone().keeping(Some(keep), now).unwrap();
+    assert_eq!(world.ids().len(), 300);
+    world.engine = crate::sync::Engine::new(std::sync::Arc::new(world.sim.clone()), archive, std::sync::Arc::new(move || now));
+    let (requests, synced) = world.requests(|world| world.runtime.block_on(world.engine.all(Back::All, |_| ())).unwrap());
+    assert_eq!((synced.new, world.ids().len()), (0, 300));
+    assert!(requests < 5, "{requests} requests to see that the rest is too old");
+    assert!(matches!(synced.reach, crate::archive::Reach::Since(stamp) if stamp.at == Some(edge)));
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Deed {
+    Head,
+    Extend,
+    All,
+    Arrive(usize),
+    Expire(usize),
+    Delete(usize),
+    Remove(i64),
+    RemoveOlder(usize),
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_marked_is_gone_and_what_was_removed_stays_out(
+        dates in prop::sample::select(vec![Dates::Distinct, Dates::Ties, Dates::Missing]),
+        mails in prop_oneof![0..5_usize, 50..320_usize],
+        cap in prop::sample::select(vec![100, 20, 7]),
+        deeds in prop::collection::vec(prop_oneof![
+            3 => Just(Deed::Head), 2 => Just(Deed::Extend), 1 => Just(Deed::All),
+            2 => (0..130_usize).prop_map(Deed::Arrive), 1 => (0..60_usize).prop_map(Deed::Expire),
+            2 => (0..200_usize).prop_map(Deed::Delete), 1 => (0..5_i64).prop_map(Deed::Remove),
+            1 => (0..200_usize).prop_map(Deed::RemoveOlder),
+        ], 0..20),
+    ) {
+        let world = World::new(dates, mails);
+        world.sim.state().cap = cap;
+        for deed in deeds {
+            match deed {
+                Deed::Head => drop(world.runtime.block_on(world.engine.head())),
+                Deed::Extend => drop(world.runtime.block_on(world.engine.extend())),
+                Deed::All => drop(world.runtime.block_on(world.engine.all(Back::All, |_| ()))),
+                Deed::Arrive(count) => world.sim.state().arrive(count),
+                Deed::Expire(count) => world.sim.state().expire(count),
+                Deed::Delete(at) => drop(world.sim.state().mails.remove(at)),
+                Deed::Remove(customer) => drop(world.remove(&Removal::To(address(customer)))),
+                Deed::RemoveOlder(row) => {
+                    let time = world.rows().get(row).and_then(|row| row.summary.created.at);
+                    if let Some(time) = time {
+                        world.remove(&Removal::Before(time));
+                        world.horizon.set(world.horizon.get().max(Some(time)));
+                    }
+                }
+            }
+            world.check_spans()?;
+            let listed = world.sim.state().ids();
+            let wrong: Vec<String> = world.gone().into_iter().filter(|id| listed.contains(id)).collect();
+            prop_assert!(wrong.is_empty(), "{wrong:?} are listed, but marked as gone");
+            let back: Vec<String> = world.ids().into_iter().filter(|id| world.removed.borrow().contains(id)).collect();
+            prop_assert!(back.is_empty(), "{back:?} came back");
+        }
+        world.all();
+        world.check_spans()?;
+        world.check_whole()?;
+    }
+}

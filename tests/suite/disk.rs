@@ -1,0 +1,96 @@
+//! What may be wrong with the archive's file: said in words, and nothing that is stored is lost.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+use std::sync::Arc;
+
+use crate::binary::{Sentbox, Service};
+use sentbox::config::clock;
+use sentbox::server::sample::Mailbox;
+use serde_json::Value;
+
+fn sample(emails: u32) -> Service {
+    let now = clock::now();
+    Service::new(Mailbox::new(7, emails, now, Arc::new(move || now)))
+}
+
+fn info(sentbox: &Sentbox) -> Value {
+    serde_json::from_str(&sentbox.stdout("archive info --json")).unwrap()
+}
+
+fn path(sentbox: &Sentbox) -> PathBuf {
+    info(sentbox)["path"].as_str().unwrap().into()
+}
+
+/// Runs it with a limit on the size of files, in blocks of 512 bytes: writing fails as on a full disk.
+fn limited(sentbox: &Sentbox, blocks: u32, line: &str) -> Output {
+    let plain = sentbox.command(line);
+    let mut command = Command::new("/bin/sh");
+    command.arg("-c").arg(format!("ulimit -f {blocks}; exec \"$0\" \"$@\"")).arg(plain.get_program()).args(plain.get_args());
+    command.env_clear().envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command.current_dir(sentbox.home()).output().unwrap()
+}
+
+#[test]
+fn where_the_disk_is_full_what_is_stored_stays_and_the_rest_comes_later() {
+    let service = sample(900);
+    let sentbox = Sentbox::at(&service);
+    let first: Value = serde_json::from_str(&sentbox.stdout("sync --back 1d --rate 1000 --json")).unwrap();
+    let stored = first["new"].as_u64().unwrap();
+    let output = limited(&sentbox, 400, "sync --back all --rate 1000");
+    let words = sentbox.shown(&output);
+    assert!(output.status.code() == Some(8) && words.contains("archive") && words.contains("what is stored is safe"), "{words}");
+    let after = info(&sentbox);
+    assert!(after["emails"].as_u64().unwrap() >= stored && after["complete"] == false, "{after}");
+    // What is asked for is shown although it cannot be kept.
+    let id = serde_json::from_str::<Value>(&sentbox.stdout("list --json --limit 1")).unwrap()["data"][0]["id"].as_str().unwrap().to_owned();
+    assert_eq!(limited(&sentbox, 1, &format!("show {id}")).status.code(), Some(0));
+    sentbox.stdout("sync --back all --rate 1000");
+    assert_eq!((&info(&sentbox)["emails"], &info(&sentbox)["complete"]), (&900.into(), &true.into()));
+}
+
+#[test]
+fn another_file_in_its_place_is_refused_and_left_alone() {
+    let service = sample(3);
+    let sentbox = Sentbox::at(&service);
+    let path = path(&sentbox);
+    let letter = "Dear Sir or Madam, this is a letter. ".repeat(100);
+    for file in ["-wal", "-shm"] {
+        let _ = std::fs::remove_file(format!("{}{file}", path.display()));
+    }
+    std::fs::write(&path, &letter).unwrap();
+    let words = sentbox.told("sync");
+    assert!(words.contains("is not an archive") && words.contains("archive.sqlite") && words.ends_with("exit code 8"), "{words}");
+    assert_eq!(sentbox.run("show 00000000-0000-4000-8000-000000000000").status.code(), Some(4), "the service is asked all the same");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), letter);
+}
+
+#[test]
+fn an_archive_of_a_newer_version_is_refused_and_left_alone() {
+    let service = sample(3);
+    let sentbox = Sentbox::at(&service);
+    sentbox.stdout("sync");
+    let connection = rusqlite::Connection::open(path(&sentbox)).unwrap();
+    connection.pragma_update(None, "user_version", 99).unwrap();
+    let words = sentbox.told("sync");
+    assert!(words.contains("newer version of sentbox (format 99)") && words.ends_with("exit code 8"), "{words}");
+    let emails: i64 = connection.query_row("SELECT count(*) FROM mail", [], |row| row.get(0)).unwrap();
+    assert_eq!(emails, 3);
+}
+
+#[test]
+fn a_damaged_archive_is_said_to_be_one() {
+    let service = sample(300);
+    let sentbox = Sentbox::at(&service);
+    sentbox.stdout("sync --back all --rate 1000");
+    let path = path(&sentbox);
+    let mut bytes = std::fs::read(&path).unwrap();
+    let len = bytes.len();
+    bytes[4096..len].fill(0x5a);
+    std::fs::write(&path, &bytes).unwrap();
+    let words = sentbox.told("sync");
+    assert!(words.contains("the archive file is damaged") && words.contains("move it away") && words.ends_with("exit code 8"), "{words}");
+    assert_eq!(std::fs::read(&path).unwrap(), bytes);
+}

@@ -1,0 +1,160 @@
+//! A sync that is killed at any instant: the archive is sound, claims nothing that it does not have,
+//! and the next run makes it whole.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex};
+
+use sentbox::api::Cursor;
+use sentbox::archive::{Anchor, Archive, Location, Reach};
+use sentbox::config::clock;
+use sentbox::mail::EmailId;
+use sentbox::server::sample::Mailbox;
+use sentbox::server::{Fault, Page, Source};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::binary::{Sentbox, Service};
+
+const EMAILS: u32 = 520;
+
+/// A mailbox that tells when the page is asked for that was agreed upon.
+struct Watched {
+    mailbox: Mailbox,
+    watch: Watch,
+}
+
+/// So many pages to go, and who is then told.
+type Watch = Arc<Mutex<Option<(u64, Sender<()>)>>>;
+
+impl Source for Watched {
+    fn page(&self, cursor: &Cursor, limit: u8) -> Result<Page, Fault> {
+        let mut watch = self.watch.lock().unwrap();
+        if let Some((left, tell)) = watch.as_mut() {
+            *left = left.saturating_sub(1);
+            if *left == 0 {
+                let _ = tell.send(());
+                *watch = None;
+            }
+        }
+        drop(watch);
+        self.mailbox.page(cursor, limit)
+    }
+
+    fn email(&self, id: &EmailId) -> Result<Box<RawValue>, Fault> {
+        self.mailbox.email(id)
+    }
+}
+
+/// Numbers that are the same for the same seed (splitmix64).
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % end
+    }
+}
+
+fn archive_below(folder: &Path) -> Option<PathBuf> {
+    std::fs::read_dir(folder).ok()?.find_map(|entry| {
+        let path = entry.unwrap().path();
+        if path.is_dir() { archive_below(&path) } else { path.ends_with("archive.sqlite").then_some(path) }
+    })
+}
+
+/// What the service lists, newest first.
+fn truth(mailbox: &Mailbox) -> Vec<(String, Value)> {
+    let mut all: Vec<(String, Value)> = Vec::new();
+    loop {
+        let cursor = all.last().map_or(Cursor::Start, |(id, _)| Cursor::After(EmailId::new(id)));
+        let Ok(page) = mailbox.page(&cursor, 100) else { panic!("the sample mailbox answers") };
+        let emails = page.data.iter().map(|json| serde_json::from_str::<Value>(json.get()).unwrap());
+        all.extend(emails.map(|email| (email["id"].as_str().unwrap().to_owned(), email)));
+        if !page.has_more {
+            return all;
+        }
+    }
+}
+
+/// Sound, and right in all that it claims; says how many emails it holds.
+fn check(path: &Path, truth: &[(String, Value)]) -> usize {
+    let connection = rusqlite::Connection::open(path).unwrap();
+    let verdict: String = connection.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
+    assert_eq!(verdict, "ok");
+    assert!(!connection.prepare("PRAGMA foreign_key_check").unwrap().exists([]).unwrap());
+    drop(connection);
+    let archive = Archive::open(&Location::Disk(path.to_owned())).unwrap();
+    let rows = archive.window(&Anchor::Newest, usize::MAX).unwrap().rows;
+    for span in archive.ground().unwrap().spans {
+        let index = |place| {
+            let row = rows.iter().find(|row| row.place == place).expect("a span ends at a row");
+            truth.iter().position(|(id, _)| id == row.summary.id.as_str()).unwrap()
+        };
+        let claimed = &truth[index(span.top)..=index(span.bottom)];
+        assert!(!span.reaches_end || index(span.bottom) == truth.len() - 1);
+        for (id, _) in claimed {
+            assert!(rows.iter().any(|row| row.summary.id.as_str() == id), "{id} is claimed and absent");
+        }
+    }
+    rows.len()
+}
+
+fn rounds(seeds: u64) {
+    let now = clock::now();
+    let mailbox = || Mailbox::new(11, EMAILS, now, Arc::new(move || now));
+    let truth = truth(&mailbox());
+    let watch = Watch::default();
+    let service = Service::new(Watched { mailbox: mailbox(), watch: Arc::clone(&watch) });
+    for seed in 0..seeds {
+        let mut chance = Chance(seed);
+        let sentbox = Sentbox::at(&service);
+        let mut held = 0;
+        // The first run has six pages to fetch; each later one reads at least the first and the last again.
+        for pages in [1 + chance.below(6), 1 + chance.below(2)] {
+            let (tell, told) = channel();
+            *watch.lock().unwrap() = Some((pages, tell));
+            let mut child = sentbox.command("sync --back all --rate 1000 --quiet").stdout(Stdio::null()).spawn().unwrap();
+            told.recv().unwrap();
+            // From here on the page is made, sent, read, written: any instant of it may be the last.
+            for _ in 0..chance.below(400_000) {
+                std::hint::spin_loop();
+            }
+            child.kill().unwrap();
+            child.wait().unwrap();
+            if let Some(path) = archive_below(sentbox.home()) {
+                let holds = check(&path, &truth);
+                assert!(holds >= held, "seed {seed}: of {held} emails {holds} are left");
+                held = holds;
+            }
+        }
+        sentbox.stdout("sync --back all --rate 1000");
+        let path = archive_below(sentbox.home()).unwrap();
+        assert_eq!(check(&path, &truth), truth.len(), "seed {seed}");
+        let archive = Archive::open(&Location::Disk(path)).unwrap();
+        assert_eq!(archive.reach().unwrap(), Reach::Everything);
+        let rows = archive.window(&Anchor::Newest, usize::MAX).unwrap().rows;
+        for (row, (id, email)) in rows.iter().zip(&truth) {
+            assert_eq!(row.summary.id.as_str(), id, "seed {seed}");
+            let kept: Value = serde_json::from_str(&archive.summary_json(&row.summary.id).unwrap().unwrap()).unwrap();
+            assert_eq!(&kept, email, "seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn a_sync_that_is_killed_twenty_times_loses_nothing() {
+    rounds(10);
+}
+
+#[test]
+#[ignore = "takes a minute"]
+fn a_sync_that_is_killed_two_hundred_times_loses_nothing() {
+    rounds(100);
+}

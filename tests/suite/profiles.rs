@@ -1,0 +1,219 @@
+//! Keys and profiles as a person handles them: login, profile, config.
+
+use std::io::{Read as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+
+use crate::binary::{Fixed, KEY, Sentbox, Service, answering};
+use insta::assert_snapshot;
+use portable_pty::{CommandBuilder, PtySize, native_pty_system};
+use serde_json::Value;
+
+fn config(sentbox: &Sentbox) -> PathBuf {
+    sentbox.home().join(".config/sentbox")
+}
+
+fn service() -> Service {
+    Service::new(Fixed(vec![r#"{"id":"5b","to":["ana@example.com"],"subject":"Your receipt","last_event":"delivered"}"#]))
+}
+
+fn log_in(sentbox: &Sentbox, service: &Service, more: &str) -> String {
+    let output = sentbox.fed(&format!("login --base-url {} {more}", service.base()), &format!("{KEY}\nnot part of it\n"));
+    sentbox.shown(&output).replace(&service.base(), "[SERVICE]")
+}
+
+#[test]
+fn a_key_from_a_pipe_is_tried_stored_and_used() {
+    let service = service();
+    let sentbox = Sentbox::new();
+    assert_snapshot!(log_in(&sentbox, &service, "--profile acme"), @r"
+    [SERVICE] takes the key. It may read; every key that may read may also send and delete.
+    profile  acme, in [HOME]/.config/sentbox/config.toml
+    key      [HOME]/.config/sentbox/keys/acme, readable by you alone
+    exit code 0
+    ");
+    let key_file = config(&sentbox).join("keys/acme");
+    assert_eq!(std::fs::read_to_string(&key_file).unwrap(), format!("{KEY}\n"));
+    assert_eq!(std::fs::metadata(&key_file).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(sentbox.stdout("list").lines().count(), 1, "the first profile is the default");
+    assert_snapshot!(log_in(&sentbox, &service, "-p other --json").lines().last().unwrap(), @"exit code 0");
+    assert_eq!(sentbox.stdout("list -p other").lines().count(), 1);
+}
+
+#[test]
+fn a_key_that_is_not_taken_or_may_not_read_is_not_stored() {
+    for (answer, kind, code) in [
+        (
+            "HTTP/1.1 400 No\r\ncontent-length: 58\r\n\r\n{\"name\":\"validation_error\",\"message\":\"API key is invalid\"}",
+            "key_rejected",
+            3,
+        ),
+        ("HTTP/1.1 401 No\r\ncontent-length: 0\r\n\r\n", "key_rejected", 3),
+        (
+            "HTTP/1.1 401 No\r\ncontent-length: 58\r\n\r\n{\"name\":\"restricted_api_key\",\"message\":\"only send emails\"}",
+            "key_send_only",
+            3,
+        ),
+        ("HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\n<html>", "not_the_api", 5),
+    ] {
+        let sentbox = Sentbox::new();
+        let output = sentbox.fed(&format!("login --json --base-url {}", answering(answer)), KEY);
+        let error: Value = serde_json::from_slice(&output.stderr).unwrap();
+        assert_eq!((error["error"]["kind"].as_str(), output.status.code()), (Some(kind), Some(code)), "{answer}");
+        assert!(error["error"]["hint"].as_str().unwrap().ends_with("the key was not stored"));
+        assert!(!config(&sentbox).exists());
+    }
+    let sentbox = Sentbox::new();
+    assert_snapshot!(sentbox.shown(&sentbox.fed("login", "\n")), @r"
+    stderr: sentbox: the API key from standard input is empty
+    exit code 3
+    ");
+}
+
+#[test]
+fn a_key_is_typed_unseen() {
+    let service = service();
+    let sentbox = Sentbox::new();
+    let terminal = native_pty_system().openpty(PtySize { rows: 24, cols: 100, pixel_width: 0, pixel_height: 0 }).unwrap();
+    let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_sentbox"));
+    command.env_clear();
+    command.env("HOME", sentbox.home());
+    command.args(["login", "--base-url", &service.base()]);
+    let mut child = terminal.slave.spawn_command(command).unwrap();
+    drop(terminal.slave);
+    let mut reader = terminal.master.try_clone_reader().unwrap();
+    let mut seen = Vec::new();
+    while !String::from_utf8_lossy(&seen).contains("(profile default): ") {
+        let mut bytes = [0; 512];
+        let count = reader.read(&mut bytes).unwrap();
+        assert!(count > 0, "{}", String::from_utf8_lossy(&seen));
+        seen.extend_from_slice(&bytes[..count]);
+    }
+    // It is asked first and the echo goes off next, so a hand faster than any person's must wait.
+    let echo = rustix::termios::LocalModes::ECHO.bits();
+    while terminal.master.get_termios().unwrap().local_flags.bits() & echo != 0 {
+        std::thread::yield_now();
+    }
+    terminal.master.take_writer().unwrap().write_all(format!("{KEY}\r").as_bytes()).unwrap();
+    // A terminal that nobody holds any more ends with an error; what came before it counts.
+    let _ = reader.read_to_end(&mut seen);
+    let seen = String::from_utf8(seen).unwrap();
+    assert!(child.wait().unwrap().success(), "{seen}");
+    assert!(seen.contains("takes the key") && !seen.contains("re_canary"), "{seen}");
+}
+
+#[test]
+fn profiles_are_listed_chosen_and_removed() {
+    let service = service();
+    let sentbox = Sentbox::new();
+    log_in(&sentbox, &service, "--profile acme");
+    let file = config(&sentbox).join("config.toml");
+    let more = "\n# Ours.\n[profiles.staging]\napi_key_command = \"pass show re_canary\"\n[profiles.bare]\n";
+    std::fs::write(&file, std::fs::read_to_string(&file).unwrap() + more).unwrap();
+    let told = |line: &str| {
+        let wide = format!("{:29}", "[SERVICE]");
+        sentbox.told(line).replace(&format!("{:29}", service.base()), &wide).replace(&service.base(), "[SERVICE]")
+    };
+    assert!(told("profile list").starts_with("* acme     "));
+    assert_snapshot!(told("profile list --jsonl"), @r#"
+    {"name":"acme","default":true,"base_url":"[SERVICE]","key_from":"file [HOME]/.config/sentbox/keys/acme"}
+    {"name":"bare","default":false,"base_url":"https://api.resend.com","key_from":null}
+    {"name":"staging","default":false,"base_url":"https://api.resend.com","key_from":"command pass ..."}
+    exit code 0
+    "#);
+    assert_snapshot!(told("profile use stagin"), @r"
+    stderr: sentbox: there is no profile stagin
+    stderr:    hint: did you mean staging?
+    exit code 2
+    ");
+    assert_snapshot!(told("profile use staging"), @r"
+    stderr: sentbox: staging is the default profile now
+    exit code 0
+    ");
+    assert!(std::fs::read_to_string(&file).unwrap().contains("# Ours."));
+    sentbox.stdout("show 5b -p acme");
+    assert_snapshot!(told("profile remove acme"), @r"
+    stderr: sentbox: the mail that profile acme has gathered would be deleted with it: [HOME]/.local/share/sentbox/acme
+    stderr:    hint: add --yes if nobody needs it; the service forgets old mail
+    exit code 2
+    ");
+    assert_snapshot!(told("profile remove acme --yes"), @r"
+    stderr: sentbox: profile acme is removed
+    exit code 0
+    ");
+    assert!(!config(&sentbox).join("keys/acme").exists() && !sentbox.home().join(".local/share/sentbox/acme").exists());
+    assert_snapshot!(told("config check"), @r"
+    [HOME]/.config/sentbox/config.toml can be used; profiles: 2, default: staging
+    exit code 0
+    ");
+}
+
+#[test]
+fn a_login_says_when_another_key_goes_first() {
+    let service = service();
+    let sentbox = Sentbox::new().with("RESEND_API_KEY", "re_canary_of_another_team");
+    let told = log_in(&sentbox, &service, "");
+    assert!(told.contains("RESEND_API_KEY is set and goes before this profile; --profile default uses it all the same"), "{told}");
+}
+
+#[test]
+fn the_file_is_found_edited_and_checked() {
+    let sentbox = Sentbox::new()
+        .with("SENTBOX_API_KEY", KEY)
+        .with("EDITOR", "printf '%s' \"$SENTBOX_API_KEY\" > seen; printf '[profiles.a]\\nrates = 1\\n' >");
+    assert_snapshot!(sentbox.told("config path"), @r"
+    [HOME]/.config/sentbox/config.toml
+    exit code 0
+    ");
+    assert_snapshot!(sentbox.told("config check"), @r"
+    [HOME]/.config/sentbox/config.toml is not there, which is fine
+    exit code 0
+    ");
+    assert_snapshot!(sentbox.told("config edit"), @r#"
+    [HOME]/.config/sentbox/config.toml can be used; profiles: 1, default: default
+    stderr: sentbox: [HOME]/.config/sentbox/config.toml:2: "rates" is not known here; did you mean rate?
+    exit code 0
+    "#);
+    assert_eq!(std::fs::read_to_string(sentbox.home().join("seen")).unwrap(), "", "the editor gets no key");
+    std::fs::write(config(&sentbox).join("config.toml"), "[profiles.a\n").unwrap();
+    assert_eq!(sentbox.run("config check").status.code(), Some(8));
+    assert_eq!(sentbox.run("config edit").status.code(), Some(0), "a broken file can be edited");
+    assert_eq!(sentbox.with("VISUAL", "false").run("config edit").status.code(), Some(1));
+}
+
+#[test]
+fn the_doctor_looks_at_everything_and_its_code_tells_what_failed() {
+    let service = service();
+    let sentbox = Sentbox::new().with("TERM", "xterm-256color").with("LANG", "C.UTF-8");
+    log_in(&sentbox, &service, "-p acme");
+    sentbox.stdout("sync --back all");
+    let report: Value = serde_json::from_str(&sentbox.stdout("doctor --json")).unwrap();
+    assert_eq!(report["ok"], true);
+    let says = |name: &str| {
+        let row = report["checks"].as_array().unwrap().iter().find(|row| row["name"] == name).unwrap();
+        format!("{} {}", row["state"].as_str().unwrap(), row["message"].as_str().unwrap())
+    };
+    assert_eq!(says("profile"), "ok acme");
+    assert!(says("key").starts_with("ok re_..., fingerprint ") && says("key").ends_with("/.config/sentbox/keys/acme"), "{}", says("key"));
+    assert!(says("service").contains("answers") && says("access").contains("may read"));
+    assert!(says("rate").contains("2 requests a second; the service allows the team 1000"), "{}", says("rate"));
+    assert!(says("archive").contains("whole, 1 emails, 1 MB, everything the service has"), "{}", says("archive"));
+    assert_eq!((says("colours"), says("unicode")), ("ok 256".into(), "ok yes, by C.UTF-8".into()));
+
+    let code = |sentbox: &Sentbox| {
+        let output = sentbox.run("doctor");
+        assert!(String::from_utf8_lossy(&output.stdout).contains("FAILED"), "{}", sentbox.shown(&output));
+        output.status.code().unwrap()
+    };
+    assert_eq!(code(&Sentbox::new()), 3);
+    let stranger = Sentbox::at(&service).with("SENTBOX_API_KEY", "re_stranger").told("doctor");
+    assert!(stranger.contains("ok      service   [SERVICE] answers, in ") && stranger.contains("FAILED  access    "), "{stranger}");
+    let archive = |dir: PathBuf| std::fs::read_dir(dir).unwrap().next().unwrap().unwrap().path();
+    let archive = archive(sentbox.home().join(".local/share/sentbox/acme")).join("archive.sqlite");
+    std::fs::write(archive, "no archive at all, though it should be one").unwrap();
+    assert_eq!(code(&sentbox), 8);
+    drop(service);
+    assert_eq!(code(&sentbox), 5);
+    std::fs::write(config(&sentbox).join("config.toml"), "[").unwrap();
+    assert_eq!(code(&sentbox), 8);
+}

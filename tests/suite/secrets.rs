@@ -1,0 +1,164 @@
+//! A key that would be recognised anywhere is looked for everywhere it must not be.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use crate::binary::{Fixed, KEY, Sentbox, Service};
+use portable_pty::{CommandBuilder, PtySize, native_pty_system};
+
+/// What every key here begins with.
+const CANARY: &str = "re_canary";
+
+/// Gives every connection this answer, for as long as the test program runs.
+fn always(answer: String) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let base = format!("http://{}", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream: TcpStream = stream.unwrap();
+            // Whoever has hung up by now needs no answer.
+            let _ = stream.read(&mut [0; 4096]).and_then(|_| stream.write_all(answer.as_bytes()));
+        }
+    });
+    base
+}
+
+/// Files below a folder in which the key stands, by name or content.
+fn holders(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(holders(&path));
+        } else if contains(&fs::read(&path).unwrap()) || path.display().to_string().contains(CANARY) {
+            found.push(path);
+        }
+    }
+    found
+}
+
+fn contains(bytes: &[u8]) -> bool {
+    bytes.windows(CANARY.len()).any(|window| window == CANARY.as_bytes())
+}
+
+#[test]
+fn no_answer_brings_the_key_to_light() {
+    let elsewhere = TcpListener::bind("127.0.0.1:0").unwrap();
+    let other = elsewhere.local_addr().unwrap();
+    let answer = |head: &str, body: &str| format!("HTTP/1.1 {head}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+    let echoed = format!("Bearer {KEY}");
+    let named = format!("{{\"name\":\"{KEY}\",\"message\":\"no key like {KEY} is known, {echoed}\"}}");
+    let refused = [400, 401, 403, 404, 409, 418, 422, 451].map(|status| answer(&format!("{status} {KEY}"), &named));
+    let passing = [429, 500, 503].map(|status| answer(&format!("{status} No\r\nretry-after: 0"), &named));
+    let odd = [
+        answer("200 OK", &echoed),
+        answer("200 OK", &format!("<html>{echoed}</html>")),
+        answer("200 OK", &format!("{{\"data\":\"{KEY}\"}}")),
+        answer("200 OK", &format!("{{\"data\":[{{\"{KEY}\":1}}],\"has_more\":false}}")),
+        answer(&format!("401 No\r\nx-request-id: {KEY}"), ""),
+        answer(&format!("401 No\r\nx-request-id: x-{KEY}-y\r\nratelimit-limit: {KEY}\r\ndate: {KEY}"), &echoed),
+        answer(&format!("429 No\r\nretry-after: 3600\r\nratelimit-policy: {KEY}"), &echoed),
+        answer(&format!("307 On\r\nlocation: http://{other}/{KEY}?key={KEY}"), ""),
+        answer(&format!("301 On\r\nlocation: https://{KEY}.example.com/"), ""),
+        answer(&format!("302 On\r\nlocation: {KEY}://x"), ""),
+        answer(&format!("200 OK\r\ncontent-encoding: gzip\r\nx: {KEY}"), &echoed),
+        format!("{KEY} is not HTTP\r\n\r\n"),
+        String::new(),
+    ];
+    thread::scope(|scope| {
+        for answer in refused.iter().chain(&passing).chain(&odd) {
+            scope.spawn(move || {
+                let base = always(answer.clone());
+                let sentbox = Sentbox::new().with("SENTBOX_API_KEY", KEY).with("SENTBOX_BASE_URL", &base);
+                // What is run checks its own streams.
+                sentbox.run("doctor -vv");
+                // A connection that breaks is tried again, for seconds, by all but the doctor.
+                let mut logged_in = false;
+                if !answer.is_empty() && !answer.contains("gzip") {
+                    for line in ["list -vv --json", "show 5b -vv --fresh", "doctor --json"] {
+                        sentbox.run(line);
+                    }
+                    logged_in = sentbox.fed(&format!("login -vv --base-url {base} -p a"), KEY).status.success();
+                }
+                assert!(sentbox.home().join(".local/state/sentbox/sentbox.log").exists());
+                let mut holders = holders(sentbox.home());
+                if logged_in {
+                    holders.retain(|path| !path.ends_with("keys/a"));
+                }
+                assert!(holders.is_empty(), "{holders:?} after {answer}");
+            });
+        }
+    });
+    elsewhere.set_nonblocking(true).unwrap();
+    assert!(elsewhere.accept().is_err(), "another address was asked");
+}
+
+#[test]
+fn a_good_service_leaves_no_trace_of_the_key_either() {
+    let service = Service::new(Fixed(vec![r#"{"id":"5b","to":["ana@example.com"],"subject":"Your receipt","text":"Thanks"}"#]));
+    let sentbox = Sentbox::at(&service);
+    for line in ["sync -vv --back all", "list -vv --json", "show 5b -vv --fresh", "doctor -vv --json", "doctor -vv", "profile list"] {
+        assert!(sentbox.run(line).status.success(), "{line}");
+    }
+    assert_eq!(holders(sentbox.home()), Vec::<PathBuf>::new());
+    let log = fs::read_to_string(sentbox.home().join(".local/state/sentbox/sentbox.log")).unwrap();
+    assert!(log.contains("carried a page") && log.contains("status=200"), "{log}");
+    for personal in ["5b", "ana@", "example.com", "receipt", "Thanks"] {
+        assert!(!log.contains(personal), "{personal} in {log}");
+    }
+}
+
+#[test]
+fn what_sentbox_starts_and_how_it_is_started_shows_no_key() {
+    let service = Service::new(Fixed(vec![]));
+    let sentbox = Sentbox::at(&service).with("RESEND_API_KEY", "re_canary_of_theirs");
+    let config = sentbox.home().join(".config/sentbox");
+    fs::create_dir_all(&config).unwrap();
+    let secret = sentbox.home().join("secret");
+    fs::write(&secret, KEY).unwrap();
+    fs::set_permissions(&secret, fs::Permissions::from_mode(0o600)).unwrap();
+    let command = "env > environment; (cat /proc/$PPID/cmdline || ps -o args= -p $PPID) > arguments; cat secret";
+    let profile = format!("[profiles.a]\nbase_url = \"{}\"\napi_key_command = \"{command}\"\n", service.base());
+    fs::write(config.join("config.toml"), profile).unwrap();
+    assert!(sentbox.run("list -p a -vv").status.success());
+    assert!(fs::read_to_string(sentbox.home().join("environment")).unwrap().contains("HOME="));
+    assert!(fs::read_to_string(sentbox.home().join("arguments")).unwrap().contains("list"));
+    assert_eq!(holders(sentbox.home()), [secret]);
+}
+
+#[test]
+fn a_crash_report_holds_no_key() {
+    let service = Service::new(Fixed(vec![r#"{"id":"5b","to":["ana@example.com"],"subject":"Your receipt","text":"Thanks"}"#]));
+    for place in ["fetch", "store"] {
+        let home = tempfile::tempdir().unwrap();
+        let terminal = native_pty_system().openpty(PtySize { rows: 30, cols: 100, pixel_width: 0, pixel_height: 0 }).unwrap();
+        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_sentbox"));
+        command.args(["-vv"]);
+        command.env_clear();
+        command.env("HOME", home.path());
+        for (name, value) in [("TERM", "xterm"), ("SENTBOX_API_KEY", KEY), ("SENTBOX_BASE_URL", &service.base()), ("SENTBOX_PANIC", place)]
+        {
+            command.env(name, value);
+        }
+        let mut child = terminal.slave.spawn_command(command).unwrap();
+        let mut reader = terminal.master.try_clone_reader().unwrap();
+        let reading = thread::spawn(move || {
+            let mut seen = Vec::new();
+            // A terminal that nobody holds any more ends with an error; what came before it counts.
+            let _ = reader.read_to_end(&mut seen);
+            seen
+        });
+        assert_eq!(child.wait().unwrap().exit_code(), 101, "{place}");
+        drop(terminal);
+        let seen = reading.join().unwrap();
+        let shown = String::from_utf8_lossy(&seen);
+        assert!(!contains(&seen) && shown.contains("report:"), "{shown}");
+        assert_eq!(holders(home.path()), Vec::<PathBuf>::new(), "{place}");
+    }
+}

@@ -1,0 +1,70 @@
+//! `archive`, `keep`, and what becomes of mail that leaves, as scripts meet them.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use crate::binary::{Fixed, KEY, Sentbox, Service};
+use serde_json::Value;
+
+const ANA: &str = r#"{"id":"a1","to":["Ana <ana@example.com>"],"from":"Acme <billing@example.net>","created_at":"2026-11-20T08:00:00Z","subject":"One","last_event":"delivered","html":null,"text":"Hello Ana"}"#;
+const BOTH: &str = r#"{"id":"b1","to":["bo@example.org"],"cc":["ANA@example.com"],"created_at":"2026-11-19T08:00:00Z","subject":"Two","last_event":"sent","html":null,"text":"Hello both"}"#;
+const BO: &str = r#"{"id":"c1","to":["bo@example.org"],"created_at":"2001-01-01T08:00:00Z","subject":"Three","last_event":"sent","html":null,"text":"Hello Bo"}"#;
+
+fn info(sentbox: &Sentbox) -> Value {
+    serde_json::from_str(&sentbox.stdout("archive info --json")).unwrap()
+}
+
+#[test]
+fn a_customer_is_removed_on_demand_and_stays_out() {
+    let service = Service::new(Fixed(vec![ANA, BOTH, BO]));
+    let sentbox = Sentbox::at(&service);
+    sentbox.stdout("sync --back all");
+    let before = info(&sentbox);
+    assert_eq!((&before["emails"], &before["complete"], &before["gone"]), (&3.into(), &true.into(), &0.into()));
+    assert_eq!((&before["oldest"], before["path"].as_str().unwrap().ends_with(".sqlite")), (&"2001-01-01T08:00:00Z".into(), true));
+    assert!(!before.to_string().contains(KEY));
+    insta::assert_snapshot!(sentbox.told("archive purge --to ana@example.com"), @r"
+    stderr: sentbox: this would remove 2 emails to ana@example.com for good
+    stderr:    hint: say --yes if that is meant
+    exit code 2
+    ");
+    assert_eq!(sentbox.stdout("archive purge --to ana@example.com --yes"), "2 emails removed\n");
+    sentbox.stdout("sync --back all");
+    assert_eq!(info(&sentbox)["emails"], 1);
+    assert_eq!(sentbox.stdout("archive purge --older 500w --json --yes"), "{\"removed\":1}\n");
+    assert!(sentbox.stdout("archive vacuum").contains("now"));
+    sentbox.stdout("sync --back all");
+    assert_eq!(info(&sentbox)["emails"], 0);
+    insta::assert_snapshot!(sentbox.told("archive purge --yes"), @r"
+    stderr: sentbox: the following required arguments were not provided: <--older <AGE>|--to <ADDRESS>>
+    stderr:    hint: sentbox --help tells what there is
+    exit code 2
+    ");
+}
+
+#[test]
+fn a_profile_keeps_mail_as_long_as_it_says() {
+    let service = Service::new(Fixed(vec![ANA, BOTH, BO]));
+    let sentbox = Sentbox::new();
+    let config = format!("[profiles.default]\nbase_url = \"{}\"\napi_key_command = \"echo {KEY}\"\nkeep = \"500w\"\n", service.base());
+    std::fs::write(sentbox.home().join("config.toml"), config).unwrap();
+    let path = sentbox.home().join("config.toml").display().to_string();
+    let sentbox = sentbox.with("SENTBOX_CONFIG", &path).with("PATH", "/usr/bin:/bin");
+    sentbox.stdout("sync --back all");
+    assert_eq!(info(&sentbox)["emails"], 2);
+    sentbox.stdout("show c1");
+    assert_eq!(info(&sentbox)["emails"], 2, "what is read is not kept either if it is too old");
+}
+
+#[test]
+fn an_email_that_the_service_has_lost_is_still_here_and_says_so() {
+    let service = Service::new(Fixed(vec![ANA, BOTH]));
+    let sentbox = Sentbox::at(&service);
+    let lost = sentbox.home().join("lost.jsonl");
+    std::fs::write(&lost, BO).unwrap();
+    sentbox.stdout("import lost.jsonl");
+    assert!(!sentbox.stdout("show c1").contains("gone"));
+    assert_eq!(sentbox.run("show c1 --fresh").status.code(), Some(4));
+    let shown = sentbox.stdout("show c1");
+    assert!(shown.contains("gone       the service no longer has it; noticed ") && shown.contains("Hello Bo"), "{shown}");
+    assert_eq!(info(&sentbox)["gone"], 1);
+}
