@@ -33,10 +33,10 @@ pub struct Opening {
     pub refresh: Duration,
     /// The time, in the person's zone.
     pub now: Zoned,
-    /// Filters that were typed before, the latest last.
-    pub history: Vec<String>,
     /// A word to the person, until the first key.
     pub notice: Option<String>,
+    /// Filters that were typed before, the latest last.
+    pub history: Vec<String>,
 }
 
 /// The state of the terminal program.
@@ -104,7 +104,7 @@ impl Model {
     /// The first state, and what it asks for: rows from the archive, news from the service.
     #[must_use]
     pub fn start(opening: Opening) -> (Self, Effects) {
-        let Opening { size, profile, no_service, refresh, now, history, notice } = opening;
+        let Opening { size, profile, no_service, refresh, now, notice, history } = opening;
         let mut model = Self {
             profile,
             list: List::default(),

@@ -114,6 +114,12 @@ impl Output {
         self.stdout.flush().map_err(|error| stop(&error))
     }
 
+    /// Whether nothing is said but results and errors.
+    #[must_use]
+    pub const fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
     /// Says something beside the results; cleaned, since it may quote what others wrote.
     pub fn note(&mut self, text: &str) {
         if !self.quiet {

@@ -46,11 +46,14 @@ pub(super) fn run(search: &Search, settings: &Settings, clock: &Clock, out: &mut
         wait_for(sync::extend(back, &archive, settings, clock, out))?;
     }
     if search.count {
-        count(&archive, &query, out)?
+        count(&archive, &query, out)?;
     } else {
-        print(search, &archive, &query, settings, clock, out)?
+        print(search, &archive, &query, settings, clock, out)?;
     }
-    out.note(&searched(&archive, &query, settings)?);
+    // To count all emails takes longer than to find some.
+    if !out.is_quiet() {
+        out.note(&searched(&archive, &query, settings)?);
+    }
     Ok(())
 }
 

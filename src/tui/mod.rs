@@ -95,7 +95,8 @@ pub async fn run<S: Service>(start: Start<S>) -> Result<Exit, Failure> {
     let history = History::new(history);
     // A history that cannot be read is no reason not to start.
     let typed = history.load().unwrap_or_default();
-    let opening = Opening { size, profile, no_service, refresh, now: look.now.to_zoned(look.zone.clone()), history: typed, notice };
+    let now = look.now.to_zoned(look.zone.clone());
+    let opening = Opening { size, profile, no_service, refresh, now, notice, history: typed };
     let lease = archive.lease().clone();
     let performer = Performer::new(archive, engine, history, sleep(), panic_at);
 

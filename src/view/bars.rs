@@ -194,9 +194,9 @@ fn hints(model: &Model, look: &Look, spans: &mut Vec<Span>, width: u16) {
     const FOUND_NOTHING: &[Command] = &[Command::Peel, Command::LookBack, Command::Filter, Command::Undo];
     const PROMPT: &[Command] = &[Command::Accept, Command::Cancel];
     const NOTHING: &[Command] = &[Command::Refresh, Command::Back];
-    let focus = model.focus();
     const WIDE: &[Command] =
         &[Command::Back, Command::Pan(Side::Right), Command::NextEmail, Command::Scroll(Step::Down), Command::NextView];
+    let focus = model.focus();
     let wanted = match focus {
         Focus::Reader if model.reader.is_wide() => WIDE,
         Focus::List if !model.list.filter().is_none() && !model.list.rows().is_empty() => FOUND,

@@ -464,6 +464,7 @@ fn what_is_generated_from_the_code_is_there() {
       doctor       Say of everything that must work whether it does
       completions  Print completions for a shell
       man          Print the manual page
+      help         Print this message or the help of the given subcommand(s)
 
     Options:
       -h, --help     Print help

@@ -81,8 +81,8 @@ impl Running {
             no_service: None,
             refresh: std::time::Duration::from_secs(30),
             now: start.to_zoned(TimeZone::UTC),
-            history: Vec::new(),
             notice: None,
+            history: Vec::new(),
         };
         let look = Look { theme: Theme::new(true), glyphs: Glyphs::UNICODE, now: start, zone: TimeZone::UTC };
         let terminal = Terminal::new(TestBackend::new(size.width, size.height)).unwrap();

@@ -1,7 +1,5 @@
 //! `sentbox search` as scripts and people meet it.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use insta::assert_snapshot;
 use sentbox::config::clock;
 use sentbox::server::sample::Mailbox;

@@ -27,8 +27,8 @@ pub fn opening(width: u16, height: u16) -> Opening {
         no_service: None,
         refresh: std::time::Duration::from_secs(30),
         now: now(),
-        history: Vec::new(),
         notice: None,
+        history: Vec::new(),
     }
 }
 
