@@ -42,6 +42,9 @@ pub struct Performer<S: Service> {
     /// What was looked for last.
     query: Arc<Query>,
     work: JoinSet<Msg>,
+    /// Selections that come to rest.
+    settling: JoinSet<Msg>,
+    /// The clock.
     rests: JoinSet<Msg>,
 }
 
@@ -62,6 +65,7 @@ impl<S: Service> Performer<S> {
             offering: Halt::default(),
             query: Arc::new(Query::everything()),
             work: JoinSet::new(),
+            settling: JoinSet::new(),
             rests: JoinSet::new(),
         }
     }
@@ -133,8 +137,7 @@ impl<S: Service> Performer<S> {
             }
             Effect::Rest { ticket, what, pause } => {
                 let rest = (self.pause)(what, pause);
-                // A selection that comes to rest is something going on; the clock is not.
-                let tasks = if what == Rest::Selection { &mut self.work } else { &mut self.rests };
+                let tasks = if what == Rest::Selection { &mut self.settling } else { &mut self.rests };
                 tasks.spawn(async move {
                     rest.await;
                     Msg::Rested { ticket, what }
@@ -147,6 +150,7 @@ impl<S: Service> Performer<S> {
     pub async fn next(&mut self) -> Msg {
         let joined = tokio::select! {
             Some(joined) = self.work.join_next(), if !self.work.is_empty() => joined,
+            Some(joined) = self.settling.join_next(), if !self.settling.is_empty() => joined,
             Some(joined) = self.rests.join_next(), if !self.rests.is_empty() => joined,
             else => std::future::pending().await,
         };
@@ -155,12 +159,19 @@ impl<S: Service> Performer<S> {
 
     /// A message that is there already.
     pub fn try_next(&mut self) -> Option<Msg> {
-        self.work.try_join_next().or_else(|| self.rests.try_join_next()).map(message)
+        let ready = self.work.try_join_next().or_else(|| self.settling.try_join_next());
+        ready.or_else(|| self.rests.try_join_next()).map(message)
     }
 
-    /// Whether nothing is going on but the clock.
+    /// Whether nothing is going on but the clock: a selection that comes to rest is something.
     #[must_use]
     pub fn is_idle(&self) -> bool {
+        self.has_answered() && self.settling.is_empty()
+    }
+
+    /// Whether everything that was asked of archive, service and renderer is answered.
+    #[must_use]
+    pub fn has_answered(&self) -> bool {
         self.work.is_empty()
     }
 

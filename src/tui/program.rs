@@ -212,7 +212,7 @@ where
             self.answering = true;
             return self.draw();
         }
-        if self.answering && self.performer.is_idle() {
+        if self.answering && self.performer.has_answered() {
             self.answering = false;
             return self.draw();
         }
