@@ -32,6 +32,7 @@
 //! | 1 | [`mail`] | what an email is, cleaned and typed for looking at; pure |
 //! | 1 | [`config`] | flags, environment and file become settings; secrets, and the clock |
 //! | 2 | [`api`] | the service: its JSON, and the client with its pace |
+//! | 2 | [`query`] | the search language: text to query and back, its plain meaning, completion; pure |
 //! | 2 | [`render`] | a body becomes lines of marked spans at a width; pure |
 //! | 3 | [`archive`] | the store: one writer, many readers, windows of rows |
 //! | 4 | [`sync`] | carries the service into the archive; what to fetch next is decided purely |
@@ -40,7 +41,7 @@
 //! | 5 | [`view`] | draws a model |
 //! | 6 | [`tui`] | the loop, the performer of effects, the hold on the terminal |
 //! | 6 | [`cli`] | the verbs; never touches `app` or `view` |
-//! | 7 | `main.rs` | hooks, arguments, dispatch, exit code |
+//! | 7 | `main.rs` | hooks, arguments, dispatch, exit code; `open.rs`, `log.rs` and `crash.rs` beside it |
 //!
 //! # The way of a key press, and of a page
 //!
