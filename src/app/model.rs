@@ -219,7 +219,7 @@ impl Model {
             Msg::Laid { ticket, outcome } => self.reader.settle_body(ticket, outcome, self.list.selected()),
             Msg::Sought { ticket, marks } => self.reader.settle_marks(ticket, marks),
             Msg::Refreshed { ticket, outcome } => {
-                let first = !self.service.has_answered();
+                let catching_up = self.service.is_catching_up();
                 let (news, rest) = self.service.refreshed(ticket, outcome);
                 effects.extend(rest);
                 if std::mem::take(&mut self.curious) {
@@ -227,7 +227,7 @@ impl Model {
                 }
                 if let Some(news) = news {
                     effects.extend(self.take_news(news.new, news.changed));
-                    if first && !self.touched {
+                    if catching_up && !self.touched {
                         // Nobody has chosen a place yet: the newest email is the place to begin.
                         effects.push(self.list.start());
                     }

@@ -26,6 +26,8 @@ pub struct Service {
     extend: Slot<()>,
     extend_rest: Slot<()>,
     reach: Option<Reach>,
+    /// The last refresh did not get to the end of what is new.
+    catching_up: bool,
     /// The service had nothing older to give, although it did not say that this was all.
     exhausted: bool,
 }
@@ -45,6 +47,7 @@ impl Service {
             extend: Slot::default(),
             extend_rest: Slot::default(),
             reach: None,
+            catching_up: false,
             exhausted: false,
         }
     }
@@ -65,6 +68,12 @@ impl Service {
     #[must_use]
     pub const fn has_answered(&self) -> bool {
         self.answered
+    }
+
+    /// Whether what is new is not all there yet: at the first start, or after a long absence.
+    #[must_use]
+    pub const fn is_catching_up(&self) -> bool {
+        !self.answered || self.catching_up
     }
 
     /// Whether older emails are on their way.
@@ -117,6 +126,7 @@ impl Service {
         if self.out_of_reach.is_some() {
             return (news, None);
         }
+        self.catching_up = news.as_ref().is_some_and(|news| news.unfinished);
         let at_once = news.as_ref().is_some_and(|news| news.unfinished && news.new > 0);
         let pause = if at_once { Duration::ZERO } else { self.pause() };
         let rest = Effect::Rest { ticket: self.refresh_rest.begin(), what: Rest::Refresh, pause };

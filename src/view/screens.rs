@@ -24,7 +24,7 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> b
     } else if !model.list.filter().is_none() && !model.list.is_loading() {
         nothing_found(model, area, look, frame);
     } else if let Some(problem) = model.service.no_service() {
-        failure(problem, "sentbox cannot ask the service", "q leaves", area, look, frame);
+        failure(problem, "the service cannot be asked", "q leaves", area, look, frame);
     } else if let Some(problem) = model.service.trouble() {
         failure(problem, "there is nothing to show yet", "sentbox tries again by itself; r tries now", area, look, frame);
     } else if model.list.is_loading() {
@@ -91,7 +91,11 @@ fn centred(lines: Vec<Line>, area: Rect, frame: &mut Frame) {
     frame.render_widget(Paragraph::new(Text::from(lines)).alignment(Alignment::Center).wrap(Wrap { trim: true }), inner);
 }
 
+/// With a large first letter, unless it begins with an address, which has its own spelling.
 fn capitalised(sentence: &str) -> String {
+    if sentence.split_whitespace().next().is_some_and(|word| word.contains("://")) {
+        return sentence.to_owned();
+    }
     let mut letters = sentence.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
