@@ -89,6 +89,8 @@ pub enum Command {
     FullTimes,
     /// Let the terminal have the mouse, so that text can be selected, or take it back.
     Mouse,
+    /// Tell all there is to know about what failed.
+    Details,
     /// Show all keys, or hide them.
     Help,
     /// Paint the whole screen again.
@@ -189,6 +191,7 @@ impl Command {
             Self::Refresh => "ask the service again now",
             Self::FullTimes => "full times with zone, or short",
             Self::Mouse => "mouse off and on (off: select text)",
+            Self::Details => "what failed, in detail",
             Self::Help => "this help",
             Self::Redraw => "paint the screen again",
             Self::Suspend => "stop until the shell continues",
@@ -233,6 +236,7 @@ impl Command {
             Self::Refresh => "refresh",
             Self::FullTimes => "times",
             Self::Mouse => "mouse",
+            Self::Details => "details",
             Self::Help => "help",
             Self::Redraw => "redraw",
             Self::Suspend => "suspend",

@@ -192,6 +192,7 @@ pub const TABLE: &[Binding] = &[
     on(LIST, &["q"], Command::Back),
     on(TEXT, &["q", "Esc", "h", "Left"], Command::Back),
     on(LIST, &["Esc"], Command::Peel),
+    on(PANES, &["!"], Command::Details),
     on(ALL, &["?", "F1"], Command::Help),
     on(PROMPT, &["Enter"], Command::Accept),
     on(PROMPT, &["Esc"], Command::Cancel),

@@ -56,6 +56,8 @@ pub struct Model {
     pub look_back: Option<LookBack>,
     /// Scroll position of the help, while it is shown.
     pub help: Option<usize>,
+    /// What failed, while somebody looks at the details of it.
+    pub details: Option<Failure>,
     /// Keys pressed of a sequence that is not complete.
     pub pressed: Vec<Key>,
     /// A word to the person, until the next key.
@@ -113,6 +115,7 @@ impl Model {
             prompt: None,
             look_back: None,
             help: None,
+            details: None,
             pressed: Vec::new(),
             notice,
             full_times: false,
@@ -144,6 +147,7 @@ impl Model {
     #[must_use]
     pub const fn focus(&self) -> Focus {
         match (self.help, &self.prompt, self.reading) {
+            _ if self.details.is_some() => Focus::Help,
             (Some(_), ..) => Focus::Help,
             (None, Some(_), _) => Focus::Prompt,
             (None, None, true) => Focus::Reader,

@@ -7,6 +7,8 @@ use super::keys::{self, Focus, Key, Meaning};
 use super::layout::Panes;
 use super::model::{Ending, Model};
 use super::prompt::Prompt;
+use super::reader::Stage;
+use crate::failure::Failure;
 use crate::render::View;
 
 impl Model {
@@ -114,7 +116,16 @@ impl Model {
                 let words = if self.mouse { "the mouse moves and scrolls here" } else { "the mouse selects text; M takes it back" };
                 self.notice = Some(words.to_owned());
             }
-            Command::Help => self.help = if self.help.is_some() { None } else { Some(0) },
+            Command::Details => {
+                self.details = self.failure().cloned();
+                if self.details.is_none() {
+                    self.notice = Some("nothing has failed".to_owned());
+                }
+            }
+            Command::Help => {
+                self.details = None;
+                self.help = if self.help.is_some() { None } else { Some(0) };
+            }
             Command::Redraw => self.redraws += 1,
             Command::Suspend => self.suspensions += 1,
             Command::Quit => self.ending = Some(Ending::Quit),
@@ -125,7 +136,11 @@ impl Model {
     /// Peels one layer: help, the reader on the whole screen, the reader, looking back, the filter.
     /// `None` if there is none.
     fn peel(&mut self) -> Option<Effects> {
-        if self.help.take().is_some() || std::mem::take(&mut self.panes.full) || std::mem::take(&mut self.reading) {
+        if self.details.take().is_some()
+            || self.help.take().is_some()
+            || std::mem::take(&mut self.panes.full)
+            || std::mem::take(&mut self.reading)
+        {
             return Some(Effects::new());
         }
         if self.look_back.is_some() {
@@ -133,6 +148,16 @@ impl Model {
             return Some(Effects::new());
         }
         (!self.list.filter().is_none()).then(|| self.show(Filter::default()))
+    }
+
+    /// What failed last, nearest to what is looked at first.
+    fn failure(&self) -> Option<&Failure> {
+        let read = match self.stage() {
+            Stage::Failed(failure) => Some(failure),
+            Stage::Empty | Stage::Resting | Stage::Loading | Stage::Ready(..) => None,
+        };
+        let service = self.service.no_service().or(self.service.trouble());
+        read.or(service).or(self.list.failure())
     }
 
     pub(super) fn open(&mut self) -> Option<Effect> {

@@ -131,7 +131,7 @@ fn bottom_left<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
     }
     if let Some(trouble) = model.service.trouble().filter(|_| model.focus() == Focus::List && !model.list.rows().is_empty()) {
         spans.push(Span::styled(format!("{} {} ", trouble.sentence, look.glyphs.dot), look.theme.trouble()));
-        spans.push(Span::styled("asking again by itself; r asks now", look.theme.text()));
+        spans.push(Span::styled("asking again by itself; r asks now, ! tells more", look.theme.text()));
         return spans;
     }
     if model.service.is_extending() && model.list.nears_the_end(model.list_height()) {

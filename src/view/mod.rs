@@ -2,6 +2,7 @@
 
 mod bars;
 mod cut;
+mod details;
 mod found;
 mod help;
 mod list;
@@ -22,7 +23,7 @@ use crate::app::{Arrangement, Layout, Model};
 pub fn draw(model: &Model, look: &Look, frame: &mut Frame) {
     let layout = model.layout();
     bars::draw(model, &layout, look, frame);
-    if help::draw(model, &layout, look, frame) {
+    if help::draw(model, &layout, look, frame) || details::draw(model, &layout, look, frame) {
         return;
     }
     if !screens::draw(model, &layout, look, frame) {

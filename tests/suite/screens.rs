@@ -11,7 +11,7 @@ use ratatui::style::Modifier;
 use sentbox::api::wire;
 use sentbox::app::{Effect, Msg, News};
 use sentbox::archive::{Reach, Row};
-use sentbox::failure::{Failure, Kind};
+use sentbox::failure::{Details, Failure, Kind};
 use sentbox::mail::EmailId;
 use sentbox::view::{Glyphs, Look, Theme, draw};
 
@@ -227,6 +227,23 @@ fn an_email_that_cannot_be_had() {
     let Some(Effect::Read { ticket, .. }) = world.pending.pop() else { panic!("the email is asked for") };
     world.happen(Msg::Read { ticket, outcome: Err(Failure::new(Kind::Server, "the service failed with status 503")) });
     insta::assert_snapshot!(screen(&world));
+}
+
+#[test]
+fn what_failed_in_detail() {
+    let mut world = World::start(opening(80, 16), varied());
+    world.answer(0);
+    world.press("!");
+    assert_eq!(world.model.notice.as_deref(), Some("nothing has failed"));
+    let mut failure = Failure::new(Kind::RateLimited, "too many requests for the team's limit").hint("try again in 30 s");
+    failure.wait = Some(std::time::Duration::from_secs(30));
+    let details = Details { endpoint: "GET /emails", status: Some(429), request_id: Some("req-17".to_owned()), attempts: 2 };
+    failure.details = Some(Box::new(details));
+    fail_refresh(&mut world, failure);
+    world.press("!");
+    insta::assert_snapshot!(screen(&world));
+    world.press("q");
+    assert!(world.model.details.is_none() && world.model.ending.is_none());
 }
 
 #[test]
