@@ -2,6 +2,8 @@
 
 use jiff::Timestamp;
 
+use unicode_width::UnicodeWidthStr;
+
 use super::msg::Opened;
 use crate::archive::{Observation, Row};
 use crate::mail::{Address, Shown, Stamp, Status, Tag};
@@ -12,8 +14,8 @@ use crate::mail::{Address, Shown, Stamp, Status, Tag};
 pub enum Head {
     /// The subject.
     Subject(Shown),
-    /// A label and some addresses; the label is empty on further lines of the same field.
-    Addresses(&'static str, Vec<Address>),
+    /// A label and a line of addresses; the label is empty on further lines of the same field.
+    Addresses(&'static str, String),
     /// When it was accepted.
     Sent(Stamp),
     /// When it is to be sent.
@@ -85,27 +87,75 @@ pub fn of(row: &Row, opened: Option<&Opened>, width: u16, height: u16) -> Vec<He
     lines
 }
 
-/// As many addresses on each line as fit after the label.
+/// As many addresses on each line as fit after the label; one that does not fit is broken at a blank
+/// or before its domain, because who got an email is what people look at.
 fn addresses(lines: &mut Vec<Head>, label: &'static str, all: &[Address], width: u16) {
     let room = usize::from(width.saturating_sub(LABEL_WIDTH)).max(1);
-    let mut label = label;
-    let mut taken = 0;
-    for line in 0..MOST_ADDRESS_LINES {
-        let rest = &all[taken..];
-        if rest.is_empty() {
-            return;
+    let mut texts: Vec<String> = Vec::new();
+    for (n, address) in all.iter().enumerate() {
+        if texts.len() >= MOST_ADDRESS_LINES {
+            texts.push(format!("and {} more", all.len() - n));
+            break;
         }
-        let mut used = 0;
-        let fits = rest.iter().take_while(|address| {
-            used += unicode_width::UnicodeWidthStr::width(address.to_string().as_str()) + 2;
-            used <= room + 2
-        });
-        let count = if line + 1 == MOST_ADDRESS_LINES { rest.len() } else { fits.count().max(1) };
-        lines.push(Head::Addresses(label, rest[..count].to_vec()));
-        label = "";
-        taken += count;
+        let comma = if n + 1 < all.len() { "," } else { "" };
+        let text = format!("{address}{comma}");
+        match texts.last_mut() {
+            Some(last) if last.width() + 1 + text.width() <= room => {
+                last.push(' ');
+                last.push_str(&text);
+            }
+            _ => texts.extend(broken(&text, room)),
+        }
     }
+    let labels = std::iter::once(label).chain(std::iter::repeat(""));
+    lines.extend(labels.zip(texts).map(|(label, text)| Head::Addresses(label, text)));
+}
+
+/// `text` in lines of at most `room` columns, as far as it can be broken.
+fn broken(text: &str, room: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let domain = |word: &str| word.find('@').filter(|_| word.width() > room).unwrap_or(0);
+    for word in text.split_inclusive(' ') {
+        let (local, domain) = word.split_at(domain(word));
+        for piece in [local, domain] {
+            let last = lines.len() - 1;
+            if !lines[last].is_empty() && lines[last].width() + piece.trim_end().width() > room {
+                lines.push(String::new());
+            }
+            let last = lines.len() - 1;
+            lines[last].push_str(piece);
+        }
+    }
+    lines.iter().map(|line| line.trim_end().to_owned()).collect()
 }
 
 /// Columns of the labels, the blank after them included.
 pub const LABEL_WIDTH: u16 = 11;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(all: &[&str], width: u16) -> Vec<(&'static str, String)> {
+        let all: Vec<Address> = all.iter().map(|text| Address::parse(text)).collect();
+        let mut lines = Vec::new();
+        addresses(&mut lines, "to", &all, LABEL_WIDTH + width);
+        let texts = lines.into_iter().map(|line| if let Head::Addresses(label, text) = line { (label, text) } else { unreachable!() });
+        texts.collect()
+    }
+
+    #[test]
+    fn who_got_it_is_wrapped_and_not_cut() {
+        let owned = |lines: &[(&'static str, &str)]| lines.iter().map(|(label, text)| (*label, (*text).to_owned())).collect::<Vec<_>>();
+        assert_eq!(lines(&["a@example.com", "b@example.com"], 40), owned(&[("to", "a@example.com, b@example.com")]));
+        assert_eq!(lines(&["a@example.com", "b@example.com"], 20), owned(&[("to", "a@example.com,"), ("", "b@example.com")]));
+        assert_eq!(
+            lines(&["Rohan Palakurthi <rohan-palakurthi@webmail.test>"], 24),
+            owned(&[("to", "Rohan Palakurthi"), ("", "<rohan-palakurthi"), ("", "@webmail.test>")])
+        );
+        let many: Vec<String> = (0..9).map(|n| format!("customer{n}@example.com")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        assert_eq!(lines(&many, 25).last().map(|(_, text)| text.as_str()), Some("and 5 more"));
+        assert_eq!(lines(&[], 25), []);
+    }
+}

@@ -10,7 +10,6 @@ use super::{cut, screens, time};
 use crate::app::head::{Head, LABEL_WIDTH};
 use crate::app::{Layout, MARGIN, Model, Stage, width_of};
 use crate::archive::{Observation, Row};
-use crate::mail::Address;
 use crate::render::{Body, View};
 
 /// Draws the reader's pane.
@@ -75,7 +74,7 @@ fn head_line<'a>(line: &'a Head, view: View, width: usize, look: &Look) -> Line<
     match line {
         Head::Subject(subject) if subject.is_empty() => Line::styled("(no subject)", theme.chrome()),
         Head::Subject(subject) => Line::styled(cut::cut(subject, width, look.glyphs.ellipsis), theme.title()),
-        Head::Addresses(label, all) => labelled(label, &joined(all), theme.text(), width, look),
+        Head::Addresses(label, line) => labelled(label, line, theme.text(), width, look),
         Head::Sent(stamp) => labelled("created", &time::fitting(stamp, look, value_width(width)), theme.text(), width, look),
         Head::Scheduled(stamp) => labelled("scheduled", &time::fitting(stamp, look, value_width(width)), theme.text(), width, look),
         Head::Status(status) => {
@@ -110,11 +109,6 @@ fn labelled<'a>(label: &str, value: &str, style: Style, width: usize, look: &Loo
 /// Columns of a value beside its label.
 fn value_width(width: usize) -> usize {
     width.saturating_sub(usize::from(LABEL_WIDTH))
-}
-
-fn joined(all: &[Address]) -> String {
-    let all: Vec<String> = all.iter().map(Address::to_string).collect();
-    all.join(", ")
 }
 
 /// What was seen and when: never the time of the event, which the service does not tell.
