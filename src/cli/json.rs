@@ -23,6 +23,22 @@ pub(super) fn guarded(json: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+const LIST: &str = "{\"object\":\"list\",\"data\":[";
+
+/// An item of the service's list envelope, with what stands in front of it.
+#[must_use]
+pub(super) fn listed(item: &str, is_first: bool) -> String {
+    let lead = if is_first { LIST } else { "," };
+    format!("{lead}\n{item}")
+}
+
+/// The end of the list envelope, and its beginning too if no item came before.
+#[must_use]
+pub(super) fn list_end(is_empty: bool, has_more: bool) -> String {
+    let lead = if is_empty { LIST } else { "" };
+    format!("{lead}\n],\"has_more\":{has_more}}}\n")
+}
+
 const fn is_foreign(c: char) -> bool {
     matches!(c, '\0'..='\x1f' | '\x7f'..='\u{9f}' | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

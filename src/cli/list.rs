@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::args::List;
-use super::json::guarded;
+use super::json::{guarded, list_end, listed};
 use super::output::{Output, Shape, Stop};
 use super::rows::{Columns, fields};
 use crate::api::{Cursor, Item, MAX_LIMIT, Page, Service};
@@ -79,8 +79,7 @@ impl Printer<'_> {
             Shape::Human if self.out.columns.is_some() => self.columns.row(&Summary::from(&item.summary)) + "\n",
             Shape::Human => fields(&Summary::from(&item.summary)) + "\n",
             Shape::JsonLines => format!("{}\n", guarded(&item.json)),
-            Shape::Json if self.printed == 0 => format!("{BEGIN}\n{}", guarded(&item.json)),
-            Shape::Json => format!(",\n{}", guarded(&item.json)),
+            Shape::Json => listed(&guarded(&item.json), self.printed == 0),
         };
         self.printed += 1;
         self.out.data(&text)
@@ -88,11 +87,8 @@ impl Printer<'_> {
 
     fn end(&mut self, has_more: bool) -> Result<(), Stop> {
         if self.out.shape == Shape::Json {
-            let begin = if self.printed == 0 { BEGIN } else { "" };
-            self.out.data(&format!("{begin}\n],\"has_more\":{has_more}}}\n"))?;
+            self.out.data(&list_end(self.printed == 0, has_more))?;
         }
         self.out.flush()
     }
 }
-
-const BEGIN: &str = "{\"object\":\"list\",\"data\":[";

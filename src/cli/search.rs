@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::args::{Column, Search};
-use super::json::guarded;
+use super::json::{guarded, list_end, listed};
 use super::output::{Output, Shape, Stop};
 use super::rows::{Columns, fields};
 use super::{archive, csv, sync, wait_for};
@@ -116,8 +116,7 @@ impl Printer<'_> {
             Shape::Human if self.out.columns.is_some() => self.columns.row(mail) + "\n",
             Shape::Human => fields(mail) + "\n",
             Shape::JsonLines => self.json(row)? + "\n",
-            Shape::Json if self.printed == 0 => format!("{BEGIN}\n{}", self.json(row)?),
-            Shape::Json => format!(",\n{}", self.json(row)?),
+            Shape::Json => listed(&self.json(row)?, self.printed == 0),
         };
         self.printed += 1;
         self.out.data(&text)
@@ -134,14 +133,11 @@ impl Printer<'_> {
 
     fn end(&mut self, has_more: bool) -> Result<(), Stop> {
         if self.out.shape == Shape::Json {
-            let begin = if self.printed == 0 { BEGIN } else { "" };
-            self.out.data(&format!("{begin}\n],\"has_more\":{has_more}}}\n"))?;
+            self.out.data(&list_end(self.printed == 0, has_more))?;
         }
         self.out.flush()
     }
 }
-
-const BEGIN: &str = "{\"object\":\"list\",\"data\":[";
 
 /// `searched 48310 emails, complete since 3 May 2026 09:14; bodies and tags of 1204 are known`.
 fn searched(archive: &Archive, query: &Query, settings: &Settings) -> Result<String, Failure> {

@@ -95,7 +95,7 @@ fn head(email: &Email, gone: Option<Timestamp>, zone: &TimeZone) -> String {
         ("from", summary.from.to_string()),
         ("reply-to", list(&summary.reply_to)),
         ("subject", summary.subject.to_string()),
-        ("sent", spelled(&summary.created, zone)),
+        ("created", spelled(&summary.created, zone)),
         ("scheduled", scheduled),
         ("tags", tags.join(" ")),
         ("id", summary.id.shown().to_string()),

@@ -93,7 +93,7 @@ fn an_email_is_shown_as_asked() {
     cc         c@example.org
     from       Acme <billing@example.net>
     subject    Your receipt #4821
-    sent       Fri 20 Nov 2026 08:41:07 UTC
+    created    Fri 20 Nov 2026 08:41:07 UTC
     tags       category=receipt
     id         49a3999c-0ce1-4ea6-ab68-afcd6dc2e794
     message-id <1@example.net>
@@ -118,7 +118,7 @@ fn an_email_is_shown_as_asked() {
     to         x@example.com
     from       �]0;gotcha�
     subject    red �[31mtext� and tabs
-    sent       yesterday
+    created    yesterday
     id         5b
 
     bell � and �31m
