@@ -213,6 +213,7 @@ const fn passes(failure: &Failure) -> bool {
         | Kind::KeyMissing
         | Kind::KeyRejected
         | Kind::KeySendOnly
+        | Kind::NoSuchPart
         | Kind::InvalidRequest
         | Kind::Redirected
         | Kind::Archive

@@ -110,6 +110,10 @@ fn an_email_is_shown_as_asked() {
     <p>Thanks. See <b>your receipt</b>.</p>
     exit code 0
     ");
+    assert_snapshot!(sentbox.told(&format!("show {id} --as source")), @r"
+    <p>Thanks. See <b>your receipt</b>.</p>
+    exit code 0
+    ");
     let json: Value = serde_json::from_str(&sentbox.stdout(&format!("show {id} --json"))).unwrap();
     assert_eq!(json, serde_json::from_str::<Value>(RECEIPT).unwrap());
     assert_eq!(sentbox.stdout(&format!("show {id} --as json")), sentbox.stdout(&format!("show {id} --jsonl")));
@@ -124,6 +128,12 @@ fn an_email_is_shown_as_asked() {
     bell � and �31m
     exit code 0
     ");
+    assert_snapshot!(sentbox.told("show 5b --as html"), @r"
+    stderr: sentbox: this email has no html part
+    stderr:    hint: show it with --as text
+    exit code 1
+    ");
+    assert_eq!(sentbox.told("show 5b --as source"), sentbox.told("show 5b --as html"));
     assert_snapshot!(sentbox.told("show 5b --json"), @r#"
     {"object":"email","id":"5b","to":"x@example.com","from":"\u001b]0;gotcha\u0007","created_at":"yesterday","subject":"red \u001b[31mtext\u202e and\ttabs","last_event":"teleported","html":null,"text":"bell \u0007 and \u009b31m"}
     exit code 0
