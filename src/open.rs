@@ -29,7 +29,7 @@ const DEMO_RATE: u32 = 100;
 /// # Errors
 ///
 /// If the settings, the archive or the terminal cannot be used.
-pub fn profile(global: &Global, env: &Env, clock: &Clock, out: &mut Output) -> Result<(), Stop> {
+pub fn profile(query: &[String], global: &Global, env: &Env, clock: &Clock, out: &mut Output) -> Result<(), Stop> {
     usable(env)?;
     let settings = cli::settle(global, env, out)?;
     let mut profile = settings.profile.clone();
@@ -56,6 +56,7 @@ pub fn profile(global: &Global, env: &Env, clock: &Clock, out: &mut Output) -> R
         engine,
         refresh: REFRESH,
         notice,
+        query: query.join(" "),
         clock: clock.clone(),
         zone: settings.zone,
         colour: out.colour,
@@ -89,8 +90,9 @@ pub fn demo(sample: &Sample, global: &Global, env: &Env, clock: &Clock, out: &Ou
             archive,
             refresh: DEMO_REFRESH,
             notice: None,
+            query: String::new(),
             clock: clock.clone(),
-            zone: env.zone(),
+            zone: global.flags().zone.unwrap_or_else(|| env.zone()),
             colour: out.colour,
             ascii: ascii(global, env),
             history: None,

@@ -50,6 +50,8 @@ pub struct Start<S: Service> {
     pub refresh: Duration,
     /// A word to the person, until the first key.
     pub notice: Option<String>,
+    /// What the list is narrowed to at first; blank for all mail.
+    pub query: String,
     /// Tells the time.
     pub clock: Clock,
     /// The zone in which times are shown.
@@ -86,7 +88,7 @@ pub async fn run<S: Service>(start: Start<S>) -> Result<Exit, Failure> {
     let (columns, rows) = crossterm::terminal::size().map_err(|error| lost(&error))?;
     let mut signals = Signals::listen().map_err(|error| lost(&error))?;
     let size = Size::new(columns, rows);
-    let Start { profile, archive, engine, refresh, notice, clock, zone, colour, ascii, history, panic_at } = start;
+    let Start { profile, archive, engine, refresh, notice, query, clock, zone, colour, ascii, history, panic_at } = start;
     let (engine, no_service) = match engine {
         Ok(engine) => (Some(engine), None),
         Err(failure) => (None, Some(failure)),
@@ -96,7 +98,7 @@ pub async fn run<S: Service>(start: Start<S>) -> Result<Exit, Failure> {
     // A history that cannot be read is no reason not to start.
     let typed = history.load().unwrap_or_default();
     let now = look.now.to_zoned(look.zone.clone());
-    let opening = Opening { size, profile, no_service, refresh, now, notice, history: typed };
+    let opening = Opening { size, profile, no_service, refresh, now, notice, query, history: typed };
     let lease = archive.lease().clone();
     let performer = Performer::new(archive, engine, history, sleep(), panic_at);
 

@@ -82,6 +82,7 @@ impl Running {
             refresh: std::time::Duration::from_secs(30),
             now: start.to_zoned(TimeZone::UTC),
             notice: None,
+            query: String::new(),
             history: Vec::new(),
         };
         let look = Look { theme: Theme::new(true), glyphs: Glyphs::UNICODE, now: start, zone: TimeZone::UTC };

@@ -28,6 +28,7 @@ pub fn opening(width: u16, height: u16) -> Opening {
         refresh: std::time::Duration::from_secs(30),
         now: now(),
         notice: None,
+        query: String::new(),
         history: Vec::new(),
     }
 }
