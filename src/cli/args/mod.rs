@@ -10,7 +10,7 @@ use clap_complete::Shell;
 pub use super::column::Column;
 pub use verbs::{ConfigVerb, Form, Import, List, Order, ProfileVerb, Purge, Render, Sample, Search, Serve, Show, Sync, Upkeep};
 
-use crate::config::Flags;
+use crate::config::{Asking, Flags};
 
 /// The sent box of a team, in a terminal: did we send it, what did it say, what became of it?
 #[derive(Debug, Parser)]
@@ -174,6 +174,13 @@ impl Global {
     pub fn flags(&self) -> Flags {
         let Self { profile, base_url, json: _, jsonl: _, color: _, in_memory, rate, ca_file, quiet: _, ascii: _, verbose: _, log: _ } =
             self;
-        Flags { profile: profile.clone(), base_url: base_url.clone(), in_memory: *in_memory, rate: *rate, ca_file: ca_file.clone() }
+        Flags {
+            profile: profile.clone(),
+            base_url: base_url.clone(),
+            in_memory: *in_memory,
+            rate: *rate,
+            ca_file: ca_file.clone(),
+            asking: Asking::Allowed,
+        }
     }
 }
