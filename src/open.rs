@@ -18,7 +18,7 @@ use tokio::runtime::Runtime;
 /// # Errors
 ///
 /// If the settings or the terminal cannot be used.
-pub fn profile(global: &Global, env: &Env, clock: &Clock, out: &mut Output) -> Result<(), Stop> {
+pub fn profile(query: &[String], global: &Global, env: &Env, clock: &Clock, out: &mut Output) -> Result<(), Stop> {
     usable(env)?;
     let settings = cli::settle(global, env, out)?;
     if settings.is_new && !(io::stdin().is_terminal() && io::stdout().is_terminal()) {
@@ -26,7 +26,7 @@ pub fn profile(global: &Global, env: &Env, clock: &Clock, out: &mut Output) -> R
         settings.key.as_ref().map_err(Clone::clone)?;
     }
     let house = house(global, env, clock, (DEFAULT_EMAILS, 1));
-    show(&house, global, env, out, || house.first(&settings))
+    show(&house, global, env, out, || Ok(Session { query: query.join(" "), ..house.first(&settings)? }))
 }
 
 /// Opens the terminal program on an embedded server with a sample mailbox; nothing is kept.
@@ -60,7 +60,7 @@ fn show(
         session,
         doors: Arc::new(house.clone()),
         clock: house.clock.clone(),
-        zone: env.zone(),
+        zone: house.flags.zone.clone().unwrap_or_else(|| env.zone()),
         colour: out.colour,
         ascii: ascii(global, env),
         panic_at: PanicAt::of(env),

@@ -36,6 +36,8 @@ pub struct Opening {
     pub now: Zoned,
     /// A word to the person, until the first key.
     pub notice: Option<String>,
+    /// What the list is narrowed to at first; blank for all mail.
+    pub query: String,
     /// Filters that were typed before, the latest last.
     pub history: Vec<String>,
     /// Which door leads here.
@@ -121,7 +123,7 @@ impl Model {
     /// The first state, and what it asks for: rows from the archive, news from the service.
     #[must_use]
     pub fn start(opening: Opening) -> (Self, Effects) {
-        let Opening { size, profile, no_service, refresh, now, notice, history, door, kept, hall } = opening;
+        let Opening { size, profile, no_service, refresh, now, notice, query, history, door, kept, hall } = opening;
         let mut model = Self {
             profile,
             list: List::default(),
@@ -156,7 +158,8 @@ impl Model {
             touched: false,
             curious: false,
         };
-        let mut effects = vec![model.list.start()];
+        let narrowed = model.list.narrow(Filter::read(&query, &model.now));
+        let mut effects = vec![narrowed.unwrap_or_else(|| model.list.start())];
         effects.extend(model.service.refresh());
         effects.extend(model.fit());
         (model, effects)

@@ -25,6 +25,8 @@ pub struct Flags {
     pub ca_file: Option<PathBuf>,
     /// Whether a command that gives the key may ask for something.
     pub asking: Asking,
+    /// The zone in which times are shown and read.
+    pub zone: Option<TimeZone>,
 }
 
 /// Where the archive is.
@@ -62,7 +64,7 @@ pub struct Settings {
     pub rate: Rate,
     /// Certificates to trust beside the system's.
     pub ca_file: Option<PathBuf>,
-    /// The zone in which times are shown.
+    /// The zone in which times are shown and read.
     pub zone: TimeZone,
     /// What in the file was not understood, a sentence each.
     pub warnings: Vec<String>,
@@ -98,7 +100,7 @@ impl Settings {
             keep: profile.keep,
             rate: rate(flags, env, &profile)?,
             ca_file: flags.ca_file.clone().or(profile.ca_file),
-            zone: env.zone(),
+            zone: flags.zone.clone().unwrap_or_else(|| env.zone()),
             no_home,
             warnings: file.warnings,
             panic_at: PanicAt::of(env),

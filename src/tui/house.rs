@@ -80,7 +80,19 @@ impl House {
             _ => None,
         };
         let profile = settings.profile.clone();
-        Ok(Session { profile, door, archive, kept, engine, refresh: REFRESH, notice, hall: None, history, beside: JoinSet::new() })
+        Ok(Session {
+            profile,
+            door,
+            archive,
+            kept,
+            engine,
+            refresh: REFRESH,
+            notice,
+            query: String::new(),
+            hall: None,
+            history,
+            beside: JoinSet::new(),
+        })
     }
 
     /// Settles a door. A profile that is chosen by name owes nothing to the address that was named for another.
@@ -146,6 +158,7 @@ impl House {
             kept: Kept::Nowhere,
             refresh: DEMO_REFRESH,
             notice: None,
+            query: String::new(),
             hall: None,
             history: None,
             beside,

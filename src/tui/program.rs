@@ -266,7 +266,7 @@ fn opened<S: Service>(
     panic_at: Option<PanicAt>,
     (size, now): (Size, Zoned),
 ) -> (Model, Performer<S>) {
-    let Session { profile, door, archive, kept, engine, refresh, notice, hall, history, beside } = session;
+    let Session { profile, door, archive, kept, engine, refresh, notice, query, hall, history, beside } = session;
     let (engine, no_service) = match engine {
         Ok(engine) => (Some(engine), None),
         Err(failure) => (None, Some(failure)),
@@ -274,7 +274,8 @@ fn opened<S: Service>(
     let history = History::new(history);
     // A history that cannot be read is no reason not to start.
     let typed = history.load().unwrap_or_default();
-    let (model, effects) = Model::start(Opening { size, profile, no_service, refresh, now, notice, history: typed, door, kept, hall });
+    let (model, effects) =
+        Model::start(Opening { size, profile, no_service, refresh, now, notice, query, history: typed, door, kept, hall });
     let mut performer = Performer::new(archive, engine, beside, history, doors, pause, panic_at);
     for effect in effects {
         performer.perform(effect);

@@ -29,6 +29,8 @@ pub struct Session<S: Service> {
     pub refresh: Duration,
     /// A word to the person, until the first key.
     pub notice: Option<String>,
+    /// What the list is narrowed to at first; blank for all mail.
+    pub query: String,
     /// What stands before the mail, if something does.
     pub hall: Option<Hall>,
     /// Where the filters that are typed are kept, if they are.

@@ -360,6 +360,17 @@ fn what_was_typed_earlier_is_typed_again() {
 }
 
 #[test]
+fn a_query_of_the_command_line_is_the_first_filter() {
+    let query = "#29".to_owned();
+    let mut world = World::start(Opening { query, ..opening(120, 40) }, Mailbox::of(300));
+    let looks = world.asked.iter().filter(|effect| matches!(effect, Effect::Look { .. })).count();
+    world.settle();
+    assert_eq!((looks, world.model.list.filter().text(), world.model.list.total()), (1, "#29", Some(11)));
+    world.press("Esc").settle();
+    assert_eq!((world.model.list.filter().text(), world.model.list.total()), ("", Some(300)));
+}
+
+#[test]
 fn the_matches_in_an_email_are_walked() {
     let mut world = World::at_rest(120, 24, Mailbox::of(300));
     world.press("Enter n").settle();

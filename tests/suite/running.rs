@@ -78,6 +78,7 @@ impl Running {
             kept: Kept::Nowhere,
             refresh: std::time::Duration::from_secs(30),
             notice: None,
+            query: String::new(),
             hall: None,
             history: None,
             beside: JoinSet::new(),

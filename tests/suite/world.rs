@@ -29,6 +29,7 @@ pub fn opening(width: u16, height: u16) -> Opening {
         refresh: std::time::Duration::from_secs(30),
         now: now(),
         notice: None,
+        query: String::new(),
         history: Vec::new(),
         door: Door::Profile("acme".to_owned()),
         kept: Kept::InFile("~/.local/share/sentbox/acme/archive.sqlite".to_owned()),
