@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::failure::Failure;
 use crate::mail::EmailId;
 
+mod admit;
 mod answer;
 mod client;
 mod fault;
@@ -15,6 +16,7 @@ mod seen;
 mod shown;
 pub mod wire;
 
+pub use admit::try_key;
 pub use client::{Access, Client};
 pub use pace::{Budget, Patience, Urgency};
 

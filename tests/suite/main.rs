@@ -7,6 +7,7 @@ mod client;
 mod contract;
 mod disk;
 mod docs;
+mod hall;
 mod killed;
 mod mirror;
 mod model;

@@ -11,7 +11,7 @@ use jiff::tz::TimeZone;
 pub use super::column::Column;
 pub use verbs::{ConfigVerb, Form, Import, List, Order, ProfileVerb, Purge, Render, Sample, Search, Serve, Show, Sync, Upkeep};
 
-use crate::config::Flags;
+use crate::config::{Asking, Flags};
 
 /// The sent box of a team, in a terminal: did we send it, what did it say, what became of it?
 #[derive(Debug, Parser)]
@@ -192,6 +192,7 @@ impl Global {
             in_memory: *in_memory,
             rate: *rate,
             ca_file: ca_file.clone(),
+            asking: Asking::Allowed,
             zone: utc.then_some(TimeZone::UTC).or_else(|| timezone.clone()),
         }
     }
