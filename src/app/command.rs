@@ -89,6 +89,12 @@ pub enum Command {
     FullTimes,
     /// Let the terminal have the mouse, so that text can be selected, or take it back.
     Mouse,
+    /// Show the profiles, to switch to another.
+    Profiles,
+    /// Mark the next or the previous of what can be chosen.
+    Item(Side),
+    /// Take what is marked.
+    Take,
     /// Tell all there is to know about what failed.
     Details,
     /// Show all keys, or hide them.
@@ -191,6 +197,10 @@ impl Command {
             Self::Refresh => "ask the service again now",
             Self::FullTimes => "full times with zone, or short",
             Self::Mouse => "mouse off and on (off: select text)",
+            Self::Profiles => "switch profile",
+            Self::Item(Side::Right) => "mark the next",
+            Self::Item(Side::Left) => "mark the previous",
+            Self::Take => "take what is marked",
             Self::Details => "what failed, in detail",
             Self::Help => "this help",
             Self::Redraw => "paint the screen again",
@@ -236,6 +246,9 @@ impl Command {
             Self::Refresh => "refresh",
             Self::FullTimes => "times",
             Self::Mouse => "mouse",
+            Self::Profiles => "profile",
+            Self::Item(_) => "choose",
+            Self::Take => "take it",
             Self::Details => "details",
             Self::Help => "help",
             Self::Redraw => "redraw",

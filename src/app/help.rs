@@ -21,10 +21,11 @@ pub enum HelpLine {
 /// All lines of the help.
 #[must_use]
 pub fn text() -> Vec<HelpLine> {
-    let groups: [(&str, &[&[Focus]]); 5] = [
+    let groups: [(&str, &[&[Focus]]); 6] = [
         ("In the list", &[keys::LIST]),
         ("In the email", &[keys::READER, keys::TEXT]),
         ("In both", &[keys::PANES]),
+        ("While choosing", &[keys::CHOICE]),
         ("While typing", &[keys::PROMPT]),
         ("Everywhere", &[keys::ALL, keys::EVERYWHERE]),
     ];

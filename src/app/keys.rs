@@ -19,6 +19,8 @@ pub enum Focus {
     Help,
     /// A line that is being typed.
     Prompt,
+    /// A few things to choose from.
+    Choice,
 }
 
 /// One key press, or one step of a sequence.
@@ -129,9 +131,10 @@ pub(super) const LIST: &[Focus] = &[Focus::List];
 pub(super) const READER: &[Focus] = &[Focus::Reader];
 pub(super) const PANES: &[Focus] = &[Focus::List, Focus::Reader];
 pub(super) const TEXT: &[Focus] = &[Focus::Reader, Focus::Help];
-pub(super) const ALL: &[Focus] = &[Focus::List, Focus::Reader, Focus::Help];
+pub(super) const CHOICE: &[Focus] = &[Focus::Choice];
+pub(super) const ALL: &[Focus] = &[Focus::List, Focus::Reader, Focus::Help, Focus::Choice];
 pub(super) const PROMPT: &[Focus] = &[Focus::Prompt];
-pub(super) const EVERYWHERE: &[Focus] = &[Focus::List, Focus::Reader, Focus::Help, Focus::Prompt];
+pub(super) const EVERYWHERE: &[Focus] = &[Focus::List, Focus::Reader, Focus::Help, Focus::Prompt, Focus::Choice];
 
 const fn on(places: &'static [Focus], keys: &'static [&'static str], command: Command) -> Binding {
     Binding { places, keys, command }
@@ -192,8 +195,14 @@ pub const TABLE: &[Binding] = &[
     on(LIST, &["q"], Command::Back),
     on(TEXT, &["q", "Esc", "h", "Left"], Command::Back),
     on(LIST, &["Esc"], Command::Peel),
+    on(PANES, &["g p"], Command::Profiles),
     on(PANES, &["!"], Command::Details),
     on(ALL, &["?", "F1"], Command::Help),
+    on(CHOICE, &["j", "Down", "Tab", "Ctrl-n"], Command::Item(Side::Right)),
+    on(CHOICE, &["k", "Up", "Shift-Tab", "Ctrl-p"], Command::Item(Side::Left)),
+    on(CHOICE, &["Enter", "l", "Right"], Command::Take),
+    on(CHOICE, &["q"], Command::Back),
+    on(CHOICE, &["Esc", "h", "Left"], Command::Peel),
     on(PROMPT, &["Enter"], Command::Accept),
     on(PROMPT, &["Esc"], Command::Cancel),
     on(PROMPT, &["Tab", "Down"], Command::Complete(Side::Right)),

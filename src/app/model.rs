@@ -7,6 +7,7 @@ use ratatui::layout::Size;
 
 use super::effect::{Effect, Effects, Rest};
 use super::filter::Filter;
+use super::hall::{Door, Hall, Kept};
 use super::keys::{Focus, Key};
 use super::layout::{Arrangement, Layout, Panes};
 use super::list::List;
@@ -35,8 +36,16 @@ pub struct Opening {
     pub now: Zoned,
     /// A word to the person, until the first key.
     pub notice: Option<String>,
+    /// What the list is narrowed to at first; blank for all mail.
+    pub query: String,
     /// Filters that were typed before, the latest last.
     pub history: Vec<String>,
+    /// Which door leads here.
+    pub door: Door,
+    /// Where the mail is kept.
+    pub kept: Kept,
+    /// What stands before the mail, if something does.
+    pub hall: Option<Hall>,
 }
 
 /// The state of the terminal program.
@@ -60,6 +69,14 @@ pub struct Model {
     pub details: Option<Failure>,
     /// Keys pressed of a sequence that is not complete.
     pub pressed: Vec<Key>,
+    /// What stands before the mail or over it, while it does.
+    pub hall: Option<Hall>,
+    /// Which door leads here.
+    pub door: Door,
+    /// Where the mail is kept.
+    pub kept: Kept,
+    /// Set when the person goes where a door was opened.
+    pub leaving: bool,
     /// A word to the person, until the next key.
     pub notice: Option<String>,
     /// Whether times are shown in full.
@@ -106,7 +123,7 @@ impl Model {
     /// The first state, and what it asks for: rows from the archive, news from the service.
     #[must_use]
     pub fn start(opening: Opening) -> (Self, Effects) {
-        let Opening { size, profile, no_service, refresh, now, notice, history } = opening;
+        let Opening { size, profile, no_service, refresh, now, notice, query, history, door, kept, hall } = opening;
         let mut model = Self {
             profile,
             list: List::default(),
@@ -117,6 +134,10 @@ impl Model {
             help: None,
             details: None,
             pressed: Vec::new(),
+            hall,
+            door,
+            kept,
+            leaving: false,
             notice,
             full_times: false,
             mouse: true,
@@ -137,7 +158,8 @@ impl Model {
             touched: false,
             curious: false,
         };
-        let mut effects = vec![model.list.start()];
+        let narrowed = model.list.narrow(Filter::read(&query, &model.now));
+        let mut effects = vec![narrowed.unwrap_or_else(|| model.list.start())];
         effects.extend(model.service.refresh());
         effects.extend(model.fit());
         (model, effects)
@@ -149,6 +171,8 @@ impl Model {
         match (self.help, &self.prompt, self.reading) {
             _ if self.details.is_some() => Focus::Help,
             (Some(_), ..) => Focus::Help,
+            _ if self.fills_in() => Focus::Prompt,
+            _ if self.hall.is_some() => Focus::Choice,
             (None, Some(_), _) => Focus::Prompt,
             (None, None, true) => Focus::Reader,
             (None, None, false) => Focus::List,
@@ -190,7 +214,7 @@ impl Model {
         let mut effects = Effects::new();
         match msg {
             Msg::Pressed(key) => effects.extend(self.press(key)),
-            Msg::Pasted(text) => effects.extend(self.paste(&text)),
+            Msg::Pasted(text) => effects.extend(self.paste(text.expose())),
             Msg::Pointed(pointer) => effects.extend(self.point(pointer)),
             Msg::Command(command) => effects.extend(self.obey(command)),
             Msg::Resized(size) => {
@@ -248,6 +272,9 @@ impl Model {
                     effects.push(self.count());
                 }
             }
+            Msg::Doors { ticket, outcome } => self.learn_doors(ticket, outcome),
+            Msg::Checked { ticket, outcome } => effects.extend(self.checked(ticket, outcome)),
+            Msg::Entered { ticket, outcome } => self.entered(ticket, outcome),
             Msg::Rested { ticket, what } => match what {
                 Rest::Selection => effects.extend(self.reader.rested(ticket)),
                 Rest::Refresh => effects.extend(self.service.refresh_rested(ticket)),

@@ -3,6 +3,7 @@
 use super::command::{Command, Side, Step};
 use super::effect::{Effect, Effects};
 use super::filter::Filter;
+use super::hall::{Form, Kept};
 use super::keys::{self, Focus, Key, Meaning};
 use super::layout::Panes;
 use super::model::{Ending, Model};
@@ -93,6 +94,16 @@ impl Model {
             Command::Redo => effects.extend(self.redo()),
             Command::LookBack => effects.extend(self.look_back()),
             Command::Stop => self.stop(),
+            Command::Accept if self.fills_in() => effects.extend(self.log_in()),
+            Command::Cancel if self.fills_in() => {
+                self.peel_hall();
+            }
+            Command::Complete(_) if self.fills_in() => self.fill_in(Form::turn),
+            Command::Edit(edit) if self.fills_in() => self.edit_form(edit),
+            Command::Recall(_) if self.fills_in() => {}
+            Command::Profiles => effects.push(self.choose_profile()),
+            Command::Item(side) => self.mark_item(side),
+            Command::Take => effects.extend(self.take_item()),
             Command::Accept => effects.extend(self.accept()),
             Command::Cancel => effects.extend(self.cancel()),
             Command::Complete(side) => effects.extend(self.complete(side)),
@@ -136,11 +147,13 @@ impl Model {
     /// Peels one layer: help, the reader on the whole screen, the reader, looking back, the filter.
     /// `None` if there is none.
     fn peel(&mut self) -> Option<Effects> {
-        if self.details.take().is_some()
-            || self.help.take().is_some()
-            || std::mem::take(&mut self.panes.full)
-            || std::mem::take(&mut self.reading)
-        {
+        if self.details.take().is_some() || self.help.take().is_some() {
+            return Some(Effects::new());
+        }
+        if self.hall.is_some() {
+            return self.peel_hall().then(Effects::new);
+        }
+        if std::mem::take(&mut self.panes.full) || std::mem::take(&mut self.reading) {
             return Some(Effects::new());
         }
         if self.look_back.is_some() {
@@ -157,7 +170,8 @@ impl Model {
             Stage::Empty | Stage::Resting | Stage::Loading | Stage::Ready(..) => None,
         };
         let service = self.service.no_service().or(self.service.trouble());
-        read.or(service).or(self.list.failure())
+        let unkept = if let Kept::NotThisTime(failure) = &self.kept { Some(failure) } else { None };
+        read.or(service).or(self.list.failure()).or(unkept)
     }
 
     pub(super) fn open(&mut self) -> Option<Effect> {

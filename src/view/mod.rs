@@ -4,6 +4,7 @@ mod bars;
 mod cut;
 mod details;
 mod found;
+mod hall;
 mod help;
 mod list;
 mod look;
@@ -23,7 +24,7 @@ use crate::app::{Arrangement, Layout, Model};
 pub fn draw(model: &Model, look: &Look, frame: &mut Frame) {
     let layout = model.layout();
     bars::draw(model, &layout, look, frame);
-    if help::draw(model, &layout, look, frame) || details::draw(model, &layout, look, frame) {
+    if help::draw(model, &layout, look, frame) || details::draw(model, &layout, look, frame) || hall::draw(model, &layout, look, frame) {
         return;
     }
     if !screens::draw(model, &layout, look, frame) {

@@ -474,7 +474,7 @@ async fn list_and_show(row: &Row) {
 async fn sync(row: &Row) {
     let service = Faulty::start().await;
     let archive = Archive::open(&Location::Memory).unwrap();
-    let engine = |patience| Engine::new(Arc::new(client(service.base(), patience, clock()).background()), archive.clone(), clock());
+    let engine = |patience| Engine::new(Arc::new(client(service.base(), patience, clock())), archive.clone(), clock());
     service.does(row.does);
     let synced = engine(row.patience(8)).all(Back::All, |_| ()).await;
     check(row.name, "sync", row.sync, &ended(synced));

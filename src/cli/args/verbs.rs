@@ -153,6 +153,9 @@ pub enum Form {
     /// The html part, as written.
     #[value(help = NO_HELP)]
     Html,
+    /// The html part, an element a line, in colour on a terminal.
+    #[value(help = NO_HELP)]
+    Source,
     /// The service's JSON.
     #[value(help = NO_HELP)]
     Json,
