@@ -8,7 +8,7 @@ use sentbox::archive::{Archive, Location};
 use sentbox::cli::args::{Global, Sample};
 use sentbox::cli::{self, Output, Stop};
 use sentbox::config::clock::Clock;
-use sentbox::config::{ApiKey, BaseUrl, Env, PanicAt, Rate};
+use sentbox::config::{ApiKey, BaseUrl, Env, PanicAt, Rate, ViewFile, built_in};
 use sentbox::failure::{Failure, Kind};
 use sentbox::server::{self, Terms, sample};
 use sentbox::sync::Engine;
@@ -61,6 +61,8 @@ pub fn profile(global: &Global, env: &Env, clock: &Clock, out: &mut Output) -> R
         colour: out.colour,
         ascii: ascii(global, env),
         history,
+        views: settings.views,
+        view_file: ViewFile::of(env.clone()),
         panic_at: settings.panic_at,
     };
     ended(runtime()?.block_on(tui::run(start))?)
@@ -94,6 +96,8 @@ pub fn demo(sample: &Sample, global: &Global, env: &Env, clock: &Clock, out: &Ou
             colour: out.colour,
             ascii: ascii(global, env),
             history: None,
+            views: built_in(),
+            view_file: ViewFile::default(),
             panic_at: PanicAt::of(env),
         };
         let served = server::serve(listener, mailbox, Terms::demo(DEMO_RATE), clock.clone(), std::future::pending());

@@ -17,6 +17,8 @@ pub enum Focus {
     Reader,
     /// The help.
     Help,
+    /// The list of saved views.
+    Views,
     /// A line that is being typed.
     Prompt,
 }
@@ -129,9 +131,12 @@ pub(super) const LIST: &[Focus] = &[Focus::List];
 pub(super) const READER: &[Focus] = &[Focus::Reader];
 pub(super) const PANES: &[Focus] = &[Focus::List, Focus::Reader];
 pub(super) const TEXT: &[Focus] = &[Focus::Reader, Focus::Help];
-pub(super) const ALL: &[Focus] = &[Focus::List, Focus::Reader, Focus::Help];
+pub(super) const VIEWS: &[Focus] = &[Focus::Views];
+/// Where a number means a view.
+pub(super) const NUMBERS: &[Focus] = &[Focus::List, Focus::Reader, Focus::Views];
+pub(super) const ALL: &[Focus] = &[Focus::List, Focus::Reader, Focus::Help, Focus::Views];
 pub(super) const PROMPT: &[Focus] = &[Focus::Prompt];
-pub(super) const EVERYWHERE: &[Focus] = &[Focus::List, Focus::Reader, Focus::Help, Focus::Prompt];
+pub(super) const EVERYWHERE: &[Focus] = &[Focus::List, Focus::Reader, Focus::Help, Focus::Views, Focus::Prompt];
 
 const fn on(places: &'static [Focus], keys: &'static [&'static str], command: Command) -> Binding {
     Binding { places, keys, command }
@@ -155,6 +160,20 @@ pub const TABLE: &[Binding] = &[
     on(LIST, &["@ s"], Command::Only(Cell::Subject)),
     on(LIST, &["@ f"], Command::Only(Cell::Sender)),
     on(LIST, &["@ v"], Command::Only(Cell::Status)),
+    on(PANES, &["c"], Command::Card),
+    on(NUMBERS, &["1"], Command::ShowSaved(1)),
+    on(NUMBERS, &["2"], Command::ShowSaved(2)),
+    on(NUMBERS, &["3"], Command::ShowSaved(3)),
+    on(NUMBERS, &["4"], Command::ShowSaved(4)),
+    on(NUMBERS, &["5"], Command::ShowSaved(5)),
+    on(NUMBERS, &["6"], Command::ShowSaved(6)),
+    on(NUMBERS, &["7"], Command::ShowSaved(7)),
+    on(NUMBERS, &["8"], Command::ShowSaved(8)),
+    on(NUMBERS, &["9"], Command::ShowSaved(9)),
+    on(PANES, &["g v"], Command::Views),
+    on(PANES, &["W"], Command::SaveView),
+    on(PANES, &["g [", "Alt-Left"], Command::Place(Side::Left)),
+    on(PANES, &["g ]", "Alt-Right"], Command::Place(Side::Right)),
     on(LIST, &["u"], Command::Undo),
     on(LIST, &["U"], Command::Redo),
     on(LIST, &["b"], Command::LookBack),
@@ -170,6 +189,7 @@ pub const TABLE: &[Binding] = &[
     on(TEXT, &["PgUp", "Ctrl-b"], Command::Scroll(Step::PageUp)),
     on(TEXT, &["g g", "Home"], Command::Scroll(Step::First)),
     on(TEXT, &["G", "End"], Command::Scroll(Step::Last)),
+    on(READER, &["/"], Command::Find),
     on(READER, &["n"], Command::Mark(Side::Right)),
     on(READER, &["N"], Command::Mark(Side::Left)),
     on(READER, &["H"], Command::Pan(Side::Left)),
@@ -193,6 +213,11 @@ pub const TABLE: &[Binding] = &[
     on(TEXT, &["q", "Esc", "h", "Left"], Command::Back),
     on(LIST, &["Esc"], Command::Peel),
     on(PANES, &["!"], Command::Details),
+    on(VIEWS, &["j", "Down"], Command::Select(Step::Down)),
+    on(VIEWS, &["k", "Up"], Command::Select(Step::Up)),
+    on(VIEWS, &["Enter", "l", "Right"], Command::ChooseView),
+    on(VIEWS, &["d d"], Command::DropView),
+    on(VIEWS, &["q", "Esc", "h", "Left"], Command::Back),
     on(ALL, &["?", "F1"], Command::Help),
     on(PROMPT, &["Enter"], Command::Accept),
     on(PROMPT, &["Esc"], Command::Cancel),

@@ -5,8 +5,8 @@ use std::time::Duration;
 use jiff::Zoned;
 use ratatui::layout::Size;
 
+use super::card::Card;
 use super::effect::{Effect, Effects, Rest};
-use super::filter::Filter;
 use super::keys::{Focus, Key};
 use super::layout::{Arrangement, Layout, Panes};
 use super::list::List;
@@ -16,9 +16,11 @@ use super::prompt::Prompt;
 use super::reader::{Reader, Stage};
 use super::service::Service;
 use super::slot::Slot;
+use super::trail::Trail;
 use crate::archive::Row;
+use crate::config::SavedViews;
 use crate::failure::Failure;
-use crate::query::Completion;
+use crate::query::{Completion, Sort};
 
 /// What the program is started with.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,6 +39,8 @@ pub struct Opening {
     pub notice: Option<String>,
     /// Filters that were typed before, the latest last.
     pub history: Vec<String>,
+    /// The saved views.
+    pub views: SavedViews,
 }
 
 /// The state of the terminal program.
@@ -52,6 +56,8 @@ pub struct Model {
     pub service: Service,
     /// The line that is being typed, while there is one.
     pub prompt: Option<Prompt>,
+    /// The card above the list, while it shows the mail to one address.
+    pub card: Option<Card>,
     /// How far the program is with looking further back, while it does.
     pub look_back: Option<LookBack>,
     /// Scroll position of the help, while it is shown.
@@ -82,10 +88,11 @@ pub struct Model {
     /// Filters that were typed and kept, the latest last.
     pub(super) history: Vec<String>,
     pub(super) remembered: Slot<()>,
-    /// Filters that were left, the latest last.
-    pub(super) past: Vec<Filter>,
-    /// Filters that were gone back from, the latest last.
-    pub(super) future: Vec<Filter>,
+    pub(super) trail: Trail,
+    pub(super) views: SavedViews,
+    /// The selected line of the list of views, while that is shown.
+    pub(super) chooser: Option<usize>,
+    pub(super) kept: Slot<()>,
     pub(super) counts: Slot<()>,
     /// Whether the person has done anything yet.
     pub(super) touched: bool,
@@ -106,13 +113,14 @@ impl Model {
     /// The first state, and what it asks for: rows from the archive, news from the service.
     #[must_use]
     pub fn start(opening: Opening) -> (Self, Effects) {
-        let Opening { size, profile, no_service, refresh, now, notice, history } = opening;
+        let Opening { size, profile, no_service, refresh, now, notice, history, views } = opening;
         let mut model = Self {
             profile,
             list: List::default(),
             reader: Reader::default(),
             service: Service::new(no_service, refresh),
             prompt: None,
+            card: None,
             look_back: None,
             help: None,
             details: None,
@@ -131,8 +139,10 @@ impl Model {
             offers: Slot::default(),
             history,
             remembered: Slot::default(),
-            past: Vec::new(),
-            future: Vec::new(),
+            trail: Trail::default(),
+            views,
+            chooser: None,
+            kept: Slot::default(),
             counts: Slot::default(),
             touched: false,
             curious: false,
@@ -148,6 +158,7 @@ impl Model {
     pub const fn focus(&self) -> Focus {
         match (self.help, &self.prompt, self.reading) {
             _ if self.details.is_some() => Focus::Help,
+            (None, None, _) if self.chooser.is_some() => Focus::Views,
             (Some(_), ..) => Focus::Help,
             (None, Some(_), _) => Focus::Prompt,
             (None, None, true) => Focus::Reader,
@@ -170,7 +181,7 @@ impl Model {
     /// Where everything lies now.
     #[must_use]
     pub fn layout(&self) -> Layout {
-        Layout::of(self.size, &self.panes, self.reading)
+        Layout::of(self.size, &self.panes, self.reading, self.card.is_some())
     }
 
     /// How far the reader is with the selected email.
@@ -218,10 +229,12 @@ impl Model {
                     self.notice = Some(failure.sentence);
                 }
             }
+            Msg::Tallied { ticket, outcome } => self.tallied(ticket, outcome),
+            Msg::ViewKept { ticket, outcome } => self.view_kept(ticket, outcome),
             Msg::Completed { ticket, offers } => self.offered(ticket, offers),
             Msg::Read { ticket, outcome } => effects.extend(self.reader.settle_email(ticket, outcome)),
             Msg::Laid { ticket, outcome } => self.reader.settle_body(ticket, outcome, self.list.selected()),
-            Msg::Sought { ticket, marks } => self.reader.settle_marks(ticket, marks),
+            Msg::Sought { ticket, marks } => self.reader.settle_marks(ticket, marks, self.list.selected()),
             Msg::Refreshed { ticket, outcome } => {
                 let catching_up = self.service.is_catching_up();
                 let (news, rest) = self.service.refreshed(ticket, outcome);
@@ -246,6 +259,7 @@ impl Model {
                     effects.extend(self.take_news(0, news.changed));
                     effects.extend(self.list.renew());
                     effects.push(self.count());
+                    effects.extend(self.tally());
                 }
             }
             Msg::Rested { ticket, what } => match what {
@@ -270,6 +284,7 @@ impl Model {
         self.list.take_news(unseen, changed);
         effects.extend(self.list.renew());
         effects.push(self.count());
+        effects.extend(self.tally());
         if reread {
             effects.extend(self.reader.read_again());
         }
@@ -285,6 +300,13 @@ impl Model {
     /// fetched because the selection nears it.
     fn fit(&mut self) -> Effects {
         let mut effects = Effects::new();
+        if self.prompt.is_none() && self.list.filter().is_of_another_day(&self.now) {
+            // On another day `today` is another one.
+            effects.extend(self.narrow(self.list.filter().clone()));
+        }
+        effects.extend(self.turn_card());
+        let finds_older = self.list.filter().query().sort == Sort::Newest && self.service.has_older();
+        self.list.set_bottomless(finds_older && !self.list.filter().is_none());
         let height = self.list_height();
         effects.extend(self.list.resized(height));
         let layout = self.layout();
@@ -311,7 +333,7 @@ impl Model {
         if rows > 0 {
             return rows;
         }
-        Layout::of(self.size, &Panes { full: false, ..self.panes }, false).rows().max(1)
+        Layout::of(self.size, &Panes { full: false, ..self.panes }, false, self.card.is_some()).rows().max(1)
     }
 }
 

@@ -95,6 +95,8 @@ pub enum Term {
     Word(Needle),
     /// A part of one field.
     Text(Field, Needle),
+    /// The whole address of a recipient (to, cc or bcc).
+    Recipient(Needle),
     /// The whole domain of a recipient (to, cc or bcc).
     Domain(Needle),
     /// One of these statuses. Never empty.

@@ -27,8 +27,8 @@ pub use thrifty::Thrifty;
 use crate::api::Service;
 use crate::app::{Ending, Opening};
 use crate::archive::Archive;
-use crate::config::PanicAt;
 use crate::config::clock::Clock;
+use crate::config::{PanicAt, SavedViews, ViewFile};
 use crate::failure::{Failure, Kind};
 use crate::sync::Engine;
 use crate::view::{Glyphs, Look, Theme};
@@ -60,6 +60,10 @@ pub struct Start<S: Service> {
     pub ascii: bool,
     /// Where the filters that are typed are kept, if they are.
     pub history: Option<PathBuf>,
+    /// The saved views.
+    pub views: SavedViews,
+    /// Where they are kept, if they are.
+    pub view_file: ViewFile,
     /// Where a debug build is told to panic.
     pub panic_at: Option<PanicAt>,
 }
@@ -86,7 +90,7 @@ pub async fn run<S: Service>(start: Start<S>) -> Result<Exit, Failure> {
     let (columns, rows) = crossterm::terminal::size().map_err(|error| lost(&error))?;
     let mut signals = Signals::listen().map_err(|error| lost(&error))?;
     let size = Size::new(columns, rows);
-    let Start { profile, archive, engine, refresh, notice, clock, zone, colour, ascii, history, panic_at } = start;
+    let Start { profile, archive, engine, refresh, notice, clock, zone, colour, ascii, history, views, view_file, panic_at } = start;
     let (engine, no_service) = match engine {
         Ok(engine) => (Some(engine), None),
         Err(failure) => (None, Some(failure)),
@@ -96,9 +100,9 @@ pub async fn run<S: Service>(start: Start<S>) -> Result<Exit, Failure> {
     // A history that cannot be read is no reason not to start.
     let typed = history.load().unwrap_or_default();
     let now = look.now.to_zoned(look.zone.clone());
-    let opening = Opening { size, profile, no_service, refresh, now, notice, history: typed };
+    let opening = Opening { size, profile, no_service, refresh, now, notice, history: typed, views };
     let lease = archive.lease().clone();
-    let performer = Performer::new(archive, engine, history, sleep(), panic_at);
+    let performer = Performer::new(archive, engine, (history, view_file), sleep(), panic_at);
 
     let mut hold = Hold::take(true).map_err(|error| lost(&error))?;
     let backend = Thrifty::new(BufWriter::with_capacity(FRAME_BYTES, io::stdout()));

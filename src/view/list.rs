@@ -4,11 +4,11 @@ use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 
-use super::cut;
 use super::found::{self, Sought};
 use super::look::Look;
-use super::time;
-use crate::app::{Focus, Layout, Model};
+use super::{bars, cut, time};
+use crate::app::keys::key_for;
+use crate::app::{Command, Focus, Layout, Model};
 use crate::archive::Row;
 use crate::mail::Address;
 use crate::query::Field;
@@ -37,6 +37,24 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
         };
         if layout.row_height == 1 { one_line(&drawn, line, look, frame) } else { two_lines(&drawn, line, look, frame) }
     }
+    foot(model, layout, look, frame);
+}
+
+/// The line below the last row: how far back was looked, and that one can look further.
+fn foot(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
+    let Some((above, selected)) = model.list.foot(layout.rows()) else { return };
+    let area = layout.list;
+    let y = area.y + u16::try_from(above).unwrap_or(u16::MAX) * layout.row_height;
+    let width = usize::from(area.width).saturating_sub(2);
+    let since = model.service.reach().map(|reach| bars::reach_words(reach, look)).unwrap_or_default();
+    let doing = if model.look_back.is_some() { "looking further back" } else { "looked at all mail" };
+    let key = key_for(Focus::List, Command::Open).filter(|_| model.look_back.is_none());
+    let hint = key.map(|key| format!("; {key} looks further back")).unwrap_or_default();
+    let bar = if selected { look.glyphs.bar } else { " " };
+    let style = if selected && model.focus() == Focus::List { look.theme.selected(true) } else { look.theme.chrome() };
+    let mut pen = Pen { at: Position::new(area.x, y), end: area.right(), frame };
+    pen.write(bar, look.theme.accent());
+    pen.write(&cut::cut(&format!("{doing}{since}{hint}"), width, look.glyphs.ellipsis), style);
 }
 
 /// A row and what is special about it.

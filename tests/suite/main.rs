@@ -7,6 +7,7 @@ mod client;
 mod contract;
 mod disk;
 mod docs;
+mod finding;
 mod killed;
 mod mirror;
 mod model;

@@ -16,7 +16,7 @@ use sentbox::api::{Access, Client, Patience};
 use sentbox::app::{Key, Opening, Rest, Stage};
 use sentbox::archive::{Archive, Location};
 use sentbox::config::clock::Clock;
-use sentbox::config::{ApiKey, BaseUrl, Rate};
+use sentbox::config::{ApiKey, BaseUrl, Rate, ViewFile, built_in};
 use sentbox::server::{self, Terms, sample};
 use sentbox::sync::Engine;
 use sentbox::tui::{History, Pause, Performer, Program, Turn};
@@ -72,7 +72,7 @@ impl Running {
         let archive = Archive::open(&Location::Memory).unwrap();
         let engine = Engine::new(Arc::new(client), archive.clone(), clock.clone());
         let refresh = Arc::new(Notify::new());
-        let performer = Performer::new(archive, Some(engine), History::default(), pauses(refresh.clone()), None);
+        let performer = Performer::new(archive, Some(engine), (History::default(), ViewFile::default()), pauses(refresh.clone()), None);
 
         let (keyboard, events) = mpsc::unbounded_channel();
         let opening = Opening {
@@ -83,6 +83,7 @@ impl Running {
             now: start.to_zoned(TimeZone::UTC),
             notice: None,
             history: Vec::new(),
+            views: built_in(),
         };
         let look = Look { theme: Theme::new(true), glyphs: Glyphs::UNICODE, now: start, zone: TimeZone::UTC };
         let terminal = Terminal::new(TestBackend::new(size.width, size.height)).unwrap();
