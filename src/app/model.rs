@@ -305,8 +305,7 @@ impl Model {
             effects.extend(self.narrow(self.list.filter().clone()));
         }
         effects.extend(self.turn_card());
-        let finds_older = self.list.filter().query().sort == Sort::Newest && self.service.has_older();
-        self.list.set_bottomless(finds_older && !self.list.filter().is_none());
+        self.list.set_bottomless(self.may_find_older() && self.list.filter().query().sort == Sort::Newest);
         let height = self.list_height();
         effects.extend(self.list.resized(height));
         let layout = self.layout();

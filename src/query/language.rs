@@ -225,6 +225,25 @@ fn each_byte_has_its_role() {
     }
 }
 
+#[test]
+fn some_queries_want_nothing_before_a_time() {
+    for (text, since) in [
+        ("", None),
+        ("receipt", None),
+        ("after:2026-11-02 receipt", Some("2026-11-01T23:00:00Z")),
+        ("after:2026-11-02 on:2026-11", Some("2026-11-01T23:00:00Z")),
+        ("after:2026-11-02 or on:2026-11", Some("2026-10-31T23:00:00Z")),
+        ("after:2026-11-02 or receipt", None),
+        ("before:2026-11-02", None),
+        ("-before:2026-11-02", Some("2026-11-01T23:00:00Z")),
+        ("-(before:2026-11-02 or receipt)", Some("2026-11-01T23:00:00Z")),
+        ("-(before:2026-11-02 receipt)", None),
+        ("-after:2026-11-02", None),
+    ] {
+        assert_eq!(read(text).query.since(), since.map(|since| since.parse().unwrap()), "{text}");
+    }
+}
+
 pub(super) fn address(text: &str) -> Address {
     Address::parse(text)
 }

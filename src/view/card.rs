@@ -81,7 +81,7 @@ fn reach(tally: &Tally, model: &Model, look: &Look, width: usize) -> String {
     let reach = model.service.reach().map(|reach| bars::reach_words(reach, look)).unwrap_or_default();
     let of = model.list.all().map_or_else(|| bars::emails(tally.total), |all| format!("of {}", bars::emails(all)));
     let said = if model.list.all().is_some() { format!("{more}{total} {of}{reach}") } else { format!("{more}{of}{reach}") };
-    let key = key_for(Focus::List, Command::LookBack).filter(|_| model.service.has_older());
+    let key = key_for(Focus::List, Command::LookBack).filter(|_| model.may_find_older());
     let hint = key.map(|key| format!("; {key} looks further back")).unwrap_or_default();
     if said.width() + hint.width() <= width { said + &hint } else { said }
 }

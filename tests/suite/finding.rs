@@ -283,6 +283,20 @@ fn below_the_last_row_enter_looks_further_back() {
 }
 
 #[test]
+fn nobody_looks_further_back_than_the_filter_wants() {
+    let mut mailbox = Mailbox::of(200);
+    mailbox.older_pages = 3;
+    let mut world = World::at_rest(120, 40, mailbox);
+    let height = world.model.list_height();
+    world.press("/").write("after:2d").press("Enter").settle();
+    world.press("G j").settle();
+    assert!(world.model.list.foot(height).is_none());
+    world.press("b").settle();
+    assert_eq!(world.model.notice.as_deref(), Some("all mail since the time of this filter is here already"));
+    assert_eq!(world.model.list.all(), Some(200));
+}
+
+#[test]
 fn a_click_reaches_the_line_below_the_last_row() {
     use ratatui::layout::Position;
     use sentbox::app::Pointer;
