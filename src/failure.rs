@@ -16,6 +16,8 @@ pub enum Kind {
     KeySendOnly,
     /// The service has no such email.
     NotFound,
+    /// The email is there, but not the part of it that was asked for.
+    NoSuchPart,
     /// The service refused the request as invalid.
     InvalidRequest,
     /// The team's request rate is used up for the moment.
@@ -52,6 +54,7 @@ impl Kind {
             Self::KeyRejected => "key_rejected",
             Self::KeySendOnly => "key_send_only",
             Self::NotFound => "not_found",
+            Self::NoSuchPart => "no_such_part",
             Self::InvalidRequest => "invalid_request",
             Self::RateLimited => "rate_limited",
             Self::Quota => "quota",
@@ -71,7 +74,7 @@ impl Kind {
     #[must_use]
     pub const fn exit_code(self) -> u8 {
         match self {
-            Self::InvalidRequest | Self::Io => 1,
+            Self::NoSuchPart | Self::InvalidRequest | Self::Io => 1,
             Self::Usage => 2,
             Self::KeyMissing | Self::KeyRejected | Self::KeySendOnly => 3,
             Self::NotFound => 4,

@@ -73,9 +73,7 @@ pub enum Command {
     Views,
     /// Save what is shown as a view.
     SaveView,
-    /// Show the selected view.
-    ChooseView,
-    /// Take the selected view away.
+    /// Take the marked view away.
     DropView,
     /// Look for text in the email.
     Find,
@@ -105,6 +103,12 @@ pub enum Command {
     FullTimes,
     /// Let the terminal have the mouse, so that text can be selected, or take it back.
     Mouse,
+    /// Show the profiles, to switch to another.
+    Profiles,
+    /// Mark the next or the previous of what can be chosen.
+    Item(Side),
+    /// Take what is marked.
+    Take,
     /// Tell all there is to know about what failed.
     Details,
     /// Show all keys, or hide them.
@@ -198,8 +202,7 @@ impl Command {
             Self::ShowSaved(_) => "show a saved view",
             Self::Views => "all saved views",
             Self::SaveView => "save what is shown as a view",
-            Self::ChooseView => "show the view",
-            Self::DropView => "take the view away",
+            Self::DropView => "take the marked view away",
             Self::Undo => "undo a change of what is shown",
             Self::Redo => "redo it",
             Self::Place(Side::Left) => "the place before this one",
@@ -216,6 +219,10 @@ impl Command {
             Self::Refresh => "ask the service again now",
             Self::FullTimes => "full times with zone, or short",
             Self::Mouse => "mouse off and on (off: select text)",
+            Self::Profiles => "switch profile",
+            Self::Item(Side::Right) => "mark the next",
+            Self::Item(Side::Left) => "mark the previous",
+            Self::Take => "take what is marked",
             Self::Details => "what failed, in detail",
             Self::Help => "this help",
             Self::Redraw => "paint the screen again",
@@ -253,7 +260,6 @@ impl Command {
             Self::ShowSaved(_) => "view",
             Self::Views => "views",
             Self::SaveView => "save",
-            Self::ChooseView => "show",
             Self::DropView => "take away",
             Self::Find => "find",
             Self::Undo => "undo",
@@ -269,6 +275,9 @@ impl Command {
             Self::Refresh => "refresh",
             Self::FullTimes => "times",
             Self::Mouse => "mouse",
+            Self::Profiles => "profile",
+            Self::Item(_) => "choose",
+            Self::Take => "take it",
             Self::Details => "details",
             Self::Help => "help",
             Self::Redraw => "redraw",

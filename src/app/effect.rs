@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::hall::{Answer, Door};
 use super::mark::Sought;
 use super::slot::Ticket;
 use crate::archive::{Anchor, Place};
-use crate::config::SavedView;
+use crate::config::{Hidden, SavedView};
 use crate::mail::{Email, EmailId};
 use crate::query::{Needle, Query};
 use crate::render::{Body, View};
@@ -102,6 +103,29 @@ pub enum Effect {
     Refresh {
         /// Names the attempt.
         ticket: Ticket,
+    },
+    /// The profiles that one can switch to.
+    Doors {
+        /// Names the attempt.
+        ticket: Ticket,
+    },
+    /// Whether the service takes a key; nothing is stored.
+    Check {
+        /// Names the attempt.
+        ticket: Ticket,
+        /// Where the service is.
+        base_url: String,
+        /// The key.
+        key: Hidden,
+    },
+    /// Go somewhere else. What is there waits until the answer is taken.
+    Enter {
+        /// Names the attempt.
+        ticket: Ticket,
+        /// Where to.
+        door: Door,
+        /// What was answered to the question that stands before it.
+        answer: Answer,
     },
     /// A pause.
     Rest {

@@ -58,6 +58,10 @@ impl Model {
 
     /// Takes text that was typed or pasted. Where nothing is typed it is not taken for keys.
     pub(super) fn paste(&mut self, text: &str) -> Effects {
+        if self.fills_in() && self.help.is_none() {
+            self.fill_in(|form| form.insert(text));
+            return Effects::new();
+        }
         let Some(prompt) = self.prompt.as_mut().filter(|_| self.help.is_none()) else {
             self.notice = Some("pasted text means nothing here; / opens a line for it".to_owned());
             return Effects::new();

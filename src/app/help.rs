@@ -26,7 +26,7 @@ pub fn text() -> Vec<HelpLine> {
         ("In the list", &[keys::LIST]),
         ("In the email", &[keys::READER, keys::TEXT]),
         ("In both", &[keys::PANES, keys::NUMBERS]),
-        ("In the list of views", &[keys::VIEWS]),
+        ("While choosing", &[keys::CHOICE]),
         ("While typing", &[keys::PROMPT]),
         ("Everywhere", &[keys::ALL, keys::EVERYWHERE]),
     ];

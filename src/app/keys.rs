@@ -17,10 +17,10 @@ pub enum Focus {
     Reader,
     /// The help.
     Help,
-    /// The list of saved views.
-    Views,
     /// A line that is being typed.
     Prompt,
+    /// A few things to choose from.
+    Choice,
 }
 
 /// One key press, or one step of a sequence.
@@ -131,12 +131,12 @@ pub(super) const LIST: &[Focus] = &[Focus::List];
 pub(super) const READER: &[Focus] = &[Focus::Reader];
 pub(super) const PANES: &[Focus] = &[Focus::List, Focus::Reader];
 pub(super) const TEXT: &[Focus] = &[Focus::Reader, Focus::Help];
-pub(super) const VIEWS: &[Focus] = &[Focus::Views];
+pub(super) const CHOICE: &[Focus] = &[Focus::Choice];
 /// Where a number means a view.
-pub(super) const NUMBERS: &[Focus] = &[Focus::List, Focus::Reader, Focus::Views];
-pub(super) const ALL: &[Focus] = &[Focus::List, Focus::Reader, Focus::Help, Focus::Views];
+pub(super) const NUMBERS: &[Focus] = &[Focus::List, Focus::Reader, Focus::Choice];
+pub(super) const ALL: &[Focus] = &[Focus::List, Focus::Reader, Focus::Help, Focus::Choice];
 pub(super) const PROMPT: &[Focus] = &[Focus::Prompt];
-pub(super) const EVERYWHERE: &[Focus] = &[Focus::List, Focus::Reader, Focus::Help, Focus::Views, Focus::Prompt];
+pub(super) const EVERYWHERE: &[Focus] = &[Focus::List, Focus::Reader, Focus::Help, Focus::Prompt, Focus::Choice];
 
 const fn on(places: &'static [Focus], keys: &'static [&'static str], command: Command) -> Binding {
     Binding { places, keys, command }
@@ -212,13 +212,15 @@ pub const TABLE: &[Binding] = &[
     on(LIST, &["q"], Command::Back),
     on(TEXT, &["q", "Esc", "h", "Left"], Command::Back),
     on(LIST, &["Esc"], Command::Peel),
+    on(PANES, &["g p"], Command::Profiles),
     on(PANES, &["!"], Command::Details),
-    on(VIEWS, &["j", "Down"], Command::Select(Step::Down)),
-    on(VIEWS, &["k", "Up"], Command::Select(Step::Up)),
-    on(VIEWS, &["Enter", "l", "Right"], Command::ChooseView),
-    on(VIEWS, &["d d"], Command::DropView),
-    on(VIEWS, &["q", "Esc", "h", "Left"], Command::Back),
     on(ALL, &["?", "F1"], Command::Help),
+    on(CHOICE, &["j", "Down", "Tab", "Ctrl-n"], Command::Item(Side::Right)),
+    on(CHOICE, &["k", "Up", "Shift-Tab", "Ctrl-p"], Command::Item(Side::Left)),
+    on(CHOICE, &["Enter", "l", "Right"], Command::Take),
+    on(CHOICE, &["d d"], Command::DropView),
+    on(CHOICE, &["q"], Command::Back),
+    on(CHOICE, &["Esc", "h", "Left"], Command::Peel),
     on(PROMPT, &["Enter"], Command::Accept),
     on(PROMPT, &["Esc"], Command::Cancel),
     on(PROMPT, &["Tab", "Down"], Command::Complete(Side::Right)),

@@ -7,6 +7,8 @@ use ratatui::layout::Size;
 
 use super::card::Card;
 use super::effect::{Effect, Effects, Rest};
+use super::filter::Filter;
+use super::hall::{Door, Hall, Kept};
 use super::keys::{Focus, Key};
 use super::layout::{Arrangement, Layout, Panes};
 use super::list::List;
@@ -37,10 +39,18 @@ pub struct Opening {
     pub now: Zoned,
     /// A word to the person, until the first key.
     pub notice: Option<String>,
+    /// What the list is narrowed to at first; blank for all mail.
+    pub query: String,
     /// Filters that were typed before, the latest last.
     pub history: Vec<String>,
     /// The saved views.
     pub views: SavedViews,
+    /// Which door leads here.
+    pub door: Door,
+    /// Where the mail is kept.
+    pub kept: Kept,
+    /// What stands before the mail, if something does.
+    pub hall: Option<Hall>,
 }
 
 /// The state of the terminal program.
@@ -66,6 +76,14 @@ pub struct Model {
     pub details: Option<Failure>,
     /// Keys pressed of a sequence that is not complete.
     pub pressed: Vec<Key>,
+    /// What stands before the mail or over it, while it does.
+    pub hall: Option<Hall>,
+    /// Which door leads here.
+    pub door: Door,
+    /// Where the mail is kept.
+    pub kept: Kept,
+    /// Set when the person goes where a door was opened.
+    pub leaving: bool,
     /// A word to the person, until the next key.
     pub notice: Option<String>,
     /// Whether times are shown in full.
@@ -90,9 +108,9 @@ pub struct Model {
     pub(super) remembered: Slot<()>,
     pub(super) trail: Trail,
     pub(super) views: SavedViews,
-    /// The selected line of the list of views, while that is shown.
+    /// The marked line of the list of views, while that is shown.
     pub(super) chooser: Option<usize>,
-    pub(super) kept: Slot<()>,
+    pub(super) saving: Slot<()>,
     pub(super) counts: Slot<()>,
     /// Whether the person has done anything yet.
     pub(super) touched: bool,
@@ -113,7 +131,7 @@ impl Model {
     /// The first state, and what it asks for: rows from the archive, news from the service.
     #[must_use]
     pub fn start(opening: Opening) -> (Self, Effects) {
-        let Opening { size, profile, no_service, refresh, now, notice, history, views } = opening;
+        let Opening { size, profile, no_service, refresh, now, notice, query, history, views, door, kept, hall } = opening;
         let mut model = Self {
             profile,
             list: List::default(),
@@ -125,6 +143,10 @@ impl Model {
             help: None,
             details: None,
             pressed: Vec::new(),
+            hall,
+            door,
+            kept,
+            leaving: false,
             notice,
             full_times: false,
             mouse: true,
@@ -142,12 +164,13 @@ impl Model {
             trail: Trail::default(),
             views,
             chooser: None,
-            kept: Slot::default(),
+            saving: Slot::default(),
             counts: Slot::default(),
             touched: false,
             curious: false,
         };
-        let mut effects = vec![model.list.start()];
+        let narrowed = model.list.narrow(Filter::read(&query, &model.now));
+        let mut effects = vec![narrowed.unwrap_or_else(|| model.list.start())];
         effects.extend(model.service.refresh());
         effects.extend(model.fit());
         (model, effects)
@@ -158,9 +181,11 @@ impl Model {
     pub const fn focus(&self) -> Focus {
         match (self.help, &self.prompt, self.reading) {
             _ if self.details.is_some() => Focus::Help,
-            (None, None, _) if self.chooser.is_some() => Focus::Views,
             (Some(_), ..) => Focus::Help,
+            _ if self.fills_in() => Focus::Prompt,
+            _ if self.hall.is_some() => Focus::Choice,
             (None, Some(_), _) => Focus::Prompt,
+            _ if self.chooser.is_some() => Focus::Choice,
             (None, None, true) => Focus::Reader,
             (None, None, false) => Focus::List,
         }
@@ -201,7 +226,7 @@ impl Model {
         let mut effects = Effects::new();
         match msg {
             Msg::Pressed(key) => effects.extend(self.press(key)),
-            Msg::Pasted(text) => effects.extend(self.paste(&text)),
+            Msg::Pasted(text) => effects.extend(self.paste(text.expose())),
             Msg::Pointed(pointer) => effects.extend(self.point(pointer)),
             Msg::Command(command) => effects.extend(self.obey(command)),
             Msg::Resized(size) => {
@@ -262,6 +287,9 @@ impl Model {
                     effects.extend(self.tally());
                 }
             }
+            Msg::Doors { ticket, outcome } => self.learn_doors(ticket, outcome),
+            Msg::Checked { ticket, outcome } => effects.extend(self.checked(ticket, outcome)),
+            Msg::Entered { ticket, outcome } => self.entered(ticket, outcome),
             Msg::Rested { ticket, what } => match what {
                 Rest::Selection => effects.extend(self.reader.rested(ticket)),
                 Rest::Refresh => effects.extend(self.service.refresh_rested(ticket)),

@@ -6,11 +6,13 @@ use ratatui::layout::{Position, Size};
 
 use super::command::Command;
 use super::effect::Rest;
+use super::hall::{Arrival, Choice};
 use super::keys::Key;
 use super::mark::Mark;
 use super::slot::Ticket;
 use super::tally::Tally;
 use crate::archive::{Observation, Place, Reach, Window};
+use crate::config::Hidden;
 use crate::failure::Failure;
 use crate::mail::{Email, EmailId};
 use crate::query::Completion;
@@ -21,8 +23,8 @@ use crate::render::Body;
 pub enum Msg {
     /// A key was pressed.
     Pressed(Key),
-    /// Text was pasted.
-    Pasted(String),
+    /// Text was pasted; it may be a key.
+    Pasted(Hidden),
     /// The mouse was used.
     Pointed(Pointer),
     /// A command was given otherwise than by a key.
@@ -105,6 +107,27 @@ pub enum Msg {
         ticket: Ticket,
         /// What it brought.
         outcome: Result<News, Failure>,
+    },
+    /// Answers `Doors`.
+    Doors {
+        /// Of the attempt.
+        ticket: Ticket,
+        /// The profiles.
+        outcome: Result<Vec<Choice>, Failure>,
+    },
+    /// Answers `Check`.
+    Checked {
+        /// Of the attempt.
+        ticket: Ticket,
+        /// Whether the key is taken and may read.
+        outcome: Result<(), Failure>,
+    },
+    /// Answers `Enter`.
+    Entered {
+        /// Of the attempt.
+        ticket: Ticket,
+        /// What came of it.
+        outcome: Result<Arrival, Failure>,
     },
     /// Answers `Rest`.
     Rested {

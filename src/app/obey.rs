@@ -3,6 +3,7 @@
 use super::command::{Command, Side, Step};
 use super::effect::{Effect, Effects};
 use super::filter::Filter;
+use super::hall::{Form, Kept};
 use super::keys::{self, Focus, Key, Meaning};
 use super::layout::Panes;
 use super::model::{Ending, Model};
@@ -41,7 +42,6 @@ impl Model {
         let height = self.list_height();
         let mut effects = Effects::new();
         match command {
-            Command::Select(step) if self.chooser.is_some() => self.step_chooser(step),
             Command::Select(step) => {
                 if matches!(step, Step::First | Step::Last) {
                     self.trail.leave(self.spot());
@@ -97,7 +97,6 @@ impl Model {
             Command::Card => effects.extend(self.show_card()),
             Command::ShowSaved(number) => effects.extend(self.show_saved(number)),
             Command::Views => self.open_chooser(),
-            Command::ChooseView => effects.extend(self.choose()),
             Command::SaveView => self.begin_saving(),
             Command::DropView => effects.extend(self.drop_view()),
             Command::Find => self.begin_find(),
@@ -106,6 +105,18 @@ impl Model {
             Command::Place(side) => effects.extend(self.walk_places(side)),
             Command::LookBack => effects.extend(self.look_back()),
             Command::Stop => self.stop(),
+            Command::Accept if self.fills_in() => effects.extend(self.log_in()),
+            Command::Cancel if self.fills_in() => {
+                self.peel_hall();
+            }
+            Command::Complete(_) if self.fills_in() => self.fill_in(Form::turn),
+            Command::Edit(edit) if self.fills_in() => self.edit_form(edit),
+            Command::Recall(_) if self.fills_in() => {}
+            Command::Profiles => effects.push(self.choose_profile()),
+            Command::Item(side) if self.chooses_view() => self.step_chooser(side),
+            Command::Take if self.chooses_view() => effects.extend(self.choose()),
+            Command::Item(side) => self.mark_item(side),
+            Command::Take => effects.extend(self.take_item()),
             Command::Accept => effects.extend(self.accept()),
             Command::Cancel => effects.extend(self.cancel()),
             Command::Complete(side) => effects.extend(self.complete(side)),
@@ -149,9 +160,13 @@ impl Model {
     /// Peels one layer: help, the list of views, what is looked for in the email, the reader on the
     /// whole screen, the reader, looking back, the card, the filter. `None` if there is none.
     fn peel(&mut self) -> Option<Effects> {
-        if self.details.take().is_some()
-            || self.help.take().is_some()
-            || self.chooser.take().is_some()
+        if self.details.take().is_some() || self.help.take().is_some() {
+            return Some(Effects::new());
+        }
+        if self.hall.is_some() {
+            return self.peel_hall().then(Effects::new);
+        }
+        if self.chooser.take().is_some()
             || (self.reading && self.reader.forget())
             || std::mem::take(&mut self.panes.full)
             || std::mem::take(&mut self.reading)
@@ -180,7 +195,8 @@ impl Model {
             Stage::Empty | Stage::Resting | Stage::Loading | Stage::Ready(..) => None,
         };
         let service = self.service.no_service().or(self.service.trouble());
-        read.or(service).or(self.list.failure())
+        let unkept = if let Kept::NotThisTime(failure) = &self.kept { Some(failure) } else { None };
+        read.or(service).or(self.list.failure()).or(unkept)
     }
 
     pub(super) fn open(&mut self) -> Option<Effect> {

@@ -22,6 +22,9 @@ impl Model {
             }
             return effects;
         }
+        if self.hall.is_some() {
+            return effects;
+        }
         match pointer {
             Pointer::Pressed(at) if layout.list.contains(at) => {
                 self.reading = false;

@@ -54,6 +54,23 @@ impl Edit {
             Self::DeleteAfter => "delete everything after",
         }
     }
+
+    /// The same for a line of text.
+    pub(super) const fn request(self) -> InputRequest {
+        match self {
+            Self::Left => InputRequest::GoToPrevChar,
+            Self::Right => InputRequest::GoToNextChar,
+            Self::WordLeft => InputRequest::GoToPrevWord,
+            Self::WordRight => InputRequest::GoToNextWord,
+            Self::Start => InputRequest::GoToStart,
+            Self::End => InputRequest::GoToEnd,
+            Self::Backspace => InputRequest::DeletePrevChar,
+            Self::Delete => InputRequest::DeleteNextChar,
+            Self::DeleteWord => InputRequest::DeletePrevWord,
+            Self::DeleteBefore => InputRequest::DeleteFromStart,
+            Self::DeleteAfter => InputRequest::DeleteTillEnd,
+        }
+    }
 }
 
 /// What a line is typed for.
@@ -210,18 +227,6 @@ impl Prompt {
 
     /// Edits the line.
     pub fn edit(&mut self, edit: Edit) {
-        self.input.handle(match edit {
-            Edit::Left => InputRequest::GoToPrevChar,
-            Edit::Right => InputRequest::GoToNextChar,
-            Edit::WordLeft => InputRequest::GoToPrevWord,
-            Edit::WordRight => InputRequest::GoToNextWord,
-            Edit::Start => InputRequest::GoToStart,
-            Edit::End => InputRequest::GoToEnd,
-            Edit::Backspace => InputRequest::DeletePrevChar,
-            Edit::Delete => InputRequest::DeleteNextChar,
-            Edit::DeleteWord => InputRequest::DeletePrevWord,
-            Edit::DeleteBefore => InputRequest::DeleteFromStart,
-            Edit::DeleteAfter => InputRequest::DeleteTillEnd,
-        });
+        self.input.handle(edit.request());
     }
 }

@@ -1,6 +1,6 @@
 //! Saved views: choosing one by its number or from a list, saving what is shown, taking one away.
 
-use super::command::Step;
+use super::command::Side;
 use super::effect::{Effect, Effects};
 use super::filter::Filter;
 use super::model::Model;
@@ -32,14 +32,24 @@ impl Model {
         self.views.iter().find(|(_, view)| !text.is_empty() && view.query.trim() == text).map(|(number, view)| (*number, view))
     }
 
-    /// Which line of the list of views is selected, while that is shown.
+    /// Which line of the list of views is marked, while that is shown.
     #[must_use]
     pub const fn chooser(&self) -> Option<usize> {
         self.chooser
     }
 
+    /// Whether a view is being chosen.
+    #[must_use]
+    pub const fn chooses_view(&self) -> bool {
+        self.chooser.is_some() && self.hall.is_none()
+    }
+
     /// Shows a view.
     pub(super) fn show_saved(&mut self, number: u8) -> Effects {
+        if self.hall.is_some() {
+            self.notice = Some("views are of the mail behind this".to_owned());
+            return Effects::new();
+        }
         let Some(view) = self.views.get(&number) else {
             self.notice = Some(format!("no view has the number {number}; W saves what is shown as one"));
             return Effects::new();
@@ -51,41 +61,42 @@ impl Model {
         self.show(filter)
     }
 
-    /// Shows the list of views, with the one that is shown selected.
+    /// Shows the list of views, with the mark on the one that is shown.
     pub(super) fn open_chooser(&mut self) {
         let shown = self.view().map(|(number, _)| number);
         self.chooser = Some(self.views.keys().position(|number| Some(*number) == shown).unwrap_or(0));
     }
 
-    /// The number of the selected line.
+    /// The number of the marked line.
     fn chosen(&self) -> Option<u8> {
         self.views.keys().nth(self.chooser?).copied()
     }
 
-    /// Shows the selected view.
+    /// Shows the marked view.
     pub(super) fn choose(&mut self) -> Effects {
         self.chosen().map(|number| self.show_saved(number)).unwrap_or_default()
     }
 
-    /// Moves the selection in the list of views.
-    pub(super) fn step_chooser(&mut self, step: Step) {
+    /// Moves the mark in the list of views.
+    pub(super) fn step_chooser(&mut self, side: Side) {
         let last = self.views.len().saturating_sub(1);
-        self.chooser = self.chooser.map(|at| match step {
-            Step::Down => (at + 1).min(last),
-            Step::Up => at.saturating_sub(1),
-            Step::First | Step::HalfUp | Step::PageUp => 0,
-            Step::Last | Step::HalfDown | Step::PageDown => last,
+        self.chooser = self.chooser.map(|at| match side {
+            Side::Right => (at + 1).min(last),
+            Side::Left => at.saturating_sub(1),
         });
     }
 
-    /// Takes the selected view away.
+    /// Takes the marked view away.
     pub(super) fn drop_view(&mut self) -> Option<Effect> {
+        if !self.chooses_view() {
+            self.notice = Some("only a view is taken away so".to_owned());
+            return None;
+        }
         let number = self.chosen()?;
         let view = self.views.remove(&number)?;
-        self.step_chooser(Step::Down);
         self.chooser = self.chooser.map(|at| at.min(self.views.len().saturating_sub(1)));
         self.notice = Some(format!("{} ({}) is taken away", view.name, view.query));
-        Some(Effect::KeepView { ticket: self.kept.begin(), number, view: None })
+        Some(Effect::KeepView { ticket: self.saving.begin(), number, view: None })
     }
 
     /// Asks for a number and a name for what is shown.
@@ -110,12 +121,12 @@ impl Model {
         let view = SavedView { name: name.to_owned(), query: self.list.filter().text().to_owned() };
         self.views.insert(number, view.clone());
         self.notice = Some(format!("{number} shows {name} from now on"));
-        Some(Effect::KeepView { ticket: self.kept.begin(), number, view: Some(view) })
+        Some(Effect::KeepView { ticket: self.saving.begin(), number, view: Some(view) })
     }
 
     /// Takes where the views are kept, or why they are not.
     pub(super) fn view_kept(&mut self, ticket: Ticket, outcome: Result<Option<String>, Failure>) {
-        if !self.kept.settle(ticket, Ok(())) {
+        if !self.saving.settle(ticket, Ok(())) {
             return;
         }
         let words = match outcome {

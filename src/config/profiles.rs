@@ -30,6 +30,8 @@ pub struct Listed {
     pub base_url: String,
     /// Where its key comes from, in words; nothing secret. Empty if it has none.
     pub key_from: String,
+    /// Whether nothing of its mail is kept on disk.
+    pub in_memory: bool,
 }
 
 /// What a new key is for.
@@ -91,6 +93,7 @@ impl Profiles {
             is_default: name == self.default_name(),
             base_url: profile.base_url.clone().unwrap_or_else(BaseUrl::real).to_string(),
             key_from: profile.key.as_ref().map(ToString::to_string).unwrap_or_default(),
+            in_memory: profile.in_memory,
         };
         self.file.profiles.iter().map(listed).collect()
     }

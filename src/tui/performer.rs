@@ -2,16 +2,17 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::task::{JoinError, JoinSet};
 
 use super::bodies::Bodies;
 use super::history::History;
+use super::session::{Doors, Entry, Session};
 use crate::api::Service;
 use crate::app::{Counts, Effect, Msg, News, Opened, Rest, Tally, marks};
-use crate::archive::{Archive, Counted, Halt, Place};
+use crate::archive::{Archive, Counted, Halt, Lease, Place};
 use crate::config::{PanicAt, ViewFile};
 use crate::failure::{Failure, Kind};
 use crate::mail::EmailId;
@@ -48,15 +49,23 @@ pub struct Performer<S: Service> {
     settling: JoinSet<Msg>,
     /// The clock.
     rests: JoinSet<Msg>,
+    doors: Arc<dyn Doors<S>>,
+    /// What is behind the door that was opened last.
+    entered: Arc<Mutex<Option<Session<S>>>>,
+    /// What ends with the session.
+    _beside: JoinSet<()>,
 }
 
 impl<S: Service> Performer<S> {
-    /// Reads from `archive`, and carries into it what `engine` brings, if there is one.
+    /// Reads from the session's archive, and carries into it what its engine brings, if there is one;
+    /// `doors` lead to other sessions.
     #[must_use]
-    pub fn new(
+    pub(super) fn new(
         archive: Archive,
         engine: Option<Engine<S>>,
+        beside: JoinSet<()>,
         (history, views): (History, ViewFile),
+        doors: Arc<dyn Doors<S>>,
         pause: Pause,
         panic_at: Option<PanicAt>,
     ) -> Self {
@@ -77,6 +86,9 @@ impl<S: Service> Performer<S> {
             work: JoinSet::new(),
             settling: JoinSet::new(),
             rests: JoinSet::new(),
+            doors,
+            entered: Arc::default(),
+            _beside: beside,
         }
     }
 
@@ -153,6 +165,25 @@ impl<S: Service> Performer<S> {
                     Msg::Refreshed { ticket, outcome }
                 });
             }
+            Effect::Doors { ticket } => {
+                let doors = self.doors.clone();
+                self.blocking(move || Msg::Doors { ticket, outcome: doors.choices() });
+            }
+            Effect::Check { ticket, base_url, key } => {
+                let check = self.doors.check(base_url, key);
+                self.work.spawn(async move { Msg::Checked { ticket, outcome: check.await } });
+            }
+            Effect::Enter { ticket, door, answer } => {
+                let (doors, entered) = (self.doors.clone(), self.entered.clone());
+                self.blocking(move || {
+                    let entry = doors.open(&door, answer).map(Entry::parts);
+                    let outcome = entry.map(|(session, arrival)| {
+                        *entered.lock().unwrap_or_else(PoisonError::into_inner) = session;
+                        arrival
+                    });
+                    Msg::Entered { ticket, outcome }
+                });
+            }
             Effect::Rest { ticket, what, pause } => {
                 let rest = (self.pause)(what, pause);
                 let tasks = if what == Rest::Selection { &mut self.settling } else { &mut self.rests };
@@ -181,6 +212,21 @@ impl<S: Service> Performer<S> {
         ready.or_else(|| self.rests.try_join_next()).map(message)
     }
 
+    /// What is behind the door that was opened last; whoever does not go there lets it go.
+    pub(super) fn entered(&mut self) -> Option<Session<S>> {
+        self.entered.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// The doors and the pauses, for who performs next.
+    pub(super) fn ways(&self) -> (Arc<dyn Doors<S>>, Pause) {
+        (self.doors.clone(), self.pause.clone())
+    }
+
+    /// The lease of the archive.
+    pub(super) const fn lease(&self) -> &Lease {
+        self.archive.lease()
+    }
+
     /// Whether nothing is going on but the clock: a selection that comes to rest is something.
     #[must_use]
     pub fn is_idle(&self) -> bool {
@@ -195,6 +241,17 @@ impl<S: Service> Performer<S> {
 
     fn blocking(&mut self, work: impl FnOnce() -> Msg + Send + 'static) {
         self.work.spawn_blocking(work);
+    }
+}
+
+impl<S: Service> Drop for Performer<S> {
+    /// Tasks end with their sets. A search on a thread of its own has to be told; whoever waits for
+    /// the archive's lease waits no longer.
+    fn drop(&mut self) {
+        for halt in [&self.looking, &self.counting, &self.offering] {
+            halt.halt();
+        }
+        self.archive.lease().release();
     }
 }
 

@@ -7,8 +7,9 @@ use ratatui::text::{Line, Span};
 
 use super::look::Look;
 use super::{cut, time};
+use crate::app::hall::Face;
 use crate::app::keys::{key_for, written};
-use crate::app::{Command, Focus, Layout, Model, Side, Stage, Step};
+use crate::app::{Command, Door, Focus, Kept, Layout, Model, Side, Stage, Step};
 use crate::archive::Reach;
 
 /// Below this many columns there is no room for what can be had otherwise.
@@ -18,6 +19,7 @@ const ROOMY: u16 = 50;
 pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
     line(title_left(model, look, layout.title.width), title_right(model, look, layout.title.width), layout.title, look, frame);
     if model.focus() == Focus::Prompt {
+        // Who types sees the keys where the line is.
         return;
     }
     // Where there is little room, the way back is worth more than what there is to know.
@@ -52,10 +54,23 @@ fn line(left: Vec<Span>, right: Vec<Span>, area: Rect, look: &Look, frame: &mut 
 
 fn title_left<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
     let filter = model.list.filter();
+    if let Some(hall) = &model.hall {
+        let (whose, what) = match &hall.face {
+            Face::SetUp { .. } => ("sentbox", "set-up"),
+            Face::Profiles(_) => (model.profile.as_str(), "profiles"),
+            Face::Question { .. } => (model.profile.as_str(), "a question"),
+        };
+        return vec![
+            Span::styled(format!(" {whose}"), look.theme.title()),
+            Span::styled(format!(" {} {what} ", look.glyphs.into), look.theme.text()),
+        ];
+    }
     let view = model.view();
     let shown = view.map_or(if filter.is_none() { "all mail" } else { filter.text() }, |(_, view)| &view.name);
+    let kept_nowhere = model.door != Door::Demo && !matches!(model.kept, Kept::InFile(_));
     let mut spans = vec![
         Span::styled(format!(" {}", model.profile), look.theme.title()),
+        Span::styled(if kept_nowhere { " (not kept)" } else { "" }, look.theme.text()),
         Span::styled(format!(" {} {shown} ", look.glyphs.into), look.theme.text()),
     ];
     if view.is_some() && width >= ROOMY {
@@ -65,6 +80,9 @@ fn title_left<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
 }
 
 fn title_right<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
+    if model.hall.as_ref().is_some_and(|hall| !hall.is_over_mail()) {
+        return Vec::new();
+    }
     let dot = format!(" {} ", look.glyphs.dot);
     let mut parts: Vec<Span> = Vec::new();
     if let Some(count) = count(model, look).filter(|_| width >= ROOMY) {
@@ -153,7 +171,7 @@ fn bottom_left<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
 
 /// Position and total: ` 1/48 310   `, as wide while one moves as it will get.
 fn position(model: &Model) -> String {
-    if matches!(model.focus(), Focus::Help | Focus::Views) {
+    if matches!(model.focus(), Focus::Help | Focus::Choice) {
         return " ".to_owned();
     }
     match (model.list.position(), model.list.total()) {
@@ -207,7 +225,7 @@ fn hints(model: &Model, look: &Look, spans: &mut Vec<Span>, width: u16) {
     ];
     const FINDING: &[Command] =
         &[Command::Mark(Side::Right), Command::Back, Command::Find, Command::Scroll(Step::Down), Command::NextEmail];
-    const VIEWS: &[Command] = &[Command::ChooseView, Command::Back, Command::Select(Step::Down), Command::DropView];
+    const VIEWS: &[Command] = &[Command::Take, Command::Back, Command::Item(Side::Right), Command::DropView];
     const READER: &[Command] = &[
         Command::Back,
         Command::NextEmail,
@@ -224,10 +242,11 @@ fn hints(model: &Model, look: &Look, spans: &mut Vec<Span>, width: u16) {
     const HELP: &[Command] = &[Command::Back, Command::Scroll(Step::Down), Command::Scroll(Step::Last)];
     const FOUND_NOTHING: &[Command] = &[Command::Peel, Command::LookBack, Command::Filter, Command::Undo];
     const PROMPT: &[Command] = &[Command::Accept, Command::Cancel];
+    const CHOICE: &[Command] = &[Command::Take, Command::Item(Side::Right), Command::Back];
     const NOTHING: &[Command] = &[Command::Refresh, Command::Back];
     let focus = model.focus();
     let wanted = match focus {
-        Focus::Views => VIEWS,
+        Focus::Choice if model.chooses_view() => VIEWS,
         Focus::Reader if model.reader.finds().is_some() => FINDING,
         Focus::Reader if model.reader.is_wide() => WIDE,
         Focus::List if model.card.is_some() => CARD,
@@ -238,6 +257,7 @@ fn hints(model: &Model, look: &Look, spans: &mut Vec<Span>, width: u16) {
         Focus::Prompt => PROMPT,
         Focus::Reader => READER,
         Focus::Help => HELP,
+        Focus::Choice => CHOICE,
     };
     let used: usize = spans.iter().map(Span::width).sum();
     let mut room = usize::from(width).saturating_sub(used);

@@ -5,6 +5,7 @@ mod card;
 mod cut;
 mod details;
 mod found;
+mod hall;
 mod help;
 mod list;
 mod look;
@@ -25,7 +26,8 @@ use crate::app::{Arrangement, Layout, Model};
 pub fn draw(model: &Model, look: &Look, frame: &mut Frame) {
     let layout = model.layout();
     bars::draw(model, &layout, look, frame);
-    if help::draw(model, &layout, look, frame) || details::draw(model, &layout, look, frame) || views::draw(model, &layout, look, frame) {
+    let over = [help::draw, details::draw, hall::draw, views::draw];
+    if over.iter().any(|draw| draw(model, &layout, look, frame)) {
         return;
     }
     card::draw(model, &layout, look, frame);

@@ -153,7 +153,7 @@ fn views_are_saved_chosen_and_taken_away() {
     assert_eq!(world.model.view(), Some((5, &saved)));
 
     world.press("Esc g v").settle();
-    assert_eq!((world.model.focus(), world.model.chooser()), (Focus::Views, Some(0)));
+    assert_eq!((world.model.focus(), world.model.chooser()), (Focus::Choice, Some(0)));
     world.press("j j j j j Enter").settle();
     assert_eq!((world.model.focus(), filter(&world)), (Focus::List, "to:ana"));
     world.press("g v").settle();

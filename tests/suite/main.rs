@@ -8,6 +8,7 @@ mod contract;
 mod disk;
 mod docs;
 mod finding;
+mod hall;
 mod killed;
 mod mirror;
 mod model;

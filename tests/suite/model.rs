@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use ratatui::layout::{Position, Size};
 use sentbox::app::{Cell, Command, Effect, Ending, Focus, Msg, Opening, Pointer, Rest, Side, Stage, Step};
 use sentbox::archive::Anchor;
+use sentbox::config::Hidden;
 use sentbox::failure::{Failure, Kind};
 
 fn requests(world: &World) -> usize {
@@ -290,14 +291,14 @@ fn a_storm_in_the_prompt_is_text_and_one_answer_counts() {
     world.press("/");
     let before = looks(&world);
     world.write("qq rGzM?#29");
-    world.happen(Msg::Pasted("q\n\u{1b}[A\u{7}9".to_owned()));
+    world.happen(Msg::Pasted(Hidden::new("q\n\u{1b}[A\u{7}9")));
     assert_eq!(world.model.ending, None);
     assert_eq!(world.model.prompt.as_ref().map(|prompt| prompt.text().to_owned()).as_deref(), Some("qq rGzM?#29q [A9"));
     assert!(looks(&world) - before <= 12, "at most a query for each change");
     world.press("Ctrl-u").write("#29").settle();
     assert_eq!(world.model.list.total(), Some(11), "an older answer never stands for a newer question");
     world.press("Enter").settle();
-    world.happen(Msg::Pasted("q".to_owned()));
+    world.happen(Msg::Pasted(Hidden::new("q")));
     assert_eq!((world.model.ending.clone(), world.model.focus()), (None, Focus::List));
     assert!(world.model.notice.is_some());
 }
@@ -356,6 +357,17 @@ fn what_was_typed_earlier_is_typed_again() {
     let mut world = World::start(Opening { history, ..opening(80, 24) }, Mailbox::of(3));
     world.settle().press("/ Ctrl-p");
     assert_eq!(text(&world), "from the last session");
+}
+
+#[test]
+fn a_query_of_the_command_line_is_the_first_filter() {
+    let query = "#29".to_owned();
+    let mut world = World::start(Opening { query, ..opening(120, 40) }, Mailbox::of(300));
+    let looks = world.asked.iter().filter(|effect| matches!(effect, Effect::Look { .. })).count();
+    world.settle();
+    assert_eq!((looks, world.model.list.filter().text(), world.model.list.total()), (1, "#29", Some(11)));
+    world.press("Esc").settle();
+    assert_eq!((world.model.list.filter().text(), world.model.list.total()), ("", Some(300)));
 }
 
 #[test]

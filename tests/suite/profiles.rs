@@ -217,3 +217,12 @@ fn the_doctor_looks_at_everything_and_its_code_tells_what_failed() {
     std::fs::write(config(&sentbox).join("config.toml"), "[").unwrap();
     assert_eq!(code(&sentbox), 8);
 }
+
+#[test]
+fn where_nobody_can_set_it_up_the_missing_key_is_the_failure() {
+    assert_snapshot!(Sentbox::new().told(""), @r"
+    stderr: sentbox: there is no API key
+    stderr:    hint: run sentbox login, or set SENTBOX_API_KEY; sentbox demo needs none
+    exit code 3
+    ");
+}

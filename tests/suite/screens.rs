@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use crate::hall::setting_up;
 use crate::world::{Mailbox, NOW, World, opening, row_of};
 use jiff::tz::TimeZone;
 use ratatui::Terminal;
@@ -91,6 +92,29 @@ fn varied() -> Mailbox {
     mailbox
 }
 
+macro_rules! setting_up_at {
+    ($($name:ident: $width:literal x $height:literal, $keys:literal;)*) => {
+        $(
+            #[test]
+            fn $name() {
+                let mut world = setting_up($width, $height);
+                world.press($keys).settle();
+                insta::assert_snapshot!(screen(&world));
+            }
+        )*
+    };
+}
+
+setting_up_at! {
+    set_up_wide: 160 x 45, "j";
+    set_up_small: 80 x 24, "j";
+    set_up_narrow: 40 x 12, "j";
+    set_up_tiny: 20 x 5, "j";
+    log_in_small: 80 x 24, "Enter";
+    log_in_narrow: 40 x 12, "Enter Tab";
+    log_in_one_cell: 1 x 1, "Enter";
+}
+
 macro_rules! snapshot_at {
     ($($name:ident: $width:literal x $height:literal, $keys:literal;)*) => {
         $(
@@ -116,6 +140,9 @@ snapshot_at! {
     tiny: 20 x 5, "j";
     one_cell: 1 x 1, "j";
     full_reader: 80 x 24, "j z";
+    profiles_wide: 160 x 20, "g p";
+    profiles_small: 80 x 24, "g p j";
+    profiles_narrow: 40 x 12, "g p j";
     help: 80 x 24, "?";
     full_times: 160 x 12, "t";
     one_above_the_other_by_hand: 160 x 24, "P";

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use crossterm::event::{KeyCode, KeyModifiers};
 use ratatui::layout::Size;
 use sentbox::api::wire;
-use sentbox::app::{Counts, Effect, Model, Msg, News, Opened, Opening, Tally, marks};
+use sentbox::app::hall::Arrival;
+use sentbox::app::{Choice, Counts, Door, Effect, Kept, Model, Msg, News, Opened, Opening, Tally, marks};
 use sentbox::archive::{Anchor, Observation, Place, Reach, Row, Window};
 use sentbox::config::built_in;
 use sentbox::mail::{Email, EmailId, Shown, Status, Summary, Tag};
@@ -29,8 +30,12 @@ pub fn opening(width: u16, height: u16) -> Opening {
         refresh: std::time::Duration::from_secs(30),
         now: now(),
         notice: None,
+        query: String::new(),
         history: Vec::new(),
         views: built_in(),
+        door: Door::Profile("acme".to_owned()),
+        kept: Kept::InFile("~/.local/share/sentbox/acme/archive.sqlite".to_owned()),
+        hall: None,
     }
 }
 
@@ -94,6 +99,9 @@ impl Mailbox {
                 self.rows.extend((1..=new).map(|n| row(oldest - n)));
                 Msg::Extended { ticket: *ticket, outcome: Ok(self.news(new.cast_unsigned())) }
             }
+            Effect::Doors { ticket } => Msg::Doors { ticket: *ticket, outcome: Ok(choices()) },
+            Effect::Check { ticket, .. } => Msg::Checked { ticket: *ticket, outcome: Ok(()) },
+            Effect::Enter { ticket, .. } => Msg::Entered { ticket: *ticket, outcome: Ok(Arrival::Open) },
             Effect::Rest { ticket, what, .. } => Msg::Rested { ticket: *ticket, what: *what },
         }
     }
@@ -137,6 +145,23 @@ impl Mailbox {
         let row = self.rows.iter().find(|row| row.summary.id == *id).expect("only listed emails are opened");
         Opened { email: Arc::new(email(&row.summary)), history: vec![seen(&row.summary.status)] }
     }
+}
+
+/// Profiles to switch to.
+fn choices() -> Vec<Choice> {
+    let choice = |door, name: &str, base_url: &str, key_from: &str, kept: &str| Choice {
+        door,
+        name: name.to_owned(),
+        base_url: base_url.to_owned(),
+        key_from: key_from.to_owned(),
+        kept: kept.to_owned(),
+    };
+    let profile = |name: &str| Door::Profile(name.to_owned());
+    vec![
+        choice(profile("acme"), "acme", "https://api.resend.com", "key from file ~/.config/sentbox/keys/acme", "12 MB kept"),
+        choice(profile("staging"), "staging", "https://mail.staging.example.com/api", "key from command pass ...", "nothing kept"),
+        choice(Door::Demo, "demo", "sample mail", "no key needed", "nothing is kept"),
+    ]
 }
 
 /// Email number `n`; the larger, the newer.
