@@ -13,7 +13,7 @@ use crate::app::hall::{Answer, Welcome};
 use crate::app::{Choice, Door, Hall, Kept};
 use crate::archive::{Archive, Location};
 use crate::config::clock::Clock;
-use crate::config::{ApiKey, Asking, BaseUrl, Env, Flags, Hidden, Paths, Profiles, Rate, Settings};
+use crate::config::{ApiKey, Asking, BaseUrl, Env, Flags, Hidden, Paths, Profiles, Rate, Settings, ViewFile, built_in};
 use crate::failure::{Failure, Kind};
 use crate::mail::clean;
 use crate::server::{self, Terms, sample};
@@ -91,6 +91,8 @@ impl House {
             query: String::new(),
             hall: None,
             history,
+            views: settings.views.clone(),
+            view_file: ViewFile::of(self.env.clone()),
             beside: JoinSet::new(),
         })
     }
@@ -161,6 +163,8 @@ impl House {
             query: String::new(),
             hall: None,
             history: None,
+            views: built_in(),
+            view_file: ViewFile::default(),
             beside,
         })
     }
