@@ -8,7 +8,7 @@ use sentbox::archive::{Archive, Location};
 use sentbox::cli::args::{Global, Sample};
 use sentbox::cli::{self, Output, Stop};
 use sentbox::config::clock::Clock;
-use sentbox::config::{ApiKey, BaseUrl, Env, PanicAt, Rate};
+use sentbox::config::{ApiKey, Backfill, BaseUrl, Env, PanicAt, Rate};
 use sentbox::failure::{Failure, Kind};
 use sentbox::server::{self, Terms, sample};
 use sentbox::sync::Engine;
@@ -55,6 +55,7 @@ pub fn profile(global: &Global, env: &Env, clock: &Clock, out: &mut Output) -> R
         archive,
         engine,
         refresh: REFRESH,
+        backfill: settings.backfill,
         notice,
         clock: clock.clone(),
         zone: settings.zone,
@@ -88,6 +89,7 @@ pub fn demo(sample: &Sample, global: &Global, env: &Env, clock: &Clock, out: &Ou
             engine: Ok(Engine::new(Arc::new(client), archive.clone(), clock.clone())),
             archive,
             refresh: DEMO_REFRESH,
+            backfill: Backfill::Off,
             notice: None,
             clock: clock.clone(),
             zone: env.zone(),

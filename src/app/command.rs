@@ -180,7 +180,7 @@ impl Command {
             Self::Undo => "undo a change of the filter",
             Self::Redo => "redo it",
             Self::LookBack => "look further back",
-            Self::Stop => "stop looking further back",
+            Self::Stop => "stop fetching older mail",
             Self::Accept => "keep the filter; go to the date",
             Self::Cancel => "leave it as it was before",
             Self::Complete(Side::Right) => "next offer",

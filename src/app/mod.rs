@@ -6,6 +6,8 @@
 
 mod command;
 mod effect;
+mod errands;
+mod fill;
 mod filter;
 mod find;
 pub mod head;
@@ -24,9 +26,10 @@ mod prompt;
 mod reader;
 mod service;
 mod slot;
+mod warm;
 
 pub use command::{Cell, Command, Side, Step};
-pub use effect::{Effect, Effects, Rest};
+pub use effect::{Effect, Effects, Errand, Rest};
 pub use filter::{Filter, parsed};
 pub use keys::{Focus, Key};
 pub use layout::{Arrangement, Layout, Panes};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use jiff::Zoned;
+use jiff::{Timestamp, Zoned};
 use ratatui::layout::Size;
 
 use super::effect::{Effect, Effects, Rest};
@@ -16,7 +16,10 @@ use super::prompt::Prompt;
 use super::reader::{Reader, Stage};
 use super::service::Service;
 use super::slot::Slot;
+use super::warm::Warming;
+use crate::api::{Budget, Urgency};
 use crate::archive::Row;
+use crate::config::Backfill;
 use crate::failure::Failure;
 use crate::query::Completion;
 
@@ -31,6 +34,10 @@ pub struct Opening {
     pub no_service: Option<Failure>,
     /// How often the service is asked for what is new.
     pub refresh: Duration,
+    /// How far back the archive is to reach by itself.
+    pub backfill: Backfill,
+    /// When the service answered last, as far as the archive knows.
+    pub as_of: Option<Timestamp>,
     /// The time, in the person's zone.
     pub now: Zoned,
     /// A word to the person, until the first key.
@@ -77,6 +84,10 @@ pub struct Model {
     pub(super) reading: bool,
     pub(super) dragging: bool,
     pub(super) now: Zoned,
+    /// What may be asked of the service, as it stood when something happened last.
+    pub(super) budget: Option<Budget>,
+    pub(super) second: Slot<()>,
+    pub(super) warming: Warming,
     /// What could stand at the cursor of the prompt.
     pub(super) offers: Slot<Vec<Completion>>,
     /// Filters that were typed and kept, the latest last.
@@ -106,12 +117,12 @@ impl Model {
     /// The first state, and what it asks for: rows from the archive, news from the service.
     #[must_use]
     pub fn start(opening: Opening) -> (Self, Effects) {
-        let Opening { size, profile, no_service, refresh, now, notice, history } = opening;
+        let Opening { size, profile, no_service, refresh, backfill, as_of, now, notice, history } = opening;
         let mut model = Self {
             profile,
             list: List::default(),
             reader: Reader::default(),
-            service: Service::new(no_service, refresh),
+            service: Service::new(no_service, refresh, backfill, as_of),
             prompt: None,
             look_back: None,
             help: None,
@@ -128,6 +139,9 @@ impl Model {
             reading: false,
             dragging: false,
             now,
+            budget: None,
+            second: Slot::default(),
+            warming: Warming::default(),
             offers: Slot::default(),
             history,
             remembered: Slot::default(),
@@ -138,7 +152,7 @@ impl Model {
             curious: false,
         };
         let mut effects = vec![model.list.start()];
-        effects.extend(model.service.refresh());
+        effects.extend(model.service.refresh(Urgency::Person));
         effects.extend(model.fit());
         (model, effects)
     }
@@ -184,6 +198,11 @@ impl Model {
         self.now = now;
     }
 
+    /// Takes what may be asked of the service at present.
+    pub const fn allowed(&mut self, budget: Option<Budget>) {
+        self.budget = budget;
+    }
+
     /// Takes what happened; answers with what is to be done about it.
     pub fn update(&mut self, msg: Msg) -> Effects {
         let height = self.list_height();
@@ -219,12 +238,13 @@ impl Model {
                 }
             }
             Msg::Completed { ticket, offers } => self.offered(ticket, offers),
-            Msg::Read { ticket, outcome } => effects.extend(self.reader.settle_email(ticket, outcome)),
+            Msg::Read { ticket, outcome } => effects.extend(self.take_email(ticket, outcome)),
+            Msg::Warmed { ticket } => self.warming.settle(ticket),
             Msg::Laid { ticket, outcome } => self.reader.settle_body(ticket, outcome, self.list.selected()),
             Msg::Sought { ticket, marks } => self.reader.settle_marks(ticket, marks),
             Msg::Refreshed { ticket, outcome } => {
                 let catching_up = self.service.is_catching_up();
-                let (news, rest) = self.service.refreshed(ticket, outcome);
+                let (news, rest) = self.service.refreshed(ticket, outcome, self.now.timestamp());
                 effects.extend(rest);
                 if std::mem::take(&mut self.curious) {
                     self.notice = news.as_ref().map(brought);
@@ -238,24 +258,40 @@ impl Model {
                 }
             }
             Msg::Extended { ticket, outcome } => {
-                let (news, rest) = self.service.extended(ticket, outcome);
+                let (news, rest) = self.service.extended(ticket, outcome, self.now.timestamp());
                 effects.extend(rest);
                 self.looked_back(news.as_ref());
                 if let Some(news) = news {
-                    // What is older than everything known arrives below, where nobody misses it.
-                    effects.extend(self.take_news(0, news.changed));
-                    effects.extend(self.list.renew());
-                    effects.push(self.count());
+                    effects.extend(self.take_older(&news));
                 }
             }
+            Msg::Filled { ticket, outcome } => {
+                if let Some(news) = self.service.filled(ticket, outcome, self.now.timestamp()) {
+                    effects.extend(self.take_older(&news));
+                }
+            }
+            Msg::Dropped { errand, ticket } => self.drop_errand(errand, ticket),
             Msg::Rested { ticket, what } => match what {
-                Rest::Selection => effects.extend(self.reader.rested(ticket)),
+                Rest::Selection => {
+                    // What is shown first is not what anybody has asked for.
+                    let urgency = if self.touched { Urgency::Person } else { Urgency::Extend };
+                    effects.extend(self.reader.rested(ticket, urgency));
+                }
                 Rest::Refresh => effects.extend(self.service.refresh_rested(ticket)),
                 Rest::Extend => self.service.extend_rested(ticket),
+                Rest::Second => _ = self.second.settle(ticket, Ok(())),
             },
             Msg::Broken(failure) => self.ending = Some(Ending::Broken(failure)),
         }
         effects.extend(self.fit());
+        effects
+    }
+
+    /// What is older than everything known arrives below, where nobody misses it.
+    fn take_older(&mut self, news: &News) -> Effects {
+        let mut effects = self.take_news(0, news.changed.clone());
+        effects.extend(self.list.renew());
+        effects.push(self.count());
         effects
     }
 
@@ -301,6 +337,7 @@ impl Model {
         if self.list.nears_the_end(height) && !self.list.rows().is_empty() && self.list.filter().is_none() {
             effects.extend(self.service.extend());
         }
+        effects.extend(self.in_the_background());
         effects
     }
 

@@ -8,6 +8,7 @@ use super::layout::Panes;
 use super::model::{Ending, Model};
 use super::prompt::Prompt;
 use super::reader::Stage;
+use crate::api::Urgency;
 use crate::failure::Failure;
 use crate::render::View;
 
@@ -99,7 +100,7 @@ impl Model {
             Command::Recall(side) => effects.extend(self.recall(side)),
             Command::Edit(edit) => effects.extend(self.edit(edit)),
             Command::Refresh => {
-                effects.extend(self.service.refresh());
+                effects.extend(self.service.refresh(Urgency::Person));
                 if self.reader.has_failed() {
                     effects.extend(self.reader.read_again());
                 }

@@ -1,6 +1,7 @@
 //! Flags, environment and file become settings; secrets stay secret.
 
 mod age;
+mod backfill;
 mod base;
 pub mod clock;
 mod env;
@@ -15,6 +16,7 @@ mod rate;
 mod settings;
 
 pub use age::{AGES, age};
+pub use backfill::Backfill;
 pub use base::BaseUrl;
 pub use env::Env;
 pub use key::{ApiKey, without_keys};

@@ -27,8 +27,8 @@ pub use thrifty::Thrifty;
 use crate::api::Service;
 use crate::app::{Ending, Opening};
 use crate::archive::Archive;
-use crate::config::PanicAt;
 use crate::config::clock::Clock;
+use crate::config::{Backfill, PanicAt};
 use crate::failure::{Failure, Kind};
 use crate::sync::Engine;
 use crate::view::{Glyphs, Look, Theme};
@@ -48,6 +48,8 @@ pub struct Start<S: Service> {
     pub engine: Result<Engine<S>, Failure>,
     /// How often the service is asked for what is new.
     pub refresh: Duration,
+    /// How far back the archive is to reach by itself.
+    pub backfill: Backfill,
     /// A word to the person, until the first key.
     pub notice: Option<String>,
     /// Tells the time.
@@ -86,7 +88,7 @@ pub async fn run<S: Service>(start: Start<S>) -> Result<Exit, Failure> {
     let (columns, rows) = crossterm::terminal::size().map_err(|error| lost(&error))?;
     let mut signals = Signals::listen().map_err(|error| lost(&error))?;
     let size = Size::new(columns, rows);
-    let Start { profile, archive, engine, refresh, notice, clock, zone, colour, ascii, history, panic_at } = start;
+    let Start { profile, archive, engine, refresh, backfill, notice, clock, zone, colour, ascii, history, panic_at } = start;
     let (engine, no_service) = match engine {
         Ok(engine) => (Some(engine), None),
         Err(failure) => (None, Some(failure)),
@@ -96,7 +98,8 @@ pub async fn run<S: Service>(start: Start<S>) -> Result<Exit, Failure> {
     // A history that cannot be read is no reason not to start.
     let typed = history.load().unwrap_or_default();
     let now = look.now.to_zoned(look.zone.clone());
-    let opening = Opening { size, profile, no_service, refresh, now, notice, history: typed };
+    let as_of = archive.lease().answered_at();
+    let opening = Opening { size, profile, no_service, refresh, backfill, as_of, now, notice, history: typed };
     let lease = archive.lease().clone();
     let performer = Performer::new(archive, engine, history, sleep(), panic_at);
 

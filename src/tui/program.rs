@@ -194,9 +194,11 @@ where
             _ => {}
         }
         self.model.at((self.clock)().to_zoned(self.look.zone.clone()));
+        self.model.allowed(self.performer.budget());
         for effect in self.model.update(msg) {
             self.performer.perform(effect);
         }
+        self.performer.withdraw(|errand, ticket| self.model.wants(errand, ticket));
     }
 
     /// At once for what a person did, and for what comes of it as soon as it is there whole; for

@@ -130,7 +130,7 @@ fn without_a_key_nothing_is_asked_and_the_archive_is_still_there() {
 #[test]
 fn a_rejected_key_ends_the_asking() {
     let mut world = World::start(opening(80, 24), Mailbox::of(0));
-    let Effect::Refresh { ticket } = world.pending[1] else { panic!("the second effect is the refresh") };
+    let Effect::Refresh { ticket, .. } = world.pending[1] else { panic!("the second effect is the refresh") };
     world.happen(Msg::Refreshed { ticket, outcome: Err(Failure::new(Kind::KeyRejected, "the key is not valid")) });
     assert!(!world.pending.iter().any(|effect| matches!(effect, Effect::Rest { what: Rest::Refresh, .. })));
     world.press("r");

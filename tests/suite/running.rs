@@ -16,7 +16,7 @@ use sentbox::api::{Access, Client, Patience};
 use sentbox::app::{Key, Opening, Rest, Stage};
 use sentbox::archive::{Archive, Location};
 use sentbox::config::clock::Clock;
-use sentbox::config::{ApiKey, BaseUrl, Rate};
+use sentbox::config::{ApiKey, Backfill, BaseUrl, Rate};
 use sentbox::server::{self, Terms, sample};
 use sentbox::sync::Engine;
 use sentbox::tui::{History, Pause, Performer, Program, Turn};
@@ -52,6 +52,11 @@ pub struct Running {
 
 impl Running {
     pub async fn start(size: Size, emails: u32) -> Self {
+        Self::filling(size, emails, Backfill::Off).await
+    }
+
+    /// The same with a profile that wants older mail fetched by itself.
+    pub async fn filling(size: Size, emails: u32, backfill: Backfill) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let start: Timestamp = START.parse().unwrap();
@@ -80,6 +85,8 @@ impl Running {
             profile: "demo".to_owned(),
             no_service: None,
             refresh: std::time::Duration::from_secs(30),
+            backfill,
+            as_of: None,
             now: start.to_zoned(TimeZone::UTC),
             notice: None,
             history: Vec::new(),
@@ -152,6 +159,7 @@ fn pauses(refresh: Arc<Notify>) -> Pause {
         match what {
             Rest::Selection => Box::pin(std::future::ready(())),
             Rest::Refresh | Rest::Extend => Box::pin(async move { refresh.notified().await }),
+            Rest::Second => Box::pin(std::future::pending()),
         }
     })
 }
