@@ -10,6 +10,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::age::{AGES, age};
+use super::backfill::Backfill;
 use super::base::BaseUrl;
 use super::nearest::nearest;
 use super::paths::Paths;
@@ -41,6 +42,8 @@ pub(super) struct Profile {
     pub in_memory: bool,
     /// How old mail may become before it is removed; for ever if nothing is said.
     pub keep: Option<SignedDuration>,
+    /// How far back mail is fetched by itself.
+    pub backfill: Backfill,
     /// Requests a second.
     pub rate: Option<Rate>,
     /// Certificates to trust beside the system's.
@@ -74,7 +77,7 @@ impl fmt::Display for KeySource {
 
 const TOP: [&str; 3] = ["default_profile", "profiles", "views"];
 const VIEW: [&str; 2] = ["name", "query"];
-const PROFILE: [&str; 8] = ["base_url", "api_key_command", "api_key_file", "api_key_env", "archive", "keep", "rate", "ca_file"];
+const PROFILE: [&str; 9] = ["base_url", "api_key_command", "api_key_file", "api_key_env", "archive", "keep", "backfill", "rate", "ca_file"];
 
 impl File {
     /// Reads the file; if there is none at its usual place, it is empty.
@@ -191,6 +194,10 @@ impl Reader<'_> {
                     let keep = age(self.text(value)?).filter(|age| !age.is_zero());
                     profile.keep = Some(keep.ok_or_else(|| self.wrong(&value.span(), &format!("keep is {AGES}")))?);
                 }
+                "backfill" => {
+                    let backfill = Backfill::parse(self.text(value)?);
+                    profile.backfill = backfill.ok_or_else(|| self.wrong(&value.span(), &format!("backfill is {}", Backfill::ALLOWED)))?;
+                }
                 "rate" => {
                     let number = match value.get_ref() {
                         DeValue::Integer(integer) => integer.as_str().parse().ok(),
@@ -304,13 +311,15 @@ mod tests {
     fn a_whole_file() {
         let file = parse(
             "default_profile = \"acme\"\n[profiles.acme]\nbase_url = \"https://mail.example.com/api\"\napi_key_file = \"key\"\n\
-             archive = \"memory\"\nkeep = \"26w\"\nrate = 0.5\nca_file = \"~/ca.pem\"\n[profiles.other]\nrate = 3\n",
+             archive = \"memory\"\nkeep = \"26w\"\nbackfill = \"30d\"\nrate = 0.5\nca_file = \"~/ca.pem\"\n[profiles.other]\nrate = 3\n",
         )
         .unwrap();
         assert_eq!(file.default_profile.as_deref(), Some("acme"));
         let acme = &file.profiles["acme"];
         assert_eq!(acme.base_url.as_ref().unwrap().to_string(), "https://mail.example.com/api");
         assert_eq!(acme.key, Some(KeySource::File("/etc/key".into())));
+        assert_eq!(acme.backfill, Backfill::Span(SignedDuration::from_hours(720)));
+        assert_eq!(file.profiles["other"].backfill, Backfill::Off);
         assert_eq!(acme.keep, Some(SignedDuration::from_hours(26 * 7 * 24)));
         assert!(acme.in_memory && acme.rate == Rate::by_hand(0.5) && acme.ca_file == Some("/home/ana/ca.pem".into()));
         assert_eq!(file.profiles["other"].rate, Rate::by_hand(3.0));
@@ -363,6 +372,10 @@ mod tests {
             ("[profiles.a]\n\nrate = 0", "/etc/config.toml:3: rate is a number of requests a second from 0.01 to 10000"),
             ("[profiles.a]\nrate = \"2\"", "/etc/config.toml:2: rate is a number of requests a second from 0.01 to 10000"),
             ("[profiles.a]\nkeep = \"0d\"", "/etc/config.toml:2: keep is a number of hours, days or weeks such as 12h, 30d, 8w"),
+            (
+                "[profiles.a]\nkeep = \"8w\"\nbackfill = \"3m\"",
+                "/etc/config.toml:3: backfill is \"off\", \"all\", or a number of hours, days or weeks such as 12h, 30d, 8w",
+            ),
             ("profiles = 3", "/etc/config.toml:1: a table belongs here"),
             ("[profiles.\"../x\"]", "/etc/config.toml:1: a profile's name is made of letters, digits, - and _"),
             ("[profiles.a]\nbase_url = 7", "/etc/config.toml:2: a text in quotes belongs here"),

@@ -295,7 +295,7 @@ fn new_and_changed_emails_are_marked() {
     let mut world = World::at_rest(120, 12, varied());
     world.press("j").settle();
     world.press("r");
-    let Some(Effect::Refresh { ticket }) = world.pending.pop() else { panic!("a refresh is asked for") };
+    let Some(Effect::Refresh { ticket, .. }) = world.pending.pop() else { panic!("a refresh is asked for") };
     world.mailbox.arrive();
     world.mailbox.arrive();
     world.happen(Msg::Refreshed {
@@ -340,6 +340,6 @@ fn no_size_panics_and_nothing_foreign_reaches_the_screen() {
 
 fn fail_refresh(world: &mut World, failure: Failure) {
     let n = world.pending.iter().position(|effect| matches!(effect, Effect::Refresh { .. })).expect("a refresh is under way");
-    let Effect::Refresh { ticket } = world.pending.remove(n) else { unreachable!() };
+    let Effect::Refresh { ticket, .. } = world.pending.remove(n) else { unreachable!() };
     world.happen(Msg::Refreshed { ticket, outcome: Err(failure) });
 }

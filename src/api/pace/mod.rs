@@ -21,7 +21,8 @@ use bucket::Bucket;
 use patience::PAUSE;
 use share::{Share, Told};
 
-pub(super) use gate::{Gate, Turned, jitter};
+pub use gate::jitter;
+pub(super) use gate::{Gate, Turned};
 pub use patience::Patience;
 pub(super) use patience::{Retry, Spent, again};
 
