@@ -65,10 +65,7 @@ fn nothing_found(model: &Model, area: Rect, look: &Look, frame: &mut Frame) {
     }
     let key = |command| key_for(Focus::List, command).unwrap_or_default();
     if model.prompt.is_none() {
-        let back = match model.service.reach() {
-            Some(Reach::Everything) | None => String::new(),
-            Some(Reach::Since(_) | Reach::Nothing) => format!("{} looks further back; ", key(Command::LookBack)),
-        };
+        let back = if model.may_find_older() { format!("{} looks further back; ", key(Command::Open)) } else { String::new() };
         lines.extend([Line::default(), Line::raw(format!("{back}{} shows all mail again", key(Command::Peel)))]);
     }
     centred(lines, area, frame);

@@ -9,6 +9,7 @@ mod disk;
 mod docs;
 mod faults;
 mod faulty;
+mod finding;
 mod hall;
 mod killed;
 mod mirror;

@@ -16,7 +16,7 @@ use sentbox::api::{Access, Client, Patience};
 use sentbox::app::{Door, Kept, Key, Rest, Stage};
 use sentbox::archive::{Archive, Location};
 use sentbox::config::clock::Clock;
-use sentbox::config::{ApiKey, BaseUrl, Env, Flags, Rate, Settings};
+use sentbox::config::{ApiKey, BaseUrl, Env, Flags, Rate, Settings, ViewFile, built_in};
 use sentbox::server::{self, Terms, sample};
 use sentbox::sync::Engine;
 use sentbox::tui::{House, Pause, Program, Session, Turn};
@@ -85,6 +85,8 @@ impl Running {
             query: String::new(),
             hall: None,
             history: None,
+            views: built_in(),
+            view_file: ViewFile::default(),
             beside: JoinSet::new(),
         };
         let house = House { flags: Flags::default(), env: Env::default(), clock, sample: (0, 1) };
