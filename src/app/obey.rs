@@ -90,7 +90,8 @@ impl Model {
             Command::Mark(side) => self.notice = Some(self.reader.go_to_mark(side, self.list.selected())),
             Command::NextView => effects.extend(self.step_view(1)),
             Command::PreviousView => effects.extend(self.step_view(View::ALL.len() - 1)),
-            Command::ShowView(view) => effects.extend(self.reader.show_view(view)),
+            Command::ShowView(view) => effects.extend(self.reader.show_view(view, self.list.selected())),
+            Command::Fold => self.reader.fold(self.list.selected()),
             Command::GoToDate => self.prompt = Some(Prompt::new(Asked::Date, "", self.spot())),
             Command::Filter => effects.push(self.begin_filter()),
             Command::Only(cell) => effects.extend(self.only(cell)),
@@ -225,7 +226,7 @@ impl Model {
 
     fn step_view(&mut self, by: usize) -> Option<Effect> {
         let now = View::ALL.iter().position(|view| *view == self.reader.view()).unwrap_or(0);
-        self.reader.show_view(View::ALL[(now + by) % View::ALL.len()])
+        self.reader.show_view(View::ALL[(now + by) % View::ALL.len()], self.list.selected())
     }
 
     pub(super) fn scroll(&mut self, step: Step) {

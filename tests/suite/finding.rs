@@ -318,3 +318,34 @@ fn views_of_the_file_are_those_of_the_keys() {
     world.settle().press("7").settle();
     assert_eq!(filter(&world), "#7");
 }
+
+#[test]
+fn a_face_of_the_body_is_left_and_come_back_to() {
+    let mut world = World::at_rest(120, 24, Mailbox::of(300));
+    world.press("Enter j j j j j j j j j j j j j j j j").settle();
+    let scroll = world.model.reader.scroll();
+    assert_eq!(scroll, 16);
+    world.press("v").settle();
+    let row = world.model.list.selected().unwrap().clone();
+    assert_eq!(world.model.reader.scroll(), world.model.reader.head(&row).len(), "the start of the other face");
+    world.press("j [").settle();
+    assert_eq!(world.model.reader.scroll(), scroll);
+    world.press("] J").settle();
+    assert_eq!(world.model.reader.scroll(), 0, "another email begins at its start");
+}
+
+#[test]
+fn the_head_is_folded_where_there_is_little_room_and_unfolded_by_hand() {
+    let mut world = World::at_rest(120, 40, Mailbox::of(30));
+    let head = |world: &World| world.model.reader.head(world.model.list.selected().unwrap()).len();
+    let whole = head(&world);
+    world.press("Z").settle();
+    let folded = head(&world);
+    assert!(folded < whole);
+    world.press("Z").settle();
+    assert_eq!(head(&world), whole);
+    let mut world = World::at_rest(80, 24, Mailbox::of(30));
+    assert_eq!(head(&world), folded);
+    world.press("Z").settle();
+    assert_eq!(head(&world), whole);
+}

@@ -151,6 +151,7 @@ snapshot_at! {
     filtered: 120 x 16, "@ v";
     going_to_a_date: 60 x 16, "g d 7 x";
     filtered_narrow: 40 x 12, "@ v";
+    unfolded: 60 x 20, "j Z";
     card: 160 x 45, "j c";
     card_medium: 100 x 30, "j c";
     card_small: 80 x 24, "j c";
