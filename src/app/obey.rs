@@ -124,7 +124,7 @@ impl Model {
             Command::Recall(side) => effects.extend(self.recall(side)),
             Command::Edit(edit) => effects.extend(self.edit(edit)),
             Command::Refresh => {
-                effects.extend(self.service.refresh());
+                effects.extend(self.service.refresh_by_hand());
                 if self.reader.has_failed() {
                     effects.extend(self.reader.read_again());
                 }

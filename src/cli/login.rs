@@ -7,7 +7,8 @@ use serde::Serialize;
 use super::World;
 use super::output::{Output, Shape, Stop};
 use crate::api::try_key;
-use crate::config::{ApiKey, Place, Profiles};
+use crate::archive::Stranger;
+use crate::config::{ApiKey, Flags, Place, Profiles, Settings};
 use crate::failure::{Failure, Kind};
 
 /// Longer than any key; whatever comes after it is not read.
@@ -40,6 +41,12 @@ pub(super) fn run(world: World<'_>) -> Result<(), Stop> {
     super::wait_for(async { Ok(try_key(&place, &key, clock).await?) })?;
     profiles.store(&place, &key)?;
     report(&place, &profiles, out)?;
+    let flags = Flags { profile: Some(place.profile.clone()), ..global.flags() };
+    // Whatever keeps the archive from being looked at is said when it is used.
+    if let Ok(Some(stranger)) = Settings::resolve(&flags, env).and_then(|settings| Stranger::before(&settings)) {
+        let failure = Failure::from(stranger);
+        out.note(&format!("{}; {}", failure.sentence, failure.hint));
+    }
     if let Some(variable) = Profiles::overridden_by(env) {
         out.note(&format!("{variable} is set and goes before this profile; --profile {} uses it all the same", place.profile));
     } else if profiles.default_name() != place.profile {

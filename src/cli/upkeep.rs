@@ -9,7 +9,7 @@ use super::archive;
 use super::args::{Purge, Upkeep};
 use super::output::{Output, Shape, Stop};
 use super::words::{grouped, reach, stamp};
-use crate::archive::{Archive, Info, Location, Reach, Removal, Scope, looks_inside};
+use crate::archive::{Archive, Info, Location, Reach, Removal, Said, Scope, Stranger, looks_inside};
 use crate::config::Settings;
 use crate::config::clock::Clock;
 use crate::failure::{Failure, Kind};
@@ -22,8 +22,17 @@ use crate::query::{Context, Parsed, parse};
 ///
 /// If the archive cannot be used, or nobody says that mail may be removed.
 pub(super) fn run(verb: &Upkeep, settings: &Settings, clock: &Clock, out: &mut Output) -> Result<(), Stop> {
-    let archive = archive::open(settings, clock)?;
+    let said = match verb {
+        Upkeep::Adopt => Said::SameTeam,
+        Upkeep::Begin => Said::OtherTeam,
+        Upkeep::Info | Upkeep::Purge(_) | Upkeep::Vacuum => Said::Nothing,
+    };
+    if said != Said::Nothing {
+        asked_about(settings)?;
+    }
+    let archive = archive::open_as(settings, said, clock, out)?;
     match verb {
+        Upkeep::Adopt | Upkeep::Begin => info(&archive, settings, out),
         Upkeep::Info => info(&archive, settings, out),
         Upkeep::Purge(purge) => self::purge(&archive, purge, settings, clock(), out),
         Upkeep::Vacuum => {
@@ -34,6 +43,17 @@ pub(super) fn run(verb: &Upkeep, settings: &Settings, clock: &Clock, out: &mut O
             told(&Vacuumed { before, after }, &format!("{} before, {} now", bytes(before), bytes(after)), out)
         }
     }
+}
+
+/// # Errors
+///
+/// If there is no archive of another key to say something about.
+fn asked_about(settings: &Settings) -> Result<(), Failure> {
+    if settings.key.is_err() || Stranger::before(settings)?.is_some() {
+        return Ok(());
+    }
+    let sentence = format!("profile {} has no archive of another key that would be in question", settings.profile);
+    Err(Failure::new(Kind::Usage, sentence).hint("sentbox archive info says what it has"))
 }
 
 #[derive(Serialize)]

@@ -9,9 +9,9 @@ use tokio::task::JoinSet;
 
 use super::session::{Check, Doors, Entry, Session};
 use crate::api::{Access, Client, Patience, try_key};
-use crate::app::hall::{Answer, Welcome};
+use crate::app::hall::{Answer, Question, Welcome};
 use crate::app::{Choice, Door, Hall, Kept};
-use crate::archive::{Archive, Location};
+use crate::archive::{Archive, Location, Opened, Said, Stranger};
 use crate::config::clock::Clock;
 use crate::config::{ApiKey, Asking, BaseUrl, Env, Flags, Hidden, Paths, Profiles, Rate, Settings, ViewFile, built_in};
 use crate::failure::{Failure, Kind};
@@ -52,7 +52,29 @@ impl House {
             let hall = Hall::set_up(self.welcome(settings));
             return Ok(Session { hall: Some(hall), ..self.session(settings, Door::Usual)? });
         }
+        if let Some(question) = self.question(settings, &Door::Usual) {
+            let no_service = Failure::new(Kind::Archive, "it is not known yet where the mail goes");
+            let settings = Settings { archive: Location::Memory, key: Err(no_service), ..settings.clone() };
+            return Ok(Session { hall: Some(Hall::question(question)), ..self.session(&settings, Door::Usual)? });
+        }
         self.session(settings, door_of(settings))
+    }
+
+    /// What must be known before the archive is opened: whether its mail may be mixed with that of
+    /// another key. Trouble with the file is not asked about; it is told when it is opened.
+    fn question(&self, settings: &Settings, door: &Door) -> Option<Question> {
+        let stranger = Stranger::before(settings).ok()??;
+        let sentence = stranger.sentence();
+        let about = vec![
+            format!("{}{}.", sentence[..1].to_uppercase(), &sentence[1..]),
+            "Is the new key of the same team? The mail of two teams should not be mixed.".to_owned(),
+            format!("The archive is {}.", self.shown(&stranger.path)),
+        ];
+        let answers = vec![
+            (Answer::SameTeam, "Same team: go on with this archive".to_owned()),
+            (Answer::OtherTeam, "Another team: begin a new archive, this one stays".to_owned()),
+        ];
+        Some(Question { door: door.clone(), about, answers })
     }
 
     /// Opens the archive, in memory if its file cannot be used: whatever ails the file, the mail can
@@ -60,7 +82,10 @@ impl House {
     fn session(&self, settings: &Settings, door: Door) -> Result<Session<Client>, Failure> {
         let now = (self.clock)();
         let mut notice = None;
-        let opened = Archive::open(&settings.archive).and_then(|archive| archive.keeping(settings.keep, now));
+        let opened = Archive::open_for(settings, Said::Nothing).and_then(|opened| match opened {
+            Opened::Ours(archive) => archive.keeping(settings.keep, now),
+            Opened::Strange(stranger) => Err(stranger.into()),
+        });
         let (archive, kept) = match (opened, &settings.archive) {
             (Ok(archive), Location::Disk(path)) => (archive, Kept::InFile(self.shown(path))),
             (Ok(archive), Location::Memory) => {
@@ -106,9 +131,21 @@ impl House {
         Settings::resolve(&Flags { asking: Asking::Silent, ..flags }, &self.env)
     }
 
-    fn entry(&self, door: &Door, _answer: Answer) -> Result<Entry<Client>, Failure> {
+    fn entry(&self, door: &Door, answer: Answer) -> Result<Entry<Client>, Failure> {
         let settings = self.settle(door)?;
         settings.key.as_ref().map_err(Clone::clone)?;
+        let said = match answer {
+            Answer::None => match self.question(&settings, door) {
+                Some(question) => return Ok(Entry::Asks(question)),
+                None => Said::Nothing,
+            },
+            Answer::SameTeam => Said::SameTeam,
+            Answer::OtherTeam => Said::OtherTeam,
+        };
+        if said != Said::Nothing {
+            // What cannot be done as it was said is not done in memory instead.
+            Archive::open_for(&settings, said)?;
+        }
         Ok(Entry::Open(Box::new(self.session(&settings, door_of(&settings))?)))
     }
 

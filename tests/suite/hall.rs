@@ -194,6 +194,29 @@ async fn one_goes_to_another_profile_and_nothing_of_the_first_is_left() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_new_key_asks_before_the_mail_of_another_is_gone_on_with() {
+    let teams = [team(1, 40), team(2, 70)];
+    for (keys, emails, name) in [("Enter", 1, "acme"), ("j Enter", 0, "acme")] {
+        let (home, env) = home([&teams[0], &teams[1]]);
+        let archives = home.path().join(".local/share/sentbox/acme");
+        let folders = || fs::read_dir(&archives).unwrap().count();
+        Running::at_home(SIZE, env.clone()).await.press("q").await;
+        assert_eq!(folders(), 1);
+        // The service knows one key only, so that nothing can be mixed up by the answer alone.
+        fs::write(home.path().join(".config/sentbox/key"), "re_canary_new").unwrap();
+        let mut it = Running::at_home(SIZE, env).await;
+        let screen = it.screen();
+        assert!(screen.contains("belongs to another key") && screen.contains("Is the new key of the same team?"), "{screen}");
+        assert!(screen.contains("archive of 40 emails") && screen.contains("Leave"), "{screen}");
+        it.press(keys).await;
+        let screen = it.screen();
+        assert!(screen.starts_with(&format!(" {name} ")) && it.program.model().hall.is_none(), "{screen}");
+        assert_eq!(it.position().1.unwrap_or_default(), emails * 40, "{screen}");
+        assert_eq!(folders(), if emails == 1 { 1 } else { 2 });
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn a_pasted_key_is_tried_stored_for_its_owner_alone_and_used() {
     let team = team(3, 25);
     let home = tempfile::tempdir().unwrap();

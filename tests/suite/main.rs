@@ -7,6 +7,8 @@ mod client;
 mod contract;
 mod disk;
 mod docs;
+mod faults;
+mod faulty;
 mod finding;
 mod hall;
 mod killed;

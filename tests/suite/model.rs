@@ -133,9 +133,26 @@ fn a_rejected_key_ends_the_asking() {
     let mut world = World::start(opening(80, 24), Mailbox::of(0));
     let Effect::Refresh { ticket } = world.pending[1] else { panic!("the second effect is the refresh") };
     world.happen(Msg::Refreshed { ticket, outcome: Err(Failure::new(Kind::KeyRejected, "the key is not valid")) });
-    assert!(!world.pending.iter().any(|effect| matches!(effect, Effect::Rest { what: Rest::Refresh, .. })));
+    let is_refresh = |effect: &&Effect| matches!(effect, Effect::Refresh { .. } | Effect::Rest { what: Rest::Refresh, .. });
+    world.pending.retain(|effect| !matches!(effect, Effect::Refresh { .. }));
+    assert_eq!(world.pending.iter().find(is_refresh), None);
     world.press("r");
-    assert!(world.model.notice.is_some());
+    assert!(world.pending.iter().any(|effect| matches!(effect, Effect::Refresh { .. })), "but a person may ask");
+    world.settle();
+    assert_eq!(world.model.service.no_service(), None);
+    assert!(world.pending.iter().any(|effect| matches!(effect, Effect::Rest { what: Rest::Refresh, .. })), "and it goes on");
+}
+
+#[test]
+fn a_quota_that_is_used_up_is_not_asked_for_every_minute() {
+    let mut world = World::start(opening(80, 24), Mailbox::of(5));
+    let Effect::Refresh { ticket } = world.pending[1] else { panic!("the second effect is the refresh") };
+    world.happen(Msg::Refreshed { ticket, outcome: Err(Failure::new(Kind::Quota, "the team's quota is used up")) });
+    let pause = world.pending.iter().find_map(|effect| match effect {
+        Effect::Rest { what: Rest::Refresh, pause, .. } => Some(*pause),
+        _ => None,
+    });
+    assert_eq!(pause, Some(std::time::Duration::from_hours(1)));
 }
 
 #[test]

@@ -226,3 +226,38 @@ fn where_nobody_can_set_it_up_the_missing_key_is_the_failure() {
     exit code 3
     ");
 }
+
+#[test]
+fn a_new_key_of_a_profile_says_whose_mail_it_goes_on_with() {
+    let service = service();
+    let sentbox = Sentbox::new();
+    log_in(&sentbox, &service, "-p acme");
+    sentbox.stdout("sync --back all");
+    let key_file = config(&sentbox).join("keys/acme");
+    std::fs::write(&key_file, "re_canary_of_somebody\n").unwrap();
+    let told = |line: &str| sentbox.told(line).replace(&service.base(), "[SERVICE]");
+    assert_snapshot!(told("search receipt"), @r"
+    stderr: sentbox: profile acme has an archive of 1 email that belongs to another key (fingerprint 9c925810, for [SERVICE])
+    stderr:    hint: if the key is of the same team, go on with it: sentbox archive adopt; if not, leave it alone: sentbox archive begin
+    exit code 8
+    ");
+    assert!(told("doctor").contains("FAILED  archive   profile acme has an archive of 1 email"));
+    assert!(told("show 5b").contains("belongs to another key"), "what needs no archive goes on");
+    let archives = sentbox.home().join(".local/share/sentbox/acme");
+    assert_eq!(std::fs::read_dir(&archives).unwrap().count(), 1, "nothing was begun unasked");
+
+    let begun = told("archive begin");
+    assert!(begun.contains("emails   0") && begun.ends_with("exit code 0"), "{begun}");
+    assert_eq!(sentbox.stdout("search receipt --count"), "0\n");
+    std::fs::write(&key_file, "re_canary_third\n").unwrap();
+    let mut folders = std::fs::read_dir(&archives).unwrap().map(|entry| entry.unwrap().path());
+    std::fs::remove_dir_all(folders.find(|folder| !folder.display().to_string().ends_with("9c925810")).unwrap()).unwrap();
+    let adopted = told("archive adopt --json");
+    assert!(adopted.contains("\"emails\":1") && adopted.ends_with("exit code 0"), "{adopted}");
+    assert_eq!(sentbox.stdout("search receipt --count"), "1\n");
+    assert_snapshot!(told("archive adopt"), @r"
+    stderr: sentbox: profile acme has no archive of another key that would be in question
+    stderr:    hint: sentbox archive info says what it has
+    exit code 2
+    ");
+}

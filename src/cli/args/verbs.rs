@@ -205,6 +205,10 @@ pub enum Upkeep {
     Purge(Purge),
     /// Write its file anew, without the room that removed mail has left
     Vacuum,
+    /// Go on with the archive of the profile's former key: the new key is of the same team
+    Adopt,
+    /// Begin an archive of its own for the profile's new key, which is of another team
+    Begin,
 }
 
 /// `archive purge`.
