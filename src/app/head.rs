@@ -76,6 +76,9 @@ fn fields(row: &Row, opened: Option<&Opened>, width: u16, low: bool) -> Vec<Head
         lines.push(Head::Scheduled(stamp.clone()));
     }
     lines.push(Head::Status(summary.status.clone()));
+    // What was read tells more than what was listed.
+    let told = opened.map_or(summary, |opened| &opened.email.summary);
+    lines.extend(told.reason().map(|reason| Head::Field(Shown::new("why"), reason)));
     lines.extend(row.gone.map(Head::Gone));
     if !low {
         if let Some(opened) = opened {

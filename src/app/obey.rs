@@ -47,8 +47,10 @@ impl Model {
                     self.trail.leave(self.spot());
                 }
                 effects.extend(self.list.go(step, height));
-                if step == Step::Last && self.service.has_older() {
+                if step == Step::Last && self.list.filter().is_none() && self.service.has_older() {
                     self.notice = Some("the oldest email fetched so far; older ones are being fetched".to_owned());
+                } else if step == Step::Last && self.may_find_older() {
+                    self.notice = Some("the oldest email found so far; below it, Enter looks further back".to_owned());
                 }
             }
             Command::Scroll(step) => self.scroll(step),

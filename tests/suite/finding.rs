@@ -312,6 +312,32 @@ fn a_click_reaches_the_line_below_the_last_row() {
 }
 
 #[test]
+fn the_mouse_does_not_reach_through_the_list_of_views() {
+    use ratatui::layout::Position;
+    use sentbox::app::Pointer;
+    let mut world = World::at_rest(120, 40, mailbox());
+    let selected = world.selected();
+    world.press("g v");
+    let at = Position::new(3, 9);
+    world.happen(Msg::Pointed(Pointer::Pressed(at)));
+    world.happen(Msg::Pointed(Pointer::Wheel { at, down: true }));
+    assert_eq!((world.model.chooser(), world.selected()), (Some(1), selected));
+}
+
+#[test]
+fn the_reader_says_why_an_email_bounced() {
+    use sentbox::app::head::Head;
+    let mut world = World::at_rest(120, 40, mailbox());
+    world.press("/").write("\"For Ana #200\"").press("Enter").settle();
+    let row = world.model.list.selected().unwrap();
+    let why = world.model.reader.head(row).into_iter().find_map(|line| match line {
+        Head::Field(name, text) if &*name == "why" => Some(text.to_string()),
+        _ => None,
+    });
+    assert_eq!(why.as_deref(), Some("mailbox full"));
+}
+
+#[test]
 fn views_of_the_file_are_those_of_the_keys() {
     let views = [(7, SavedView { name: "Seven".to_owned(), query: "#7".to_owned() })].into();
     let mut world = World::start(Opening { views, ..opening(120, 40) }, mailbox());
