@@ -86,7 +86,7 @@ impl Mailbox {
             Effect::Complete { ticket, text, cursor } => Msg::Completed { ticket: *ticket, offers: complete(text, *cursor, &()) },
             Effect::Read { ticket, id } => Msg::Read { ticket: *ticket, outcome: Ok(self.opened(id)) },
             Effect::LayOut { ticket, email, .. } => Msg::Laid { ticket: *ticket, outcome: Ok(Arc::new(body(email))) },
-            Effect::Seek { ticket, body, sought } => Msg::Sought { ticket: *ticket, marks: marks(body, sought) },
+            Effect::Seek { ticket, body, sought } => Msg::Sought { ticket: *ticket, marks: marks(body, sought, || true) },
             Effect::Refresh { ticket } => {
                 let new = std::mem::take(&mut self.arriving);
                 (0..new).for_each(|_| self.arrive());
