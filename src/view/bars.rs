@@ -264,6 +264,9 @@ fn hints(model: &Model, look: &Look, spans: &mut Vec<Span>, width: u16) {
     let help = [Command::Help];
     let reserved = 8;
     for (last, command) in wanted.iter().map(|command| (false, command)).chain(help.iter().map(|command| (true, command))) {
+        if *command == Command::LookBack && !model.may_find_older() {
+            continue;
+        }
         let Some(key) = key_for(focus, *command) else { continue };
         let text = format!("{key} {}", command.hint());
         let columns = unicode_width::UnicodeWidthStr::width(text.as_str()) + 2;
