@@ -120,6 +120,7 @@ impl Reader {
             self.rest.clear();
             (self.scroll, self.pan, self.wanted) = (0, 0, None);
             self.left.clear();
+            self.start_anew();
         }
         let id = id?;
         let needed = self.email.ready().is_none() && !self.email.is_awaiting() && self.email.failure().is_none();

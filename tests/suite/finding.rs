@@ -213,7 +213,13 @@ fn text_is_found_while_one_types_and_forgotten_with_esc() {
     assert_eq!((world.model.reader.scroll(), world.model.reader.mark()), (0, Some(0)), "from where one began");
     world.press("Enter n n").settle();
     assert_eq!((world.model.notice.as_deref(), world.model.reader.mark()), (Some("match 3 of 11"), Some(2)));
-    world.press("J").settle();
+    world.press("G").settle();
+    world.press("/ Enter");
+    assert_eq!(world.model.reader.finds(), Some("line 2"), "nothing typed changes nothing");
+    world.press("/").write("line 2").press("Enter").settle();
+    assert!(world.model.reader.scroll() > 0);
+    world.press("n J").settle();
+    assert_eq!((world.model.reader.scroll(), world.model.reader.mark()), (0, None), "another email begins at its start");
     assert_eq!((world.model.reader.finds(), world.model.reader.marks().len()), (Some("line 2"), 11), "in the next email, too");
     world.press("Esc").settle();
     assert_eq!((world.model.reader.finds(), world.model.focus()), (None, Focus::Reader), "one layer");
