@@ -38,6 +38,12 @@ pub struct Reader {
     unasked: bool,
     body: Slot<Arc<Body>>,
     view: View,
+    /// Where the text stood in the other faces of the body.
+    left: Vec<(View, usize)>,
+    /// Where it is to stand when the face that was asked for is there.
+    wanted: Option<usize>,
+    /// Whether the head is folded; by the height of the pane if nobody said so.
+    folded: Option<bool>,
     /// What is looked for in the email itself, instead of what the filter looks for.
     find: Option<Find>,
     marks: Slot<Vec<Mark>>,
@@ -115,7 +121,9 @@ impl Reader {
             self.email.clear();
             self.body.clear();
             self.rest.clear();
-            (self.scroll, self.pan) = (0, 0);
+            (self.scroll, self.pan, self.wanted) = (0, 0, None);
+            self.left.clear();
+            self.start_anew();
         }
         let id = id?;
         let pressing = at_once && self.unasked && self.email.is_awaiting();
@@ -168,19 +176,34 @@ impl Reader {
     /// Takes the laid-out body.
     pub fn settle_body(&mut self, ticket: Ticket, outcome: Result<Arc<Body>, Failure>, row: Option<&Row>) {
         if self.body.settle(ticket, outcome) {
+            if let Some(wanted) = self.wanted.take() {
+                self.scroll = wanted;
+            }
             self.clamp(row);
         }
     }
 
-    /// Shows another face of the body.
-    pub fn show_view(&mut self, view: View) -> Option<Effect> {
+    /// Shows another face of the body: where that was left, or from where the head ends.
+    pub fn show_view(&mut self, view: View, row: Option<&Row>) -> Option<Effect> {
         if view == self.view {
             return None;
         }
+        let here = self.wanted.unwrap_or(self.scroll);
+        self.left.retain(|(face, _)| *face != self.view);
+        self.left.push((self.view, here));
+        let left = self.left.iter().find(|(face, _)| *face == view).map(|(_, scroll)| *scroll);
+        let head = row.map_or(0, |row| self.head(row).len());
+        self.wanted = Some(left.unwrap_or(here.min(head)));
         self.view = view;
+        self.pan = 0;
         self.body.clear();
-        (self.scroll, self.pan) = (0, 0);
         self.lay_out()
+    }
+
+    /// Folds the head to the few lines that matter most, or unfolds it.
+    pub fn fold(&mut self, row: Option<&Row>) {
+        self.folded = Some(!self.folded.unwrap_or(head::is_low(self.height)));
+        self.clamp(row);
     }
 
     /// Takes the size of the pane; the body is laid out again if the width is another.
@@ -223,7 +246,7 @@ impl Reader {
     #[must_use]
     pub fn head(&self, row: &Row) -> Vec<Head> {
         let opened = self.email.ready().filter(|opened| opened.email.summary.id == row.summary.id);
-        head::of(row, opened, self.width, self.height)
+        head::of(row, opened, self.width, self.folded.unwrap_or(head::is_low(self.height)))
     }
 
     /// Lines of head and body together.
@@ -254,6 +277,10 @@ impl Reader {
     }
 
     fn clamp(&mut self, row: Option<&Row>) {
+        if self.wanted.is_some() {
+            // How long the text will be is not known yet.
+            return;
+        }
         let lines = row.map_or(0, |row| self.lines(row));
         self.scroll = self.scroll.min(lines.saturating_sub(usize::from(self.height)));
     }

@@ -49,6 +49,7 @@ pub struct Performer<S: Service> {
     looking: Halt,
     counting: Halt,
     tallying: Halt,
+    seeking: Halt,
     offering: Halt,
     /// What was looked for last.
     query: Arc<Query>,
@@ -93,6 +94,7 @@ impl<S: Service> Performer<S> {
             looking: Halt::default(),
             counting: Halt::default(),
             tallying: Halt::default(),
+            seeking: Halt::default(),
             offering: Halt::default(),
             query: Arc::new(Query::everything()),
             work: JoinSet::new(),
@@ -172,7 +174,10 @@ impl<S: Service> Performer<S> {
                     Msg::Laid { ticket, outcome: Ok(Bodies::at(&bodies, &email, view, width)) }
                 });
             }
-            Effect::Seek { ticket, body, sought } => self.blocking(move || Msg::Sought { ticket, marks: marks(&body, &sought) }),
+            Effect::Seek { ticket, body, sought } => {
+                let halt = renewed(&mut self.seeking);
+                self.blocking(move || Msg::Sought { ticket, marks: marks(&body, &sought, || !halt.is_halted()) });
+            }
             Effect::Extend { ticket } => {
                 let wish = self.wish(Errand::Extend, ticket, Urgency::Person);
                 self.work.spawn(async move {

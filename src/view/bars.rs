@@ -309,6 +309,9 @@ fn hints(model: &Model, look: &Look, spans: &mut Vec<Span>, width: u16) {
     let help = [Command::Help];
     let reserved = 8;
     for (last, command) in wanted.iter().map(|command| (false, command)).chain(help.iter().map(|command| (true, command))) {
+        if *command == Command::LookBack && !model.may_find_older() {
+            continue;
+        }
         let Some(key) = key_for(focus, *command) else { continue };
         let text = format!("{key} {}", command.hint());
         let columns = unicode_width::UnicodeWidthStr::width(text.as_str()) + 2;
@@ -337,7 +340,8 @@ fn bottom_right<'a>(model: &Model, look: &Look, room: usize) -> Vec<Span<'a>> {
     if let (Some(at), of @ 1..) = (model.reader.mark(), model.reader.marks().len()) {
         words.push(format!("{}/{of}", at + 1));
     }
-    words.push(scrolled(model, row));
+    // As wide as it gets, so that the keys beside it stay where they are while one scrolls.
+    words.push(format!("{:>4}", scrolled(model, row)));
     let join = |words: &[String]| format!(" {} ", words.join(&format!(" {} ", look.glyphs.dot)));
     while words.len() > 1 && unicode_width::UnicodeWidthStr::width(join(&words).as_str()) > room {
         words.remove(0);

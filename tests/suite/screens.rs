@@ -151,6 +151,7 @@ snapshot_at! {
     filtered: 120 x 16, "@ v";
     going_to_a_date: 60 x 16, "g d 7 x";
     filtered_narrow: 40 x 12, "@ v";
+    unfolded: 60 x 20, "j Z";
     card: 160 x 45, "j c";
     card_medium: 100 x 30, "j c";
     card_small: 80 x 24, "j c";
@@ -329,7 +330,35 @@ fn no_size_panics_and_nothing_foreign_reaches_the_screen() {
     for width in [0, 1, 2, 3, 5, 10, 23, 24, 55, 56, 60, 119, 120, 300] {
         for height in [0, 1, 2, 3, 5, 6, 8, 15, 16, 100] {
             let mut world = World::at_rest(width, height, varied());
-            for keys in ["Enter", "q", "z", "?", "q", "P", "P", "t", "G", "> > > > >", "q", "/", "a b c Enter", "Esc", "@ t"] {
+            for keys in [
+                "Enter",
+                "q",
+                "z",
+                "?",
+                "q",
+                "P",
+                "P",
+                "t",
+                "G",
+                "> > > > >",
+                "q",
+                "/",
+                "a b c Enter",
+                "Esc",
+                "@ t",
+                "c",
+                "b",
+                "g [",
+                "2",
+                "g v",
+                "j",
+                "q",
+                "W",
+                "Esc",
+                "Enter / 1 Enter",
+                "Z",
+                "q q",
+            ] {
                 world.press(keys).settle();
                 let shown = screen(&world);
                 assert!(!shown.chars().any(|c| (c.is_control() && c != '\n') || c == '\u{202e}'), "{width}x{height}");

@@ -89,7 +89,7 @@ impl Mailbox {
             Effect::Warm { ticket, .. } => Msg::Warmed { ticket: *ticket },
             Effect::Read { ticket, id, .. } => Msg::Read { ticket: *ticket, outcome: Ok(self.opened(id)) },
             Effect::LayOut { ticket, email, .. } => Msg::Laid { ticket: *ticket, outcome: Ok(Arc::new(body(email))) },
-            Effect::Seek { ticket, body, sought } => Msg::Sought { ticket: *ticket, marks: marks(body, sought) },
+            Effect::Seek { ticket, body, sought } => Msg::Sought { ticket: *ticket, marks: marks(body, sought, || true) },
             Effect::Refresh { ticket, .. } => {
                 let new = std::mem::take(&mut self.arriving);
                 (0..new).for_each(|_| self.arrive());
