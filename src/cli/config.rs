@@ -15,6 +15,7 @@ struct Checked<'a> {
     path: String,
     profiles: usize,
     default: &'a str,
+    errors: &'a [String],
     warnings: &'a [String],
 }
 
@@ -44,21 +45,28 @@ pub(super) fn run(verb: ConfigVerb, env: &Env, out: &mut Output) -> Result<(), S
 }
 
 fn check(env: &Env, out: &mut Output) -> Result<(), Stop> {
-    let profiles = Profiles::read(env)?;
-    for warning in profiles.warnings() {
-        out.note(warning);
+    let profiles = Profiles::look(env)?;
+    for words in profiles.errors().iter().chain(profiles.warnings()) {
+        out.note(words);
     }
     let (path, names) = (profiles.path().display().to_string(), profiles.list().len());
     let text = match out.shape {
+        Shape::Human if !profiles.errors().is_empty() => String::new(),
         Shape::Human if !profiles.path().exists() => format!("{path} is not there, which is fine\n"),
         Shape::Human => format!("{path} can be used; profiles: {names}, default: {}\n", profiles.default_name()),
         Shape::Json | Shape::JsonLines => {
-            let checked = Checked { path, profiles: names, default: profiles.default_name(), warnings: profiles.warnings() };
+            let (errors, warnings) = (profiles.errors(), profiles.warnings());
+            let checked = Checked { path: path.clone(), profiles: names, default: profiles.default_name(), errors, warnings };
             serde_json::to_string(&checked).expect("texts are JSON") + "\n"
         }
     };
     out.data(&text)?;
-    out.flush()
+    out.flush()?;
+    match profiles.errors().len() {
+        0 => Ok(()),
+        1 => Err(Failure::new(Kind::Config, format!("{path} has an error")).hint("sentbox config edit").into()),
+        count => Err(Failure::new(Kind::Config, format!("{path} has {count} errors")).hint("sentbox config edit").into()),
+    }
 }
 
 /// Opens the file in the person's editor and waits for its end.

@@ -11,7 +11,7 @@ use super::output::{Output, Stop};
 use super::signal::Ending;
 use super::tally::{Tally, remaining};
 use super::words::{grouped, reach};
-use crate::api::{Access, Client, Patience};
+use crate::api::{Access, Client, Patience, Service as _, Urgency, Wish};
 use crate::archive::Archive;
 use crate::config::clock::Clock;
 use crate::config::{self, Settings};
@@ -77,7 +77,7 @@ type Mirrored = (Tally, Result<(), Stop>);
 
 async fn mirror(sync: &args::Sync, archive: &Archive, settings: &Settings, clock: &Clock, out: &mut Output) -> Result<Mirrored, Stop> {
     // Nobody waits at a screen, and the team's own sending goes first.
-    let client = Client::new(Access::from(settings), Patience::STEADY, clock.clone()).background();
+    let client = Client::new(Access::from(settings), Patience::STEADY, clock.clone()).wanted(&Wish::of(Urgency::Extend));
     let reach = archive.reach()?;
     let engine = Engine::new(Arc::new(client), archive.clone(), clock.clone());
     let ending = Ending::new()?;
@@ -173,7 +173,7 @@ impl Mirror<'_> {
     }
 
     async fn tick(&mut self, bodies: bool, round: &mut Option<EmailId>, began: &mut Timestamp) -> Result<(), Failure> {
-        let synced = self.engine.head().await?;
+        let synced = self.engine.wanted(&Wish::of(Urgency::Head)).head().await?;
         self.tally.take(&synced);
         if synced.stopped == Stopped::Elsewhere {
             let line = format!("another sentbox asks the service; {}", reach(&synced.reach, &self.zone));
@@ -191,7 +191,7 @@ impl Mirror<'_> {
                 *began = now;
             }
             for _ in 0..RECHECK_PAGES {
-                let (synced, next) = self.engine.recheck(round.take(), until).await?;
+                let (synced, next) = self.engine.wanted(&Wish::of(Urgency::Status)).recheck(round.take(), until).await?;
                 *round = next;
                 if let Some(synced) = synced {
                     self.tally.take(&synced);

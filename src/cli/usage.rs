@@ -60,7 +60,7 @@ fn failure(error: &clap::Error) -> Failure {
     let rest: Vec<&str> = text.lines().skip(1).take_while(|line| line.starts_with("  ") && !line.contains("tip:")).map(str::trim).collect();
     let sentence = [&[sentence], &rest[..]].concat().join(" ");
     let is_negation = error.kind() == ErrorKind::UnknownArgument
-        && ["search", "[OPTIONS]"].iter().any(|usage| text.contains(&format!("Usage: sentbox {usage}")));
+        && ["search", "archive purge", "[OPTIONS]"].iter().any(|usage| text.contains(&format!("Usage: sentbox {usage}")));
     let general = if is_negation { "what is not wanted is `not word`, or `-word` after --" } else { "sentbox --help tells what there is" };
     Failure::new(Kind::Usage, sentence).hint(suggestion(error).unwrap_or_else(|| general.to_owned()))
 }
@@ -99,6 +99,7 @@ mod tests {
         assert_eq!(wrong("sentbox list --limt 3").1, "did you mean --limit?");
         assert_eq!(wrong("sentbox show x --as htm").1, "did you mean html?");
         assert_eq!(wrong("sentbox search receipt -ana").1, "what is not wanted is `not word`, or `-word` after --");
+        assert_eq!(wrong("sentbox archive purge receipt -ana").1, "what is not wanted is `not word`, or `-word` after --");
         assert_eq!(wrong("sentbox list --after a --before b").1, "sentbox --help tells what there is");
     }
 

@@ -19,7 +19,7 @@ use journey::{Brought, Journey, Step, is_about_the_cursor};
 pub use bodies::Bodies;
 pub use synced::{Back, NAMED, Stopped, Synced};
 
-use crate::api::{Cursor, MAX_LIMIT, Service};
+use crate::api::{Cursor, MAX_LIMIT, Service, Wish};
 use crate::archive::{Archive, Joins, Stretch};
 use crate::config::clock::Clock;
 use crate::failure::{Failure, Kind};
@@ -50,6 +50,12 @@ impl<S: Service> Engine<S> {
     #[must_use]
     pub fn new(service: Arc<S>, archive: Archive, clock: Clock) -> Self {
         Self { service, archive, clock, following: Arc::default() }
+    }
+
+    /// The same engine, whose requests are wanted so.
+    #[must_use]
+    pub fn wanted(&self, wish: &Wish) -> Self {
+        Self { service: Arc::new(self.service.wanted(wish)), ..self.clone() }
     }
 
     /// The archive that is filled.

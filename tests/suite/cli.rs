@@ -381,6 +381,7 @@ fn a_wrong_file_is_code_8_with_its_line() {
     std::fs::write(config.join("config.toml"), "[profiles.acme]\nbaseurl = \"https://example.com\"\nrate = \"much\"\n").unwrap();
     assert_snapshot!(sentbox.told("list"), @r"
     stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: rate is a number of requests a second from 0.01 to 10000
+    stderr:    hint: sentbox config edit
     exit code 8
     ");
     std::fs::write(config.join("config.toml"), "[profiles.acme]\nbaseurl = \"https://example.com\"\n").unwrap();

@@ -213,8 +213,11 @@ pub enum Upkeep {
 
 /// `archive purge`.
 #[derive(Debug, Group)]
-#[command(group = clap::ArgGroup::new("which").required(true).args(["older", "to"]))]
+#[command(group = clap::ArgGroup::new("which").required(true).args(["words", "older", "to"]))]
 pub struct Purge {
+    /// What to remove; all words together are one query
+    #[arg(value_name = "QUERY")]
+    pub words: Vec<String>,
     /// Mail older than this: a number of hours (h), days (d) or weeks (w)
     #[arg(long, value_name = "AGE", value_parser = age)]
     pub older: Option<SignedDuration>,
@@ -224,6 +227,9 @@ pub struct Purge {
     /// Do not ask
     #[arg(long)]
     pub yes: bool,
+    /// Only say how many emails it would remove
+    #[arg(long, conflicts_with = "yes")]
+    pub dry_run: bool,
 }
 
 fn age(text: &str) -> Result<SignedDuration, String> {
