@@ -56,6 +56,8 @@ pub struct Settings {
     /// Where the archive is. On disk it is bound to the profile, the address and the key's
     /// fingerprint by its path, so that two teams' mail is never mixed; a new key starts a new one.
     pub archive: Location,
+    /// Whether it is in memory because flag or profile say so.
+    pub in_memory: bool,
     /// How old mail may become in it; `None` is for ever.
     pub keep: Option<SignedDuration>,
     /// Whether it is in memory for want of a home directory, which whoever opens it should say.
@@ -84,7 +86,8 @@ impl Settings {
         let (name, profile) = chosen(flags, env, &file)?;
         let mut no_home = false;
         let pair = Pair::find(flags, env, &name, &profile)?;
-        let archive = if flags.in_memory || profile.in_memory {
+        let in_memory = flags.in_memory || profile.in_memory;
+        let archive = if in_memory {
             Location::Memory
         } else if let Some(archives) = paths.archives_of(&name) {
             match &pair.key {
@@ -97,6 +100,7 @@ impl Settings {
         };
         Ok(Self {
             archive,
+            in_memory,
             keep: profile.keep,
             rate: rate(flags, env, &profile)?,
             ca_file: flags.ca_file.clone().or(profile.ca_file),

@@ -31,6 +31,12 @@ fn screen(world: &World) -> String {
     text(&terminal(world, &look()))
 }
 
+/// What is drawn when the archive has answered, and the service not yet.
+pub fn screen_after_archive(mut world: World) -> String {
+    world.answer_archive();
+    screen(&world)
+}
+
 fn text(terminal: &Terminal<TestBackend>) -> String {
     let buffer = terminal.backend().buffer();
     let mut out = String::new();
