@@ -216,6 +216,9 @@ async fn a_new_key_asks_before_the_mail_of_another_is_gone_on_with() {
     }
 }
 
+/// What befalls a file.
+type Spoil = fn(&Path);
+
 /// The archive's file of the profile `acme`.
 fn file(home: &Path) -> PathBuf {
     let folder = fs::read_dir(home.join(".local/share/sentbox/acme")).unwrap().next().unwrap().unwrap().path();
@@ -225,7 +228,7 @@ fn file(home: &Path) -> PathBuf {
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn whatever_ails_the_file_the_mail_is_shown_and_the_file_stays_as_it_is() {
     let team = team(1, 40);
-    let spoil: [(&str, fn(&Path)); 3] = [
+    let spoil: [(&str, Spoil); 3] = [
         ("the archive file is not an archive", |file| fs::write(file, "Dear Sir or Madam, ".repeat(500)).unwrap()),
         ("the archive file is damaged", |file| {
             let mut bytes = fs::read(file).unwrap();
