@@ -71,11 +71,11 @@ impl House {
         let about = vec![
             format!("{}{}.", sentence[..1].to_uppercase(), &sentence[1..]),
             "Is the new key of the same team? The mail of two teams should not be mixed.".to_owned(),
-            format!("The archive is {}.", self.shown(&stranger.path)),
+            format!("The archive is {}. It stays, whatever you say.", self.shown(&stranger.path)),
         ];
         let answers = vec![
-            (Answer::SameTeam, "Same team: go on with this archive".to_owned()),
-            (Answer::OtherTeam, "Another team: begin a new archive, this one stays".to_owned()),
+            (Answer::SameTeam, "Same team: go on with it".to_owned()),
+            (Answer::OtherTeam, "Another team: begin a new one".to_owned()),
         ];
         Question { door: door.clone(), about, answers }
     }

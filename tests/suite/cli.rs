@@ -198,6 +198,7 @@ fn lines_are_taken_in_and_bad_ones_are_named() {
     let lines = format!("{RECEIPT}\n\nnot json\n{HOSTILE}\n");
     assert_snapshot!(sentbox.shown(&sentbox.fed("import -", &lines)), @r"
     2 emails read, 2 of them new
+    stderr: sentbox: what comes is kept in [HOME]/.local/share/sentbox/default/api.resend.com-9c925810/archive.sqlite, for you alone
     stderr: sentbox: line 3: an email that cannot be read: expected ident at line 1 column 2
     stderr: sentbox: 1 of 3 lines are no email
     exit code 1
