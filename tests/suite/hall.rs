@@ -13,7 +13,7 @@ use crate::world::{Mailbox, World, opening};
 use jiff::Timestamp;
 use ratatui::layout::Size;
 use sentbox::app::hall::{Answer, Arrival, Face, Field, Welcome};
-use sentbox::app::{Door, Effect, Ending, Focus, Hall, Kept, Msg, Opening};
+use sentbox::app::{Choice, Door, Effect, Ending, Focus, Hall, Kept, Msg, Opening};
 use sentbox::config::{Env, Hidden};
 use sentbox::failure::{Failure, Kind};
 use sentbox::server::sample::Mailbox as Sample;
@@ -119,6 +119,32 @@ fn a_door_that_stays_shut_leaves_one_where_one_was() {
     assert_eq!(world.selected(), selected);
     world.press("g p").settle().press("Enter");
     assert!(world.model.hall.is_none() && !world.model.leaving, "where one is already one stays");
+}
+
+#[test]
+fn what_is_marked_and_what_failed_is_seen_on_the_smallest_screen_too() {
+    let mut world = World::at_rest(40, 12, Mailbox::of(3));
+    world.press("g p");
+    let Effect::Doors { ticket } = last(&world).clone() else { panic!("{:?}", last(&world)) };
+    let choice = |n: u32| Choice {
+        door: Door::Profile(format!("team{n}")),
+        name: format!("team{n}"),
+        base_url: "https://api.resend.com".to_owned(),
+        key_from: "no key".to_owned(),
+        kept: "nothing kept".to_owned(),
+    };
+    world.happen(Msg::Doors { ticket, outcome: Ok((1..=40).map(choice).collect()) });
+    for _ in 0..24 {
+        world.press("j");
+    }
+    world.press("Enter");
+    let Effect::Enter { ticket, .. } = last(&world).clone() else { panic!("{:?}", last(&world)) };
+    let failure = Failure::new(Kind::Config, "the command of profile team25 failed").hint("run it by hand to see what is wrong");
+    world.happen(Msg::Entered { ticket, outcome: Err(failure) });
+    let screen = crate::screens::screen_after_archive(world);
+    for words in ["▌ team25", "https://api.resend.com", "the command of profile team25 failed", "what is wrong", "Enter take it"] {
+        assert!(screen.contains(words), "{words}: {screen}");
+    }
 }
 
 /// A home with two profiles of two teams, and a third whose key is missing.
