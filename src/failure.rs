@@ -148,6 +148,14 @@ impl Failure {
         self
     }
 
+    /// How long the service is left alone after this, as it asked or as the kind of failure calls for:
+    /// what uses up a quota is not asked for again and again.
+    #[must_use]
+    pub fn rest(&self) -> Duration {
+        let own = if self.kind == Kind::Quota { Duration::from_hours(1) } else { Duration::ZERO };
+        self.wait.unwrap_or_default().max(own)
+    }
+
     /// Whether the service could not be reached at all, so that what is shown is the archive alone.
     #[must_use]
     pub const fn is_offline(&self) -> bool {

@@ -65,10 +65,24 @@ pub enum Command {
     Filter,
     /// Narrow the list to rows like the selected one.
     Only(Cell),
+    /// Show all mail to a recipient of the selected email, and what became of it.
+    Card,
+    /// Show the saved view of this number.
+    ShowSaved(u8),
+    /// Show the list of saved views.
+    Views,
+    /// Save what is shown as a view.
+    SaveView,
+    /// Take the marked view away.
+    DropView,
+    /// Look for text in the email.
+    Find,
     /// Go back to what the list showed before.
     Undo,
     /// Show again what was gone back from.
     Redo,
+    /// Go to the place before this one, or forth again.
+    Place(Side),
     /// Fetch older emails until the filter finds enough of them.
     LookBack,
     /// Stop looking further back.
@@ -158,7 +172,7 @@ impl Command {
             },
             Self::Pan(Side::Left) => "pan a wide block left",
             Self::Pan(Side::Right) => "pan a wide block right",
-            Self::Open => "read the email",
+            Self::Open => "read the email; below the last one: look further back",
             Self::Back => "back; clear the filter; at the top: leave",
             Self::Peel => "back; clear the filter",
             Self::NextEmail => "next email",
@@ -168,8 +182,9 @@ impl Command {
             Self::Arrange => "panes beside, below, one at a time",
             Self::Divide(Side::Left) => "smaller list",
             Self::Divide(Side::Right) => "larger list",
-            Self::Mark(Side::Right) => "next match of the filter",
-            Self::Mark(Side::Left) => "previous match of the filter",
+            Self::Find => "find in the email",
+            Self::Mark(Side::Right) => "next match",
+            Self::Mark(Side::Left) => "previous match",
             Self::NextView => "next view of the body",
             Self::PreviousView => "previous view of the body",
             Self::ShowView(View::Rendered) => "body as the recipient saw it",
@@ -183,11 +198,18 @@ impl Command {
             Self::Only(Cell::Subject) => "only emails with this subject",
             Self::Only(Cell::Sender) => "only emails from this sender",
             Self::Only(Cell::Status) => "only emails with this status",
-            Self::Undo => "undo a change of the filter",
+            Self::Card => "all mail to this recipient; again: to the next one",
+            Self::ShowSaved(_) => "show a saved view",
+            Self::Views => "all saved views",
+            Self::SaveView => "save what is shown as a view",
+            Self::DropView => "take the marked view away",
+            Self::Undo => "undo a change of what is shown",
             Self::Redo => "redo it",
+            Self::Place(Side::Left) => "the place before this one",
+            Self::Place(Side::Right) => "the place after this one",
             Self::LookBack => "look further back",
             Self::Stop => "stop looking further back",
-            Self::Accept => "keep the filter; go to the date",
+            Self::Accept => "keep what is typed; go to the date",
             Self::Cancel => "leave it as it was before",
             Self::Complete(Side::Right) => "next offer",
             Self::Complete(Side::Left) => "previous offer",
@@ -234,8 +256,15 @@ impl Command {
             Self::GoToDate => "date",
             Self::Filter => "filter",
             Self::Only(_) => "only these",
+            Self::Card => "recipient",
+            Self::ShowSaved(_) => "view",
+            Self::Views => "views",
+            Self::SaveView => "save",
+            Self::DropView => "take away",
+            Self::Find => "find",
             Self::Undo => "undo",
             Self::Redo => "redo",
+            Self::Place(_) => "places",
             Self::LookBack => "further back",
             Self::Stop => "stop",
             Self::Accept => "keep",

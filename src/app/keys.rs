@@ -132,6 +132,8 @@ pub(super) const READER: &[Focus] = &[Focus::Reader];
 pub(super) const PANES: &[Focus] = &[Focus::List, Focus::Reader];
 pub(super) const TEXT: &[Focus] = &[Focus::Reader, Focus::Help];
 pub(super) const CHOICE: &[Focus] = &[Focus::Choice];
+/// Where a number means a view.
+pub(super) const NUMBERS: &[Focus] = &[Focus::List, Focus::Reader, Focus::Choice];
 pub(super) const ALL: &[Focus] = &[Focus::List, Focus::Reader, Focus::Help, Focus::Choice];
 pub(super) const PROMPT: &[Focus] = &[Focus::Prompt];
 pub(super) const EVERYWHERE: &[Focus] = &[Focus::List, Focus::Reader, Focus::Help, Focus::Prompt, Focus::Choice];
@@ -158,6 +160,20 @@ pub const TABLE: &[Binding] = &[
     on(LIST, &["@ s"], Command::Only(Cell::Subject)),
     on(LIST, &["@ f"], Command::Only(Cell::Sender)),
     on(LIST, &["@ v"], Command::Only(Cell::Status)),
+    on(PANES, &["c"], Command::Card),
+    on(NUMBERS, &["1"], Command::ShowSaved(1)),
+    on(NUMBERS, &["2"], Command::ShowSaved(2)),
+    on(NUMBERS, &["3"], Command::ShowSaved(3)),
+    on(NUMBERS, &["4"], Command::ShowSaved(4)),
+    on(NUMBERS, &["5"], Command::ShowSaved(5)),
+    on(NUMBERS, &["6"], Command::ShowSaved(6)),
+    on(NUMBERS, &["7"], Command::ShowSaved(7)),
+    on(NUMBERS, &["8"], Command::ShowSaved(8)),
+    on(NUMBERS, &["9"], Command::ShowSaved(9)),
+    on(PANES, &["g v"], Command::Views),
+    on(PANES, &["W"], Command::SaveView),
+    on(PANES, &["g [", "Alt-Left"], Command::Place(Side::Left)),
+    on(PANES, &["g ]", "Alt-Right"], Command::Place(Side::Right)),
     on(LIST, &["u"], Command::Undo),
     on(LIST, &["U"], Command::Redo),
     on(LIST, &["b"], Command::LookBack),
@@ -173,6 +189,7 @@ pub const TABLE: &[Binding] = &[
     on(TEXT, &["PgUp", "Ctrl-b"], Command::Scroll(Step::PageUp)),
     on(TEXT, &["g g", "Home"], Command::Scroll(Step::First)),
     on(TEXT, &["G", "End"], Command::Scroll(Step::Last)),
+    on(READER, &["/"], Command::Find),
     on(READER, &["n"], Command::Mark(Side::Right)),
     on(READER, &["N"], Command::Mark(Side::Left)),
     on(READER, &["H"], Command::Pan(Side::Left)),
@@ -201,6 +218,7 @@ pub const TABLE: &[Binding] = &[
     on(CHOICE, &["j", "Down", "Tab", "Ctrl-n"], Command::Item(Side::Right)),
     on(CHOICE, &["k", "Up", "Shift-Tab", "Ctrl-p"], Command::Item(Side::Left)),
     on(CHOICE, &["Enter", "l", "Right"], Command::Take),
+    on(CHOICE, &["d d"], Command::DropView),
     on(CHOICE, &["q"], Command::Back),
     on(CHOICE, &["Esc", "h", "Left"], Command::Peel),
     on(PROMPT, &["Enter"], Command::Accept),

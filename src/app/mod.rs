@@ -4,6 +4,7 @@
 //! the next state and a list of [`Effect`]s; the performer ([`crate::tui`]) turns each effect into
 //! exactly one later message. No clock, no network, no disk: so any order of events can be tried.
 
+mod card;
 mod command;
 mod effect;
 mod filter;
@@ -25,7 +26,11 @@ mod prompt;
 mod reader;
 mod service;
 mod slot;
+mod tally;
+mod trail;
+mod views;
 
+pub use card::Card;
 pub use command::{Cell, Command, Side, Step};
 pub use effect::{Effect, Effects, Rest};
 pub use filter::{Filter, parsed};
@@ -34,13 +39,15 @@ pub use keys::{Focus, Key};
 pub use layout::{Arrangement, Layout, Panes};
 pub use list::List;
 pub use look_back::LookBack;
-pub use mark::{Mark, marks};
+pub use mark::{Mark, Sought, marks};
 pub use model::{Ending, Model, Opening};
 pub use msg::{Counts, Msg, News, Opened, Pointer};
 pub use prompt::{Asked, Edit, Prompt};
 pub use reader::{MARGIN, Reader, Stage};
 pub use service::Service;
 pub use slot::{Slot, Ticket};
+pub use tally::{Mention, Tally};
+pub use views::numbered;
 
 use unicode_width::UnicodeWidthStr;
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use jiff::Zoned;
 use ratatui::layout::Size;
 
+use super::card::Card;
 use super::effect::{Effect, Effects, Rest};
 use super::filter::Filter;
 use super::hall::{Door, Hall, Kept};
@@ -17,9 +18,11 @@ use super::prompt::Prompt;
 use super::reader::{Reader, Stage};
 use super::service::Service;
 use super::slot::Slot;
+use super::trail::Trail;
 use crate::archive::Row;
+use crate::config::SavedViews;
 use crate::failure::Failure;
-use crate::query::Completion;
+use crate::query::{Completion, Sort};
 
 /// What the program is started with.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,6 +43,8 @@ pub struct Opening {
     pub query: String,
     /// Filters that were typed before, the latest last.
     pub history: Vec<String>,
+    /// The saved views.
+    pub views: SavedViews,
     /// Which door leads here.
     pub door: Door,
     /// Where the mail is kept.
@@ -61,6 +66,8 @@ pub struct Model {
     pub service: Service,
     /// The line that is being typed, while there is one.
     pub prompt: Option<Prompt>,
+    /// The card above the list, while it shows the mail to one address.
+    pub card: Option<Card>,
     /// How far the program is with looking further back, while it does.
     pub look_back: Option<LookBack>,
     /// Scroll position of the help, while it is shown.
@@ -99,10 +106,11 @@ pub struct Model {
     /// Filters that were typed and kept, the latest last.
     pub(super) history: Vec<String>,
     pub(super) remembered: Slot<()>,
-    /// Filters that were left, the latest last.
-    pub(super) past: Vec<Filter>,
-    /// Filters that were gone back from, the latest last.
-    pub(super) future: Vec<Filter>,
+    pub(super) trail: Trail,
+    pub(super) views: SavedViews,
+    /// The marked line of the list of views, while that is shown.
+    pub(super) chooser: Option<usize>,
+    pub(super) saving: Slot<()>,
     pub(super) counts: Slot<()>,
     /// Whether the person has done anything yet.
     pub(super) touched: bool,
@@ -123,13 +131,14 @@ impl Model {
     /// The first state, and what it asks for: rows from the archive, news from the service.
     #[must_use]
     pub fn start(opening: Opening) -> (Self, Effects) {
-        let Opening { size, profile, no_service, refresh, now, notice, query, history, door, kept, hall } = opening;
+        let Opening { size, profile, no_service, refresh, now, notice, query, history, views, door, kept, hall } = opening;
         let mut model = Self {
             profile,
             list: List::default(),
             reader: Reader::default(),
             service: Service::new(no_service, refresh),
             prompt: None,
+            card: None,
             look_back: None,
             help: None,
             details: None,
@@ -152,8 +161,10 @@ impl Model {
             offers: Slot::default(),
             history,
             remembered: Slot::default(),
-            past: Vec::new(),
-            future: Vec::new(),
+            trail: Trail::default(),
+            views,
+            chooser: None,
+            saving: Slot::default(),
             counts: Slot::default(),
             touched: false,
             curious: false,
@@ -174,6 +185,7 @@ impl Model {
             _ if self.fills_in() => Focus::Prompt,
             _ if self.hall.is_some() => Focus::Choice,
             (None, Some(_), _) => Focus::Prompt,
+            _ if self.chooser.is_some() => Focus::Choice,
             (None, None, true) => Focus::Reader,
             (None, None, false) => Focus::List,
         }
@@ -194,7 +206,7 @@ impl Model {
     /// Where everything lies now.
     #[must_use]
     pub fn layout(&self) -> Layout {
-        Layout::of(self.size, &self.panes, self.reading)
+        Layout::of(self.size, &self.panes, self.reading, self.card.is_some())
     }
 
     /// How far the reader is with the selected email.
@@ -242,10 +254,12 @@ impl Model {
                     self.notice = Some(failure.sentence);
                 }
             }
+            Msg::Tallied { ticket, outcome } => self.tallied(ticket, outcome),
+            Msg::ViewKept { ticket, outcome } => self.view_kept(ticket, outcome),
             Msg::Completed { ticket, offers } => self.offered(ticket, offers),
             Msg::Read { ticket, outcome } => effects.extend(self.reader.settle_email(ticket, outcome)),
             Msg::Laid { ticket, outcome } => self.reader.settle_body(ticket, outcome, self.list.selected()),
-            Msg::Sought { ticket, marks } => self.reader.settle_marks(ticket, marks),
+            Msg::Sought { ticket, marks } => self.reader.settle_marks(ticket, marks, self.list.selected()),
             Msg::Refreshed { ticket, outcome } => {
                 let catching_up = self.service.is_catching_up();
                 let (news, rest) = self.service.refreshed(ticket, outcome);
@@ -270,6 +284,7 @@ impl Model {
                     effects.extend(self.take_news(0, news.changed));
                     effects.extend(self.list.renew());
                     effects.push(self.count());
+                    effects.extend(self.tally());
                 }
             }
             Msg::Doors { ticket, outcome } => self.learn_doors(ticket, outcome),
@@ -297,6 +312,7 @@ impl Model {
         self.list.take_news(unseen, changed);
         effects.extend(self.list.renew());
         effects.push(self.count());
+        effects.extend(self.tally());
         if reread {
             effects.extend(self.reader.read_again());
         }
@@ -312,6 +328,12 @@ impl Model {
     /// fetched because the selection nears it.
     fn fit(&mut self) -> Effects {
         let mut effects = Effects::new();
+        if self.prompt.is_none() && self.list.filter().is_of_another_day(&self.now) {
+            // On another day `today` is another one.
+            effects.extend(self.narrow(self.list.filter().clone()));
+        }
+        effects.extend(self.turn_card());
+        self.list.set_bottomless(self.may_find_older() && self.list.filter().query().sort == Sort::Newest);
         let height = self.list_height();
         effects.extend(self.list.resized(height));
         let layout = self.layout();
@@ -338,7 +360,7 @@ impl Model {
         if rows > 0 {
             return rows;
         }
-        Layout::of(self.size, &Panes { full: false, ..self.panes }, false).rows().max(1)
+        Layout::of(self.size, &Panes { full: false, ..self.panes }, false, self.card.is_some()).rows().max(1)
     }
 }
 

@@ -10,6 +10,7 @@ use super::hall::{Arrival, Choice};
 use super::keys::Key;
 use super::mark::Mark;
 use super::slot::Ticket;
+use super::tally::Tally;
 use crate::archive::{Observation, Place, Reach, Window};
 use crate::config::Hidden;
 use crate::failure::Failure;
@@ -57,6 +58,20 @@ pub enum Msg {
         ticket: Ticket,
         /// What could stand there, the best first.
         offers: Vec<Completion>,
+    },
+    /// Answers `Tally`.
+    Tallied {
+        /// Of the attempt.
+        ticket: Ticket,
+        /// The figures.
+        outcome: Result<Arc<Tally>, Failure>,
+    },
+    /// Answers `KeepView`.
+    ViewKept {
+        /// Of the attempt.
+        ticket: Ticket,
+        /// The file that it is kept in; `None` if nothing is kept.
+        outcome: Result<Option<String>, Failure>,
     },
     /// Answers `Read`.
     Read {

@@ -7,7 +7,7 @@ use super::hall::{Form, Kept};
 use super::keys::{self, Focus, Key, Meaning};
 use super::layout::Panes;
 use super::model::{Ending, Model};
-use super::prompt::Prompt;
+use super::prompt::{Asked, Prompt};
 use super::reader::Stage;
 use crate::failure::Failure;
 use crate::render::View;
@@ -43,6 +43,9 @@ impl Model {
         let mut effects = Effects::new();
         match command {
             Command::Select(step) => {
+                if matches!(step, Step::First | Step::Last) {
+                    self.trail.leave(self.spot());
+                }
                 effects.extend(self.list.go(step, height));
                 if step == Step::Last && self.service.has_older() {
                     self.notice = Some("the oldest email fetched so far; older ones are being fetched".to_owned());
@@ -55,6 +58,7 @@ impl Model {
                 }
                 self.reader.pan_to(side);
             }
+            Command::Open if self.list.is_at_foot() || self.finds_nothing() => effects.extend(self.look_back()),
             Command::Open => effects.extend(self.open()),
             Command::Back => match self.peel() {
                 Some(asked) => effects.extend(asked),
@@ -87,11 +91,18 @@ impl Model {
             Command::NextView => effects.extend(self.step_view(1)),
             Command::PreviousView => effects.extend(self.step_view(View::ALL.len() - 1)),
             Command::ShowView(view) => effects.extend(self.reader.show_view(view)),
-            Command::GoToDate => self.prompt = Some(Prompt::date(self.list.filter().clone())),
+            Command::GoToDate => self.prompt = Some(Prompt::new(Asked::Date, "", self.spot())),
             Command::Filter => effects.push(self.begin_filter()),
             Command::Only(cell) => effects.extend(self.only(cell)),
-            Command::Undo => effects.extend(self.undo()),
-            Command::Redo => effects.extend(self.redo()),
+            Command::Card => effects.extend(self.show_card()),
+            Command::ShowSaved(number) => effects.extend(self.show_saved(number)),
+            Command::Views => self.open_chooser(),
+            Command::SaveView => self.begin_saving(),
+            Command::DropView => effects.extend(self.drop_view()),
+            Command::Find => self.begin_find(),
+            Command::Undo => effects.extend(self.undo(Side::Left)),
+            Command::Redo => effects.extend(self.undo(Side::Right)),
+            Command::Place(side) => effects.extend(self.walk_places(side)),
             Command::LookBack => effects.extend(self.look_back()),
             Command::Stop => self.stop(),
             Command::Accept if self.fills_in() => effects.extend(self.log_in()),
@@ -102,6 +113,8 @@ impl Model {
             Command::Edit(edit) if self.fills_in() => self.edit_form(edit),
             Command::Recall(_) if self.fills_in() => {}
             Command::Profiles => effects.push(self.choose_profile()),
+            Command::Item(side) if self.chooses_view() => self.step_chooser(side),
+            Command::Take if self.chooses_view() => effects.extend(self.choose()),
             Command::Item(side) => self.mark_item(side),
             Command::Take => effects.extend(self.take_item()),
             Command::Accept => effects.extend(self.accept()),
@@ -110,7 +123,7 @@ impl Model {
             Command::Recall(side) => effects.extend(self.recall(side)),
             Command::Edit(edit) => effects.extend(self.edit(edit)),
             Command::Refresh => {
-                effects.extend(self.service.refresh());
+                effects.extend(self.service.refresh_by_hand());
                 if self.reader.has_failed() {
                     effects.extend(self.reader.read_again());
                 }
@@ -144,8 +157,8 @@ impl Model {
         effects
     }
 
-    /// Peels one layer: help, the reader on the whole screen, the reader, looking back, the filter.
-    /// `None` if there is none.
+    /// Peels one layer: help, the list of views, what is looked for in the email, the reader on the
+    /// whole screen, the reader, looking back, the card, the filter. `None` if there is none.
     fn peel(&mut self) -> Option<Effects> {
         if self.details.take().is_some() || self.help.take().is_some() {
             return Some(Effects::new());
@@ -153,14 +166,26 @@ impl Model {
         if self.hall.is_some() {
             return self.peel_hall().then(Effects::new);
         }
-        if std::mem::take(&mut self.panes.full) || std::mem::take(&mut self.reading) {
+        if self.chooser.take().is_some()
+            || (self.reading && self.reader.forget())
+            || std::mem::take(&mut self.panes.full)
+            || std::mem::take(&mut self.reading)
+        {
             return Some(Effects::new());
         }
         if self.look_back.is_some() {
             self.stop();
             return Some(Effects::new());
         }
+        if self.card.is_some() {
+            return Some(self.leave_card());
+        }
         (!self.list.filter().is_none()).then(|| self.show(Filter::default()))
+    }
+
+    /// Whether the filter lets nothing through of what is known.
+    fn finds_nothing(&self) -> bool {
+        !self.list.filter().is_none() && self.list.rows().is_empty() && !self.list.is_loading()
     }
 
     /// What failed last, nearest to what is looked at first.

@@ -1,19 +1,22 @@
 //! The reader: one email, always the selected one, as lines that can be scrolled.
 
+mod find;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::command::{Side, Step};
 use super::effect::{Effect, Rest};
 use super::head::{self, Head};
-use super::mark::Mark;
+use super::mark::{Mark, Sought};
 use super::msg::Opened;
 use super::slot::{Slot, Ticket};
 use crate::archive::Row;
 use crate::failure::Failure;
 use crate::mail::EmailId;
-use crate::query::Query;
 use crate::render::{Body, View};
+
+use find::Find;
 
 /// How long a selection stands still before its email is asked for, so that a held key costs one
 /// request and not one for each row it passes.
@@ -32,9 +35,11 @@ pub struct Reader {
     email: Slot<Opened>,
     body: Slot<Arc<Body>>,
     view: View,
+    /// What is looked for in the email itself, instead of what the filter looks for.
+    find: Option<Find>,
     marks: Slot<Vec<Mark>>,
-    /// The body and the query that the marks are of.
-    sought: Option<(Arc<Body>, Arc<Query>)>,
+    /// What the marks are of, and in which body.
+    sought: Option<(Arc<Body>, Sought)>,
     /// The mark that was gone to last.
     at: Option<usize>,
     scroll: usize,
@@ -200,72 +205,6 @@ impl Reader {
             Side::Right if self.overflow() > self.pan => self.pan + COLUMNS,
             Side::Right => self.pan,
         };
-    }
-
-    /// Asks for the marks of a query in the body, unless that was done or there is nothing to mark.
-    pub fn seek(&mut self, query: &Arc<Query>) -> Option<Effect> {
-        let wanted = self.body.ready().filter(|_| !query.sought().is_empty());
-        let same = match (&self.sought, wanted) {
-            (Some((body, sought)), Some(wanted)) => Arc::ptr_eq(body, wanted) && sought == query,
-            (None, None) => true,
-            (Some(_), None) | (None, Some(_)) => false,
-        };
-        if same {
-            return None;
-        }
-        self.sought = wanted.map(|body| (body.clone(), query.clone()));
-        self.at = None;
-        self.marks.clear();
-        let (body, query) = self.sought.clone()?;
-        Some(Effect::Seek { ticket: self.marks.begin(), body, query })
-    }
-
-    /// Takes the marks.
-    pub fn settle_marks(&mut self, ticket: Ticket, marks: Vec<Mark>) {
-        self.marks.settle(ticket, Ok(marks));
-    }
-
-    /// What the filter looks for, where it stands in the body that is shown.
-    #[must_use]
-    pub fn marks(&self) -> &[Mark] {
-        self.marks.ready().map_or(&[], |marks| marks)
-    }
-
-    /// The mark that was gone to last.
-    #[must_use]
-    pub const fn mark(&self) -> Option<usize> {
-        self.at
-    }
-
-    /// Goes to the next or the previous mark, past the last to the first; says in words which it is.
-    pub fn go_to_mark(&mut self, side: Side, row: Option<&Row>) -> String {
-        let Some(last) = self.marks().len().checked_sub(1) else { return "nothing of the filter is in this text".to_owned() };
-        let at = match (self.at, side) {
-            (None, Side::Right) => 0,
-            (None, Side::Left) => last,
-            (Some(at), Side::Right) => {
-                if at >= last {
-                    0
-                } else {
-                    at + 1
-                }
-            }
-            (Some(at), Side::Left) => {
-                if at == 0 {
-                    last
-                } else {
-                    at - 1
-                }
-            }
-        };
-        self.at = Some(at);
-        let line = self.marks()[at].line + row.map_or(0, |row| self.head(row).len());
-        let height = usize::from(self.height);
-        if line < self.scroll || line >= self.scroll + height {
-            self.scroll = line.saturating_sub(height / 3);
-            self.clamp(row);
-        }
-        format!("match {} of {}", at + 1, last + 1)
     }
 
     /// The lines above the body.

@@ -17,6 +17,7 @@ const LONGEST: Duration = Duration::from_mins(2);
 #[derive(Debug, Clone, PartialEq)]
 pub struct Service {
     out_of_reach: Option<Failure>,
+    is_refused: bool,
     trouble: Option<Failure>,
     answered: bool,
     every: Duration,
@@ -38,6 +39,7 @@ impl Service {
     pub fn new(no_service: Option<Failure>, every: Duration) -> Self {
         Self {
             out_of_reach: no_service,
+            is_refused: false,
             trouble: None,
             answered: false,
             every,
@@ -109,6 +111,21 @@ impl Service {
         Some(Effect::Refresh { ticket: self.refresh.begin() })
     }
 
+    /// Asks because a person wants it, even if the service has refused the key: it may have been
+    /// allowed again, or something in front of the service has thought better of it.
+    pub fn refresh_by_hand(&mut self) -> Option<Effect> {
+        if self.is_refused {
+            (self.out_of_reach, self.is_refused) = (None, false);
+        }
+        self.refresh()
+    }
+
+    /// Whether the service has refused the key, so that it is asked again by hand alone.
+    #[must_use]
+    pub const fn is_refused(&self) -> bool {
+        self.is_refused
+    }
+
     /// The pause between two refreshes is over.
     pub fn refresh_rested(&mut self, ticket: Ticket) -> Option<Effect> {
         if self.refresh_rest.settle(ticket, Ok(())) { self.refresh() } else { None }
@@ -174,7 +191,7 @@ impl Service {
             Err(failure) => {
                 self.failures += 1;
                 if matches!(failure.kind, Kind::KeyMissing | Kind::KeyRejected | Kind::KeySendOnly) {
-                    self.out_of_reach = Some(failure);
+                    (self.out_of_reach, self.is_refused) = (Some(failure), true);
                 } else {
                     self.trouble = Some(failure);
                 }
@@ -186,6 +203,6 @@ impl Service {
     fn pause(&self) -> Duration {
         let Some(trouble) = &self.trouble else { return self.every };
         let own = SHORTEST.saturating_mul(1 << self.failures.saturating_sub(1).min(8)).min(LONGEST);
-        trouble.wait.map_or(own, |asked| asked.max(own))
+        trouble.rest().max(own)
     }
 }

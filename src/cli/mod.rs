@@ -78,7 +78,7 @@ pub fn run(command: &Command, world: World<'_>) -> Result<(), Stop> {
         Command::Serve(serve) => wait_for(serve::run(serve, clock, out)),
         Command::Login => login::run(World { global, env, clock, out }),
         Command::Profile { verb } => profile::run(verb, env, out),
-        Command::Config { verb } => config::run(*verb, env, out),
+        Command::Config { verb } => config::run(*verb, env, clock, out),
         Command::Doctor => doctor::run(World { global, env, clock, out }),
         Command::Completions { shell } => {
             let mut script = Vec::new();

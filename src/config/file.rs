@@ -14,6 +14,7 @@ use super::base::BaseUrl;
 use super::nearest::nearest;
 use super::paths::Paths;
 use super::rate::Rate;
+use super::views::{NUMBERS, SavedView, SavedViews};
 use crate::failure::{Failure, Kind};
 
 /// What the file says; empty if there is none.
@@ -23,6 +24,8 @@ pub(super) struct File {
     pub default_profile: Option<String>,
     /// The profiles by name.
     pub profiles: BTreeMap<String, Profile>,
+    /// The saved views, if there is a table of them.
+    pub views: Option<SavedViews>,
     /// What was not understood and ignored, in words.
     pub warnings: Vec<String>,
     /// What is not allowed, in words, each with its line.
@@ -71,7 +74,8 @@ impl fmt::Display for KeySource {
     }
 }
 
-const TOP: [&str; 2] = ["default_profile", "profiles"];
+const TOP: [&str; 3] = ["default_profile", "profiles", "views"];
+const VIEW: [&str; 2] = ["name", "query"];
 const PROFILE: [&str; 8] = ["base_url", "api_key_command", "api_key_file", "api_key_env", "archive", "keep", "rate", "ca_file"];
 
 impl File {
@@ -155,6 +159,7 @@ impl Reader<'_> {
                         }
                     }
                 }
+                "views" => self.views(value),
                 other => self.unknown(other, &key.span(), &TOP),
             }
         }
@@ -229,6 +234,47 @@ impl Reader<'_> {
             "api_key_file" => KeySource::File(self.beside(text)),
             _ => KeySource::Variable(text.to_owned()),
         })
+    }
+
+    fn views(&mut self, value: &Spanned<DeValue<'_>>) {
+        let Some(table) = self.table(value) else { return };
+        let mut views = SavedViews::new();
+        for (number, view) in table {
+            let at = number.get_ref().parse().ok().filter(|number| (1..=9).contains(number));
+            if at.is_none() {
+                self.wrong(&number.span(), NUMBERS);
+            } else if let Some((at, view)) = at.zip(self.view(view)) {
+                views.insert(at, view);
+            }
+        }
+        self.file.views = Some(views);
+    }
+
+    fn view(&mut self, value: &Spanned<DeValue<'_>>) -> Option<SavedView> {
+        let (mut name, mut query) = (None, None);
+        let known = self.errors.len();
+        for (key, text) in self.table(value)? {
+            match &**key.get_ref() {
+                "name" => name = self.said(text),
+                "query" => query = self.said(text),
+                other => self.unknown(other, &key.span(), &VIEW),
+            }
+        }
+        let view = name.zip(query).map(|(name, query)| SavedView { name, query });
+        if view.is_none() && self.errors.len() == known {
+            self.wrong(&value.span(), "a view has a name and a query, as in { name = \"Today\", query = \"after:today\" }");
+        }
+        view
+    }
+
+    /// A text in which something is said, on one line.
+    fn said(&mut self, value: &Spanned<DeValue<'_>>) -> Option<String> {
+        let text = self.text(value)?.trim();
+        if text.is_empty() || text.contains(char::is_control) {
+            self.wrong(&value.span(), "a text on one line belongs here");
+            return None;
+        }
+        Some(text.to_owned())
     }
 
     /// A path in the file is meant from the home directory or else from the directory of the file.

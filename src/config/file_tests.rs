@@ -33,6 +33,18 @@ fn an_unknown_key_is_a_warning_with_the_nearest_name() {
 }
 
 #[test]
+fn views_have_a_number_a_name_and_a_query() {
+    let file =
+        parse("[views]\n1 = { name = \"Today\", query = \"after:today\", colour = 1 }\n[views.9]\nname = \"B\"\nquery = \"is:trouble\"\n")
+            .unwrap();
+    let views: Vec<_> = file.views.unwrap().into_iter().map(|(number, view)| (number, view.name, view.query)).collect();
+    let view = |number, name: &str, query: &str| (number, name.to_owned(), query.to_owned());
+    assert_eq!(views, [view(1, "Today", "after:today"), view(9, "B", "is:trouble")]);
+    assert_eq!(file.warnings, ["/etc/config.toml:2: \"colour\" is not known here"]);
+    assert_eq!((parse("").unwrap().views, parse("[views]").unwrap().views.map(|views| views.len())), (None, Some(0)));
+}
+
+#[test]
 fn a_key_in_the_file_is_ignored_and_not_repeated() {
     let file = parse("[profiles.a]\napi_key = \"re_canary\"\n").unwrap();
     assert_eq!(file.profiles["a"].key, None);
@@ -57,6 +69,14 @@ fn a_wrong_value_is_an_error_with_its_line() {
         ("[profiles.\"../x\"]", "/etc/config.toml:1: a profile's name is made of letters, digits, - and _"),
         ("[profiles.a]\nbase_url = 7", "/etc/config.toml:2: a text in quotes belongs here"),
         ("[profiles.a]\napi_key_command = \" \"", "/etc/config.toml:2: api_key_command is empty"),
+        ("[views]\n\n0 = { name = \"A\", query = \"a\" }", "/etc/config.toml:3: a view has a number from 1 to 9"),
+        ("[views]\nToday = \"after:today\"", "/etc/config.toml:2: a view has a number from 1 to 9"),
+        ("[views]\n1 = \"after:today\"", "/etc/config.toml:2: a table belongs here"),
+        (
+            "[views]\n1 = { name = \"A\" }",
+            "/etc/config.toml:2: a view has a name and a query, as in { name = \"Today\", query = \"after:today\" }",
+        ),
+        ("[views.2]\nname = \"A\"\nquery = \" \"", "/etc/config.toml:3: a text on one line belongs here"),
         ("\ndefault_profile = \"acne\"\n[profiles.acme]", "/etc/config.toml:2: there is no profile acne; did you mean acme?"),
     ] {
         assert_eq!(parse(text).unwrap_err(), error);

@@ -14,6 +14,7 @@ mod private;
 mod profiles;
 mod rate;
 mod settings;
+mod views;
 
 pub use age::{AGES, age};
 pub use base::BaseUrl;
@@ -27,3 +28,4 @@ pub use private::make_folder;
 pub use profiles::{Listed, Place, Profiles};
 pub use rate::Rate;
 pub use settings::{Flags, Location, Settings};
+pub use views::{SavedView, SavedViews, ViewFile, built_in};

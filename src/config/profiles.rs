@@ -7,7 +7,7 @@ use toml_edit::{DocumentMut, Item, Table, value};
 
 use super::file::{DEFAULT, File, KeySource, PROFILE_NAME, is_profile_name, text_of};
 use super::private::{make_folder, replace, write_secret};
-use super::{ApiKey, BaseUrl, Env, Flags, Paths};
+use super::{ApiKey, BaseUrl, Env, Flags, Paths, SavedViews};
 use crate::failure::{Failure, Kind};
 
 /// The profiles of the configuration file.
@@ -84,6 +84,12 @@ impl Profiles {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The saved views, if the file says something about views.
+    #[must_use]
+    pub const fn views(&self) -> Option<&SavedViews> {
+        self.file.views.as_ref()
     }
 
     /// What in the file was not understood, a sentence each.
@@ -263,7 +269,7 @@ impl Profiles {
 
     /// Changes the file, comments and order kept. A change that cannot be made, or would make the
     /// file one that cannot be read, leaves it as it was.
-    fn change(&mut self, change: impl FnOnce(&mut DocumentMut) -> Option<()>) -> Result<(), Failure> {
+    pub(super) fn change(&mut self, change: impl FnOnce(&mut DocumentMut) -> Option<()>) -> Result<(), Failure> {
         let stuck = || {
             Failure::new(Kind::Config, format!("{} is written in a way that cannot be changed safely", self.path.display()))
                 .hint("change it by hand: sentbox config edit")
@@ -303,6 +309,9 @@ const TEMPLATE: &str = "\
 # api_key_command = \"pass show sentbox/acme\"   # or api_key_file, or api_key_env
 # archive = \"disk\"                             # or \"memory\": nothing is kept
 # rate = 2.0                                   # requests a second
+#
+# [views]                                      # the keys 1 to 9; W saves one from the screen
+# 1 = { name = \"Today\", query = \"after:today\" }
 ";
 
 /// Names the default profile; a comment beside it stays.

@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 
 use super::file::{DEFAULT, File, KeySource, PROFILE_NAME, Profile, is_profile_name};
-use super::{ApiKey, Asking, BaseUrl, Env, PanicAt, Paths, Rate, nearest};
+use super::{ApiKey, Asking, BaseUrl, Env, PanicAt, Paths, Rate, SavedViews, built_in, nearest};
 use crate::failure::{Failure, Kind};
 
 /// What the command line says about where to go and how. There is no flag that takes a key:
@@ -68,6 +68,8 @@ pub struct Settings {
     pub ca_file: Option<PathBuf>,
     /// The zone in which times are shown and read.
     pub zone: TimeZone,
+    /// The saved views; those that are built in if the file says nothing about views.
+    pub views: SavedViews,
     /// What in the file was not understood, a sentence each.
     pub warnings: Vec<String>,
     /// Where a debug build is told to panic.
@@ -106,6 +108,7 @@ impl Settings {
             ca_file: flags.ca_file.clone().or(profile.ca_file),
             zone: flags.zone.clone().unwrap_or_else(|| env.zone()),
             no_home,
+            views: file.views.unwrap_or_else(built_in),
             warnings: file.warnings,
             panic_at: PanicAt::of(env),
             profile: name,

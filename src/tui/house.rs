@@ -13,7 +13,7 @@ use crate::app::hall::{Answer, Question, Welcome};
 use crate::app::{Choice, Door, Hall, Kept};
 use crate::archive::{Anchor, Archive, Location, Opened, Said, Stranger};
 use crate::config::clock::Clock;
-use crate::config::{ApiKey, Asking, BaseUrl, Env, Flags, Hidden, Paths, Profiles, Rate, Settings};
+use crate::config::{ApiKey, Asking, BaseUrl, Env, Flags, Hidden, Paths, Profiles, Rate, Settings, ViewFile, built_in};
 use crate::failure::{Failure, Kind};
 use crate::mail::clean;
 use crate::server::{self, Terms, sample};
@@ -120,6 +120,8 @@ impl House {
             query: String::new(),
             hall: None,
             history,
+            views: settings.views.clone(),
+            view_file: ViewFile::of(self.env.clone()),
             beside: JoinSet::new(),
         })
     }
@@ -202,6 +204,8 @@ impl House {
             query: String::new(),
             hall: None,
             history: None,
+            views: built_in(),
+            view_file: ViewFile::default(),
             beside,
         })
     }

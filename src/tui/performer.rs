@@ -11,12 +11,12 @@ use super::bodies::Bodies;
 use super::history::History;
 use super::session::{Doors, Entry, Session};
 use crate::api::Service;
-use crate::app::{Counts, Effect, Msg, News, Opened, Rest, marks};
+use crate::app::{Counts, Effect, Msg, News, Opened, Rest, Tally, marks};
 use crate::archive::{Archive, Counted, Halt, Lease, Place};
-use crate::config::PanicAt;
+use crate::config::{PanicAt, ViewFile};
 use crate::failure::{Failure, Kind};
 use crate::mail::EmailId;
-use crate::query::{Known, KnownValue, Query, Sort, Source, complete};
+use crate::query::{Known, KnownValue, Needle, Node, Query, Sort, Source, Term, complete};
 use crate::sync::{Engine, Stopped, Synced};
 
 /// How a pause is spent. Tests hand in one that they end by hand.
@@ -34,11 +34,13 @@ pub struct Performer<S: Service> {
     archive: Archive,
     engine: Option<Engine<S>>,
     history: History,
+    views: ViewFile,
     bodies: Arc<Mutex<Bodies>>,
     pause: Pause,
     panic_at: Option<PanicAt>,
     looking: Halt,
     counting: Halt,
+    tallying: Halt,
     offering: Halt,
     /// What was looked for last.
     query: Arc<Query>,
@@ -62,7 +64,7 @@ impl<S: Service> Performer<S> {
         archive: Archive,
         engine: Option<Engine<S>>,
         beside: JoinSet<()>,
-        history: History,
+        (history, views): (History, ViewFile),
         doors: Arc<dyn Doors<S>>,
         pause: Pause,
         panic_at: Option<PanicAt>,
@@ -72,11 +74,13 @@ impl<S: Service> Performer<S> {
             archive,
             engine,
             history,
+            views,
             bodies,
             pause,
             panic_at,
             looking: Halt::default(),
             counting: Halt::default(),
+            tallying: Halt::default(),
             offering: Halt::default(),
             query: Arc::new(Query::everything()),
             work: JoinSet::new(),
@@ -110,6 +114,14 @@ impl<S: Service> Performer<S> {
                 let halt = renewed(&mut self.counting);
                 self.blocking(move || Msg::Counted { ticket, outcome: counts(&archive, &query, place, &halt) });
             }
+            Effect::Tally { ticket, address } => {
+                let halt = renewed(&mut self.tallying);
+                self.blocking(move || Msg::Tallied { ticket, outcome: tally(&archive, &address, &halt).map(Arc::new) });
+            }
+            Effect::KeepView { ticket, number, view } => {
+                let views = self.views.clone();
+                self.blocking(move || Msg::ViewKept { ticket, outcome: views.keep(number, view.as_ref()) });
+            }
             Effect::Remember { ticket, text } => {
                 let history = self.history.clone();
                 self.blocking(move || {
@@ -134,7 +146,7 @@ impl<S: Service> Performer<S> {
                     Msg::Laid { ticket, outcome: Ok(Bodies::at(&bodies, &email, view, width)) }
                 });
             }
-            Effect::Seek { ticket, body, query } => self.blocking(move || Msg::Sought { ticket, marks: marks(&body, &query) }),
+            Effect::Seek { ticket, body, sought } => self.blocking(move || Msg::Sought { ticket, marks: marks(&body, &sought) }),
             Effect::Extend { ticket } => {
                 self.work.spawn(async move {
                     let outcome = match engine {
@@ -291,6 +303,21 @@ fn counts(archive: &Archive, query: &Query, place: Option<Place>, halt: &Halt) -
     };
     let scope = archive.scope()?;
     Ok(Counts { total, capped, all: scope.emails, fetched: Some(scope.fetched), before })
+}
+
+/// What became of all emails to an address.
+fn tally(archive: &Archive, address: &Needle, halt: &Halt) -> Result<Tally, Failure> {
+    let query = Query { filter: Node::Term(Term::Recipient(address.clone())), sort: Sort::Newest };
+    let mut tally = Tally::default();
+    let is_whole = archive.each(&query, halt, |row| tally.take(&row, address))?;
+    if !is_whole && halt.is_halted() {
+        return Err(halted());
+    }
+    // The list does not say why; the email may, if it was read.
+    if let Some(trouble) = tally.trouble.as_mut().filter(|trouble| trouble.reason.is_none()) {
+        trouble.reason = archive.email(&trouble.id)?.and_then(|email| email.summary.reason());
+    }
+    Ok(tally)
 }
 
 fn message(joined: Result<Msg, JoinError>) -> Msg {

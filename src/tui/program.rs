@@ -266,7 +266,7 @@ fn opened<S: Service>(
     panic_at: Option<PanicAt>,
     (size, now): (Size, Zoned),
 ) -> (Model, Performer<S>) {
-    let Session { profile, door, archive, kept, engine, refresh, notice, query, hall, history, beside } = session;
+    let Session { profile, door, archive, kept, engine, refresh, notice, query, hall, history, views, view_file, beside } = session;
     let (engine, no_service) = match engine {
         Ok(engine) => (Some(engine), None),
         Err(failure) => (None, Some(failure)),
@@ -275,8 +275,8 @@ fn opened<S: Service>(
     // A history that cannot be read is no reason not to start.
     let typed = history.load().unwrap_or_default();
     let (model, effects) =
-        Model::start(Opening { size, profile, no_service, refresh, now, notice, query, history: typed, door, kept, hall });
-    let mut performer = Performer::new(archive, engine, beside, history, doors, pause, panic_at);
+        Model::start(Opening { size, profile, no_service, refresh, now, notice, query, history: typed, views, door, kept, hall });
+    let mut performer = Performer::new(archive, engine, beside, (history, view_file), doors, pause, panic_at);
     for effect in effects {
         performer.perform(effect);
     }

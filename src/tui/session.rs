@@ -9,7 +9,7 @@ use crate::api::Service;
 use crate::app::hall::{Answer, Arrival, Question};
 use crate::app::{Choice, Door, Hall, Kept};
 use crate::archive::Archive;
-use crate::config::Hidden;
+use crate::config::{Hidden, SavedViews, ViewFile};
 use crate::failure::Failure;
 use crate::sync::Engine;
 
@@ -35,6 +35,10 @@ pub struct Session<S: Service> {
     pub hall: Option<Hall>,
     /// Where the filters that are typed are kept, if they are.
     pub history: Option<PathBuf>,
+    /// The saved views.
+    pub views: SavedViews,
+    /// Where they are kept, if they are.
+    pub view_file: ViewFile,
     /// What runs beside it, and ends with it: the embedded server of the sample mailbox.
     pub beside: JoinSet<()>,
 }

@@ -16,7 +16,7 @@ use sentbox::api::{Access, Client, Patience};
 use sentbox::app::{Door, Kept, Key, Rest, Stage};
 use sentbox::archive::{Archive, Location};
 use sentbox::config::clock::Clock;
-use sentbox::config::{ApiKey, BaseUrl, Env, Flags, Rate, Settings};
+use sentbox::config::{ApiKey, BaseUrl, Env, Flags, Rate, Settings, ViewFile, built_in};
 use sentbox::server::{self, Terms, sample};
 use sentbox::sync::Engine;
 use sentbox::tui::{House, Pause, Program, Session, Turn};
@@ -53,22 +53,26 @@ pub struct Running {
 impl Running {
     pub async fn start(size: Size, emails: u32) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
-        let start: Timestamp = START.parse().unwrap();
-        let (now, seen) = watch::channel(start);
-        let clock: Clock = Arc::new(move || *seen.borrow());
-        let mailbox = sample::Mailbox::new(7, emails, start, clock.clone());
+        let base = format!("http://{}", listener.local_addr().unwrap());
+        let (now, clock) = time();
+        let mailbox = sample::Mailbox::new(7, emails, clock(), clock.clone());
         let unplug = Arc::new(Notify::new());
         let mut server = JoinSet::new();
         server.spawn(server::serve(listener, mailbox, Terms::demo(10_000), clock.clone(), {
             let unplug = unplug.clone();
             async move { unplug.notified().await }
         }));
+        let client = client(&base, Patience { tries: 1, ..Patience::SCREEN }, clock.clone());
+        Self { server, unplug, ..Self::with(size, client, now, clock).await }
+    }
 
-        let base_url = BaseUrl::parse(&format!("http://{address}")).unwrap();
-        let key = ApiKey::new(server::DEMO_KEY, "the test").unwrap();
-        let access = Access { base_url, key: Ok(key), ca_file: None, rate: Rate::by_hand(10_000.0).unwrap() };
-        let client = Client::new(access, Patience { tries: 1, ..Patience::SCREEN }, clock.clone());
+    /// One that runs against a service of somebody else.
+    pub async fn facing(base: &str, size: Size, patience: Patience) -> Self {
+        let (now, clock) = time();
+        Self::with(size, client(base, patience, clock.clone()), now, clock).await
+    }
+
+    async fn with(size: Size, client: Client, now: watch::Sender<Timestamp>, clock: Clock) -> Self {
         let archive = Archive::open(&Location::Memory).unwrap();
         let session = Session {
             profile: "demo".to_owned(),
@@ -81,16 +85,18 @@ impl Running {
             query: String::new(),
             hall: None,
             history: None,
+            views: built_in(),
+            view_file: ViewFile::default(),
             beside: JoinSet::new(),
         };
         let house = House { flags: Flags::default(), env: Env::default(), clock, sample: (0, 1) };
-        Self { server, unplug, ..Self::begin(size, session, house, now).await }
+        Self::begin(size, session, house, now).await
     }
 
     /// Starts as the program does with these flags in this environment.
     pub async fn at_home(size: Size, env: Env) -> Self {
-        let (now, seen) = watch::channel(START.parse().unwrap());
-        let house = House { flags: Flags::default(), env, clock: Arc::new(move || *seen.borrow()), sample: (300, 7) };
+        let (now, clock) = time();
+        let house = House { flags: Flags::default(), env, clock, sample: (300, 7) };
         let settings = Settings::resolve(&house.flags, &house.env).unwrap();
         let session = house.first(&settings).unwrap();
         Self::begin(size, session, house, now).await
@@ -168,6 +174,19 @@ impl Running {
             _ => None,
         }
     }
+}
+
+/// A clock that a test sets.
+fn time() -> (watch::Sender<Timestamp>, Clock) {
+    let (now, seen) = watch::channel(START.parse().unwrap());
+    (now, Arc::new(move || *seen.borrow()))
+}
+
+/// A client that does not wait for itself.
+pub fn client(base: &str, patience: Patience, clock: Clock) -> Client {
+    let base_url = BaseUrl::parse(base).unwrap();
+    let key = ApiKey::new(server::DEMO_KEY, "the test");
+    Client::new(Access { base_url, key, ca_file: None, rate: Rate::by_hand(10_000.0).unwrap() }, patience, clock)
 }
 
 /// The selection rests at once; a refresh when the test says so.

@@ -6,10 +6,11 @@ use crossterm::event::{KeyCode, KeyModifiers};
 use ratatui::layout::Size;
 use sentbox::api::wire;
 use sentbox::app::hall::Arrival;
-use sentbox::app::{Choice, Counts, Door, Effect, Kept, Model, Msg, News, Opened, Opening, marks};
+use sentbox::app::{Choice, Counts, Door, Effect, Kept, Model, Msg, News, Opened, Opening, Tally, marks};
 use sentbox::archive::{Anchor, Observation, Place, Reach, Row, Window};
+use sentbox::config::built_in;
 use sentbox::mail::{Email, EmailId, Shown, Status, Summary, Tag};
-use sentbox::query::{Facts, Query, Sort, complete, matches};
+use sentbox::query::{Facts, Node, Query, Sort, Term, complete, matches};
 use sentbox::render::{Body, Line, Mark, Span};
 
 /// The instant at which the tests take place: a Friday.
@@ -31,6 +32,7 @@ pub fn opening(width: u16, height: u16) -> Opening {
         notice: None,
         query: String::new(),
         history: Vec::new(),
+        views: built_in(),
         door: Door::Profile("acme".to_owned()),
         kept: Kept::InFile("~/.local/share/sentbox/acme/archive.sqlite".to_owned()),
         hall: None,
@@ -73,11 +75,18 @@ impl Mailbox {
                 let (total, all) = (found.len() as u64, self.rows.len() as u64);
                 Msg::Counted { ticket: *ticket, outcome: Ok(Counts { total, capped: false, all, fetched: Some(0), before }) }
             }
+            Effect::Tally { ticket, address } => {
+                let query = Query { filter: Node::Term(Term::Recipient(address.clone())), sort: Sort::Newest };
+                let mut tally = Tally::default();
+                self.found(&query).iter().for_each(|row| assert!(tally.take(row, address)));
+                Msg::Tallied { ticket: *ticket, outcome: Ok(Arc::new(tally)) }
+            }
+            Effect::KeepView { ticket, .. } => Msg::ViewKept { ticket: *ticket, outcome: Ok(Some("config.toml".to_owned())) },
             Effect::Remember { ticket, .. } => Msg::Remembered { ticket: *ticket, outcome: Ok(()) },
             Effect::Complete { ticket, text, cursor } => Msg::Completed { ticket: *ticket, offers: complete(text, *cursor, &()) },
             Effect::Read { ticket, id } => Msg::Read { ticket: *ticket, outcome: Ok(self.opened(id)) },
             Effect::LayOut { ticket, email, .. } => Msg::Laid { ticket: *ticket, outcome: Ok(Arc::new(body(email))) },
-            Effect::Seek { ticket, body, query } => Msg::Sought { ticket: *ticket, marks: marks(body, query) },
+            Effect::Seek { ticket, body, sought } => Msg::Sought { ticket: *ticket, marks: marks(body, sought) },
             Effect::Refresh { ticket } => {
                 let new = std::mem::take(&mut self.arriving);
                 (0..new).for_each(|_| self.arrive());
@@ -268,7 +277,8 @@ impl World {
 
     /// Answers what the archive is asked, which takes no time that a person would notice.
     pub fn answer_archive(&mut self) -> &mut Self {
-        let archive = |effect: &Effect| matches!(effect, Effect::Look { .. } | Effect::Count { .. } | Effect::Complete { .. });
+        let archive =
+            |effect: &Effect| matches!(effect, Effect::Look { .. } | Effect::Count { .. } | Effect::Tally { .. } | Effect::Complete { .. });
         while let Some(n) = self.pending.iter().position(archive) {
             self.answer(n);
         }

@@ -172,6 +172,7 @@ const SEARCH_HELP: &str = "\
 Words must all match: part of an address or subject, the start of a word in a body that was read.
   to: from: cc: bcc: reply-to: any: subject: body: id: message-id:   text in one field
   status:bounced,failed  is:trouble  is:scheduled  tag:name=value  has:cc  domain:example.org
+  recipient:ana@example.com                                          a whole address in to, cc or bcc
   after:7d before:2026-11-02 on:yesterday seen-change:1d             times
   \"two words\"  a or b  ( )  not x, or -x after --                  how terms go together
 
