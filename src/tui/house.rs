@@ -231,7 +231,11 @@ impl House {
              api_key_command = \"pass show sentbox\"",
             settings.profile
         );
-        Welcome { base_url: settings.base_url.to_string(), place, otherwise }
+        // Whoever has profiles, but none that is meant if none is named, need not put in a key again.
+        let listed = Profiles::read(&self.env).map(|profiles| profiles.list()).unwrap_or_default();
+        let with_key = listed.into_iter().filter(|listed| !listed.key_from.is_empty() && listed.name != settings.profile);
+        let profiles = with_key.map(|listed| (listed.name, listed.base_url)).collect();
+        Welcome { base_url: settings.base_url.to_string(), place, profiles, otherwise }
     }
 
     fn archives(&self, profile: &str) -> Option<std::path::PathBuf> {

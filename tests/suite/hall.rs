@@ -29,6 +29,7 @@ pub fn welcome() -> Welcome {
             ("key", "~/.config/sentbox/keys/default, for you alone".to_owned()),
             ("profile", "default, in ~/.config/sentbox/config.toml".to_owned()),
         ]),
+        profiles: Vec::new(),
         otherwise: "To have the key from a password store, leave, run sentbox config edit, and say in [profiles.default]: \
                     api_key_command = \"pass show sentbox\""
             .to_owned(),
@@ -240,6 +241,19 @@ async fn a_new_key_asks_before_the_mail_of_another_is_gone_on_with() {
         assert_eq!(it.position().1.unwrap_or_default(), emails * 40, "{screen}");
         assert_eq!(folders(), if emails == 1 { 1 } else { 2 });
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn profiles_that_are_there_are_offered_where_none_is_meant() {
+    let teams = [team(1, 40), team(2, 70)];
+    let (home, env) = home([&teams[0], &teams[1]]);
+    let config = home.path().join(".config/sentbox/config.toml");
+    let text = fs::read_to_string(&config).unwrap().replace("default_profile = \"acme\"\n", "");
+    fs::write(&config, text).unwrap();
+    let mut it = Running::at_home(SIZE, env).await;
+    assert!(it.screen().contains("Log in") && it.screen().contains("Open other"), "{}", it.screen());
+    it.press("j j Enter").await;
+    assert_eq!(it.position().1, Some(70), "{}", it.screen());
 }
 
 /// What befalls a file.

@@ -195,7 +195,9 @@ fn the_file_is_found_edited_and_checked() {
     let checked: Value = serde_json::from_slice(&sentbox.run("config check --json").stdout).unwrap();
     assert_eq!((checked["errors"].as_array().unwrap().len(), checked["warnings"].as_array().unwrap().len()), (2, 1));
     assert_eq!(sentbox.run("config edit").status.code(), Some(0), "a broken file can be edited");
-    assert_eq!(sentbox.with("VISUAL", "false").run("config edit").status.code(), Some(1));
+    let spoiling = sentbox.with("VISUAL", "printf '[profiles.a]\\nrate = 0\\n' >");
+    assert_eq!(spoiling.run("config edit").status.code(), Some(8), "what was made of it is looked at");
+    assert_eq!(spoiling.with("VISUAL", "false").run("config edit").status.code(), Some(1));
 }
 
 #[test]
