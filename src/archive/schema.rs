@@ -38,7 +38,7 @@ pub(super) fn is_known(connection: &Connection) -> Result<(), Failure> {
 
 fn newer(from: u32) -> Failure {
     Failure::new(Kind::Archive, format!("the archive was written by a newer version of sentbox (format {from})"))
-        .hint("update sentbox, or start with another archive")
+        .hint("update sentbox; or sentbox archive begin puts it aside and begins a new one")
 }
 
 /// The version of the tables behind `connection`.
