@@ -57,6 +57,9 @@ pub fn back(text: &str) -> Result<Back, String> {
 /// If the service or the archive fails; what was fetched until then is kept, and reported first.
 pub(super) async fn run(sync: &args::Sync, archive: &Archive, settings: &Settings, clock: &Clock, out: &mut Output) -> Result<(), Stop> {
     let (tally, outcome) = mirror(sync, archive, settings, clock, out).await?;
+    if matches!(outcome, Err(Stop::Signal(_))) && !sync.watch {
+        out.note("interrupted; the same command goes on from here");
+    }
     if tally.asked {
         tally.report(sync.bodies, &settings.zone, out)?;
     }

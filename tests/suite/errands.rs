@@ -101,6 +101,17 @@ fn what_is_shown_first_is_less_urgent_until_somebody_asks_for_it() {
 }
 
 #[test]
+fn who_opens_an_email_that_could_not_be_had_asks_again() {
+    let mut world = World::at_rest(120, 40, Mailbox::of(20));
+    world.press("j Enter");
+    let ticket = reading(&world);
+    world.pending.retain(|effect| !matches!(effect, Effect::Read { .. }));
+    world.happen(Msg::Read { ticket, outcome: Err(Failure::new(Kind::Unreachable, "no route")) });
+    world.press("q Enter");
+    assert_ne!(reading(&world), ticket);
+}
+
+#[test]
 fn who_asks_for_what_is_new_does_not_wait_behind_the_clock() {
     let mut world = World::at_rest(120, 40, Mailbox::of(20));
     let rest = world.pending.iter().position(|effect| matches!(effect, Effect::Rest { what: Rest::Refresh, .. })).unwrap();
