@@ -126,7 +126,8 @@ impl Reader {
             self.start_anew();
         }
         let id = id?;
-        let pressing = at_once && self.unasked && self.email.is_awaiting();
+        // Who opens it asks more urgently than the preview did, and again if it could not be had.
+        let pressing = at_once && ((self.unasked && self.email.is_awaiting()) || self.email.failure().is_some());
         let needed = self.email.ready().is_none() && !self.email.is_awaiting() && self.email.failure().is_none();
         if !needed && !pressing {
             return None;

@@ -107,12 +107,11 @@ impl<S: Service> Engine<S> {
         }
         let synced = self.walk(Goal::Head, |_| ()).await?;
         let now = (self.clock)();
-        self.blocking(move |archive| {
+        let noted = self.blocking(move |archive| {
             archive.lease().note_answer(now);
-            Ok(())
-        })
-        .await?;
-        Ok(synced)
+            Ok(synced)
+        });
+        noted.await
     }
 
     /// Fetches the page below the newest stretch that is known whole. No request if there is none.

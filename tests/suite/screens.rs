@@ -1,6 +1,7 @@
 //! Ring 2: what is drawn, as text, at the sizes people have.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use crate::hall::setting_up;
 use crate::world::{Mailbox, NOW, World, opening, row_of};
@@ -9,9 +10,10 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::layout::Size;
 use ratatui::style::Modifier;
-use sentbox::api::wire;
+use sentbox::api::{Budget, wire};
 use sentbox::app::{Effect, Msg, News};
 use sentbox::archive::{Reach, Row};
+use sentbox::config::Backfill;
 use sentbox::failure::{Details, Failure, Kind};
 use sentbox::mail::EmailId;
 use sentbox::view::{Glyphs, Look, Theme, draw};
@@ -266,6 +268,36 @@ fn offline_with_an_archive() {
     fail_refresh(&mut world, Failure::new(Kind::Unreachable, "127.0.0.1:8025 refuses the connection"));
     world.settle();
     insta::assert_snapshot!(screen(&world));
+}
+
+#[test]
+fn offline_since_when_and_as_of_when() {
+    let mut start = opening(100, 12);
+    start.as_of = Some("2026-11-19T18:05:00Z".parse().unwrap());
+    let mut world = World::start(start, varied());
+    world.answer(0);
+    fail_refresh(&mut world, Failure::new(Kind::Unreachable, "127.0.0.1:8025 refuses the connection"));
+    world.settle();
+    let title = screen(&world).lines().next().unwrap().to_owned();
+    assert!(title.ends_with("9 emails · offline since 09:42 · as of 19 Nov 18:05"), "{title}");
+}
+
+#[test]
+fn older_mail_by_itself_and_a_pause() {
+    let mut start = opening(100, 12);
+    start.backfill = Backfill::All;
+    let mut mailbox = varied();
+    mailbox.older_pages = 5;
+    let mut world = World::start(start, mailbox);
+    while !world.model.service.is_filling() {
+        world.answer(0);
+    }
+    let budget = Budget { rate: 2.0, background: 0.5, limit: Some(10), remaining: None, paused_for: Duration::ZERO };
+    world.model.allowed(Some(budget));
+    let bottom = |world: &World| screen(world).lines().last().unwrap().to_owned();
+    assert!(bottom(&world).contains("fetching older mail, 0.5/s; Ctrl-x stops  Enter read"), "{}", bottom(&world));
+    world.model.allowed(Some(Budget { paused_for: Duration::from_millis(11_500), ..budget }));
+    assert!(bottom(&world).contains("the service asks to wait 12 s"), "{}", bottom(&world));
 }
 
 #[test]
