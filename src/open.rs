@@ -33,7 +33,7 @@ pub fn profile(global: &Global, env: &Env, clock: &Clock, out: &mut Output) -> R
     usable(env)?;
     let settings = cli::settle(global, env, out)?;
     let mut profile = settings.profile.clone();
-    let opened = Archive::open(&settings.archive).and_then(|archive| archive.keeping(settings.keep, clock()));
+    let opened = cli::opened(&settings, out).and_then(|archive| archive.keeping(settings.keep, clock()));
     let (archive, notice) = match opened {
         Ok(archive) => (archive, settings.no_home.then(|| "there is no home directory, so nothing is kept".to_owned())),
         // Whatever ails the file, the mail can be looked at; the file stays as it is.

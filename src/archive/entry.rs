@@ -1,12 +1,15 @@
 //! One email on its way into the archive: what it says, and what the archive already has of it.
 
+use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
-use rusqlite::{OptionalExtension, Transaction, params};
+use rusqlite::types::Value;
+use rusqlite::{OptionalExtension, ToSql, Transaction, params, params_from_iter};
 
-use super::fields::{Fields, Taken};
-use super::{Place, pack};
+use super::fields::{Fields, Taken, columns};
+use super::{Place, keep, pack, search};
 use crate::failure::{Failure, Kind};
 use crate::mail::{EmailId, Stamp, Status};
 
@@ -42,8 +45,8 @@ pub(super) struct Known {
     gone: bool,
 }
 
-pub(super) const KNOWN: &str = "SELECT place, listed, seen, changes, id, created_at, last_event, sender, recipients, subject, message_id, cc, bcc, \
-     reply_to, scheduled_at, odd, names, gone IS NOT NULL FROM mail JOIN shape USING (shape) WHERE id = ?1";
+pub(super) const KNOWN: &str =
+    concat!("SELECT place, listed, seen, changes, ", columns!(), ", gone IS NOT NULL FROM mail JOIN shape USING (shape) WHERE id = ?1");
 
 impl Entry {
     /// Takes an email's JSON apart. It was seen at that time, so it was not created long after it: a
@@ -77,15 +80,16 @@ impl Entry {
         Ok(())
     }
 
-    /// Writes it as a new row.
-    pub(super) fn insert(&self, change: &Transaction, listed: bool, seen: Timestamp) -> Result<(), Failure> {
-        let sql = "INSERT INTO mail (place, listed, seen, changes, shape, id, created_at, last_event, sender, recipients, subject, message_id, \
-                   cc, bcc, reply_to, scheduled_at, odd) VALUES (?1, ?2, ?3, 0, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)";
+    /// Writes it as a new row, which has that slot in the index.
+    fn insert(&self, change: &Transaction, shared: &mut Shared, slot: i64, listed: bool, seen: Timestamp) -> Result<(), Failure> {
+        let sql = "INSERT INTO mail (place, slot, listed, seen, changes, shape, id, created_at, last_event, sender, recipients, subject, \
+                   message_id, cc, bcc, reply_to, scheduled_at, odd) \
+                   VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)";
         let mut statement = change.prepare_cached(sql)?;
-        let shape = shape(change, &self.fields.names)?;
-        let head: [&dyn rusqlite::ToSql; 4] = [&self.place, &listed, &seen.as_microsecond(), &shape];
-        let values = self.fields.values();
-        statement.execute(rusqlite::params_from_iter(head.into_iter().chain(values.iter().map(|value| &**value))))?;
+        let shape = shared.shape(change, &self.fields.names)?;
+        let head: [&dyn ToSql; 5] = [&self.place, &slot, &listed, &seen.as_microsecond(), &shape];
+        let values = self.fields.values(shared.sender(change, self.fields.summary.from.as_deref())?);
+        statement.execute(params_from_iter(head.into_iter().chain(values.iter().map(|value| value as &dyn ToSql))))?;
         Ok(())
     }
 
@@ -102,10 +106,11 @@ impl Entry {
         }
         let sql = "UPDATE mail SET shape = ?2, id = ?3, created_at = ?4, last_event = ?5, sender = ?6, recipients = ?7, subject = ?8, \
                    message_id = ?9, cc = ?10, bcc = ?11, reply_to = ?12, scheduled_at = ?13, odd = ?14 WHERE place = ?1";
-        let shape = shape(change, &self.fields.names)?;
-        let head: [&dyn rusqlite::ToSql; 2] = [&place, &shape];
-        let values = self.fields.values();
-        change.prepare_cached(sql)?.execute(rusqlite::params_from_iter(head.into_iter().chain(values.iter().map(|value| &**value))))?;
+        let mut shared = Shared::default();
+        let shape = shared.shape(change, &self.fields.names)?;
+        let head: [&dyn ToSql; 2] = [&place, &shape];
+        let values = self.fields.values(shared.sender(change, self.fields.summary.from.as_deref())?);
+        change.prepare_cached(sql)?.execute(params_from_iter(head.into_iter().chain(values.iter().map(|value| value as &dyn ToSql))))?;
         observe(change, self.place, known, self.fields.summary.last_event.as_deref(), asked)
     }
 
@@ -119,6 +124,26 @@ impl Entry {
         change.prepare_cached("UPDATE mail SET last_event = ?2 WHERE place = ?1")?.execute(params![known.place, last_event])?;
         Ok(true)
     }
+}
+
+/// Writes those of the entries that are new, with their bodies and what search needs to find them.
+pub(super) fn insert(change: &Transaction, entries: &[Entry], listed: bool, seen: Timestamp) -> Result<Vec<EmailId>, Failure> {
+    let mut new: Vec<&Entry> = entries.iter().filter(|entry| entry.known.is_none()).collect();
+    new.sort_unstable_by_key(|entry| Reverse(entry.place));
+    let places: Vec<Place> = new.iter().map(|entry| entry.place).collect();
+    let slots = search::slots(change, &places)?;
+    let mut shared = Shared::default();
+    for (entry, slot) in new.iter().zip(&slots) {
+        entry.insert(change, &mut shared, *slot, listed, seen)?;
+    }
+    let whole: Vec<(Place, &str)> = new.iter().filter_map(|entry| Some((entry.place, entry.whole.as_deref()?))).collect();
+    keep::bodies(change, &whole)?;
+    // After all rows: a statement that sets triggers off makes the index write what it has gathered.
+    let mut index = search::Index::new(change);
+    for (entry, slot) in new.iter().zip(slots) {
+        index.add(entry.place, slot, &entry.fields.summary, entry.whole.as_deref())?;
+    }
+    Ok(entries.iter().filter(|entry| entry.known.is_none()).map(Entry::id).collect())
 }
 
 impl Known {
@@ -142,11 +167,39 @@ fn observe(change: &Transaction, place: Place, known: &Known, last_event: Option
     Ok(true)
 }
 
-fn shape(change: &Transaction, names: &str) -> Result<i64, Failure> {
-    let known = change.prepare_cached("SELECT shape FROM shape WHERE names = ?1")?.query_row([names], |row| row.get(0)).optional()?;
-    if let Some(shape) = known {
-        return Ok(shape);
+/// What many emails share, remembered from one to the next.
+#[derive(Default)]
+struct Shared {
+    shape: Option<(String, i64)>,
+    senders: HashMap<String, Value>,
+}
+
+impl Shared {
+    /// The number of these member names.
+    fn shape(&mut self, change: &Transaction, names: &str) -> Result<i64, Failure> {
+        if let Some((_, shape)) = self.shape.as_ref().filter(|(known, _)| known == names) {
+            return Ok(*shape);
+        }
+        let sql = "SELECT shape FROM shape WHERE names = ?1";
+        let known = change.prepare_cached(sql)?.query_row([names], |row| row.get(0)).optional()?;
+        let shape = if let Some(shape) = known {
+            shape
+        } else {
+            change.execute("INSERT INTO shape (names) VALUES (?1)", [names])?;
+            change.last_insert_rowid()
+        };
+        self.shape = Some((names.to_owned(), shape));
+        Ok(shape)
     }
-    change.execute("INSERT INTO shape (names) VALUES (?1)", [names])?;
-    Ok(change.last_insert_rowid())
+
+    /// A sender as it is stored: as the number of a label, unless there are too many of those.
+    fn sender(&mut self, change: &Transaction, sender: Option<&str>) -> Result<Value, Failure> {
+        let Some(sender) = sender else { return Ok(Value::Null) };
+        if let Some(known) = self.senders.get(sender) {
+            return Ok(known.clone());
+        }
+        let value = search::label(change, search::SENDER, sender)?.map_or_else(|| Value::Text(sender.to_owned()), Value::Integer);
+        self.senders.insert(sender.to_owned(), value.clone());
+        Ok(value)
+    }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::entry::Entry;
+use super::entry::{self, Entry};
 use super::{Archive, keep, removal, room};
 use crate::api::wire;
 use crate::failure::{Failure, Kind};
@@ -90,19 +90,13 @@ impl Archive {
         let (new, out) = self.connections.write(|change| {
             let out = removal::leave_out(change, &mut entries, self.keep, seen)?;
             room::by_time(change, &mut entries, seen)?;
-            // In the order of the table, whatever that of the file is.
-            entries.sort_unstable_by_key(|entry| std::cmp::Reverse(entry.place));
-            let mut new = 0;
-            for entry in &entries {
-                if entry.known.is_none() {
-                    entry.insert(change, false, seen)?;
-                    new += 1;
-                }
+            let new = entry::insert(change, &entries, false, seen)?;
+            for entry in entries.iter().filter(|entry| entry.known.is_some()) {
                 if let Some(json) = &entry.whole {
                     keep::body_if_none(change, entry.place, json)?;
                 }
             }
-            Ok((new, out.len()))
+            Ok((new.len() as u64, out.len()))
         })?;
         done.new += new;
         done.out += out;

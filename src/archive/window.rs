@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row as SqlRow, params};
 
-use super::fields::{COLUMNS, Fields};
+use super::fields::{Fields, columns};
 use super::{Archive, Place, pack};
 use crate::failure::Failure;
 use crate::mail::{EmailId, Status, Summary};
@@ -71,8 +71,9 @@ macro_rules! select {
     ($rest:literal) => {
         concat!(
             "SELECT mail.place, seen, changes, EXISTS (SELECT 1 FROM body WHERE body.place = mail.place), \
-             id, created_at, last_event, sender, recipients, subject, message_id, cc, bcc, reply_to, scheduled_at, odd, names, gone \
-             FROM mail JOIN shape USING (shape) ",
+             ",
+            columns!(),
+            ", gone FROM mail JOIN shape USING (shape) ",
             $rest
         )
     };
@@ -85,7 +86,8 @@ pub(super) const AT: &str = select!("WHERE mail.place = ?1");
 pub(super) const ANY_ABOVE: &str = "SELECT EXISTS (SELECT 1 FROM mail WHERE place < ?1)";
 pub(super) const ANY_BELOW: &str = "SELECT EXISTS (SELECT 1 FROM mail WHERE place > ?1)";
 pub(super) const ALL: &str = "SELECT count(*) FROM mail";
-pub(super) const NEWER: &str = "SELECT count(*) FROM mail WHERE listed IN (0, 1) AND place < ?1";
+pub(super) const NEWER: &str =
+    "SELECT count(*) FROM mail WHERE slot <= (SELECT slot FROM mail WHERE place < ?1 ORDER BY place DESC LIMIT 1)";
 pub(super) const OBSERVED: &str =
     "SELECT observed.last_event, observed.seen FROM observed JOIN mail USING (place) WHERE id = ?1 ORDER BY nth";
 
@@ -171,9 +173,9 @@ impl Archive {
     ///
     /// If the archive cannot be read.
     pub fn summary_json(&self, id: &EmailId) -> Result<Option<String>, Failure> {
-        let sql = format!("SELECT {COLUMNS} FROM mail JOIN shape USING (shape) WHERE id = ?1");
+        let sql = concat!("SELECT ", columns!(), " FROM mail JOIN shape USING (shape) WHERE id = ?1");
         self.connections.read(|connection| {
-            let mut statement = connection.prepare_cached(&sql)?;
+            let mut statement = connection.prepare_cached(sql)?;
             let fields = statement.query_row([pack::id(id.as_str())], |row| Fields::load(row, 0)).optional()?;
             Ok(fields.map(|fields| fields.json()))
         })

@@ -29,6 +29,7 @@ use std::future::Future;
 
 use clap::CommandFactory as _;
 
+pub use archive::opened;
 pub use args::{Args, Command, Verb};
 pub use output::{Output, Shape, Stop};
 pub use usage::{Parsed, parse};
@@ -69,7 +70,8 @@ pub fn run(command: &Command, world: World<'_>) -> Result<(), Stop> {
         Command::Show(show) => show::run(show, &settle(global, env, out)?, clock, out),
         Command::Sync(sync) => {
             let settings = settle(global, env, out)?;
-            wait_for(sync::run(sync, &archive::open(&settings, clock)?, &settings, clock, out))
+            let archive = archive::open(&settings, clock, out)?;
+            wait_for(sync::run(sync, &archive, &settings, clock, out))
         }
         Command::Archive { verb } => upkeep::run(verb, &settle(global, env, out)?, clock, out),
         Command::Import(import) => import::run(import, &settle(global, env, out)?, clock, out),

@@ -24,7 +24,7 @@ const NAMED: usize = 20;
 /// If neither archive nor service has it, or may be asked.
 pub(super) fn run(show: &Show, settings: &Settings, clock: &Clock, out: &mut Output) -> Result<(), Stop> {
     let id = EmailId::new(&show.id);
-    let archive = if show.offline { Some(archive::open(settings, clock)?) } else { archive::open_if_possible(settings, clock, out) };
+    let archive = if show.offline { Some(archive::open(settings, clock, out)?) } else { archive::open_if_possible(settings, clock, out) };
     let kept = match &archive {
         Some(archive) if !show.fresh => archive.email(&id)?,
         _ => None,

@@ -21,7 +21,7 @@ use crate::mail::Stamp;
 ///
 /// If the archive cannot be used, or nobody says that mail may be removed.
 pub(super) fn run(verb: &Upkeep, settings: &Settings, clock: &Clock, out: &mut Output) -> Result<(), Stop> {
-    let archive = archive::open(settings, clock)?;
+    let archive = archive::open(settings, clock, out)?;
     match verb {
         Upkeep::Info => info(&archive, settings, out),
         Upkeep::Purge(purge) => self::purge(&archive, purge, clock(), out),
