@@ -95,7 +95,7 @@ impl Archive {
                 if entry.refresh(change, span.is_some(), stretch.asked)? {
                     carried.changed.push(entry.id());
                 }
-                if let Some(json) = &entry.whole {
+                if let Some(json) = entry.whole() {
                     keep::body_if_none(change, entry.place, json)?;
                 }
             }

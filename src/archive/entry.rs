@@ -1,5 +1,6 @@
 //! One email on its way into the archive: what it says, and what the archive already has of it.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,11 +21,18 @@ const LONGEST_REQUEST: SignedDuration = SignedDuration::from_mins(10);
 /// How far (in microseconds) the service's clock may be ahead of ours.
 const AHEAD: i64 = 86_400_000_000;
 
+/// An email whose JSON is longer is taken apart again when its turn comes: its ten thousand recipients
+/// need not stand in memory beside those of the rest of the page.
+const LARGE: usize = 64 << 10;
+
 /// One email on its way into the archive.
 pub(super) struct Entry {
-    pub(super) fields: Fields,
-    /// Its JSON, if that has bodies.
-    pub(super) whole: Option<Arc<str>>,
+    id: String,
+    json: Arc<str>,
+    /// The JSON, taken apart, unless it is large.
+    fields: Option<Fields>,
+    /// Whether the JSON has bodies.
+    has_bodies: bool,
     /// Where its time would put it.
     pub(super) natural: Option<Place>,
     /// What the archive has of it.
@@ -40,13 +48,12 @@ pub(super) struct Known {
     pub(super) listed: bool,
     seen: i64,
     changes: i64,
-    fields: Fields,
     /// Whether the service was found to list it no more.
     gone: bool,
 }
 
-pub(super) const KNOWN: &str =
-    concat!("SELECT place, listed, seen, changes, ", columns!(), ", gone IS NOT NULL FROM mail JOIN shape USING (shape) WHERE id = ?1");
+pub(super) const KNOWN: &str = "SELECT place, listed, seen, changes, gone IS NOT NULL FROM mail WHERE id = ?1";
+pub(super) const FIELDS: &str = concat!("SELECT ", columns!(), " FROM mail JOIN shape USING (shape) WHERE place = ?1");
 
 impl Entry {
     /// Takes an email's JSON apart. It was seen at that time, so it was not created long after it: a
@@ -57,24 +64,37 @@ impl Entry {
         let created = fields.summary.created_at.as_deref().and_then(|created| Stamp::parse(created).micros());
         let latest = seen.as_microsecond().saturating_add(AHEAD);
         let natural = created.filter(|created| *created <= latest).and_then(Place::of);
-        Ok(Self { fields, whole: whole.then(|| Arc::clone(json)), natural, known: None, place: Place(0) })
+        let id = fields.summary.id.clone();
+        let fields = Some(fields).filter(|_| json.len() <= LARGE);
+        Ok(Self { id, json: Arc::clone(json), fields, has_bodies: whole, natural, known: None, place: Place(0) })
+    }
+
+    /// What it says.
+    pub(super) fn fields(&self) -> Cow<'_, Fields> {
+        match &self.fields {
+            Some(fields) => Cow::Borrowed(fields),
+            None => Cow::Owned(Fields::take(&self.json).expect("it was read before").fields),
+        }
+    }
+
+    /// Its id as it came.
+    pub(super) fn raw_id(&self) -> &str {
+        &self.id
+    }
+
+    /// Its JSON, if that has bodies.
+    pub(super) fn whole(&self) -> Option<&str> {
+        self.has_bodies.then_some(&*self.json)
     }
 
     pub(super) fn id(&self) -> EmailId {
-        EmailId::new(&self.fields.summary.id)
+        EmailId::new(&self.id)
     }
 
     /// Finds out what the archive has of it now.
     pub(super) fn look_up(&mut self, change: &Transaction) -> Result<(), Failure> {
-        let known = change.prepare_cached(KNOWN)?.query_row([pack::id(&self.fields.summary.id)], |row| {
-            Ok(Known {
-                place: row.get(0)?,
-                listed: row.get(1)?,
-                seen: row.get(2)?,
-                changes: row.get(3)?,
-                fields: Fields::load(row, 4)?,
-                gone: row.get(17)?,
-            })
+        let known = change.prepare_cached(KNOWN)?.query_row([pack::id(&self.id)], |row| {
+            Ok(Known { place: row.get(0)?, listed: row.get(1)?, seen: row.get(2)?, changes: row.get(3)?, gone: row.get(4)? })
         });
         self.known = known.optional()?;
         Ok(())
@@ -86,9 +106,10 @@ impl Entry {
                    message_id, cc, bcc, reply_to, scheduled_at, odd) \
                    VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)";
         let mut statement = change.prepare_cached(sql)?;
-        let shape = shared.shape(change, &self.fields.names)?;
+        let fields = self.fields();
+        let shape = shared.shape(change, &fields.names)?;
         let head: [&dyn ToSql; 5] = [&self.place, &slot, &listed, &seen.as_microsecond(), &shape];
-        let values = self.fields.values(shared.sender(change, self.fields.summary.from.as_deref())?);
+        let values = fields.values(shared.sender(change, fields.summary.from.as_deref())?);
         statement.execute(params_from_iter(head.into_iter().chain(values.iter().map(|value| value as &dyn ToSql))))?;
         Ok(())
     }
@@ -101,24 +122,27 @@ impl Entry {
             let sql = "UPDATE mail SET listed = max(listed, ?2), gone = NULL WHERE place = ?1";
             change.prepare_cached(sql)?.execute(params![place, listed])?;
         }
-        if known.fields == self.fields || known.is_newer_than(asked) {
+        let (fields, standing) = (self.fields(), standing(change, place)?);
+        if standing == *fields || known.is_newer_than(asked) {
             return Ok(false);
         }
         let sql = "UPDATE mail SET shape = ?2, id = ?3, created_at = ?4, last_event = ?5, sender = ?6, recipients = ?7, subject = ?8, \
                    message_id = ?9, cc = ?10, bcc = ?11, reply_to = ?12, scheduled_at = ?13, odd = ?14 WHERE place = ?1";
         let mut shared = Shared::default();
-        let shape = shared.shape(change, &self.fields.names)?;
+        let shape = shared.shape(change, &fields.names)?;
         let head: [&dyn ToSql; 2] = [&place, &shape];
-        let values = self.fields.values(shared.sender(change, self.fields.summary.from.as_deref())?);
+        let values = fields.values(shared.sender(change, fields.summary.from.as_deref())?);
         change.prepare_cached(sql)?.execute(params_from_iter(head.into_iter().chain(values.iter().map(|value| value as &dyn ToSql))))?;
-        observe(change, self.place, known, self.fields.summary.last_event.as_deref(), asked)
+        let (before, after) = (standing.summary.last_event.as_deref(), fields.summary.last_event.as_deref());
+        observe(change, place, known, (before, after), asked)
     }
 
     /// Takes over the status alone, from an answer that describes the email in another shape.
     pub(super) fn refresh_status(&self, change: &Transaction, asked: Timestamp) -> Result<bool, Failure> {
         let Some(known) = self.known.as_ref().filter(|known| !known.is_newer_than(asked)) else { return Ok(false) };
-        let last_event = self.fields.summary.last_event.as_deref();
-        if last_event.is_none() || !observe(change, known.place, known, last_event, asked)? {
+        let (fields, standing) = (self.fields(), standing(change, known.place)?);
+        let (before, last_event) = (standing.summary.last_event.as_deref(), fields.summary.last_event.as_deref());
+        if last_event.is_none() || !observe(change, known.place, known, (before, last_event), asked)? {
             return Ok(false);
         }
         change.prepare_cached("UPDATE mail SET last_event = ?2 WHERE place = ?1")?.execute(params![known.place, last_event])?;
@@ -136,12 +160,12 @@ pub(super) fn insert(change: &Transaction, entries: &[Entry], listed: bool, seen
     for (entry, slot) in new.iter().zip(&slots) {
         entry.insert(change, &mut shared, *slot, listed, seen)?;
     }
-    let whole: Vec<(Place, &str)> = new.iter().filter_map(|entry| Some((entry.place, entry.whole.as_deref()?))).collect();
+    let whole: Vec<(Place, &str)> = new.iter().filter_map(|entry| Some((entry.place, entry.whole()?))).collect();
     keep::bodies(change, &whole)?;
     // After all rows: a statement that sets triggers off makes the index write what it has gathered.
     let mut index = search::Index::new(change);
     for (entry, slot) in new.iter().zip(slots) {
-        index.add(entry.place, slot, &entry.fields.summary, entry.whole.as_deref())?;
+        index.add(entry.place, slot, &entry.fields().summary, entry.whole())?;
     }
     Ok(entries.iter().filter(|entry| entry.known.is_none()).map(Entry::id).collect())
 }
@@ -154,10 +178,20 @@ impl Known {
     }
 }
 
-/// Keeps the status that a row had, if `last_event` is another one.
-fn observe(change: &Transaction, place: Place, known: &Known, last_event: Option<&str>, asked: Timestamp) -> Result<bool, Failure> {
-    let before = known.fields.summary.last_event.as_deref();
-    if Status::parse(before.unwrap_or_default()) == Status::parse(last_event.unwrap_or_default()) {
+/// What the row at `place` says.
+fn standing(change: &Transaction, place: Place) -> Result<Fields, Failure> {
+    Ok(change.prepare_cached(FIELDS)?.query_row([place], |row| Fields::load(row, 0))?)
+}
+
+/// Keeps the status that a row had, if it has another one after.
+fn observe(
+    change: &Transaction,
+    place: Place,
+    known: &Known,
+    (before, after): (Option<&str>, Option<&str>),
+    asked: Timestamp,
+) -> Result<bool, Failure> {
+    if Status::parse(before.unwrap_or_default()) == Status::parse(after.unwrap_or_default()) {
         return Ok(false);
     }
     let sql = "INSERT INTO observed (place, nth, seen, last_event) VALUES (?1, ?2, ?3, ?4)";

@@ -86,13 +86,13 @@ impl Archive {
     /// Takes the batch in and empties it.
     fn take_in(&self, batch: &mut Vec<Entry>, seen: Timestamp, done: &mut Imported) -> Result<(), Failure> {
         let mut ids = HashSet::new();
-        let mut entries: Vec<Entry> = batch.drain(..).filter(|entry| ids.insert(entry.fields.summary.id.clone())).collect();
+        let mut entries: Vec<Entry> = batch.drain(..).filter(|entry| ids.insert(entry.raw_id().to_owned())).collect();
         let (new, out) = self.connections.write(|change| {
             let out = removal::leave_out(change, &mut entries, self.keep, seen)?;
             room::by_time(change, &mut entries, seen)?;
             let new = entry::insert(change, &entries, false, seen)?;
             for entry in entries.iter().filter(|entry| entry.known.is_some()) {
-                if let Some(json) = &entry.whole {
+                if let Some(json) = entry.whole() {
                     keep::body_if_none(change, entry.place, json)?;
                 }
             }
@@ -107,11 +107,13 @@ impl Archive {
 fn entry(line: &[u8], seen: Timestamp) -> Result<Entry, String> {
     let text = std::str::from_utf8(line).map_err(|error| error.to_string())?;
     let entry = Entry::take(&Arc::from(text.trim()), seen).map_err(|failure| failure.sentence)?;
-    let wire::Summary { to, from, created_at, subject, .. } = &entry.fields.summary;
+    let fields = entry.fields();
+    let wire::Summary { to, from, created_at, subject, .. } = &fields.summary;
     // Any object with an id could be taken; somebody who named the wrong file would find its lines
     // among the team's mail.
     if to.is_none() && from.is_none() && created_at.is_none() && subject.is_none() {
         return Err("not an email: it has neither recipient, sender, time nor subject".to_owned());
     }
+    drop(fields);
     Ok(entry)
 }

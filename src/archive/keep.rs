@@ -57,7 +57,7 @@ impl Archive {
             if entry.known.is_none() {
                 entry::insert(change, &entries, false, asked)?;
             }
-            if entry.known.is_some() || entry.whole.is_none() {
+            if entry.known.is_some() || entry.whole().is_none() {
                 bodies(change, &[(entry.place, &retrieved.json)])?;
             }
             Ok(changed)

@@ -137,7 +137,7 @@ pub(super) fn leave_out(
                 out.too_old += 1;
                 continue;
             }
-            if any_removed && known_mark.exists([mark(&entry.fields.summary.id)])? {
+            if any_removed && known_mark.exists([mark(entry.raw_id())])? {
                 out.removed += 1;
                 continue;
             }

@@ -299,6 +299,7 @@ fn every_hot_query_walks_an_index() {
         window::NEWER,
         window::OBSERVED,
         entry::KNOWN,
+        entry::FIELDS,
         keep::BODY,
         room::TAKEN,
         room::DOWN_FROM,

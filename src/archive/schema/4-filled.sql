@@ -28,4 +28,4 @@ CREATE TRIGGER mail_goes AFTER DELETE ON mail BEGIN
 END;
 
 -- A large transaction fills this much of memory before it writes a segment of the index.
-INSERT INTO search (search, rank) VALUES ('hashsize', 16777216);
+INSERT INTO search (search, rank) VALUES ('hashsize', 4194304);

@@ -15,8 +15,6 @@ use crate::mail::Summary;
 const BATCH: i64 = 10_000;
 
 pub(super) const STALE: &str = "SELECT place FROM stale WHERE place BETWEEN ?1 AND ?2 ORDER BY place LIMIT ?3";
-pub(super) const SLOTLESS: &str =
-    "SELECT place FROM stale JOIN mail USING (place) WHERE place BETWEEN ?1 AND ?2 AND slot IS NULL ORDER BY place";
 pub(super) const ROW: &str = concat!(
     "SELECT slot, changes, json, dictionary, ",
     columns!(),
@@ -50,10 +48,12 @@ pub(in crate::archive) fn rebuild(writer: &mut Connection, tell: &mut dyn FnMut(
 fn index(change: &Transaction, limit: i64) -> Result<bool, Failure> {
     let found = stale(change, (TOP, BOTTOM), limit)?;
     let (Some(first), Some(last)) = (found.first(), found.last()) else { return Ok(false) };
-    let slotless: Vec<Place> = {
-        let mut statement = change.prepare_cached(SLOTLESS)?;
-        statement.query_map([first, last], |row| row.get(0))?.collect::<Result<_, _>>()?
-    };
+    let mut slotless = Vec::new();
+    for place in &found {
+        if !slot::is_given(change, *place)? {
+            slotless.push(*place);
+        }
+    }
     for (place, slot) in slotless.iter().zip(slot::slots(change, &slotless)?) {
         change.prepare_cached("UPDATE mail SET slot = ?2 WHERE place = ?1")?.execute(params![place, slot])?;
     }

@@ -14,6 +14,7 @@ const SLACK: i64 = 64;
 
 pub(super) const FLOOR: &str = "SELECT slot FROM mail WHERE place <= ?1 AND slot IS NOT NULL ORDER BY place DESC LIMIT 1";
 pub(super) const CEILING: &str = "SELECT slot FROM mail WHERE place >= ?1 AND slot IS NOT NULL ORDER BY place LIMIT 1";
+pub(super) const GIVEN: &str = "SELECT 1 FROM mail WHERE place = ?1 AND slot IS NOT NULL";
 pub(super) const NEXT: &str = "SELECT place, slot FROM mail WHERE slot > ?1 ORDER BY slot LIMIT 1";
 pub(super) const FROM: &str = "SELECT slot, place FROM mail WHERE slot >= ?1 ORDER BY slot";
 
@@ -25,6 +26,11 @@ pub(super) fn floor(connection: &Connection, place: Place) -> Result<i64, Failur
 /// The smallest slot of what stands at `place` or is older.
 pub(super) fn ceiling(connection: &Connection, place: Place) -> Result<i64, Failure> {
     Ok(connection.prepare_cached(CEILING)?.query_row([place], |row| row.get(0)).optional()?.unwrap_or(i64::MAX))
+}
+
+/// Whether the email at `place` has a slot.
+pub(super) fn is_given(connection: &Connection, place: Place) -> Result<bool, Failure> {
+    Ok(connection.prepare_cached(GIVEN)?.exists([place])?)
 }
 
 /// Slots for emails that are to stand at `places` (newest first) and have none yet, by their times as
