@@ -143,13 +143,13 @@ fn connect(uri: &str) -> rusqlite::Result<Connection> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     // In WAL mode NORMAL may lose the last pages after a power cut, never the database; sync fetches
     // them again. New mail touches the tree of ids all over, so the log gathers a good many pages before
-    // they are written back. What is deleted is overwritten: it is somebody's mail. A large map is slower than reads on a cold file, a small one saves copies.
+    // they are written back. What is deleted is overwritten: it is somebody's mail. Nothing is mapped: a
+    // large map is slower than reads on a cold file, and each connection would have one of its own.
     connection.execute_batch(
         "PRAGMA synchronous = NORMAL;
          PRAGMA foreign_keys = ON;
          PRAGMA secure_delete = ON;
          PRAGMA temp_store = MEMORY;
-         PRAGMA mmap_size = 16777216;
          PRAGMA wal_autocheckpoint = 4000;
          PRAGMA journal_size_limit = 16777216;",
     )?;

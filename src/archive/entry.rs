@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use rusqlite::types::Value;
 use rusqlite::{OptionalExtension, ToSql, Transaction, params, params_from_iter};
 
-use super::fields::{Fields, Taken, columns};
+use super::fields::{Fields, Taken, columns, summary_columns};
 use super::{Place, keep, pack, search};
 use crate::failure::{Failure, Kind};
 use crate::mail::{EmailId, Stamp, Status};

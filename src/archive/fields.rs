@@ -17,11 +17,19 @@ const BODIES: [&str; 2] = ["html", "text"];
 /// Members that only a whole email has.
 const WHOLE: [&str; 4] = ["object", "html", "text", "tags"];
 
-/// The columns that [`Fields::load`] reads, in its order.
-macro_rules! columns {
+/// The columns that [`summary`] reads, in its order.
+macro_rules! summary_columns {
     () => {
         "id, created_at, last_event, iif(typeof(sender) = 'integer', (SELECT text FROM label WHERE nth = sender), sender), recipients, \
-         subject, message_id, cc, bcc, reply_to, scheduled_at, odd, names"
+         subject, message_id, cc, bcc, reply_to, scheduled_at, odd"
+    };
+}
+pub(super) use summary_columns;
+
+/// The columns that [`Fields::load`] reads, in its order; they come from `mail JOIN shape USING (shape)`.
+macro_rules! columns {
+    () => {
+        concat!(summary_columns!(), ", names")
     };
 }
 pub(super) use columns;
@@ -77,7 +85,7 @@ impl Fields {
     pub(super) fn json(&self) -> String {
         let names: Vec<String> = serde_json::from_str(&self.names).unwrap_or_default();
         // The odd members stand in the order of the names, so one walk meets them all.
-        let mut odd = self.odd_members().0.into_iter().peekable();
+        let mut odd = odd_members(self.odd.as_deref()).0.into_iter().peekable();
         let value =
             |name: &String| odd.next_if(|(next, _)| next == name).map_or_else(|| self.plain(name), |(_, value)| value.get().to_owned());
         let values: Vec<String> = names.iter().map(value).collect();
@@ -104,35 +112,9 @@ impl Fields {
         }
     }
 
-    fn odd_members(&self) -> Members {
-        self.odd.as_deref().and_then(|json| Members::read(json).ok()).unwrap_or(Members(Vec::new()))
-    }
-
     /// Reads the columns of [`columns!`], which begin at `first`.
     pub(super) fn load(row: &Row, first: usize) -> rusqlite::Result<Self> {
-        let text = |at: usize| row.get::<_, Option<String>>(first + at);
-        let list = |at: usize| text(at).map(|text| text.as_deref().map(unlisted));
-        let from = text(3)?;
-        let summary = wire::Summary {
-            id: pack::id_back(row.get_ref(first)?),
-            created_at: moment::back(row.get_ref(first + 1)?),
-            last_event: text(2)?,
-            to: list(4)?,
-            subject: text(5)?,
-            message_id: pack::message_id_back(row.get_ref(first + 6)?, from.as_deref()),
-            from,
-            cc: list(7)?,
-            bcc: list(8)?,
-            reply_to: list(9)?,
-            scheduled_at: text(10)?,
-            extra: Vec::new(),
-        };
-        let mut fields = Self { summary, odd: text(11)?, names: row.get(first + 12)? };
-        if fields.odd.is_some() {
-            let unknown = fields.odd_members().0.into_iter().filter(|(name, _)| !is_known(name));
-            fields.summary.extra = unknown.map(|(name, value)| (name, value.get().to_owned())).collect();
-        }
-        Ok(fields)
+        Ok(Self { summary: summary(row, first)?, odd: row.get(first + 11)?, names: row.get(first + 12)? })
     }
 
     /// The columns of [`columns!`] but the last, as they are bound; the sender as it is given.
@@ -154,6 +136,32 @@ impl Fields {
             text(self.odd.as_deref()),
         ]
     }
+}
+
+/// Reads the columns of [`summary_columns!`], which begin at `first`.
+pub(super) fn summary(row: &Row, first: usize) -> rusqlite::Result<wire::Summary> {
+    let text = |at: usize| row.get::<_, Option<String>>(first + at);
+    let list = |at: usize| Ok::<_, rusqlite::Error>(row.get_ref(first + at)?.as_str_or_null()?.map(unlisted));
+    let from = text(3)?;
+    let odd = odd_members(row.get_ref(first + 11)?.as_str_or_null()?).0.into_iter().filter(|(name, _)| !is_known(name));
+    Ok(wire::Summary {
+        id: pack::id_back(row.get_ref(first)?),
+        created_at: moment::back(row.get_ref(first + 1)?),
+        last_event: text(2)?,
+        to: list(4)?,
+        subject: text(5)?,
+        message_id: pack::message_id_back(row.get_ref(first + 6)?, from.as_deref()),
+        from,
+        cc: list(7)?,
+        bcc: list(8)?,
+        reply_to: list(9)?,
+        scheduled_at: text(10)?,
+        extra: odd.map(|(name, value)| (name, value.get().to_owned())).collect(),
+    })
+}
+
+fn odd_members(json: Option<&str>) -> Members {
+    json.and_then(|json| Members::read(json).ok()).unwrap_or(Members(Vec::new()))
 }
 
 fn text(text: Option<&str>) -> ToSqlOutput<'_> {

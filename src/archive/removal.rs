@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
 use super::entry::Entry;
-use super::fields::{Fields, columns};
+use super::fields::{self, summary_columns};
 use super::{Archive, Place, moment, pack, span};
 use crate::failure::Failure;
 use crate::mail::{Address, Stamp, Summary};
@@ -165,14 +165,14 @@ fn to(connection: &Connection, address: &str) -> Result<Vec<Place>, Failure> {
     // Most rows are ruled out without being taken apart.
     let sql = concat!(
         "SELECT place, ",
-        columns!(),
-        " FROM mail JOIN shape USING (shape) WHERE instr(lower(concat_ws(' ', recipients, cc, bcc, odd)), lower(?1)) > 0"
+        summary_columns!(),
+        " FROM mail WHERE instr(lower(concat_ws(' ', recipients, cc, bcc, odd)), lower(?1)) > 0"
     );
     let mut statement = connection.prepare(sql)?;
     let mut rows = statement.query([&wanted])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
-        let summary = Summary::from(&Fields::load(row, 1)?.summary);
+        let summary = Summary::from(&fields::summary(row, 1)?);
         let mut addresses = summary.to.iter().chain(&summary.cc).chain(&summary.bcc);
         if addresses.any(|address| address.email.to_lowercase() == wanted) {
             found.push(row.get(0)?);

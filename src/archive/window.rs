@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row as SqlRow, params};
 
-use super::fields::{Fields, columns};
+use super::fields::{self, Fields, columns, summary_columns};
 use super::{Archive, Place, pack};
 use crate::failure::Failure;
 use crate::mail::{EmailId, Status, Summary};
@@ -72,8 +72,8 @@ macro_rules! select {
         concat!(
             "SELECT mail.place, seen, changes, EXISTS (SELECT 1 FROM body WHERE body.place = mail.place), \
              ",
-            columns!(),
-            ", gone FROM mail JOIN shape USING (shape) ",
+            summary_columns!(),
+            ", gone FROM mail ",
             $rest
         )
     };
@@ -223,11 +223,11 @@ fn around(connection: &Connection, place: Place, lead: usize, rows: usize) -> Re
 /// A row of a `select!`.
 pub(super) fn read(row: &SqlRow) -> rusqlite::Result<Row> {
     let (seen, changes): (i64, i64) = (row.get(1)?, row.get(2)?);
-    let fields = Fields::load(row, 4)?;
-    let changed = (changes > 0).then(|| observation(fields.summary.last_event.clone(), seen));
-    let gone: Option<i64> = row.get(17)?;
+    let summary = fields::summary(row, 4)?;
+    let changed = (changes > 0).then(|| observation(summary.last_event.clone(), seen));
+    let gone: Option<i64> = row.get(16)?;
     let gone = gone.map(|gone| Timestamp::from_microsecond(gone).unwrap_or_default());
-    Ok(Row { place: row.get(0)?, changed, has_body: row.get(3)?, gone, summary: Summary::from(&fields.summary) })
+    Ok(Row { place: row.get(0)?, changed, has_body: row.get(3)?, gone, summary: Summary::from(&summary) })
 }
 
 fn count(connection: &Connection, sql: &str, params: impl rusqlite::Params) -> Result<u64, Failure> {

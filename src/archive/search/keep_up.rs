@@ -4,7 +4,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, 
 
 use super::index::{Beyond, Index};
 use super::slot;
-use crate::archive::fields::{Fields, columns};
+use crate::archive::fields::{Fields, columns, summary_columns};
 use crate::archive::packed::Packed;
 use crate::archive::window::{BOTTOM, TOP};
 use crate::archive::{Place, Upkeep};

@@ -284,7 +284,11 @@ fn grams(kind: char, needle: &Needle) -> Ask {
         [one, other] if !one.is_ascii() && !other.is_ascii() => Ask::Token(gram(&chars)),
         [_] | [_, _] => Ask::Start(gram(&chars)),
         _ => {
-            let mut grams: Vec<String> = chars.windows(3).map(gram).collect();
+            // Digits tell emails apart better than letters do, and a question takes as long as its most
+            // common gram is.
+            let digits = || chars.windows(3).filter(|gram| gram.iter().all(char::is_ascii_digit));
+            let mut grams: Vec<String> =
+                if digits().count() > 1 { digits().map(gram).collect() } else { chars.windows(3).map(gram).collect() };
             grams.sort_unstable();
             grams.dedup();
             // Spread over the needle: an address often ends as all do.

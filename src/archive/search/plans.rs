@@ -111,10 +111,7 @@ fn every_question_walks_an_index_and_sorts_nothing() {
         (slot::FROM, "SEARCH mail USING COVERING INDEX mail_slots (slot>?)"),
         (label::NTH, "SEARCH label USING COVERING INDEX sqlite_autoindex_label_1 (kind=?)"),
         (label::HOLDING, "SEARCH label USING COVERING INDEX sqlite_autoindex_label_1 (kind=?)"),
-        (
-            keep_up::SLOTLESS,
-            "SEARCH mail USING COVERING INDEX mail_slots (slot=? AND rowid>? AND rowid<?); SEARCH stale USING INTEGER PRIMARY KEY (rowid=?)",
-        ),
+        (slot::GIVEN, "SEARCH mail USING INTEGER PRIMARY KEY (rowid=?)"),
         (count::PAST, "CO-ROUTINE (subquery-1); SCAN search VIRTUAL TABLE INDEX 0:M1><; SCAN (subquery-1)"),
         (keep_up::STALE, "SEARCH stale USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
     ] {
