@@ -129,3 +129,87 @@ fn shared_part(text: &str, is_shared: impl Fn(&str) -> bool) -> Vec<u8> {
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::archive::{Archive, Location};
+    use crate::mail::EmailId;
+
+    /// A letter of one kind to one of many people, some of whom get several.
+    fn letter(n: usize) -> String {
+        let name = format!("Person{}x", n % 90);
+        format!(
+            r#"{{"object":"email","id":"mail-{n}","to":["{name}@example.com"],"from":"Acme <hi@acme.example>","created_at":"2026-11-02T09:00:00Z","subject":"Your receipt {n}","html":"<table class='frame'><tr><td style='padding:8px;color:#333'>Dear {name}, thank you for your order</td></tr></table>","text":"Dear {name}, thank you for your order number {n} of our useful things","tags":[]}}"#
+        )
+    }
+
+    fn filled(letters: std::ops::Range<usize>) -> Archive {
+        let archive = Archive::open(&Location::Memory).unwrap();
+        let lines = letters.fold(String::new(), |lines, n| lines + &letter(n) + "\n");
+        archive.import(lines.as_bytes(), "2026-11-20T00:00:00Z".parse().unwrap(), |_| ()).unwrap();
+        archive
+    }
+
+    fn numbers(archive: &Archive, sql: &str) -> i64 {
+        archive.connections.read(|connection| Ok(connection.query_row(sql, [], |row| row.get(0))?)).unwrap()
+    }
+
+    #[test]
+    fn a_dictionary_has_what_many_share_and_names_nobody() {
+        let letters: Vec<String> = (0..256).map(letter).collect();
+        let text = String::from_utf8(learn(&letters.iter().map(String::as_str).collect::<Vec<_>>()).unwrap()).unwrap();
+        assert!(
+            text.contains("<table class='frame'><tr><td style='padding:8px;color:#333'>Dear , thank you for your order</td>"),
+            "{text}"
+        );
+        assert!(!text.contains("Person"), "{text}");
+        // Ten letters to one person are not letters to many people.
+        let same: Vec<String> = letters.iter().map(|letter| letter.replace("to\":[\"Person", "to\":[\"ana@example.com\",\"")).collect();
+        let text = String::from_utf8(learn(&same.iter().map(String::as_str).collect::<Vec<_>>()).unwrap()).unwrap();
+        assert!(!text.contains("thank"), "{text}");
+        assert_eq!(learn(&[]), None);
+    }
+
+    #[test]
+    fn bodies_are_packed_with_it_and_come_back() {
+        let archive = filled(0..300);
+        assert_eq!(numbers(&archive, "SELECT count(*) FROM dictionary"), 1);
+        let packed = numbers(&archive, "SELECT sum(length(json)) FROM body");
+        let raw: usize = (0..300).map(|n| letter(n).len()).sum();
+        assert!(packed * 5 < i64::try_from(raw).unwrap(), "{packed} of {raw}");
+        for n in [0, 7, 299] {
+            let email = archive.email(&EmailId::new(format!("mail-{n}"))).unwrap().unwrap();
+            assert_eq!(email.json, Arc::from(letter(n)));
+        }
+    }
+
+    #[test]
+    fn it_goes_when_nothing_needs_it() {
+        let archive = filled(0..100);
+        archive
+            .connections
+            .write(|change| Ok(change.execute_batch("DELETE FROM body WHERE place <> (SELECT min(place) FROM body)")?))
+            .unwrap();
+        archive.compact().unwrap();
+        assert_eq!(numbers(&archive, "SELECT count(*) FROM dictionary"), 1);
+        archive.connections.write(|change| Ok(change.execute_batch("DELETE FROM body")?)).unwrap();
+        archive.compact().unwrap();
+        assert_eq!(numbers(&archive, "SELECT count(*) FROM dictionary"), 0);
+    }
+
+    #[test]
+    fn one_by_one_it_is_learned_from_what_is_there() {
+        let archive = Archive::open(&Location::Memory).unwrap();
+        for n in 0..70 {
+            let json: Arc<str> = letter(n).into();
+            let email = wire::Email::read(&json).unwrap();
+            archive.keep(&crate::api::Retrieved { email, json }, "2026-11-20T00:00:00Z".parse().unwrap()).unwrap();
+        }
+        assert_eq!(numbers(&archive, "SELECT count(*) FROM dictionary"), 1);
+        assert!(numbers(&archive, "SELECT count(*) FROM body WHERE dictionary IS NOT NULL") > 0);
+        assert_eq!(archive.email(&EmailId::new("mail-69")).unwrap().unwrap().json, Arc::from(letter(69)));
+    }
+}
