@@ -10,6 +10,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::age::{AGES, age};
+use super::backfill::Backfill;
 use super::base::BaseUrl;
 use super::nearest::nearest;
 use super::paths::Paths;
@@ -43,6 +44,8 @@ pub(super) struct Profile {
     pub in_memory: bool,
     /// How old mail may become before it is removed; for ever if nothing is said.
     pub keep: Option<SignedDuration>,
+    /// How far back mail is fetched by itself.
+    pub backfill: Backfill,
     /// Requests a second.
     pub rate: Option<Rate>,
     /// Certificates to trust beside the system's.
@@ -76,7 +79,7 @@ impl fmt::Display for KeySource {
 
 const TOP: [&str; 3] = ["default_profile", "profiles", "views"];
 const VIEW: [&str; 2] = ["name", "query"];
-const PROFILE: [&str; 8] = ["base_url", "api_key_command", "api_key_file", "api_key_env", "archive", "keep", "rate", "ca_file"];
+const PROFILE: [&str; 9] = ["base_url", "api_key_command", "api_key_file", "api_key_env", "archive", "keep", "backfill", "rate", "ca_file"];
 
 impl File {
     /// Reads the file; if there is none at its usual place, it is empty.
@@ -197,6 +200,11 @@ impl Reader<'_> {
                         self.wrong(&value.span(), &format!("keep is {AGES}"));
                     }
                 }
+                "backfill" => match self.text(value).map(Backfill::parse) {
+                    Some(Some(backfill)) => profile.backfill = backfill,
+                    Some(None) => self.wrong(&value.span(), &format!("backfill is {}", Backfill::ALLOWED)),
+                    None => {}
+                },
                 "rate" => {
                     let number = match value.get_ref() {
                         DeValue::Integer(integer) => integer.as_str().parse().ok(),

@@ -10,13 +10,15 @@ fn parse(text: &str) -> Result<File, String> {
 fn a_whole_file() {
     let file = parse(
         "default_profile = \"acme\"\n[profiles.acme]\nbase_url = \"https://mail.example.com/api\"\napi_key_file = \"key\"\n\
-         archive = \"memory\"\nkeep = \"26w\"\nrate = 0.5\nca_file = \"~/ca.pem\"\n[profiles.other]\nrate = 3\n",
+         archive = \"memory\"\nkeep = \"26w\"\nbackfill = \"30d\"\nrate = 0.5\nca_file = \"~/ca.pem\"\n[profiles.other]\nrate = 3\n",
     )
     .unwrap();
     assert_eq!(file.default_profile.as_deref(), Some("acme"));
     let acme = &file.profiles["acme"];
     assert_eq!(acme.base_url.as_ref().unwrap().to_string(), "https://mail.example.com/api");
     assert_eq!(acme.key, Some(KeySource::File("/etc/key".into())));
+    assert_eq!(acme.backfill, Backfill::Span(SignedDuration::from_hours(720)));
+    assert_eq!(file.profiles["other"].backfill, Backfill::Off);
     assert_eq!(acme.keep, Some(SignedDuration::from_hours(26 * 7 * 24)));
     assert!(acme.in_memory && acme.rate == Rate::by_hand(0.5) && acme.ca_file == Some("/home/ana/ca.pem".into()));
     assert_eq!(file.profiles["other"].rate, Rate::by_hand(3.0));
@@ -65,6 +67,10 @@ fn a_wrong_value_is_an_error_with_its_line() {
         ("[profiles.a]\n\nrate = 0", "/etc/config.toml:3: rate is a number of requests a second from 0.01 to 10000"),
         ("[profiles.a]\nrate = \"2\"", "/etc/config.toml:2: rate is a number of requests a second from 0.01 to 10000"),
         ("[profiles.a]\nkeep = \"0d\"", "/etc/config.toml:2: keep is a number of hours, days or weeks such as 12h, 30d, 8w"),
+        (
+            "[profiles.a]\nkeep = \"8w\"\nbackfill = \"3m\"",
+            "/etc/config.toml:3: backfill is \"off\", \"all\", or a number of hours, days or weeks such as 12h, 30d, 8w",
+        ),
         ("profiles = 3", "/etc/config.toml:1: a table belongs here"),
         ("[profiles.\"../x\"]", "/etc/config.toml:1: a profile's name is made of letters, digits, - and _"),
         ("[profiles.a]\nbase_url = 7", "/etc/config.toml:2: a text in quotes belongs here"),

@@ -309,6 +309,7 @@ const TEMPLATE: &str = "\
 # api_key_command = \"pass show sentbox/acme\"   # or api_key_file, or api_key_env
 # archive = \"disk\"                             # or \"memory\": nothing is kept
 # keep = \"180d\"                                # nothing older stays
+# backfill = \"30d\"                             # how far back to mirror by itself; or \"all\"; default \"off\"
 # rate = 2.0                                   # requests a second
 #
 # [views]                                      # the keys 1 to 9; W saves one from the screen

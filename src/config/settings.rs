@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 
 use super::file::{DEFAULT, File, KeySource, PROFILE_NAME, Profile, is_profile_name};
-use super::{ApiKey, Asking, BaseUrl, Env, PanicAt, Paths, Rate, SavedViews, built_in, nearest};
+use super::{ApiKey, Asking, Backfill, BaseUrl, Env, PanicAt, Paths, Rate, SavedViews, built_in, nearest};
 use crate::failure::{Failure, Kind};
 
 /// What the command line says about where to go and how. There is no flag that takes a key:
@@ -60,6 +60,8 @@ pub struct Settings {
     pub in_memory: bool,
     /// How old mail may become in it; `None` is for ever.
     pub keep: Option<SignedDuration>,
+    /// How far back it is to reach by itself.
+    pub backfill: Backfill,
     /// Whether it is in memory for want of a home directory, which whoever opens it should say.
     pub no_home: bool,
     /// Requests a second.
@@ -104,6 +106,7 @@ impl Settings {
             archive,
             in_memory,
             keep: profile.keep,
+            backfill: profile.backfill,
             rate: rate(flags, env, &profile)?,
             ca_file: flags.ca_file.clone().or(profile.ca_file),
             zone: flags.zone.clone().unwrap_or_else(|| env.zone()),

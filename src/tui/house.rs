@@ -13,7 +13,7 @@ use crate::app::hall::{Answer, Question, Welcome};
 use crate::app::{Choice, Door, Hall, Kept};
 use crate::archive::{Anchor, Archive, Location, Opened, Said, Stranger};
 use crate::config::clock::Clock;
-use crate::config::{ApiKey, Asking, BaseUrl, Env, Flags, Hidden, Paths, Profiles, Rate, Settings, ViewFile, built_in};
+use crate::config::{ApiKey, Asking, Backfill, BaseUrl, Env, Flags, Hidden, Paths, Profiles, Rate, Settings, ViewFile, built_in};
 use crate::failure::{Failure, Kind};
 use crate::mail::clean;
 use crate::server::{self, Terms, sample};
@@ -116,6 +116,7 @@ impl House {
             kept,
             engine,
             refresh: REFRESH,
+            backfill: settings.backfill,
             notice,
             query: String::new(),
             hall: None,
@@ -200,6 +201,7 @@ impl House {
             archive,
             kept: Kept::Nowhere,
             refresh: DEMO_REFRESH,
+            backfill: Backfill::Off,
             notice: None,
             query: String::new(),
             hall: None,

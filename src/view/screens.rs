@@ -61,7 +61,7 @@ fn nothing_found(model: &Model, area: Rect, look: &Look, frame: &mut Frame) {
         let whole = reach == Some(&Reach::Everything);
         let since = reach.filter(|_| !whole).map(|reach| bars::reach_words(reach, look)).unwrap_or_default();
         let all_of = if whole { "all " } else { "" };
-        lines.push(Line::raw(format!("Looked at {all_of}{} emails{since}.", bars::grouped(all))));
+        lines.push(Line::raw(format!("Looked at {all_of}{}{since}.", bars::emails(all))));
         if let Some(fetched) = list.fetched().filter(|fetched| *fetched < all && list.filter().looks_inside()) {
             lines.push(Line::raw(format!("Bodies and tags are known for {} of them.", bars::grouped(fetched))));
         }

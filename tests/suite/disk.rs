@@ -101,6 +101,18 @@ fn a_damaged_archive_is_said_to_be_one() {
 }
 
 #[test]
+fn a_value_that_nobody_has_written_is_damage_too() {
+    let service = sample(30);
+    let sentbox = Sentbox::at(&service);
+    sentbox.stdout("sync --back all --rate 1000");
+    let connection = rusqlite::Connection::open(path(&sentbox)).unwrap();
+    connection.execute("UPDATE mail SET subject = CAST(X'61ff62' AS TEXT) WHERE rowid = (SELECT max(rowid) FROM mail)", []).unwrap();
+    drop(connection);
+    let words = sentbox.told("search after:1970-01-01");
+    assert!(words.contains("the archive file is damaged") && words.contains("archive begin") && words.ends_with("exit code 8"), "{words}");
+}
+
+#[test]
 fn an_archive_that_is_of_no_use_is_put_aside_and_another_begun() {
     let service = sample(30);
     let spoil: [fn(&PathBuf); 3] = [

@@ -175,6 +175,20 @@ fn the_file_is_found_edited_and_checked() {
     exit code 0
     "#);
     assert_eq!(std::fs::read_to_string(sentbox.home().join("seen")).unwrap(), "", "the editor gets no key");
+    let views = "[views]\n1 = { name = \"Today\", query = \"after:today\" }\n2 = { name = \"Odd\", query = \"on:soon (a\", keys = 1 }\n";
+    std::fs::write(config(&sentbox).join("config.toml"), views).unwrap();
+    assert_snapshot!(sentbox.told("config check"), @r#"
+    [HOME]/.config/sentbox/config.toml can be used; profiles: 0, default: default
+    stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: "keys" is not known here
+    stderr: sentbox: view 2, Odd: a time is a date like 2026-11-02 or 2026-11-02T09:30, a word like today, mon, last-week, or a span like 2h, 7d, 3w
+    stderr: sentbox: view 2, Odd: this bracket is not closed; it reaches to the end
+    exit code 0
+    "#);
+    std::fs::write(config(&sentbox).join("config.toml"), "[views]\n\n10 = { name = \"Ten\", query = \"x\" }\n").unwrap();
+    assert_snapshot!(sentbox.told("config check"), @r"
+    stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: a view has a number from 1 to 9
+    exit code 8
+    ");
     std::fs::write(config(&sentbox).join("config.toml"), "[profiles.a\n").unwrap();
     assert_eq!(sentbox.run("config check").status.code(), Some(8));
     let wrong = "[profiles.a]\nrate = 0\nratte = 1\n[profiles.b]\narchive = \"tape\"\n";
