@@ -56,7 +56,7 @@ pub enum Opened {
 impl Stranger {
     /// The archive that must be asked about before that of `settings` is opened: one that another key
     /// of the profile has filled while its own has none yet, or one that has come to its place from
-    /// elsewhere. Changes nothing.
+    /// elsewhere. Changes nothing, but brings an older archive to this version.
     ///
     /// # Errors
     ///
