@@ -36,11 +36,19 @@ pub fn holders(folder: &Path) -> Vec<PathBuf> {
         let path = entry.unwrap().path();
         if path.is_dir() {
             found.extend(holders(&path));
-        } else if contains(&fs::read(&path).unwrap()) || path.display().to_string().contains(CANARY) {
+        } else if path.display().to_string().contains(CANARY) || contains(&read(&path)) {
             found.push(path);
         }
     }
     found
+}
+
+/// The file; nothing of one that a program which is still ending takes away.
+fn read(path: &Path) -> Vec<u8> {
+    match fs::read(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+        read => read.unwrap(),
+    }
 }
 
 fn contains(bytes: &[u8]) -> bool {
