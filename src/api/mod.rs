@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::failure::Failure;
 use crate::mail::EmailId;
 
+mod admit;
 mod answer;
 mod client;
 mod fault;
@@ -16,6 +17,7 @@ mod shown;
 pub mod wire;
 mod wish;
 
+pub use admit::try_key;
 pub use client::{Access, Client};
 pub use pace::{Budget, Patience, jitter};
 pub use wish::{Urgency, Wish};

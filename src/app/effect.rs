@@ -3,11 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::hall::{Answer, Door};
+use super::mark::Sought;
 use super::slot::Ticket;
 use crate::api::Urgency;
 use crate::archive::{Anchor, Place};
+use crate::config::{Hidden, SavedView};
 use crate::mail::{Email, EmailId};
-use crate::query::Query;
+use crate::query::{Needle, Query};
 use crate::render::{Body, View};
 
 /// Something to be done outside; plain data, so that it can be compared, logged and replayed.
@@ -32,6 +35,22 @@ pub enum Effect {
         query: Arc<Query>,
         /// The row whose rank is wanted.
         place: Option<Place>,
+    },
+    /// What became of all emails to an address.
+    Tally {
+        /// Names the attempt.
+        ticket: Ticket,
+        /// The address.
+        address: Needle,
+    },
+    /// Keep a saved view under its number, or forget it.
+    KeepView {
+        /// Names the attempt.
+        ticket: Ticket,
+        /// The number.
+        number: u8,
+        /// The view; `None` to forget it.
+        view: Option<SavedView>,
     },
     /// Keep a filter that was typed for the next time.
     Remember {
@@ -76,14 +95,14 @@ pub enum Effect {
         /// In columns.
         width: u16,
     },
-    /// Where what a query looks for stands in a body.
+    /// Where what is looked for stands in a body.
     Seek {
         /// Names the attempt.
         ticket: Ticket,
         /// In which body.
         body: Arc<Body>,
         /// What.
-        query: Arc<Query>,
+        sought: Sought,
     },
     /// The page below the oldest email that is known without a gap.
     Extend {
@@ -101,6 +120,29 @@ pub enum Effect {
         ticket: Ticket,
         /// How urgent it is.
         urgency: Urgency,
+    },
+    /// The profiles that one can switch to.
+    Doors {
+        /// Names the attempt.
+        ticket: Ticket,
+    },
+    /// Whether the service takes a key; nothing is stored.
+    Check {
+        /// Names the attempt.
+        ticket: Ticket,
+        /// Where the service is.
+        base_url: String,
+        /// The key.
+        key: Hidden,
+    },
+    /// Go somewhere else. What is there waits until the answer is taken.
+    Enter {
+        /// Names the attempt.
+        ticket: Ticket,
+        /// Where to.
+        door: Door,
+        /// What was answered to the question that stands before it.
+        answer: Answer,
     },
     /// A pause.
     Rest {

@@ -6,10 +6,13 @@ use ratatui::layout::{Position, Size};
 
 use super::command::Command;
 use super::effect::{Errand, Rest};
+use super::hall::{Arrival, Choice};
 use super::keys::Key;
 use super::mark::Mark;
 use super::slot::Ticket;
+use super::tally::Tally;
 use crate::archive::{Observation, Place, Reach, Window};
+use crate::config::Hidden;
 use crate::failure::Failure;
 use crate::mail::{Email, EmailId};
 use crate::query::Completion;
@@ -20,8 +23,8 @@ use crate::render::Body;
 pub enum Msg {
     /// A key was pressed.
     Pressed(Key),
-    /// Text was pasted.
-    Pasted(String),
+    /// Text was pasted; it may be a key.
+    Pasted(Hidden),
     /// The mouse was used.
     Pointed(Pointer),
     /// A command was given otherwise than by a key.
@@ -55,6 +58,20 @@ pub enum Msg {
         ticket: Ticket,
         /// What could stand there, the best first.
         offers: Vec<Completion>,
+    },
+    /// Answers `Tally`.
+    Tallied {
+        /// Of the attempt.
+        ticket: Ticket,
+        /// The figures.
+        outcome: Result<Arc<Tally>, Failure>,
+    },
+    /// Answers `KeepView`.
+    ViewKept {
+        /// Of the attempt.
+        ticket: Ticket,
+        /// The file that it is kept in; `None` if nothing is kept.
+        outcome: Result<Option<String>, Failure>,
     },
     /// Answers `Read`.
     Read {
@@ -109,6 +126,27 @@ pub enum Msg {
         ticket: Ticket,
         /// What it brought.
         outcome: Result<News, Failure>,
+    },
+    /// Answers `Doors`.
+    Doors {
+        /// Of the attempt.
+        ticket: Ticket,
+        /// The profiles.
+        outcome: Result<Vec<Choice>, Failure>,
+    },
+    /// Answers `Check`.
+    Checked {
+        /// Of the attempt.
+        ticket: Ticket,
+        /// Whether the key is taken and may read.
+        outcome: Result<(), Failure>,
+    },
+    /// Answers `Enter`.
+    Entered {
+        /// Of the attempt.
+        ticket: Ticket,
+        /// What came of it.
+        outcome: Result<Arrival, Failure>,
     },
     /// Answers `Rest`.
     Rested {

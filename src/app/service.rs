@@ -24,6 +24,7 @@ const LONGEST_OFFLINE: Duration = Duration::from_secs(20);
 #[derive(Debug, Clone, PartialEq)]
 pub struct Service {
     out_of_reach: Option<Failure>,
+    is_refused: bool,
     trouble: Option<Failure>,
     /// When the trouble began.
     since: Option<Timestamp>,
@@ -52,6 +53,7 @@ impl Service {
     pub fn new(no_service: Option<Failure>, every: Duration, backfill: Backfill, as_of: Option<Timestamp>) -> Self {
         Self {
             out_of_reach: no_service,
+            is_refused: false,
             trouble: None,
             since: None,
             as_of,
@@ -145,6 +147,21 @@ impl Service {
         self.refresh_rest.clear();
         self.unasked = unasked;
         Some(Effect::Refresh { ticket: self.refresh.begin(), urgency })
+    }
+
+    /// Asks because a person wants it, even if the service has refused the key: it may have been
+    /// allowed again, or something in front of the service has thought better of it.
+    pub fn refresh_by_hand(&mut self) -> Option<Effect> {
+        if self.is_refused {
+            (self.out_of_reach, self.is_refused) = (None, false);
+        }
+        self.refresh(Urgency::Person)
+    }
+
+    /// Whether the service has refused the key, so that it is asked again by hand alone.
+    #[must_use]
+    pub const fn is_refused(&self) -> bool {
+        self.is_refused
     }
 
     /// The pause between two refreshes is over.
@@ -285,7 +302,7 @@ impl Service {
             Err(failure) => {
                 self.failures += 1;
                 if matches!(failure.kind, Kind::KeyMissing | Kind::KeyRejected | Kind::KeySendOnly) {
-                    self.out_of_reach = Some(failure);
+                    (self.out_of_reach, self.is_refused) = (Some(failure), true);
                 } else {
                     self.trouble = Some(failure);
                     self.since.get_or_insert(now);
@@ -299,6 +316,6 @@ impl Service {
         let Some(trouble) = &self.trouble else { return self.every };
         let longest = if trouble.is_offline() { LONGEST_OFFLINE } else { LONGEST };
         let own = SHORTEST.saturating_mul(1 << self.failures.saturating_sub(1).min(8)).min(longest);
-        trouble.wait.map_or(own, |asked| asked.max(own))
+        trouble.rest().max(own)
     }
 }

@@ -59,6 +59,14 @@ impl Lease {
         }
     }
 
+    /// Whether no process holds it now.
+    #[must_use]
+    pub fn is_free(&self) -> bool {
+        let Some(path) = &self.path else { return true };
+        // A file that is not there was never locked; one that cannot be opened says nothing.
+        File::open(path).ok().is_none_or(|file| !matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
+    }
+
     /// Notes for everybody that the service has answered, if it is held here.
     pub fn note_answer(&self, now: Timestamp) {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);

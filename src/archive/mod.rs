@@ -20,6 +20,9 @@ mod lease;
 mod members;
 mod missing;
 mod order;
+mod owner;
+#[cfg(test)]
+mod owner_tests;
 mod pack;
 mod place;
 mod removal;
@@ -43,6 +46,7 @@ pub use carry::{Carried, Joins, Stretch};
 pub use import::Imported;
 pub use info::Info;
 pub use lease::Lease;
+pub use owner::{Opened, Owner, Said, Stranger};
 pub use place::Place;
 pub use removal::Removal;
 pub use search::{Counted, Halt, Scope, looks_inside};

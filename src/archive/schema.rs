@@ -5,7 +5,8 @@ use rusqlite::{Connection, TransactionBehavior};
 use crate::failure::{Failure, Kind};
 
 /// Step `n` leads from version `n` to version `n + 1`; a step that was released never changes.
-const STEPS: [&str; 3] = [include_str!("schema/1.sql"), include_str!("schema/2.sql"), include_str!("schema/3.sql")];
+const STEPS: [&str; 4] =
+    [include_str!("schema/1.sql"), include_str!("schema/2.sql"), include_str!("schema/3.sql"), include_str!("schema/4.sql")];
 
 /// The version that this program reads and writes.
 const VERSION: u32 = STEPS.len() as u32;

@@ -18,9 +18,8 @@ impl From<rusqlite::Error> for Failure {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
                 ("another program is holding the archive", "close it, or wait until it is done")
             }
-            Some(ErrorCode::DatabaseCorrupt) => {
-                ("the archive file is damaged", "move it away and sync again; the service still has its own copy")
-            }
+            Some(ErrorCode::DatabaseCorrupt) => DAMAGED,
+            None if is_nonsense(&error) => DAMAGED,
             Some(ErrorCode::NotADatabase) => ("the archive file is not an archive", "name another file, or move this one away"),
             Some(ErrorCode::SystemIoFailure) if is_write(&error) => (
                 "the archive cannot take more mail: writing its file failed",
@@ -31,6 +30,16 @@ impl From<rusqlite::Error> for Failure {
         };
         Self::new(Kind::Archive, sentence).hint(hint)
     }
+}
+
+/// Nothing is thrown away for the person: the service may have deleted what is in there.
+const DAMAGED: (&str, &str) =
+    ("the archive file is damaged", "move it away and sync again; what the service no longer has is in the old file alone");
+
+/// Whether a value was read that nobody has written so.
+const fn is_nonsense(error: &rusqlite::Error) -> bool {
+    use rusqlite::Error::{FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, Utf8Error};
+    matches!(error, FromSqlConversionFailure(..) | IntegralValueOutOfRange(..) | InvalidColumnType(..) | Utf8Error(..))
 }
 
 /// Whether the system refused to let a file grow or change.

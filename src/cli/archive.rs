@@ -1,20 +1,36 @@
 //! Opens the archive that the settings mean.
 
-use super::output::Output;
-use crate::archive::{Archive, Location};
+use super::output::{Output, Stop};
+use crate::archive::{Archive, Location, Opened, Said};
 use crate::config::Settings;
 use crate::config::clock::Clock;
 use crate::failure::{Failure, Kind};
 
 /// Opens the archive on disk, for a command that is of no use without one.
-pub(super) fn open(settings: &Settings, clock: &Clock) -> Result<Archive, Failure> {
+pub(super) fn open(settings: &Settings, clock: &Clock, out: &mut Output) -> Result<Archive, Stop> {
+    open_as(settings, Said::Nothing, clock, out)
+}
+
+/// The same on what was `said` about an archive that belongs to another key; if nothing was, a person
+/// is asked.
+pub(super) fn open_as(settings: &Settings, said: Said, clock: &Clock, out: &mut Output) -> Result<Archive, Stop> {
     // The archive belongs to a key, so without one it is not known which.
     settings.key.as_ref().map_err(Clone::clone)?;
     match &settings.archive {
-        Location::Disk(_) => kept(settings, clock),
-        Location::Memory if settings.no_home => Err(Failure::new(Kind::Archive, NO_HOME).hint("set HOME or XDG_DATA_HOME")),
+        Location::Disk(_) => match Archive::open_for(settings, said)? {
+            Opened::Ours(archive) => Ok(archive.keeping(settings.keep, clock())?),
+            Opened::Strange(stranger) => {
+                let question = format!("{}; is the key of the same team, to go on with it?", stranger.sentence());
+                if out.ask(&question)? == Some(true) {
+                    open_as(settings, Said::SameTeam, clock, out)
+                } else {
+                    Err(Failure::from(stranger).into())
+                }
+            }
+        },
+        Location::Memory if settings.no_home => Err(Failure::new(Kind::Archive, NO_HOME).hint("set HOME or XDG_DATA_HOME").into()),
         Location::Memory => {
-            Err(Failure::new(Kind::Usage, "this needs an archive on disk").hint("leave out --in-memory, or choose another profile"))
+            Err(Failure::new(Kind::Usage, "this needs an archive on disk").hint("leave out --in-memory, or choose another profile").into())
         }
     }
 }
@@ -31,7 +47,10 @@ pub(super) fn open_if_possible(settings: &Settings, clock: &Clock, out: &mut Out
 }
 
 fn kept(settings: &Settings, clock: &Clock) -> Result<Archive, Failure> {
-    Archive::open(&settings.archive)?.keeping(settings.keep, clock())
+    match Archive::open_for(settings, Said::Nothing)? {
+        Opened::Ours(archive) => archive.keeping(settings.keep, clock()),
+        Opened::Strange(stranger) => Err(stranger.into()),
+    }
 }
 
 const NO_HOME: &str = "there is no home directory, so nothing is kept on disk";

@@ -69,7 +69,8 @@ pub fn run(command: &Command, world: World<'_>) -> Result<(), Stop> {
         Command::Show(show) => show::run(show, &settle(global, env, out)?, clock, out),
         Command::Sync(sync) => {
             let settings = settle(global, env, out)?;
-            wait_for(sync::run(sync, &archive::open(&settings, clock)?, &settings, clock, out))
+            let archive = archive::open(&settings, clock, out)?;
+            wait_for(sync::run(sync, &archive, &settings, clock, out))
         }
         Command::Archive { verb } => upkeep::run(verb, &settle(global, env, out)?, clock, out),
         Command::Import(import) => import::run(import, &settle(global, env, out)?, clock, out),
@@ -77,7 +78,7 @@ pub fn run(command: &Command, world: World<'_>) -> Result<(), Stop> {
         Command::Serve(serve) => wait_for(serve::run(serve, clock, out)),
         Command::Login => login::run(World { global, env, clock, out }),
         Command::Profile { verb } => profile::run(verb, env, out),
-        Command::Config { verb } => config::run(*verb, env, out),
+        Command::Config { verb } => config::run(*verb, env, clock, out),
         Command::Doctor => doctor::run(World { global, env, clock, out }),
         Command::Completions { shell } => {
             let mut script = Vec::new();

@@ -32,7 +32,7 @@ pub(super) fn run(search: &Search, settings: &Settings, clock: &Clock, out: &mut
         let failure = Failure::new(Kind::Usage, "JSON has all members of an email, so it goes neither with --csv nor with --columns");
         return Err(failure.hint("leave one of them out").into());
     }
-    let archive = archive::open(settings, clock)?;
+    let archive = archive::open(settings, clock, out)?;
     let text = search.words.join(" ");
     let parsed = parse(&text, &Context::new(clock(), settings.zone.clone()));
     for note in &parsed.notes {

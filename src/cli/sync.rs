@@ -190,7 +190,7 @@ impl<S: Service> Mirror<'_, S> {
                 _ => {}
             }
             failures = if trouble.is_some() { failures + 1 } else { 0 };
-            let asked_for = trouble.take().and_then(|failure| failure.wait).unwrap_or_default();
+            let asked_for = trouble.take().map(|failure| failure.rest()).unwrap_or_default();
             let pause = REFRESH.saturating_mul(1 << failures.min(2)).max(asked_for);
             let pause = pause.mul_f64(1.0 + jitter() / 4.0);
             if failures == 0 {
@@ -275,16 +275,24 @@ impl<S: Service> Mirror<'_, S> {
     }
 }
 
-/// Whether a failure is one that may be over the next time.
+/// Whether a failure is one that may be over the next time. A redirect or a refusal may come from
+/// something in between, such as the log-in page of a network.
 const fn passes(failure: &Failure) -> bool {
     match failure.kind {
-        Kind::RateLimited | Kind::Quota | Kind::Server | Kind::Unreachable | Kind::NotTheApi | Kind::TimedOut | Kind::NotFound => true,
+        Kind::RateLimited
+        | Kind::Quota
+        | Kind::Server
+        | Kind::Unreachable
+        | Kind::NotTheApi
+        | Kind::Redirected
+        | Kind::InvalidRequest
+        | Kind::TimedOut
+        | Kind::NotFound => true,
         Kind::Usage
         | Kind::KeyMissing
         | Kind::KeyRejected
         | Kind::KeySendOnly
-        | Kind::InvalidRequest
-        | Kind::Redirected
+        | Kind::NoSuchPart
         | Kind::Archive
         | Kind::Config
         | Kind::Io

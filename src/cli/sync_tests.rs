@@ -7,6 +7,14 @@ use crate::api::{Cursor, Item, Page, Retrieved, wire};
 use crate::archive::Location;
 
 #[test]
+fn who_stays_waits_for_all_but_a_key_that_is_refused_and_this_machine() {
+    let stays = [Kind::Unreachable, Kind::Server, Kind::RateLimited, Kind::Quota, Kind::NotTheApi, Kind::Redirected, Kind::InvalidRequest];
+    assert!(stays.into_iter().all(|kind| passes(&Failure::new(kind, ""))));
+    let ends = [Kind::KeyMissing, Kind::KeyRejected, Kind::KeySendOnly, Kind::Archive, Kind::Io, Kind::Internal];
+    assert!(!ends.into_iter().any(|kind| passes(&Failure::new(kind, ""))));
+}
+
+#[test]
 fn spans_are_hours_days_and_weeks() {
     assert_eq!(back("all"), Ok(Back::All));
     for (text, hours) in [("12h", 12), ("30d", 720), ("2w", 336), ("0d", 0)] {

@@ -15,6 +15,7 @@ use super::base::BaseUrl;
 use super::nearest::nearest;
 use super::paths::Paths;
 use super::rate::Rate;
+use super::views::{NUMBERS, SavedView, SavedViews};
 use crate::failure::{Failure, Kind};
 
 /// What the file says; empty if there is none.
@@ -24,6 +25,8 @@ pub(super) struct File {
     pub default_profile: Option<String>,
     /// The profiles by name.
     pub profiles: BTreeMap<String, Profile>,
+    /// The saved views, if there is a table of them.
+    pub views: Option<SavedViews>,
     /// What was not understood and ignored, in words.
     pub warnings: Vec<String>,
 }
@@ -72,7 +75,8 @@ impl fmt::Display for KeySource {
     }
 }
 
-const TOP: [&str; 2] = ["default_profile", "profiles"];
+const TOP: [&str; 3] = ["default_profile", "profiles", "views"];
+const VIEW: [&str; 2] = ["name", "query"];
 const PROFILE: [&str; 9] = ["base_url", "api_key_command", "api_key_file", "api_key_env", "archive", "keep", "backfill", "rate", "ca_file"];
 
 impl File {
@@ -133,6 +137,15 @@ impl Reader<'_> {
                         self.check_name(name.get_ref(), &name.span())?;
                         self.file.profiles.insert(name.get_ref().to_string(), words);
                     }
+                }
+                "views" => {
+                    let mut views = SavedViews::new();
+                    for (number, view) in self.table(value)? {
+                        let at = number.get_ref().parse().ok().filter(|number| (1..=9).contains(number));
+                        let at = at.ok_or_else(|| self.wrong(&number.span(), NUMBERS))?;
+                        views.insert(at, self.view(view)?);
+                    }
+                    self.file.views = Some(views);
                 }
                 other => self.unknown(other, &key.span(), &TOP),
             }
@@ -203,6 +216,28 @@ impl Reader<'_> {
             }
         }
         Ok(profile)
+    }
+
+    fn view(&mut self, value: &Spanned<DeValue<'_>>) -> Result<SavedView, Failure> {
+        let (mut name, mut query) = (None, None);
+        for (key, text) in self.table(value)? {
+            match &**key.get_ref() {
+                "name" => name = Some(self.said(text)?),
+                "query" => query = Some(self.said(text)?),
+                other => self.unknown(other, &key.span(), &VIEW),
+            }
+        }
+        match (name, query) {
+            (Some(name), Some(query)) => Ok(SavedView { name, query }),
+            _ => Err(self.wrong(&value.span(), "a view has a name and a query, as in { name = \"Today\", query = \"after:today\" }")),
+        }
+    }
+
+    /// A text in which something is said, on one line.
+    fn said(&self, value: &Spanned<DeValue<'_>>) -> Result<String, Failure> {
+        let text = self.text(value)?.trim();
+        let is_said = !text.is_empty() && !text.contains(char::is_control);
+        if is_said { Ok(text.to_owned()) } else { Err(self.wrong(&value.span(), "a text on one line belongs here")) }
     }
 
     /// A path in the file is meant from the home directory or else from the directory of the file.
@@ -304,6 +339,19 @@ mod tests {
     }
 
     #[test]
+    fn views_have_a_number_a_name_and_a_query() {
+        let file = parse(
+            "[views]\n1 = { name = \"Today\", query = \"after:today\", colour = 1 }\n[views.9]\nname = \"B\"\nquery = \"is:trouble\"\n",
+        )
+        .unwrap();
+        let views: Vec<_> = file.views.unwrap().into_iter().map(|(number, view)| (number, view.name, view.query)).collect();
+        let view = |number, name: &str, query: &str| (number, name.to_owned(), query.to_owned());
+        assert_eq!(views, [view(1, "Today", "after:today"), view(9, "B", "is:trouble")]);
+        assert_eq!(file.warnings, ["/etc/config.toml:2: \"colour\" is not known here"]);
+        assert_eq!((parse("").unwrap().views, parse("[views]").unwrap().views.map(|views| views.len())), (None, Some(0)));
+    }
+
+    #[test]
     fn a_key_in_the_file_is_ignored_and_not_repeated() {
         let file = parse("[profiles.a]\napi_key = \"re_canary\"\n").unwrap();
         assert_eq!(file.profiles["a"].key, None);
@@ -332,6 +380,14 @@ mod tests {
             ("[profiles.\"../x\"]", "/etc/config.toml:1: a profile's name is made of letters, digits, - and _"),
             ("[profiles.a]\nbase_url = 7", "/etc/config.toml:2: a text in quotes belongs here"),
             ("[profiles.a]\napi_key_command = \" \"", "/etc/config.toml:2: api_key_command is empty"),
+            ("[views]\n\n0 = { name = \"A\", query = \"a\" }", "/etc/config.toml:3: a view has a number from 1 to 9"),
+            ("[views]\nToday = \"after:today\"", "/etc/config.toml:2: a view has a number from 1 to 9"),
+            ("[views]\n1 = \"after:today\"", "/etc/config.toml:2: a table belongs here"),
+            (
+                "[views]\n1 = { name = \"A\" }",
+                "/etc/config.toml:2: a view has a name and a query, as in { name = \"Today\", query = \"after:today\" }",
+            ),
+            ("[views.2]\nname = \"A\"\nquery = \" \"", "/etc/config.toml:3: a text on one line belongs here"),
             ("\ndefault_profile = \"acne\"\n[profiles.acme]", "/etc/config.toml:2: there is no profile acne; did you mean acme?"),
         ] {
             assert_eq!(parse(text).unwrap_err(), error);

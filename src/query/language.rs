@@ -51,6 +51,7 @@ fn what_is_typed_and_its_canonical_text() {
             "reply-to:help any:a cc:b bcc:c from:d body:e id:f message-id:<g@h>",
             "reply-to:help any:a cc:b bcc:c from:d body:e id:f message-id:<g@h>",
         ),
+        ("recipient:Ana@example.com", "recipient:Ana@example.com"),
         ("domain:@Example.org", "domain:Example.org"),
         ("status:delivered,opened,delivered", "status:delivered,opened"),
         ("status:\"delivered, opened\"", "status:delivered,opened"),
@@ -224,6 +225,25 @@ fn each_byte_has_its_role() {
     }
 }
 
+#[test]
+fn some_queries_want_nothing_before_a_time() {
+    for (text, since) in [
+        ("", None),
+        ("receipt", None),
+        ("after:2026-11-02 receipt", Some("2026-11-01T23:00:00Z")),
+        ("after:2026-11-02 on:2026-11", Some("2026-11-01T23:00:00Z")),
+        ("after:2026-11-02 or on:2026-11", Some("2026-10-31T23:00:00Z")),
+        ("after:2026-11-02 or receipt", None),
+        ("before:2026-11-02", None),
+        ("-before:2026-11-02", Some("2026-11-01T23:00:00Z")),
+        ("-(before:2026-11-02 or receipt)", Some("2026-11-01T23:00:00Z")),
+        ("-(before:2026-11-02 receipt)", None),
+        ("-after:2026-11-02", None),
+    ] {
+        assert_eq!(read(text).query.since(), since.map(|since| since.parse().unwrap()), "{text}");
+    }
+}
+
 pub(super) fn address(text: &str) -> Address {
     Address::parse(text)
 }
@@ -291,6 +311,8 @@ fn what_each_operator_finds() {
         ("message-id:111", yes, yes),
         ("message-id:<111-222@mail.example>", yes, yes),
         ("message-id:222", no, no),
+        ("recipient:ANA.lopez@example.com recipient:team@example.org", yes, yes),
+        ("recipient:lopez@example.com or recipient:ana.lopez@example or recipient:billing@acme.example", no, no),
         ("domain:EXAMPLE.com", yes, yes),
         ("domain:mail.example.test", yes, yes),
         ("domain:example.test", no, no),

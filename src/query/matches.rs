@@ -64,10 +64,8 @@ fn term(term: &Term, facts: &Facts<'_>) -> Option<bool> {
     match term {
         Term::Word(needle) => Some(word(needle, facts)),
         Term::Text(wanted, needle) => field(*wanted, needle, facts),
-        Term::Domain(needle) => {
-            let mut recipients = mail.to.iter().chain(&mail.cc).chain(&mail.bcc);
-            Some(recipients.any(|address| fold(address.domain()) == needle.folded()))
-        }
+        Term::Recipient(needle) => Some(mail.recipients().any(|address| fold(&address.email) == needle.folded())),
+        Term::Domain(needle) => Some(mail.recipients().any(|address| fold(address.domain()) == needle.folded())),
         Term::Status(wanted) => Some(wanted.iter().any(|status| fold(status.word()) == fold(mail.status.word()))),
         Term::Is(Is::Trouble) => Some(mail.status.is_trouble()),
         Term::Is(Is::Scheduled) => Some(mail.status == Status::Scheduled),

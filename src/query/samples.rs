@@ -74,6 +74,7 @@ pub(crate) fn operator() -> impl Strategy<Value = Term> {
     prop_oneof![
         4 => (prop::sample::select(fields), needle()).prop_map(|(field, needle)| Term::Text(field, needle)),
         1 => prop::sample::select(vec!["Example.com", "a.bc", "ab.cd", "b.cd"]).prop_map(|domain| Term::Domain(Needle::new(domain).unwrap())),
+        1 => prop::sample::select(vec!["Ana@Example.com", "sato@a.bc", "broken <", "ana"]).prop_map(|address| Term::Recipient(Needle::new(address).unwrap())),
         2 => prop::sample::subsequence(statuses, 1..3).prop_map(Term::Status),
         1 => prop::sample::select(Is::ALL.to_vec()).prop_map(Term::Is),
         2 => prop::sample::select(Has::ALL.to_vec()).prop_map(Term::Has),

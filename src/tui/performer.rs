@@ -2,20 +2,22 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::task::{JoinError, JoinSet};
 
 use super::bodies::Bodies;
 use super::history::History;
+use super::questions::{Timely, counts, halted, renewed, tally};
+use super::session::{Doors, Entry, Session};
 use crate::api::{Budget, Service, Urgency, Wish, jitter};
-use crate::app::{Counts, Effect, Errand, Msg, News, Opened, Rest, Ticket, marks};
-use crate::archive::{Archive, Counted, Halt, Place};
-use crate::config::PanicAt;
+use crate::app::{Effect, Errand, Msg, News, Opened, Rest, Ticket, marks};
+use crate::archive::{Archive, Halt, Lease};
+use crate::config::{PanicAt, ViewFile};
 use crate::failure::{Failure, Kind};
 use crate::mail::EmailId;
-use crate::query::{Known, KnownValue, Query, Sort, Source, complete};
+use crate::query::{Query, complete};
 use crate::sync::{Engine, Stopped, Synced};
 
 /// How a pause is spent. Tests hand in one that they end by hand.
@@ -40,11 +42,14 @@ pub struct Performer<S: Service> {
     archive: Archive,
     engine: Option<Engine<S>>,
     history: History,
+    views: ViewFile,
     bodies: Arc<Mutex<Bodies>>,
     pause: Pause,
     panic_at: Option<PanicAt>,
     looking: Halt,
     counting: Halt,
+    tallying: Halt,
+    seeking: Halt,
     offering: Halt,
     /// What was looked for last.
     query: Arc<Query>,
@@ -57,22 +62,39 @@ pub struct Performer<S: Service> {
     settling: JoinSet<Msg>,
     /// The clock.
     rests: JoinSet<Msg>,
+    doors: Arc<dyn Doors<S>>,
+    /// What is behind the door that was opened last.
+    entered: Arc<Mutex<Option<Session<S>>>>,
+    /// What ends with the session.
+    _beside: JoinSet<()>,
 }
 
 impl<S: Service> Performer<S> {
-    /// Reads from `archive`, and carries into it what `engine` brings, if there is one.
+    /// Reads from the session's archive, and carries into it what its engine brings, if there is one;
+    /// `doors` lead to other sessions.
     #[must_use]
-    pub fn new(archive: Archive, engine: Option<Engine<S>>, history: History, pause: Pause, panic_at: Option<PanicAt>) -> Self {
+    pub(super) fn new(
+        archive: Archive,
+        engine: Option<Engine<S>>,
+        beside: JoinSet<()>,
+        (history, views): (History, ViewFile),
+        doors: Arc<dyn Doors<S>>,
+        pause: Pause,
+        panic_at: Option<PanicAt>,
+    ) -> Self {
         let bodies = Arc::new(Mutex::new(Bodies::default()));
         Self {
             archive,
             engine,
             history,
+            views,
             bodies,
             pause,
             panic_at,
             looking: Halt::default(),
             counting: Halt::default(),
+            tallying: Halt::default(),
+            seeking: Halt::default(),
             offering: Halt::default(),
             query: Arc::new(Query::everything()),
             work: JoinSet::new(),
@@ -80,6 +102,9 @@ impl<S: Service> Performer<S> {
             errands: Vec::new(),
             settling: JoinSet::new(),
             rests: JoinSet::new(),
+            doors,
+            entered: Arc::default(),
+            _beside: beside,
         }
     }
 
@@ -104,6 +129,14 @@ impl<S: Service> Performer<S> {
             Effect::Count { ticket, query, place } => {
                 let halt = renewed(&mut self.counting);
                 self.blocking(move || Msg::Counted { ticket, outcome: counts(&archive, &query, place, &halt) });
+            }
+            Effect::Tally { ticket, address } => {
+                let halt = renewed(&mut self.tallying);
+                self.blocking(move || Msg::Tallied { ticket, outcome: tally(&archive, &address, &halt).map(Arc::new) });
+            }
+            Effect::KeepView { ticket, number, view } => {
+                let views = self.views.clone();
+                self.blocking(move || Msg::ViewKept { ticket, outcome: views.keep(number, view.as_ref()) });
             }
             Effect::Remember { ticket, text } => {
                 let history = self.history.clone();
@@ -141,7 +174,10 @@ impl<S: Service> Performer<S> {
                     Msg::Laid { ticket, outcome: Ok(Bodies::at(&bodies, &email, view, width)) }
                 });
             }
-            Effect::Seek { ticket, body, query } => self.blocking(move || Msg::Sought { ticket, marks: marks(&body, &query) }),
+            Effect::Seek { ticket, body, sought } => {
+                let halt = renewed(&mut self.seeking);
+                self.blocking(move || Msg::Sought { ticket, marks: marks(&body, &sought, || !halt.is_halted()) });
+            }
             Effect::Extend { ticket } => {
                 let wish = self.wish(Errand::Extend, ticket, Urgency::Person);
                 self.work.spawn(async move {
@@ -173,6 +209,25 @@ impl<S: Service> Performer<S> {
                     unless_dropped(&wish, Errand::Refresh, ticket, outcome, |outcome| Msg::Refreshed { ticket, outcome })
                 });
             }
+            Effect::Doors { ticket } => {
+                let doors = self.doors.clone();
+                self.blocking(move || Msg::Doors { ticket, outcome: doors.choices() });
+            }
+            Effect::Check { ticket, base_url, key } => {
+                let check = self.doors.check(base_url, key);
+                self.work.spawn(async move { Msg::Checked { ticket, outcome: check.await } });
+            }
+            Effect::Enter { ticket, door, answer } => {
+                let (doors, entered) = (self.doors.clone(), self.entered.clone());
+                self.blocking(move || {
+                    let entry = doors.open(&door, answer).map(Entry::parts);
+                    let outcome = entry.map(|(session, arrival)| {
+                        *entered.lock().unwrap_or_else(PoisonError::into_inner) = session;
+                        arrival
+                    });
+                    Msg::Entered { ticket, outcome }
+                });
+            }
             Effect::Rest { ticket, what, pause } => {
                 let rest = (self.pause)(what, pause);
                 let tasks = if what == Rest::Selection { &mut self.settling } else { &mut self.rests };
@@ -200,6 +255,21 @@ impl<S: Service> Performer<S> {
     pub fn try_next(&mut self) -> Option<Msg> {
         let ready = self.work.try_join_next().or_else(|| self.quiet.try_join_next()).or_else(|| self.settling.try_join_next());
         ready.or_else(|| self.rests.try_join_next()).map(message)
+    }
+
+    /// What is behind the door that was opened last; whoever does not go there lets it go.
+    pub(super) fn entered(&mut self) -> Option<Session<S>> {
+        self.entered.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// The doors and the pauses, for who performs next.
+    pub(super) fn ways(&self) -> (Arc<dyn Doors<S>>, Pause) {
+        (self.doors.clone(), self.pause.clone())
+    }
+
+    /// The lease of the archive.
+    pub(super) const fn lease(&self) -> &Lease {
+        self.archive.lease()
     }
 
     /// Whether nothing is going on but the clock: a selection that comes to rest is something.
@@ -242,6 +312,17 @@ impl<S: Service> Performer<S> {
     }
 }
 
+impl<S: Service> Drop for Performer<S> {
+    /// Tasks end with their sets. A search on a thread of its own has to be told; whoever waits for
+    /// the archive's lease waits no longer.
+    fn drop(&mut self) {
+        for halt in [&self.looking, &self.counting, &self.tallying, &self.offering] {
+            halt.halt();
+        }
+        self.archive.lease().release();
+    }
+}
+
 /// The message of an errand, unless it failed because it was withdrawn before it was sent.
 fn unless_dropped<T>(
     wish: &Wish,
@@ -251,56 +332,6 @@ fn unless_dropped<T>(
     message: impl FnOnce(Result<T, Failure>) -> Msg,
 ) -> Msg {
     if outcome.is_err() && wish.is_withdrawn() { Msg::Dropped { errand, ticket } } else { message(outcome) }
-}
-
-/// A switch for the next search; the one before is broken off.
-fn renewed(halt: &mut Halt) -> Halt {
-    halt.halt();
-    *halt = Halt::default();
-    halt.clone()
-}
-
-/// What the archive knows, for as long as nobody has typed on: offers must not hold up the search.
-struct Timely {
-    archive: Archive,
-    halt: Halt,
-}
-
-impl Known for Timely {
-    fn values(&self, source: Source<'_>, part: &str, limit: usize) -> Vec<KnownValue> {
-        if self.halt.is_halted() { Vec::new() } else { self.archive.values(source, part, limit) }
-    }
-}
-
-/// Nobody is told: who broke the search off has asked another question since.
-fn halted() -> Failure {
-    Failure::new(Kind::Internal, "the search was broken off")
-}
-
-/// How many emails the query finds, and how many of them stand before `place`.
-fn counts(archive: &Archive, query: &Query, place: Option<Place>, halt: &Halt) -> Result<Counts, Failure> {
-    /// Nobody reads the end of such a list.
-    const MOST: u64 = 10_000;
-    if query.is_everything() && query.sort == Sort::Newest {
-        let before = place.map(|place| Ok::<_, Failure>((place, archive.rank(place)?))).transpose()?;
-        let all = archive.count()?;
-        return Ok(Counts { total: all, capped: false, all, fetched: None, before });
-    }
-    let (total, capped) = match archive.count_matching(query, MOST, halt)?.ok_or_else(halted)? {
-        Counted::Exactly(total) => (total, false),
-        Counted::MoreThan(total) => (total, true),
-    };
-    let before = match place {
-        None => None,
-        Some(place) => match archive.rank_matching(query, place, MOST, halt)?.ok_or_else(halted)? {
-            Counted::MoreThan(_) => None,
-            Counted::Exactly(newer) if query.sort == Sort::Newest => Some((place, newer)),
-            Counted::Exactly(newer) if !capped => Some((place, total.saturating_sub(newer + 1))),
-            Counted::Exactly(_) => None,
-        },
-    };
-    let scope = archive.scope()?;
-    Ok(Counts { total, capped, all: scope.emails, fetched: Some(scope.fetched), before })
 }
 
 fn message(joined: Result<Msg, JoinError>) -> Msg {

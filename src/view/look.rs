@@ -161,6 +161,8 @@ pub struct Glyphs {
     pub into: &'static str,
     /// Marks a row whose status changed.
     pub changed: &'static str,
+    /// Stands for a letter that is not shown.
+    pub hidden: &'static str,
     /// From one status to the next.
     pub arrow: &'static str,
     ascii: bool,
@@ -168,13 +170,31 @@ pub struct Glyphs {
 
 impl Glyphs {
     /// Unicode, as most terminals can.
-    pub const UNICODE: Self =
-        Self {
-            bar: "▌", vertical: "│", horizontal: "─", ellipsis: "…", dot: "·", into: "▸", changed: "•", arrow: "→", ascii: false
-        };
+    pub const UNICODE: Self = Self {
+        bar: "▌",
+        vertical: "│",
+        horizontal: "─",
+        ellipsis: "…",
+        dot: "·",
+        into: "▸",
+        changed: "•",
+        hidden: "•",
+        arrow: "→",
+        ascii: false,
+    };
     /// ASCII alone.
-    pub const ASCII: Self =
-        Self { bar: ">", vertical: "|", horizontal: "-", ellipsis: "~", dot: "-", into: ">", changed: "*", arrow: ">", ascii: true };
+    pub const ASCII: Self = Self {
+        bar: ">",
+        vertical: "|",
+        horizontal: "-",
+        ellipsis: "~",
+        dot: "-",
+        into: ">",
+        changed: "*",
+        hidden: "*",
+        arrow: ">",
+        ascii: true,
+    };
 
     /// The symbol of a status; they differ in shape, so that colour is never needed. Two columns at
     /// most in ASCII, one otherwise.

@@ -94,3 +94,15 @@ fn a_damaged_archive_is_said_to_be_one() {
     assert!(words.contains("the archive file is damaged") && words.contains("move it away") && words.ends_with("exit code 8"), "{words}");
     assert_eq!(std::fs::read(&path).unwrap(), bytes);
 }
+
+#[test]
+fn a_value_that_nobody_has_written_is_damage_too() {
+    let service = sample(30);
+    let sentbox = Sentbox::at(&service);
+    sentbox.stdout("sync --back all --rate 1000");
+    let connection = rusqlite::Connection::open(path(&sentbox)).unwrap();
+    connection.execute("UPDATE mail SET subject = CAST(X'61ff62' AS TEXT) WHERE rowid = (SELECT max(rowid) FROM mail)", []).unwrap();
+    drop(connection);
+    let words = sentbox.told("search after:1970-01-01");
+    assert!(words.contains("the archive file is damaged") && words.contains("move it away") && words.ends_with("exit code 8"), "{words}");
+}

@@ -106,6 +106,40 @@ async fn it_finds_while_one_types_and_looks_further_back() {
 }
 
 #[tokio::test]
+async fn it_shows_all_mail_to_a_recipient() {
+    let mut it = Running::start(WIDE, 2_000).await;
+    it.press("G").await;
+    it.press("G").await;
+    let open = it.open_email();
+    it.press("c").await;
+    let model = it.program.model();
+    let tally = model.card.as_ref().and_then(sentbox::app::Card::tally).expect("it is counted").clone();
+    assert_eq!((Some(tally.total), it.open_email()), (model.list.total(), open.clone()));
+    assert_eq!(tally.statuses.iter().map(|(_, count)| count).sum::<u64>(), tally.total);
+    assert!(it.screen().contains(&format!("{} of 300 emails since", tally.total)), "{}", it.screen());
+    it.press("b").await;
+    let model = it.program.model();
+    let further = model.card.as_ref().and_then(sentbox::app::Card::tally).expect("it is counted again");
+    assert_eq!(Some(further.total), model.list.total());
+    assert!(further.total >= tally.total && it.screen().contains("2 000 emails, complete"), "{}", it.screen());
+    it.press("Esc").await;
+    assert_eq!(it.open_email(), open);
+}
+
+#[tokio::test]
+async fn what_is_saved_as_a_view_stands_in_the_configuration() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().to_str().unwrap();
+    let env = [("HOME", folder), ("SENTBOX_API_KEY", "re_test"), ("SENTBOX_BASE_URL", "http://127.0.0.1:9")].into_iter().collect();
+    let mut it = Running::at_home(WIDE, env).await;
+    it.press("/ i s : t r o u b l e Enter").await;
+    it.press("W Ctrl-u 7 Space O d d Enter").await;
+    let text = std::fs::read_to_string(home.path().join(".config/sentbox/config.toml")).unwrap();
+    assert!(text.contains("7 = { name = \"Odd\", query = \"is:trouble\" }") && text.contains("Today"), "{text}");
+    assert!(it.screen().contains("Odd") && it.screen().contains("written to"), "{}", it.screen());
+}
+
+#[tokio::test]
 async fn it_goes_to_a_date() {
     let mut it = Running::start(WIDE, 600).await;
     it.press("g d y e s t e r d a y Enter").await;

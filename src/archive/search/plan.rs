@@ -219,6 +219,7 @@ impl Asker<'_> {
             Term::Text(Field::Body, needle) => body(needle),
             Term::Text(Field::Id, needle) => id_start(kind::ID, needle.folded()),
             Term::Text(Field::MessageId, needle) => id_start(kind::MESSAGE_ID, tokens::bare(needle.folded())),
+            Term::Recipient(needle) => roughly(grams(kind::RECIPIENT, needle)),
             Term::Domain(needle) => exactly(Ask::Token(tokens::token(kind::DOMAIN, needle.folded().chars()))),
             Term::Status(statuses) => exactly(any_status(statuses)),
             Term::Is(Is::Trouble) => {

@@ -10,7 +10,7 @@ use super::World;
 use super::json::guarded;
 use super::output::{Output, Shape, Stop};
 use crate::api::{Access, Client, Cursor, Patience, Service as _};
-use crate::archive::{Archive, Location, Reach};
+use crate::archive::{Archive, Location, Reach, Stranger};
 use crate::config::{Env, Paths, Profiles, Settings};
 use crate::failure::{Failure, Kind};
 use crate::mail::clean;
@@ -181,6 +181,10 @@ fn archive(settings: &Settings, found: &mut Vec<Finding>) {
             return;
         }
     };
+    // What ails the file is found below.
+    if let Ok(Some(stranger)) = Stranger::before(settings) {
+        return found.push(Finding::bad("archive", stranger.into()));
+    }
     let shown = path.display();
     let Ok(metadata) = std::fs::metadata(path) else {
         found.push(Finding::good("archive", format!("{shown}, which is not there yet")));

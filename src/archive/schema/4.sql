@@ -1,0 +1,6 @@
+-- Whose mail this is: the service's address and the fingerprint of the key. One row, or none in an
+-- archive that was never opened for anybody.
+CREATE TABLE owner (
+    service TEXT NOT NULL,
+    key TEXT NOT NULL
+) STRICT;
