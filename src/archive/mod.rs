@@ -43,6 +43,7 @@ use connections::Connections;
 use jiff::{SignedDuration, Timestamp};
 
 pub use carry::{Carried, Joins, Stretch};
+pub use health::is_beyond_use;
 pub use import::Imported;
 pub use info::Info;
 pub use lease::Lease;

@@ -56,6 +56,8 @@ pub struct Settings {
     /// Where the archive is. On disk it is bound to the profile, the address and the key's
     /// fingerprint by its path, so that two teams' mail is never mixed; a new key starts a new one.
     pub archive: Location,
+    /// Whether it is in memory because flag or profile say so.
+    pub in_memory: bool,
     /// How old mail may become in it; `None` is for ever.
     pub keep: Option<SignedDuration>,
     /// How far back it is to reach by itself.
@@ -88,7 +90,8 @@ impl Settings {
         let (name, profile) = chosen(flags, env, &file)?;
         let mut no_home = false;
         let pair = Pair::find(flags, env, &name, &profile)?;
-        let archive = if flags.in_memory || profile.in_memory {
+        let in_memory = flags.in_memory || profile.in_memory;
+        let archive = if in_memory {
             Location::Memory
         } else if let Some(archives) = paths.archives_of(&name) {
             match &pair.key {
@@ -101,6 +104,7 @@ impl Settings {
         };
         Ok(Self {
             archive,
+            in_memory,
             keep: profile.keep,
             backfill: profile.backfill,
             rate: rate(flags, env, &profile)?,

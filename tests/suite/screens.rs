@@ -33,6 +33,12 @@ fn screen(world: &World) -> String {
     text(&terminal(world, &look()))
 }
 
+/// What is drawn when the archive has answered, and the service not yet.
+pub fn screen_after_archive(mut world: World) -> String {
+    world.answer_archive();
+    screen(&world)
+}
+
 fn text(terminal: &Terminal<TestBackend>) -> String {
     let buffer = terminal.backend().buffer();
     let mut out = String::new();
@@ -347,6 +353,26 @@ fn ascii_without_colours() {
     let buffer = terminal.backend().buffer();
     assert!(buffer.content.iter().all(|cell| cell.fg == ratatui::style::Color::Reset));
     insta::assert_snapshot!(text(&terminal));
+}
+
+#[test]
+fn mail_that_the_service_no_longer_has_is_marked_in_list_head_and_legend() {
+    let mut mailbox = varied();
+    mailbox.rows[1].gone = Some("2026-11-19T08:30:00Z".parse().unwrap());
+    let mut world = World::at_rest(160, 12, mailbox.clone());
+    world.press("j").settle();
+    let wide = screen(&world);
+    assert!(wide.contains("✕†bounced") && wide.contains("the service no longer has it (noticed 19 Nov 08:30)"), "{wide}");
+    let mut ascii = look();
+    ascii.glyphs = Glyphs::ASCII;
+    assert!(text(&terminal(&world, &ascii)).contains("xx+bounced"));
+    let mut narrow = World::at_rest(40, 12, mailbox);
+    assert!(screen(&narrow).contains("✕†bounced"), "{}", screen(&narrow));
+    narrow.press("/").write("is:gone").press("Enter").settle();
+    assert_eq!(narrow.visible().len(), 1);
+    let mut help = World::at_rest(100, 30, varied());
+    help.press("? G");
+    assert!(screen(&help).contains("† ") && screen(&help).contains("is:gone finds it"), "{}", screen(&help));
 }
 
 #[test]

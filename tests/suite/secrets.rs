@@ -36,7 +36,15 @@ pub fn holders(folder: &Path) -> Vec<PathBuf> {
         let path = entry.unwrap().path();
         if path.is_dir() {
             found.extend(holders(&path));
-        } else if contains(&fs::read(&path).unwrap()) || path.display().to_string().contains(CANARY) {
+            continue;
+        }
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            // A journal of the archive is there only while something is written.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(error) => panic!("{}: {error}", path.display()),
+        };
+        if contains(&bytes) || path.display().to_string().contains(CANARY) {
             found.push(path);
         }
     }

@@ -123,7 +123,10 @@ impl Mailbox {
 
     /// What the query finds, in its order.
     pub fn found(&self, query: &Query) -> Vec<Row> {
-        let facts = |row: &Row| matches(query, &Facts { summary: &row.summary, bodies: None, tags: None, seen_change: None }) == Some(true);
+        let facts = |row: &Row| {
+            let facts = Facts { summary: &row.summary, bodies: None, tags: None, seen_change: None, gone: row.gone.is_some() };
+            matches(query, &facts) == Some(true)
+        };
         let mut found: Vec<Row> = self.rows.iter().filter(|row| facts(row)).cloned().collect();
         if query.sort == Sort::Oldest {
             found.reverse();
