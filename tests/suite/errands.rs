@@ -250,3 +250,16 @@ fn a_pause_is_counted_down_and_nothing_ticks_without_one() {
     tick(&mut world, Duration::ZERO);
     assert_eq!(seconds(&world), before + 2, "it is over");
 }
+
+#[tokio::test(start_paused = true)]
+async fn who_failed_together_does_not_come_back_together() {
+    let pause = sentbox::tui::sleep();
+    let mut taken = Vec::new();
+    for _ in 0..8 {
+        let began = tokio::time::Instant::now();
+        pause(Rest::Refresh, Duration::from_secs(20)).await;
+        taken.push(began.elapsed());
+    }
+    assert!(taken.iter().all(|taken| (20.0..=25.1).contains(&taken.as_secs_f64())), "{taken:?}");
+    assert!(taken.iter().max().unwrap().abs_diff(*taken.iter().min().unwrap()) > Duration::from_millis(100), "{taken:?}");
+}

@@ -36,19 +36,19 @@ pub fn holders(folder: &Path) -> Vec<PathBuf> {
         let path = entry.unwrap().path();
         if path.is_dir() {
             found.extend(holders(&path));
-        } else if path.display().to_string().contains(CANARY) || contains(&read(&path)) {
+            continue;
+        }
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            // A journal of the archive is there only while something is written.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(error) => panic!("{}: {error}", path.display()),
+        };
+        if contains(&bytes) || path.display().to_string().contains(CANARY) {
             found.push(path);
         }
     }
     found
-}
-
-/// The file; nothing of one that a program which is still ending takes away.
-fn read(path: &Path) -> Vec<u8> {
-    match fs::read(path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
-        read => read.unwrap(),
-    }
 }
 
 fn contains(bytes: &[u8]) -> bool {
