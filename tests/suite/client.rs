@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use sentbox::api::{Access, Client, Cursor, Patience, Service as _};
+use sentbox::api::{Access, Client, Cursor, Patience, Service as _, Urgency, Wish};
 use sentbox::config::{ApiKey, BaseUrl, Rate, clock};
 use sentbox::failure::{Failure, Kind};
 use sentbox::mail::EmailId;
@@ -239,7 +239,7 @@ async fn the_budget_is_what_the_service_last_said() {
     let double = Double::new(vec![answer("200 OK", headers, PAGE)]).await;
     let client = double.client();
     client.list(20, &Cursor::Start).await.unwrap();
-    let budget = client.background().budget();
+    let budget = client.wanted(&Wish::of(Urgency::Extend)).budget();
     assert_eq!((budget.limit, budget.remaining, budget.paused_for), (Some(10), Some(7), Duration::ZERO));
     assert!((budget.rate - 9.0).abs() < 1e-9, "a rate by hand goes to 90 % of the limit");
 }

@@ -30,7 +30,7 @@ fn always(answer: String) -> String {
 }
 
 /// Files below a folder in which the key stands, by name or content.
-fn holders(folder: &Path) -> Vec<PathBuf> {
+pub fn holders(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
