@@ -1,16 +1,20 @@
-//! How fast a screen of each class of query is found, among 10 000 and 100 000 emails; with
-//! `SENTBOX_BENCH_MILLION=1` among a million.
+//! How fast a screen of each class of query is found, emails are taken in, and the list is moved over,
+//! among 10 000 and 100 000 emails; with `SENTBOX_BENCH_MILLION=1` among a million.
 
 use std::fmt::Write as _;
 use std::hint::black_box;
 
-use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use criterion::measurement::WallTime;
+use criterion::{BatchSize, BenchmarkGroup, BenchmarkId, Criterion, criterion_group, criterion_main};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use sentbox::archive::{Anchor, Archive, Halt, Location};
 use sentbox::query::{Context, Query, parse};
 
 const SCREEN: usize = 50;
+
+/// Milliseconds between two emails.
+const STEP: i64 = 7_776;
 
 /// One query of each class; every tenth email has a body.
 const CLASSES: [(&str, &str); 18] = [
@@ -38,6 +42,11 @@ fn start() -> Timestamp {
     Timestamp::from_second(1_780_000_000).expect("a time in 2026")
 }
 
+/// When all of this is seen: after the last email.
+fn later() -> Timestamp {
+    start() + SignedDuration::from_hours(24 * 365)
+}
+
 /// Scatters the bits of a number, so that ids and choices look drawn.
 fn scattered(number: u64) -> u64 {
     let mixed = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -58,7 +67,7 @@ fn email(number: u64) -> String {
         1..40 => "bounced",
         _ => "delivered",
     };
-    let created = start() + SignedDuration::from_millis(i64::try_from(number).expect("few emails") * 7_776);
+    let created = start() + SignedDuration::from_millis(i64::try_from(number).expect("few emails") * STEP);
     let rare = if drawn.is_multiple_of(1009) { " zephyrine zq" } else { "" };
     let mut json = format!(
         r#"{{"id":"{}","to":["customer{}@example.com"],"from":"Acme Billing <billing@mail.example.org>","created_at":"{}+00","subject":"{} #{number}{rare}","message_id":"<{}@mail.example.org>","bcc":null,"cc":null,"reply_to":null,"last_event":"{status}","scheduled_at":null"#,
@@ -81,10 +90,9 @@ fn email(number: u64) -> String {
 
 fn filled(emails: u64) -> Archive {
     let archive = Archive::open(&Location::Memory).expect("an archive in memory");
-    let now = start() + SignedDuration::from_hours(24 * 365);
     for from in (0..emails).step_by(50_000) {
         let lines = (from..emails.min(from + 50_000)).fold(String::new(), |lines, number| lines + &email(emails - 1 - number) + "\n");
-        archive.import(lines.as_bytes(), now, |_| ()).expect("they are emails");
+        archive.import(lines.as_bytes(), later(), |_| ()).expect("they are emails");
     }
     archive
 }
@@ -106,12 +114,46 @@ fn search(c: &mut Criterion) {
                 b.iter(|| black_box(archive.search(&query, &Anchor::Newest, SCREEN, &Halt::default())));
             });
         }
-        let query = query("receipt");
-        group.bench_function(BenchmarkId::new("count to 10 000", emails), |b| {
-            b.iter(|| black_box(archive.count_matching(&query, 10_000, &Halt::default())));
-        });
+        for (name, text) in [("count to 10 000: by looking", "receipt"), ("count to 10 000: by the index", "status:delivered")] {
+            let query = query(text);
+            group.bench_function(BenchmarkId::new(name, emails), |b| {
+                b.iter(|| black_box(archive.count_matching(&query, 10_000, &Halt::default())));
+            });
+        }
+        moves(&mut group, &archive, emails);
+        taking_in(&mut group, &archive, emails);
         group.finish();
     }
+}
+
+/// The list of what a query finds: the next screen, its end, a date.
+fn moves(group: &mut BenchmarkGroup<'_, WallTime>, archive: &Archive, emails: u64) {
+    let query = query("receipt");
+    let window = |anchor: &Anchor| archive.search(&query, anchor, SCREEN, &Halt::default()).expect("it is read").expect("nobody halts it");
+    let last = window(&Anchor::Newest).rows.last().expect("a receipt").place;
+    let middle = start() + SignedDuration::from_millis(i64::try_from(emails).expect("few emails") * STEP / 2);
+    for (name, anchor) in [
+        ("move: the next screen", Anchor::Below(last)),
+        ("move: to the end", Anchor::Oldest),
+        ("move: to a date", Anchor::At(middle.as_microsecond())),
+    ] {
+        group.bench_function(BenchmarkId::new(name, emails), |b| b.iter(|| black_box(window(&anchor))));
+    }
+}
+
+/// A page of a hundred emails that the archive does not have.
+fn taking_in(group: &mut BenchmarkGroup<'_, WallTime>, archive: &Archive, emails: u64) {
+    let mut next = emails;
+    group.bench_function(BenchmarkId::new("take in 100 emails", emails), |b| {
+        b.iter_batched(
+            || {
+                next += 100;
+                (next - 100..next).fold(String::new(), |lines, number| lines + &email(number) + "\n")
+            },
+            |lines| archive.import(lines.as_bytes(), later(), |_| ()).expect("they are emails"),
+            BatchSize::PerIteration,
+        );
+    });
 }
 
 criterion_group!(benches, search);

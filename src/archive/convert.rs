@@ -1,4 +1,4 @@
-//! The step from version 3 of the tables to version 4: every email moves to a table that takes less room.
+//! The step from version 4 of the tables to version 5: every email moves to a table that takes less room.
 
 use rusqlite::functions::{Context, FunctionFlags};
 use rusqlite::types::Value;
@@ -11,13 +11,13 @@ use crate::failure::Failure;
 /// Emails moved between two reports.
 const BATCH: i64 = 20_000;
 
-const COPY: &str = "INSERT INTO mail_4 \
+const COPY: &str = "INSERT INTO mail_5 \
     SELECT mail.place, slot, id, listed, seen, changes, gone, shape, packed_time(created_at), last_event, ifnull(nth, sender), recipients, \
            subject, packed_message_id(message_id, sender), cc, bcc, reply_to, scheduled_at, odd \
     FROM mail LEFT JOIN slot USING (place) LEFT JOIN label ON label.kind = 'sender' AND label.text = sender \
     WHERE mail.place > ?1 AND mail.place <= ?2 ORDER BY mail.place";
 
-/// Moves the emails from `mail` to `mail_4`.
+/// Moves the emails from `mail` to `mail_5`.
 pub(super) fn convert(change: &Transaction, tell: &mut dyn FnMut(Upkeep)) -> Result<(), Failure> {
     offer_functions(change)?;
     let all: i64 = change.query_row("SELECT count(*) FROM mail", [], |row| row.get(0))?;
@@ -44,7 +44,7 @@ fn offer_functions(connection: &Connection) -> rusqlite::Result<()> {
         let value: Value = context.get(0)?;
         let sender: Option<String> = context.get(1)?;
         Ok(match value {
-            Value::Blob(bytes) => pack::message_id(pack::message_id_of_3(&bytes).as_deref(), sender.as_deref()),
+            Value::Blob(bytes) => pack::message_id(pack::message_id_of_4(&bytes).as_deref(), sender.as_deref()),
             other => other,
         })
     })
@@ -75,13 +75,14 @@ mod tests {
         )
     }
 
-    /// An archive as version 3 wrote it, of which the last email had not been indexed yet.
-    fn version_3(path: &std::path::Path, emails: usize) {
+    /// An archive as version 4 wrote it, of which the last email had not been indexed yet.
+    fn version_4(path: &std::path::Path, emails: usize) {
         let old = Connection::open(path).unwrap();
-        for step in [include_str!("schema/1.sql"), include_str!("schema/2.sql"), include_str!("schema/3.sql")] {
+        for step in [include_str!("schema/1.sql"), include_str!("schema/2.sql"), include_str!("schema/3.sql"), include_str!("schema/4.sql")]
+        {
             old.execute_batch(step).unwrap();
         }
-        old.pragma_update(None, "user_version", 3).unwrap();
+        old.pragma_update(None, "user_version", 4).unwrap();
         old.execute("INSERT INTO shape (names) VALUES (?1)", [NAMES]).unwrap();
         for n in 0..emails {
             let wire = crate::api::wire::Summary::read(&summary(n)).unwrap();
@@ -110,10 +111,10 @@ mod tests {
     }
 
     #[test]
-    fn an_archive_of_version_3_loses_nothing() {
+    fn an_archive_of_version_4_loses_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("mail.db");
-        version_3(&path, 12);
+        version_4(&path, 12);
         let mut told = Vec::new();
         let archive = Archive::open_telling(&Location::Disk(path.clone()), &mut |upkeep| told.push(upkeep.to_string())).unwrap();
         assert_eq!(told, ["bringing the archive to this version: 0 % of 12 emails", "indexing the archive for search: 0 % of 2 emails"]);
@@ -143,12 +144,12 @@ mod tests {
     fn a_conversion_that_is_broken_off_leaves_the_old_archive() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("mail.db");
-        version_3(&path, 3);
+        version_4(&path, 3);
         let location = Location::Disk(path.clone());
         let outcome = std::panic::catch_unwind(|| Archive::open_telling(&location, &mut |_| panic!("the power is cut")));
         assert!(outcome.is_err());
         let version: i64 = Connection::open(&path).unwrap().pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
-        assert_eq!(version, 3);
+        assert_eq!(version, 4);
         assert_eq!(Archive::open(&location).unwrap().count().unwrap(), 3);
     }
 }

@@ -56,7 +56,7 @@ pub enum Opened {
 impl Stranger {
     /// The archive that must be asked about before that of `settings` is opened: one that another key
     /// of the profile has filled while its own has none yet, or one that has come to its place from
-    /// elsewhere. Changes nothing, but brings an older archive to this version.
+    /// elsewhere. Changes nothing.
     ///
     /// # Errors
     ///
@@ -101,8 +101,7 @@ impl From<Stranger> for Failure {
 
 impl Archive {
     /// Opens the archive that `settings` mean, for their service and key. One that belongs to another
-    /// is not opened unless `said` tells what is to become of it. `tell` hears how far it is with an
-    /// archive of an older version.
+    /// is not opened unless `said` tells what is to become of it. Tells how far it is with an older one.
     ///
     /// # Errors
     ///

@@ -43,8 +43,8 @@ pub(super) fn message_id_back(value: ValueRef, sender: Option<&str>) -> Option<S
     }
 }
 
-/// A message id as version 3 stored it: always with its domain, which could be empty.
-pub(super) fn message_id_of_3(bytes: &[u8]) -> Option<String> {
+/// A message id as version 4 stored it: always with its domain, which could be empty.
+pub(super) fn message_id_of_4(bytes: &[u8]) -> Option<String> {
     let (uuid, domain) = bytes.split_first_chunk()?;
     Some(format!("<{}@{}>", spelled(*uuid), String::from_utf8_lossy(domain)))
 }

@@ -11,12 +11,12 @@ const STEPS: [Step; 5] = [
     |change, _| Ok(change.execute_batch(include_str!("schema/1.sql"))?),
     |change, _| Ok(change.execute_batch(include_str!("schema/2.sql"))?),
     |change, _| Ok(change.execute_batch(include_str!("schema/3.sql"))?),
+    |change, _| Ok(change.execute_batch(include_str!("schema/4.sql"))?),
     |change, tell| {
-        change.execute_batch(include_str!("schema/4.sql"))?;
+        change.execute_batch(include_str!("schema/5.sql"))?;
         convert::convert(change, tell)?;
-        Ok(change.execute_batch(include_str!("schema/4-filled.sql"))?)
+        Ok(change.execute_batch(include_str!("schema/5-filled.sql"))?)
     },
-    |change, _| Ok(change.execute_batch(include_str!("schema/5.sql"))?),
 ];
 
 type Step = fn(&Transaction, &mut dyn FnMut(Upkeep)) -> Result<(), Failure>;

@@ -197,8 +197,8 @@ fn is_exact(node: &Node, wanted: bool, deep: usize) -> bool {
         Node::Term(Term::Text(Field::Subject, needle)) => wanted && needle.folded().chars().count() == 3,
         Node::Term(
             Term::Word(_)
-            | Term::Text(..)
             | Term::Recipient(_)
+            | Term::Text(..)
             | Term::Is(_)
             | Term::After(_)
             | Term::Before(_)

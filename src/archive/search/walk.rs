@@ -15,6 +15,10 @@ use crate::query::Query;
 /// answers is found among them, and what has few costs the index little.
 const AT_ONCE: usize = 500;
 
+/// As long as one of so many matches, the others are looked at one by one as well: the index would
+/// gather hundreds of thousands of answers in memory for the ten thousand that are counted.
+const DENSE: usize = 4;
+
 pub(super) const ROWS_DOWN: &str = "SELECT place FROM mail WHERE place > ?1 AND place <= ?2 ORDER BY place";
 pub(super) const ROWS_UP: &str = "SELECT place FROM mail WHERE place < ?1 AND place >= ?2 ORDER BY place DESC";
 pub(super) const GONE_DOWN: &str =
@@ -71,15 +75,19 @@ impl<'a> Walk<'a> {
         let judge = Judge { connection: self.connection, query: self.query, plan: &self.plan };
         let mut from = from;
         if self.plan.costly {
-            let mut looked = 0;
-            let mut is_done = false;
+            let (mut looked, mut found) = (0, 0);
+            let (mut is_done, mut is_end) = (false, true);
             self.candidates(&Ask::All, way, from, |place| {
                 from = place;
                 looked += 1;
-                is_done = judge.row(place)?.is_some_and(|row| !take(row));
-                Ok(!is_done && looked < AT_ONCE)
+                if let Some(row) = judge.row(place)? {
+                    found += 1;
+                    is_done = !take(row);
+                }
+                is_end = !is_done && (looked < AT_ONCE || found * DENSE >= looked);
+                Ok(is_end)
             })?;
-            if is_done || looked < AT_ONCE {
+            if is_done || is_end {
                 return Ok(());
             }
         }
