@@ -211,7 +211,7 @@ impl Command {
             Self::Place(Side::Left) => "the place before this one",
             Self::Place(Side::Right) => "the place after this one",
             Self::LookBack => "look further back",
-            Self::Stop => "stop looking further back",
+            Self::Stop => "stop fetching older mail",
             Self::Accept => "keep what is typed; go to the date",
             Self::Cancel => "leave it as it was before",
             Self::Complete(Side::Right) => "next offer",

@@ -11,6 +11,7 @@ use super::head::{self, Head};
 use super::mark::{Mark, Sought};
 use super::msg::Opened;
 use super::slot::{Slot, Ticket};
+use crate::api::Urgency;
 use crate::archive::Row;
 use crate::failure::Failure;
 use crate::mail::EmailId;
@@ -33,6 +34,8 @@ pub struct Reader {
     id: Option<EmailId>,
     rest: Slot<()>,
     email: Slot<Opened>,
+    /// Whether nobody has asked for the email that is awaited.
+    unasked: bool,
     body: Slot<Arc<Body>>,
     view: View,
     /// Where the text stood in the other faces of the body.
@@ -123,28 +126,38 @@ impl Reader {
             self.start_anew();
         }
         let id = id?;
+        // Who opens it asks more urgently than the preview did, and again if it could not be had.
+        let pressing = at_once && ((self.unasked && self.email.is_awaiting()) || self.email.failure().is_some());
         let needed = self.email.ready().is_none() && !self.email.is_awaiting() && self.email.failure().is_none();
-        if !needed {
+        if !needed && !pressing {
             return None;
         }
         if at_once {
             self.rest.clear();
-            return Some(Effect::Read { ticket: self.email.begin(), id: id.clone() });
+            self.unasked = false;
+            return Some(Effect::Read { ticket: self.email.begin(), id: id.clone(), urgency: Urgency::Person });
         }
         (!self.rest.is_awaiting()).then(|| Effect::Rest { ticket: self.rest.begin(), what: Rest::Selection, pause: REST })
     }
 
     /// The selection stood still.
-    pub fn rested(&mut self, ticket: Ticket) -> Option<Effect> {
+    pub fn rested(&mut self, ticket: Ticket, urgency: Urgency) -> Option<Effect> {
         let current = self.rest.settle(ticket, Ok(()));
         let id = self.id.clone().filter(|_| current)?;
-        Some(Effect::Read { ticket: self.email.begin(), id })
+        self.unasked = urgency.is_background();
+        Some(Effect::Read { ticket: self.email.begin(), id, urgency })
     }
 
     /// Asks again for the email: after a failure, or because its status changed.
     pub fn read_again(&mut self) -> Option<Effect> {
         let id = self.id.clone()?;
-        Some(Effect::Read { ticket: self.email.begin(), id })
+        Some(Effect::Read { ticket: self.email.begin(), id, urgency: Urgency::Person })
+    }
+
+    /// Whether the email of this attempt is still waited for.
+    #[must_use]
+    pub const fn awaits(&self, ticket: Ticket) -> bool {
+        self.email.awaits(ticket)
     }
 
     /// Whether the email could not be had.

@@ -8,7 +8,7 @@ use ratatui::widgets::{Paragraph, Wrap};
 use super::bars;
 use super::look::Look;
 use crate::app::keys::key_for;
-use crate::app::{Command, Focus, Layout, Model};
+use crate::app::{Command, Focus, Kept, Layout, Model};
 use crate::archive::Reach;
 use crate::failure::Failure;
 
@@ -42,7 +42,10 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> b
         let lines = vec![
             Line::styled(format!("Asking for the newest emails{}", look.glyphs.ellipsis), theme.title()),
             Line::default(),
-            Line::raw("The archive is empty; what comes is kept in it and is there at once next time."),
+            Line::raw(match &model.kept {
+                Kept::InFile(file) => format!("What comes is kept in {file}, for you alone, and is there at once next time."),
+                Kept::Nowhere | Kept::NotThisTime(_) => "What comes is not kept: it is gone when you leave.".to_owned(),
+            }),
         ];
         centred(lines, area, frame);
     }

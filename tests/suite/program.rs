@@ -2,6 +2,7 @@
 
 use ratatui::layout::Size;
 use sentbox::app::Ending;
+use sentbox::config::Backfill;
 use sentbox::tui::Turn;
 
 use crate::running::Running;
@@ -150,4 +151,13 @@ async fn it_goes_to_a_date() {
     it.press("k").await;
     let above = it.program.model().list.selected().and_then(|row| row.summary.created.at);
     assert!(above.is_some_and(|at| at >= midnight), "{}", it.screen());
+}
+
+#[tokio::test]
+async fn it_fetches_older_mail_by_itself_if_the_profile_wants_it() {
+    let it = Running::filling(WIDE, 350, Backfill::All).await;
+    assert_eq!(it.position(), (Some(1), Some(350)), "{}", it.screen());
+    assert!(it.screen().contains("350 emails, complete"), "{}", it.screen());
+    let it = Running::start(WIDE, 350).await;
+    assert_eq!(it.position(), (Some(1), Some(100)));
 }
