@@ -51,26 +51,28 @@ fn lines<'a>(card: &'a Card, model: &Model, look: &Look, width: usize, height: u
 fn heading<'a>(card: &'a Card, look: &Look, width: usize) -> Line<'a> {
     let name = card.tally().map(|tally| &*tally.name).filter(|name| !name.is_empty());
     let who = name.map_or_else(|| card.address().to_owned(), |name| format!("{name} <{}>", card.address()));
-    let times = card.tally().map(|tally| span(tally, look)).unwrap_or_default();
-    let fits = |who: &str| who.width() + times.width() + 2 <= width;
     // The address matters more than the name, and both more than the times.
     let who = if who.width() <= width { who } else { card.address().to_owned() };
+    let forms = card.tally().map(|tally| times(tally, look)).unwrap_or_default();
+    let times = forms.into_iter().find(|times| who.width() + times.width() + 2 <= width).unwrap_or_default();
     let mut spans = vec![Span::styled(cut::cut(&who, width, look.glyphs.ellipsis), look.theme.title())];
-    if !times.is_empty() && fits(&who) {
+    if !times.is_empty() {
         spans.push(Span::raw(" ".repeat(width - who.width() - times.width())));
         spans.push(Span::styled(times, look.theme.text()));
     }
     Line::from(spans)
 }
 
-/// `first 3 May, last 09:41`.
-fn span(tally: &Tally, look: &Look) -> String {
+/// `first 3 May, last 09:41`, and shorter.
+fn times(tally: &Tally, look: &Look) -> Vec<String> {
     let at = |stamp: &Stamp| time::medium(stamp, look);
-    match (&tally.first, &tally.last) {
-        (Some(first), Some(last)) if tally.total > 1 && !tally.capped => format!("first {}, last {}", at(first), at(&last.created)),
-        (_, Some(last)) if tally.total > 1 => format!("last {}", at(&last.created)),
-        (_, Some(only)) => at(&only.created),
-        (_, None) => String::new(),
+    let Some(last) = tally.last.as_ref().map(|last| at(&last.created)) else { return Vec::new() };
+    match &tally.first {
+        Some(first) if tally.total > 1 && !tally.capped => {
+            vec![format!("first {}, last {last}", at(first)), format!("{} to {last}", at(first)), last]
+        }
+        _ if tally.total > 1 => vec![format!("last {last}"), last],
+        _ => vec![last],
     }
 }
 
@@ -107,8 +109,8 @@ fn trouble<'a>(tally: &Tally, look: &Look, width: usize) -> Line<'a> {
     };
     let count = tally.statuses.iter().find(|(status, _)| *status == last.status).map_or(0, |(_, count)| *count);
     let reason = last.reason.as_ref().map_or_else(|| last.status.meaning().to_owned(), ToString::to_string);
-    let which = if count == 1 { String::new() } else { format!(" {}, the last", bars::grouped(count)) };
-    let words = format!("{which}: email of {}; {reason}", time::medium(&last.created, look));
+    let which = if count == 1 { "of" } else { "last of" };
+    let words = format!(" {}, {which} {}: {reason}", bars::grouped(count), time::medium(&last.created, look));
     let lead = status_word(&last.status, look);
     let room = width.saturating_sub(lead.width());
     Line::from(vec![lead, Span::styled(cut::cut(&words, room, look.glyphs.ellipsis), look.theme.text())])

@@ -168,6 +168,16 @@ fn views_are_saved_chosen_and_taken_away() {
 }
 
 #[test]
+fn a_view_is_renamed_by_saving_it_again() {
+    let mut world = World::at_rest(120, 40, mailbox());
+    world.press("2").settle().press("W");
+    assert_eq!(world.model.prompt.as_ref().map(|prompt| prompt.text().to_owned()).as_deref(), Some("2 Trouble"));
+    world.press("Ctrl-w").write("Alarm").press("Enter").settle();
+    assert_eq!(world.model.view().map(|(number, view)| (number, view.name.as_str())), Some((2, "Alarm")));
+    assert_eq!(world.model.views().len(), 4);
+}
+
+#[test]
 fn a_view_that_cannot_be_written_is_there_until_one_leaves() {
     let mut world = World::at_rest(120, 40, mailbox());
     world.press("/").write("to:ana").press("Enter W").write("Ana").settle().press("Enter");

@@ -430,3 +430,31 @@ fn fail_refresh(world: &mut World, failure: Failure) {
     let Effect::Refresh { ticket, .. } = world.pending.remove(n) else { unreachable!() };
     world.happen(Msg::Refreshed { ticket, outcome: Err(failure) });
 }
+
+#[test]
+fn a_card_says_how_often_and_why_mail_came_back() {
+    let mut mailbox = varied();
+    let summary = |n: usize, event: &str, bounce: Option<&str>| wire::Summary {
+        id: format!("card-{n}"),
+        to: Some(vec!["Ana López <ana.lopez@example.com>".to_owned()]),
+        from: Some("Acme <hello@acme.example>".to_owned()),
+        subject: Some(format!("Reminder {n}")),
+        created_at: Some(format!("2026-05-{:02} 09:25:00+00", 28 - n)),
+        last_event: Some(event.to_owned()),
+        extra: bounce.map(|json| ("bounce".to_owned(), json.to_owned())).into_iter().collect(),
+        ..wire::Summary::default()
+    };
+    let full = r#"{"message":"mailbox full","type":"Transient"}"#;
+    let events = [("delivered", None), ("bounced", Some(full)), ("bounced", None), ("complained", None), ("opened", None)];
+    mailbox
+        .rows
+        .extend(events.iter().zip(0..).map(|((event, bounce), n)| row_of(900 - n, &summary(usize::try_from(n).unwrap(), event, *bounce))));
+    for (width, height) in [(160, 45), (80, 24), (40, 12)] {
+        let mut world = World::at_rest(width, height, mailbox.clone());
+        world.press("c").settle();
+        insta::assert_snapshot!(
+            format!("card_of_bounces_{width}x{height}"),
+            screen(&world).lines().take(10).collect::<Vec<_>>().join("\n")
+        );
+    }
+}
