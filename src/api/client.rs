@@ -147,6 +147,10 @@ impl Service for Client {
         Self { inner: Arc::clone(&self.inner), wish: wish.clone() }
     }
 
+    fn allowance(&self) -> Option<Budget> {
+        Some(self.budget())
+    }
+
     async fn list(&self, limit: u8, cursor: &Cursor) -> Result<Page, Failure> {
         let mut url = self.inner.access.base_url.below(&["emails"]);
         url.query_pairs_mut().append_pair("limit", &limit.clamp(1, MAX_LIMIT).to_string());

@@ -19,7 +19,7 @@ mod wish;
 
 pub use admit::try_key;
 pub use client::{Access, Client};
-pub use pace::{Budget, Patience};
+pub use pace::{Budget, Patience, jitter};
 pub use wish::{Urgency, Wish};
 
 /// Where a page begins. The service refuses both cursors in one request, so a request has one.
@@ -71,6 +71,11 @@ pub trait Service: Clone + Send + Sync + 'static {
     #[must_use]
     fn wanted(&self, _wish: &Wish) -> Self {
         self.clone()
+    }
+
+    /// The rate budget as it stands, if there is one.
+    fn allowance(&self) -> Option<Budget> {
+        None
     }
 
     /// One page of at most `limit` (1 to [`MAX_LIMIT`]) emails.

@@ -59,6 +59,8 @@ pub enum Command {
     PreviousView,
     /// Show this face of the body.
     ShowView(View),
+    /// Fold the head of the email to what matters most, or unfold it.
+    Fold,
     /// Type a date to go to.
     GoToDate,
     /// Type what the list is to be narrowed to.
@@ -191,6 +193,7 @@ impl Command {
             Self::ShowView(View::Text) => "plain-text part",
             Self::ShowView(View::Source) => "html source",
             Self::ShowView(View::Raw) => "raw JSON, every field",
+            Self::Fold => "fold or unfold the head of the email",
             Self::GoToDate => "go to a date",
             Self::Filter => "filter the list while you type",
             Self::Only(Cell::Recipient) => "only emails to this recipient",
@@ -208,7 +211,7 @@ impl Command {
             Self::Place(Side::Left) => "the place before this one",
             Self::Place(Side::Right) => "the place after this one",
             Self::LookBack => "look further back",
-            Self::Stop => "stop looking further back",
+            Self::Stop => "stop fetching older mail",
             Self::Accept => "keep what is typed; go to the date",
             Self::Cancel => "leave it as it was before",
             Self::Complete(Side::Right) => "next offer",
@@ -253,6 +256,7 @@ impl Command {
             Self::Divide(_) => "divider",
             Self::Mark(_) => "match",
             Self::NextView | Self::PreviousView | Self::ShowView(_) => "view",
+            Self::Fold => "fold",
             Self::GoToDate => "date",
             Self::Filter => "filter",
             Self::Only(_) => "only these",

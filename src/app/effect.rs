@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::hall::{Answer, Door};
 use super::mark::Sought;
 use super::slot::Ticket;
+use crate::api::Urgency;
 use crate::archive::{Anchor, Place};
 use crate::config::{Hidden, SavedView};
 use crate::mail::{Email, EmailId};
@@ -73,6 +74,15 @@ pub enum Effect {
         ticket: Ticket,
         /// Which.
         id: EmailId,
+        /// How urgent it is, if the service has to be asked.
+        urgency: Urgency,
+    },
+    /// An email that may be read next, into the archive, if the service can spare it.
+    Warm {
+        /// Names the attempt.
+        ticket: Ticket,
+        /// Which.
+        id: EmailId,
     },
     /// A body at a width.
     LayOut {
@@ -99,10 +109,17 @@ pub enum Effect {
         /// Names the attempt.
         ticket: Ticket,
     },
+    /// The same because the profile wants it, unless another process does that already.
+    Fill {
+        /// Names the attempt.
+        ticket: Ticket,
+    },
     /// The newest page.
     Refresh {
         /// Names the attempt.
         ticket: Ticket,
+        /// How urgent it is.
+        urgency: Urgency,
     },
     /// The profiles that one can switch to.
     Doors {
@@ -138,6 +155,21 @@ pub enum Effect {
     },
 }
 
+/// What the service is asked for and may not be wanted any more before it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Errand {
+    /// [`Effect::Read`].
+    Read,
+    /// [`Effect::Warm`].
+    Warm,
+    /// [`Effect::Extend`].
+    Extend,
+    /// [`Effect::Fill`].
+    Fill,
+    /// [`Effect::Refresh`].
+    Refresh,
+}
+
 /// What a pause is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Rest {
@@ -147,6 +179,8 @@ pub enum Rest {
     Refresh,
     /// It is time to go on looking further back.
     Extend,
+    /// A second of a pause that the service has asked for, which is counted down.
+    Second,
 }
 
 /// Effects in the order they are to be started.

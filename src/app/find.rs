@@ -19,10 +19,11 @@ impl Model {
         asked
     }
 
-    /// Opens a line for text to look for in the email, with what was looked for last.
+    /// Opens a line for text to look for in the email from here on. What was looked for last stays
+    /// until something is typed.
     pub(super) fn begin_find(&mut self) {
-        let text = self.reader.finds().unwrap_or_default().to_owned();
-        self.prompt = Some(Prompt::new(Asked::Text, &text, self.spot()));
+        self.reader.find_from_here();
+        self.prompt = Some(Prompt::new(Asked::Text, "", self.spot()));
     }
 
     fn ask_for_offers(&mut self, prompt: &Prompt) -> Effect {

@@ -15,6 +15,8 @@ pub enum HelpLine {
     Status(Status),
     /// The mark of a row whose status changed, and what it means.
     Changed(&'static str),
+    /// The mark of a row that the service no longer has, and what it means.
+    Gone(&'static str),
     /// Nothing.
     Blank,
 }
@@ -49,6 +51,7 @@ pub fn text() -> Vec<HelpLine> {
     text.extend([HelpLine::Blank, HelpLine::Title("Signs")]);
     text.extend(Status::KNOWN.map(HelpLine::Status));
     text.push(HelpLine::Changed("before a status: it changed, and nobody has looked since"));
+    text.push(HelpLine::Gone("before a status: the service no longer has it; kept here (is:gone finds it)"));
     text
 }
 

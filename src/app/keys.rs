@@ -200,6 +200,7 @@ pub const TABLE: &[Binding] = &[
     on(PANES, &["Alt-2"], Command::ShowView(View::Text)),
     on(PANES, &["Alt-3"], Command::ShowView(View::Source)),
     on(PANES, &["Alt-4"], Command::ShowView(View::Raw)),
+    on(PANES, &["Z"], Command::Fold),
     on(PANES, &["Tab", "Shift-Tab"], Command::SwitchPane),
     on(PANES, &["z"], Command::FullReader),
     on(PANES, &["P"], Command::Arrange),

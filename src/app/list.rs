@@ -126,6 +126,12 @@ impl List {
         self.rows().get(self.cursor)
     }
 
+    /// Whether rows are on their way.
+    #[must_use]
+    pub const fn is_awaiting(&self) -> bool {
+        self.slot.is_awaiting()
+    }
+
     /// The rows on the screen, and which of them is selected.
     pub fn visible(&self, height: usize) -> impl Iterator<Item = (bool, &Row)> {
         let cursor = Some(self.cursor).filter(|_| !self.at_foot);

@@ -90,10 +90,11 @@ impl Model {
         asked.into_iter().collect()
     }
 
-    /// Stops; the page that is under way still comes.
+    /// Stops; a page that was asked for still comes, one that was not will not be.
     pub(super) fn stop(&mut self) {
         self.notice = Some(match self.look_back.take() {
             Some(_) => "stopped looking back; b goes on".to_owned(),
+            None if self.service.stop_filling() => "older mail is no longer fetched by itself, until the next start".to_owned(),
             None => "nothing is going on that could be stopped".to_owned(),
         });
     }

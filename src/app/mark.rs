@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::query::fold::is_unspaced;
 use crate::query::{Field, Needle, Query};
-use crate::render::{Body, Role};
+use crate::render::{Body, Line, Role};
 
 /// What is looked for in a body.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,11 +60,31 @@ impl Mark {
 /// More marks than anybody walks.
 const MOST: usize = 1_000;
 
+/// So many bytes of text are looked through at once, as far as they end in a blank line: to know
+/// where folded text came from takes many times its size.
+const AT_ONCE: usize = 1 << 16;
+
 /// Every place of the body where what is sought stands, top to bottom, also across the ends of lines.
+/// It ends early when nobody wants it any more.
 #[must_use]
-pub fn marks(body: &Body, sought: &Sought) -> Vec<Mark> {
-    let text = Joined::new(body);
-    sought.found_in(&text.text).into_iter().take(MOST).map(|range| text.mark(range)).filter(|mark| !mark.parts.is_empty()).collect()
+pub fn marks(body: &Body, sought: &Sought, is_wanted: impl Fn() -> bool) -> Vec<Mark> {
+    let mut marks = Vec::new();
+    let mut joined = Joined::default();
+    let last = body.lines.len().saturating_sub(1);
+    for (nth, line) in body.lines.iter().enumerate() {
+        joined.push_line(nth, line);
+        let is_enough = joined.text.len() >= AT_ONCE && (line.spans.is_empty() || joined.text.len() >= 4 * AT_ONCE);
+        if nth == last || is_enough {
+            let found = sought.found_in(&joined.text);
+            marks.extend(found.into_iter().map(|range| joined.mark(range)).filter(|mark| !mark.parts.is_empty()));
+            joined = Joined::default();
+            if marks.len() >= MOST || !is_wanted() {
+                break;
+            }
+        }
+    }
+    marks.truncate(MOST);
+    marks
 }
 
 /// The lines of a body as one text.
@@ -82,20 +102,16 @@ struct Piece {
 }
 
 impl Joined {
-    fn new(body: &Body) -> Self {
-        let mut joined = Self::default();
-        for (nth, line) in body.lines.iter().enumerate() {
-            let begun = joined.text.len();
-            let mut at = 0;
-            for span in &line.spans {
-                // What stands before each line of a quote or a list is no part of what it says.
-                if span.mark.role != Role::Indent {
-                    joined.push(&span.text, nth, at, begun);
-                }
-                at += span.text.len();
+    fn push_line(&mut self, nth: usize, line: &Line) {
+        let begun = self.text.len();
+        let mut at = 0;
+        for span in &line.spans {
+            // What stands before each line of a quote or a list is no part of what it says.
+            if span.mark.role != Role::Indent {
+                self.push(&span.text, nth, at, begun);
             }
+            at += span.text.len();
         }
-        joined
     }
 
     fn push(&mut self, text: &str, line: usize, at: usize, begun: usize) {
@@ -129,7 +145,7 @@ impl Joined {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::{self, Line, Span};
+    use crate::render::{self, Span};
 
     fn body(lines: &[&[(Role, &str)]]) -> Body {
         let span =
@@ -139,7 +155,7 @@ mod tests {
     }
 
     fn found(body: &Body, text: &str) -> Vec<Vec<(usize, String)>> {
-        let marked = marks(body, &Sought::Text(Needle::new(text).unwrap()));
+        let marked = marks(body, &Sought::Text(Needle::new(text).unwrap()), || true);
         let part = |(line, range): &(usize, Range<usize>)| (*line, body.lines[*line].text()[range.clone()].to_owned());
         marked.iter().map(|mark| mark.parts.iter().map(part).collect()).collect()
     }
@@ -159,5 +175,22 @@ mod tests {
         assert_eq!(found(&body, "の確認"), [[part(3, "の"), part(4, "確認")]]);
         assert_eq!(found(&body, "here. ご"), [[part(1, "here."), part(3, "ご")]]);
         assert!(found(&body, ">").is_empty());
+    }
+
+    #[test]
+    fn a_long_body_is_looked_through_piece_by_piece_and_no_further_than_wanted() {
+        let text = format!("a line {} and a needle...", "of many letters ".repeat(20));
+        let line: &[(Role, &str)] = &[(Role::Text, &text)];
+        let lines: Vec<_> = std::iter::repeat_n([line, line, &[]], 400).flatten().collect();
+        let body = body(&lines);
+        let sought = Sought::Text(Needle::new("needle... a line").unwrap());
+        let found = marks(&body, &sought, || true);
+        assert!(found.iter().all(|mark| mark.parts.len() == 2));
+        let within_pairs = found.iter().filter(|mark| mark.parts[0].0 + 1 == mark.parts[1].0).count();
+        assert_eq!(within_pairs, 400, "no piece ends within a paragraph");
+        let given_up = marks(&body, &sought, || false).len();
+        assert!((1..found.len() / 2).contains(&given_up), "{given_up}");
+        let everywhere = Sought::Text(Needle::new("e").unwrap());
+        assert_eq!(marks(&body, &everywhere, || true).len(), MOST);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use jiff::Zoned;
+use jiff::{Timestamp, Zoned};
 use ratatui::layout::Size;
 
 use super::card::Card;
@@ -19,8 +19,10 @@ use super::reader::{Reader, Stage};
 use super::service::Service;
 use super::slot::Slot;
 use super::trail::Trail;
+use super::warm::Warming;
+use crate::api::{Budget, Urgency};
 use crate::archive::Row;
-use crate::config::SavedViews;
+use crate::config::{Backfill, SavedViews};
 use crate::failure::Failure;
 use crate::query::{Completion, Sort};
 
@@ -35,6 +37,10 @@ pub struct Opening {
     pub no_service: Option<Failure>,
     /// How often the service is asked for what is new.
     pub refresh: Duration,
+    /// How far back the archive is to reach by itself.
+    pub backfill: Backfill,
+    /// When the service answered last, as far as the archive knows.
+    pub as_of: Option<Timestamp>,
     /// The time, in the person's zone.
     pub now: Zoned,
     /// A word to the person, until the first key.
@@ -101,6 +107,10 @@ pub struct Model {
     pub(super) reading: bool,
     pub(super) dragging: bool,
     pub(super) now: Zoned,
+    /// What may be asked of the service, as it stood when something happened last.
+    pub(super) budget: Option<Budget>,
+    pub(super) second: Slot<()>,
+    pub(super) warming: Warming,
     /// What could stand at the cursor of the prompt.
     pub(super) offers: Slot<Vec<Completion>>,
     /// Filters that were typed and kept, the latest last.
@@ -131,12 +141,12 @@ impl Model {
     /// The first state, and what it asks for: rows from the archive, news from the service.
     #[must_use]
     pub fn start(opening: Opening) -> (Self, Effects) {
-        let Opening { size, profile, no_service, refresh, now, notice, query, history, views, door, kept, hall } = opening;
+        let Opening { size, profile, no_service, refresh, backfill, as_of, now, notice, query, history, views, door, kept, hall } = opening;
         let mut model = Self {
             profile,
             list: List::default(),
             reader: Reader::default(),
-            service: Service::new(no_service, refresh),
+            service: Service::new(no_service, refresh, backfill, as_of),
             prompt: None,
             card: None,
             look_back: None,
@@ -158,6 +168,9 @@ impl Model {
             reading: false,
             dragging: false,
             now,
+            budget: None,
+            second: Slot::default(),
+            warming: Warming::default(),
             offers: Slot::default(),
             history,
             remembered: Slot::default(),
@@ -171,7 +184,7 @@ impl Model {
         };
         let narrowed = model.list.narrow(Filter::read(&query, &model.now));
         let mut effects = vec![narrowed.unwrap_or_else(|| model.list.start())];
-        effects.extend(model.service.refresh());
+        effects.extend(model.service.refresh(Urgency::Person));
         effects.extend(model.fit());
         (model, effects)
     }
@@ -220,6 +233,11 @@ impl Model {
         self.now = now;
     }
 
+    /// Takes what may be asked of the service at present.
+    pub const fn allowed(&mut self, budget: Option<Budget>) {
+        self.budget = budget;
+    }
+
     /// Takes what happened; answers with what is to be done about it.
     pub fn update(&mut self, msg: Msg) -> Effects {
         let height = self.list_height();
@@ -257,15 +275,16 @@ impl Model {
             Msg::Tallied { ticket, outcome } => self.tallied(ticket, outcome),
             Msg::ViewKept { ticket, outcome } => self.view_kept(ticket, outcome),
             Msg::Completed { ticket, offers } => self.offered(ticket, offers),
-            Msg::Read { ticket, outcome } => effects.extend(self.reader.settle_email(ticket, outcome)),
+            Msg::Read { ticket, outcome } => effects.extend(self.take_email(ticket, outcome)),
+            Msg::Warmed { ticket } => self.warming.settle(ticket),
             Msg::Laid { ticket, outcome } => self.reader.settle_body(ticket, outcome, self.list.selected()),
             Msg::Sought { ticket, marks } => self.reader.settle_marks(ticket, marks, self.list.selected()),
             Msg::Refreshed { ticket, outcome } => {
                 let catching_up = self.service.is_catching_up();
-                let (news, rest) = self.service.refreshed(ticket, outcome);
+                let (news, rest) = self.service.refreshed(ticket, outcome, self.now.timestamp());
                 effects.extend(rest);
                 if std::mem::take(&mut self.curious) {
-                    self.notice = news.as_ref().map(brought);
+                    self.notice = news.as_ref().map(News::in_words);
                 }
                 if let Some(news) = news {
                     effects.extend(self.take_news(news.new, news.changed));
@@ -276,46 +295,35 @@ impl Model {
                 }
             }
             Msg::Extended { ticket, outcome } => {
-                let (news, rest) = self.service.extended(ticket, outcome);
+                let (news, rest) = self.service.extended(ticket, outcome, self.now.timestamp());
                 effects.extend(rest);
                 self.looked_back(news.as_ref());
                 if let Some(news) = news {
-                    // What is older than everything known arrives below, where nobody misses it.
-                    effects.extend(self.take_news(0, news.changed));
-                    effects.extend(self.list.renew());
-                    effects.push(self.count());
-                    effects.extend(self.tally());
+                    effects.extend(self.take_older(&news));
                 }
             }
+            Msg::Filled { ticket, outcome } => {
+                if let Some(news) = self.service.filled(ticket, outcome, self.now.timestamp()) {
+                    effects.extend(self.take_older(&news));
+                }
+            }
+            Msg::Dropped { errand, ticket } => self.drop_errand(errand, ticket),
             Msg::Doors { ticket, outcome } => self.learn_doors(ticket, outcome),
             Msg::Checked { ticket, outcome } => effects.extend(self.checked(ticket, outcome)),
             Msg::Entered { ticket, outcome } => self.entered(ticket, outcome),
             Msg::Rested { ticket, what } => match what {
-                Rest::Selection => effects.extend(self.reader.rested(ticket)),
+                Rest::Selection => {
+                    // What is shown first is not what anybody has asked for.
+                    let urgency = if self.touched { Urgency::Person } else { Urgency::Extend };
+                    effects.extend(self.reader.rested(ticket, urgency));
+                }
                 Rest::Refresh => effects.extend(self.service.refresh_rested(ticket)),
                 Rest::Extend => self.service.extend_rested(ticket),
+                Rest::Second => _ = self.second.settle(ticket, Ok(())),
             },
             Msg::Broken(failure) => self.ending = Some(Ending::Broken(failure)),
         }
         effects.extend(self.fit());
-        effects
-    }
-
-    fn take_news(&mut self, new: u64, changed: Vec<crate::mail::EmailId>) -> Effects {
-        let mut effects = Effects::new();
-        let shows = !self.list.rows().is_empty() || !self.list.filter().is_none();
-        if new == 0 && changed.is_empty() && shows {
-            return effects;
-        }
-        let reread = self.reader.id().is_some_and(|id| changed.contains(id));
-        let unseen = if self.list.rows().is_empty() || !self.list.filter().is_none() { 0 } else { new };
-        self.list.take_news(unseen, changed);
-        effects.extend(self.list.renew());
-        effects.push(self.count());
-        effects.extend(self.tally());
-        if reread {
-            effects.extend(self.reader.read_again());
-        }
         effects
     }
 
@@ -350,6 +358,7 @@ impl Model {
         if self.list.nears_the_end(height) && !self.list.rows().is_empty() && self.list.filter().is_none() {
             effects.extend(self.service.extend());
         }
+        effects.extend(self.in_the_background());
         effects
     }
 
@@ -361,15 +370,5 @@ impl Model {
             return rows;
         }
         Layout::of(self.size, &Panes { full: false, ..self.panes }, false, self.card.is_some()).rows().max(1)
-    }
-}
-
-/// What a refresh has brought, in words.
-fn brought(news: &News) -> String {
-    match (news.new, news.changed.len()) {
-        (0, 0) => "nothing new".to_owned(),
-        (new, 0) => format!("{new} new"),
-        (0, changed) => format!("{changed} changed"),
-        (new, changed) => format!("{new} new, {changed} changed"),
     }
 }

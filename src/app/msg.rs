@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ratatui::layout::{Position, Size};
 
 use super::command::Command;
-use super::effect::Rest;
+use super::effect::{Errand, Rest};
 use super::hall::{Arrival, Choice};
 use super::keys::Key;
 use super::mark::Mark;
@@ -94,12 +94,31 @@ pub enum Msg {
         /// Every place, top to bottom.
         marks: Vec<Mark>,
     },
+    /// Answers `Warm`.
+    Warmed {
+        /// Of the attempt.
+        ticket: Ticket,
+    },
     /// Answers `Extend`.
     Extended {
         /// Of the attempt.
         ticket: Ticket,
         /// What it brought.
         outcome: Result<News, Failure>,
+    },
+    /// Answers `Fill`.
+    Filled {
+        /// Of the attempt.
+        ticket: Ticket,
+        /// What it brought; `None` if another process does it.
+        outcome: Result<Option<News>, Failure>,
+    },
+    /// Answers what was not sent to the service in the end, because nobody wanted it any more.
+    Dropped {
+        /// What it was.
+        errand: Errand,
+        /// Of the attempt.
+        ticket: Ticket,
     },
     /// Answers `Refresh`.
     Refreshed {

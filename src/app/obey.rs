@@ -47,8 +47,10 @@ impl Model {
                     self.trail.leave(self.spot());
                 }
                 effects.extend(self.list.go(step, height));
-                if step == Step::Last && self.service.has_older() {
+                if step == Step::Last && self.list.filter().is_none() && self.service.has_older() {
                     self.notice = Some("the oldest email fetched so far; older ones are being fetched".to_owned());
+                } else if step == Step::Last && self.may_find_older() {
+                    self.notice = Some("the oldest email found so far; below it, Enter looks further back".to_owned());
                 }
             }
             Command::Scroll(step) => self.scroll(step),
@@ -90,7 +92,8 @@ impl Model {
             Command::Mark(side) => self.notice = Some(self.reader.go_to_mark(side, self.list.selected())),
             Command::NextView => effects.extend(self.step_view(1)),
             Command::PreviousView => effects.extend(self.step_view(View::ALL.len() - 1)),
-            Command::ShowView(view) => effects.extend(self.reader.show_view(view)),
+            Command::ShowView(view) => effects.extend(self.reader.show_view(view, self.list.selected())),
+            Command::Fold => self.reader.fold(self.list.selected()),
             Command::GoToDate => self.prompt = Some(Prompt::new(Asked::Date, "", self.spot())),
             Command::Filter => effects.push(self.begin_filter()),
             Command::Only(cell) => effects.extend(self.only(cell)),
@@ -225,7 +228,7 @@ impl Model {
 
     fn step_view(&mut self, by: usize) -> Option<Effect> {
         let now = View::ALL.iter().position(|view| *view == self.reader.view()).unwrap_or(0);
-        self.reader.show_view(View::ALL[(now + by) % View::ALL.len()])
+        self.reader.show_view(View::ALL[(now + by) % View::ALL.len()], self.list.selected())
     }
 
     pub(super) fn scroll(&mut self, step: Step) {

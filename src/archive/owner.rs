@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::{Archive, Location};
+use super::{Archive, Location, is_beyond_use};
 use crate::config::Settings;
 use crate::failure::{Failure, Kind};
 
@@ -27,7 +27,7 @@ pub enum Said {
     Nothing,
     /// It holds mail of the same team: go on with it.
     SameTeam,
-    /// It does not: leave it alone and begin another.
+    /// It does not, or is of no use any more: leave it alone and begin another.
     OtherTeam,
 }
 
@@ -110,6 +110,9 @@ impl Archive {
         let (Location::Disk(path), Some(ours)) = (&settings.archive, owner_of(settings)) else {
             return Self::open(&settings.archive).map(Opened::Ours);
         };
+        if said == Said::OtherTeam && path.exists() && is_beyond_use(path) {
+            set_aside(path)?;
+        }
         if !path.exists()
             && let Some(stranger) = Stranger::former(settings, path)?
         {

@@ -19,16 +19,26 @@ pub(super) fn migrate(connection: &mut Connection) -> Result<(), Failure> {
     let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // Read again: another process may have migrated while this one waited for the lock.
     let from = version(&change)?;
-    let Some(steps) = usize::try_from(from).ok().and_then(|from| STEPS.get(from..)) else {
-        return Err(Failure::new(Kind::Archive, format!("the archive was written by a newer version of sentbox (format {from})"))
-            .hint("update sentbox, or start with another archive"));
-    };
+    let Some(steps) = usize::try_from(from).ok().and_then(|from| STEPS.get(from..)) else { return Err(newer(from)) };
     for step in steps {
         change.execute_batch(step)?;
     }
     change.pragma_update(None, "user_version", VERSION)?;
     change.commit()?;
     Ok(())
+}
+
+/// Refuses tables of a newer version, before anything of their file is changed.
+pub(super) fn is_known(connection: &Connection) -> Result<(), Failure> {
+    match version(connection)? {
+        0..=VERSION => Ok(()),
+        from => Err(newer(from)),
+    }
+}
+
+fn newer(from: u32) -> Failure {
+    Failure::new(Kind::Archive, format!("the archive was written by a newer version of sentbox (format {from})"))
+        .hint("update sentbox; or sentbox archive begin puts it aside and begins a new one")
 }
 
 /// The version of the tables behind `connection`.

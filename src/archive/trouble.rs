@@ -2,6 +2,7 @@
 
 use rusqlite::{ErrorCode, ffi};
 
+use super::health::PUT_ASIDE;
 use crate::failure::{Failure, Kind};
 
 impl From<rusqlite::Error> for Failure {
@@ -20,7 +21,7 @@ impl From<rusqlite::Error> for Failure {
             }
             Some(ErrorCode::DatabaseCorrupt) => DAMAGED,
             None if is_nonsense(&error) => DAMAGED,
-            Some(ErrorCode::NotADatabase) => ("the archive file is not an archive", "name another file, or move this one away"),
+            Some(ErrorCode::NotADatabase) => ("the archive file is not an archive", PUT_ASIDE),
             Some(ErrorCode::SystemIoFailure) if is_write(&error) => (
                 "the archive cannot take more mail: writing its file failed",
                 "free some space, or raise the limit on the size of files (ulimit -f); what is stored is safe",
@@ -33,8 +34,7 @@ impl From<rusqlite::Error> for Failure {
 }
 
 /// Nothing is thrown away for the person: the service may have deleted what is in there.
-const DAMAGED: (&str, &str) =
-    ("the archive file is damaged", "move it away and sync again; what the service no longer has is in the old file alone");
+const DAMAGED: (&str, &str) = ("the archive file is damaged", PUT_ASIDE);
 
 /// Whether a value was read that nobody has written so.
 const fn is_nonsense(error: &rusqlite::Error) -> bool {

@@ -11,7 +11,17 @@ pub(super) fn open(settings: &Settings, clock: &Clock, out: &mut Output) -> Resu
     open_as(settings, Said::Nothing, clock, out)
 }
 
-/// The same on what was `said` about an archive that belongs to another key; if nothing was, a person
+/// The same for a command that brings mail; the first time it says where that is kept.
+pub(super) fn open_to_fill(settings: &Settings, clock: &Clock, out: &mut Output) -> Result<Archive, Stop> {
+    let new = if let Location::Disk(path) = &settings.archive { Some(path).filter(|path| !path.exists()) } else { None };
+    let archive = open(settings, clock, out)?;
+    if let Some(path) = new {
+        out.note(&format!("what comes is kept in {}, for you alone", path.display()));
+    }
+    Ok(archive)
+}
+
+/// Opens it on what was `said` about an archive that belongs to another key; if nothing was, a person
 /// is asked.
 pub(super) fn open_as(settings: &Settings, said: Said, clock: &Clock, out: &mut Output) -> Result<Archive, Stop> {
     // The archive belongs to a key, so without one it is not known which.
@@ -21,10 +31,9 @@ pub(super) fn open_as(settings: &Settings, said: Said, clock: &Clock, out: &mut 
             Opened::Ours(archive) => Ok(archive.keeping(settings.keep, clock())?),
             Opened::Strange(stranger) => {
                 let question = format!("{}; is the key of the same team, to go on with it?", stranger.sentence());
-                if out.ask(&question)? == Some(true) {
-                    open_as(settings, Said::SameTeam, clock, out)
-                } else {
-                    Err(Failure::from(stranger).into())
+                match out.ask(&question)? {
+                    Some(true) => open_as(settings, Said::SameTeam, clock, out),
+                    Some(false) | None => Err(Failure::from(stranger).into()),
                 }
             }
         },

@@ -17,6 +17,7 @@ struct Checked<'a> {
     path: String,
     profiles: usize,
     default: &'a str,
+    errors: &'a [String],
     warnings: &'a [String],
 }
 
@@ -46,26 +47,33 @@ pub(super) fn run(verb: ConfigVerb, env: &Env, clock: &Clock, out: &mut Output) 
 }
 
 fn check(env: &Env, clock: &Clock, out: &mut Output) -> Result<(), Stop> {
-    let profiles = Profiles::read(env)?;
+    let profiles = Profiles::look(env)?;
     let mut warnings = profiles.warnings().to_vec();
     for (number, view) in profiles.views().into_iter().flatten() {
         let notes = parse(&view.query, &Context::new(clock(), env.zone())).notes;
         warnings.extend(notes.into_iter().map(|note| format!("view {number}, {}: {}", view.name, note.words)));
     }
-    for warning in &warnings {
-        out.note(warning);
+    for words in profiles.errors().iter().chain(&warnings) {
+        out.note(words);
     }
     let (path, names) = (profiles.path().display().to_string(), profiles.list().len());
     let text = match out.shape {
+        Shape::Human if !profiles.errors().is_empty() => String::new(),
         Shape::Human if !profiles.path().exists() => format!("{path} is not there, which is fine\n"),
         Shape::Human => format!("{path} can be used; profiles: {names}, default: {}\n", profiles.default_name()),
         Shape::Json | Shape::JsonLines => {
-            let checked = Checked { path, profiles: names, default: profiles.default_name(), warnings: &warnings };
+            let (default, errors) = (profiles.default_name(), profiles.errors());
+            let checked = Checked { path: path.clone(), profiles: names, default, errors, warnings: &warnings };
             serde_json::to_string(&checked).expect("texts are JSON") + "\n"
         }
     };
     out.data(&text)?;
-    out.flush()
+    out.flush()?;
+    match profiles.errors().len() {
+        0 => Ok(()),
+        1 => Err(Failure::new(Kind::Config, format!("{path} has an error")).hint("sentbox config edit").into()),
+        count => Err(Failure::new(Kind::Config, format!("{path} has {count} errors")).hint("sentbox config edit").into()),
+    }
 }
 
 /// Opens the file in the person's editor and waits for its end.

@@ -69,7 +69,7 @@ pub fn run(command: &Command, world: World<'_>) -> Result<(), Stop> {
         Command::Show(show) => show::run(show, &settle(global, env, out)?, clock, out),
         Command::Sync(sync) => {
             let settings = settle(global, env, out)?;
-            let archive = archive::open(&settings, clock, out)?;
+            let archive = archive::open_to_fill(&settings, clock, out)?;
             wait_for(sync::run(sync, &archive, &settings, clock, out))
         }
         Command::Archive { verb } => upkeep::run(verb, &settle(global, env, out)?, clock, out),

@@ -9,7 +9,7 @@ use super::archive;
 use super::args::{Purge, Upkeep};
 use super::output::{Output, Shape, Stop};
 use super::words::{grouped, reach, stamp};
-use crate::archive::{Archive, Info, Location, Reach, Removal, Said, Scope, Stranger, looks_inside};
+use crate::archive::{Archive, Info, Location, Reach, Removal, Said, Scope, Stranger, is_beyond_use, looks_inside};
 use crate::config::Settings;
 use crate::config::clock::Clock;
 use crate::failure::{Failure, Kind};
@@ -28,7 +28,7 @@ pub(super) fn run(verb: &Upkeep, settings: &Settings, clock: &Clock, out: &mut O
         Upkeep::Info | Upkeep::Purge(_) | Upkeep::Vacuum => Said::Nothing,
     };
     if said != Said::Nothing {
-        asked_about(settings)?;
+        asked_about(said, settings)?;
     }
     let archive = archive::open_as(settings, said, clock, out)?;
     match verb {
@@ -47,9 +47,11 @@ pub(super) fn run(verb: &Upkeep, settings: &Settings, clock: &Clock, out: &mut O
 
 /// # Errors
 ///
-/// If there is no archive of another key to say something about.
-fn asked_about(settings: &Settings) -> Result<(), Failure> {
-    if settings.key.is_err() || Stranger::before(settings)?.is_some() {
+/// If there is no archive to say something about: of another key, or one that is of no use.
+fn asked_about(said: Said, settings: &Settings) -> Result<(), Failure> {
+    // Where there is no key or no place for an archive, that is what is said.
+    let Location::Disk(path) = &settings.archive else { return Ok(()) };
+    if said == Said::OtherTeam && path.exists() && is_beyond_use(path) || Stranger::before(settings)?.is_some() {
         return Ok(());
     }
     let sentence = format!("profile {} has no archive of another key that would be in question", settings.profile);

@@ -1,6 +1,7 @@
 //! Flags, environment and file become settings; secrets stay secret.
 
 mod age;
+mod backfill;
 mod base;
 pub mod clock;
 mod env;
@@ -17,6 +18,7 @@ mod settings;
 mod views;
 
 pub use age::{AGES, age};
+pub use backfill::Backfill;
 pub use base::BaseUrl;
 pub use env::Env;
 pub use hidden::Hidden;

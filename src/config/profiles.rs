@@ -61,6 +61,25 @@ impl Profiles {
         Ok(Self { path, paths, text, file })
     }
 
+    /// The file, and all that is wrong with it, line by line; also one that cannot be used.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read, or there is no home directory.
+    pub fn look(env: &Env) -> Result<Self, Failure> {
+        let paths = Paths::of(env);
+        let path = path_of(&paths)?;
+        let text = if path.exists() { text_of(&path)? } else { String::new() };
+        let file = File::look(&text, &path, paths.home.as_deref());
+        Ok(Self { path, paths, text, file })
+    }
+
+    /// What in the file is not allowed, a sentence each; none in one that was [read](Self::read).
+    #[must_use]
+    pub fn errors(&self) -> &[String] {
+        &self.file.errors
+    }
+
     /// The configuration file.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -289,6 +308,8 @@ const TEMPLATE: &str = "\
 # base_url = \"https://api.resend.com\"
 # api_key_command = \"pass show sentbox/acme\"   # or api_key_file, or api_key_env
 # archive = \"disk\"                             # or \"memory\": nothing is kept
+# keep = \"180d\"                                # nothing older stays
+# backfill = \"30d\"                             # how far back to mirror by itself; or \"all\"; default \"off\"
 # rate = 2.0                                   # requests a second
 #
 # [views]                                      # the keys 1 to 9; W saves one from the screen

@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 
 use super::file::{DEFAULT, File, KeySource, PROFILE_NAME, Profile, is_profile_name};
-use super::{ApiKey, Asking, BaseUrl, Env, PanicAt, Paths, Rate, SavedViews, built_in, nearest};
+use super::{ApiKey, Asking, Backfill, BaseUrl, Env, PanicAt, Paths, Rate, SavedViews, built_in, nearest};
 use crate::failure::{Failure, Kind};
 
 /// What the command line says about where to go and how. There is no flag that takes a key:
@@ -56,8 +56,12 @@ pub struct Settings {
     /// Where the archive is. On disk it is bound to the profile, the address and the key's
     /// fingerprint by its path, so that two teams' mail is never mixed; a new key starts a new one.
     pub archive: Location,
+    /// Whether it is in memory because flag or profile say so.
+    pub in_memory: bool,
     /// How old mail may become in it; `None` is for ever.
     pub keep: Option<SignedDuration>,
+    /// How far back it is to reach by itself.
+    pub backfill: Backfill,
     /// Whether it is in memory for want of a home directory, which whoever opens it should say.
     pub no_home: bool,
     /// Requests a second.
@@ -86,7 +90,8 @@ impl Settings {
         let (name, profile) = chosen(flags, env, &file)?;
         let mut no_home = false;
         let pair = Pair::find(flags, env, &name, &profile)?;
-        let archive = if flags.in_memory || profile.in_memory {
+        let in_memory = flags.in_memory || profile.in_memory;
+        let archive = if in_memory {
             Location::Memory
         } else if let Some(archives) = paths.archives_of(&name) {
             match &pair.key {
@@ -99,7 +104,9 @@ impl Settings {
         };
         Ok(Self {
             archive,
+            in_memory,
             keep: profile.keep,
+            backfill: profile.backfill,
             rate: rate(flags, env, &profile)?,
             ca_file: flags.ca_file.clone().or(profile.ca_file),
             zone: flags.zone.clone().unwrap_or_else(|| env.zone()),

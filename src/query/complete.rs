@@ -259,7 +259,7 @@ mod tests {
             ("status:|", Status::KNOWN.iter().map(Status::word).chain(["teleported"]).collect()),
             ("status:Bou|", vec!["status:bounced"]),
             ("status:sent,de|,opened x", vec!["status:sent,delayed,opened x", "status:sent,delivered,opened x"]),
-            ("is:|", vec!["is:trouble", "is:scheduled"]),
+            ("is:|", vec!["is:trouble", "is:scheduled", "is:gone"]),
             ("has:b|", vec!["has:bcc", "has:body"]),
             ("sort:|", vec!["sort:newest", "sort:oldest"]),
             ("after:t|", vec!["after:today", "after:this-week", "after:this-month", "after:tue", "after:thu"]),

@@ -18,6 +18,8 @@ pub struct Facts<'a> {
     pub tags: Option<&'a [Tag]>,
     /// When its status was last observed to change; `None` if it never was.
     pub seen_change: Option<Timestamp>,
+    /// Whether the service was found to list it no more.
+    pub gone: bool,
 }
 
 /// The bodies of one email, as text that can be read; `None` for a part that it lacks.
@@ -69,6 +71,7 @@ fn term(term: &Term, facts: &Facts<'_>) -> Option<bool> {
         Term::Status(wanted) => Some(wanted.iter().any(|status| fold(status.word()) == fold(mail.status.word()))),
         Term::Is(Is::Trouble) => Some(mail.status.is_trouble()),
         Term::Is(Is::Scheduled) => Some(mail.status == Status::Scheduled),
+        Term::Is(Is::Gone) => Some(facts.gone),
         Term::Has(part) => has(*part, facts),
         Term::Tag { name, value } => facts.tags.map(|tags| {
             let same = |needle: &Needle, text: &str| fold(text) == needle.folded();

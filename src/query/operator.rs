@@ -38,7 +38,7 @@ const TABLE: [(Operator, &str, &str, &str); 21] = [
     (Operator::Text(Field::From), "from", "part of the sender's name or address", "from:billing"),
     (Operator::Text(Field::Subject), "subject", "part of the subject", "subject:\"your receipt\""),
     (Operator::Status, "status", "what became of it; several with commas", "status:bounced,delayed"),
-    (Operator::Is, "is", "trouble, or still scheduled", "is:trouble"),
+    (Operator::Is, "is", "trouble, still scheduled, or gone from the service", "is:trouble"),
     (Operator::Domain, "domain", "a recipient's whole domain", "domain:example.org"),
     (Operator::After, "after", "sent then or later", "after:7d"),
     (Operator::Before, "before", "sent earlier than that", "before:2026-11-02"),

@@ -175,11 +175,13 @@ pub enum Is {
     Trouble,
     /// Still waiting for its send time.
     Scheduled,
+    /// The service no longer lists it.
+    Gone,
 }
 
 impl Is {
     /// Every class.
-    pub const ALL: [Self; 2] = [Self::Trouble, Self::Scheduled];
+    pub const ALL: [Self; 3] = [Self::Trouble, Self::Scheduled, Self::Gone];
 
     /// The word in a query.
     #[must_use]
@@ -187,6 +189,7 @@ impl Is {
         match self {
             Self::Trouble => "trouble",
             Self::Scheduled => "scheduled",
+            Self::Gone => "gone",
         }
     }
 
@@ -196,6 +199,7 @@ impl Is {
         match self {
             Self::Trouble => "bounced, complained, failed, suppressed or delayed",
             Self::Scheduled => "waits for its send time",
+            Self::Gone => "the service no longer has it",
         }
     }
 }

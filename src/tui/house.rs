@@ -11,9 +11,9 @@ use super::session::{Check, Doors, Entry, Session};
 use crate::api::{Access, Client, Patience, try_key};
 use crate::app::hall::{Answer, Question, Welcome};
 use crate::app::{Choice, Door, Hall, Kept};
-use crate::archive::{Archive, Location, Opened, Said, Stranger};
+use crate::archive::{Anchor, Archive, Location, Opened, Said, Stranger};
 use crate::config::clock::Clock;
-use crate::config::{ApiKey, Asking, BaseUrl, Env, Flags, Hidden, Paths, Profiles, Rate, Settings, ViewFile, built_in};
+use crate::config::{ApiKey, Asking, Backfill, BaseUrl, Env, Flags, Hidden, Paths, Profiles, Rate, Settings, ViewFile, built_in};
 use crate::failure::{Failure, Kind};
 use crate::mail::clean;
 use crate::server::{self, Terms, sample};
@@ -50,41 +50,45 @@ impl House {
     pub fn first(&self, settings: &Settings) -> Result<Session<Client>, Failure> {
         if settings.is_new {
             let hall = Hall::set_up(self.welcome(settings));
-            return Ok(Session { hall: Some(hall), ..self.session(settings, Door::Usual)? });
+            return Ok(Session { hall: Some(hall), ..self.session(settings, Door::Usual, Archive::open(&settings.archive))? });
         }
-        if let Some(question) = self.question(settings, &Door::Usual) {
-            let no_service = Failure::new(Kind::Archive, "it is not known yet where the mail goes");
-            let settings = Settings { archive: Location::Memory, key: Err(no_service), ..settings.clone() };
-            return Ok(Session { hall: Some(Hall::question(question)), ..self.session(&settings, Door::Usual)? });
-        }
-        self.session(settings, door_of(settings))
+        let opened = match Archive::open_for(settings, Said::Nothing) {
+            Ok(Opened::Strange(stranger)) => {
+                let no_service = Failure::new(Kind::Archive, "it is not known yet where the mail goes");
+                let nowhere = Settings { archive: Location::Memory, key: Err(no_service), ..settings.clone() };
+                let hall = Some(Hall::question(self.question(&stranger, &Door::Usual)));
+                return Ok(Session { hall, ..self.session(&nowhere, Door::Usual, Archive::open(&Location::Memory))? });
+            }
+            Ok(Opened::Ours(archive)) => Ok(archive),
+            Err(failure) => Err(failure),
+        };
+        self.session(settings, door_of(settings), opened)
     }
 
-    /// What must be known before the archive is opened: whether its mail may be mixed with that of
-    /// another key. Trouble with the file is not asked about; it is told when it is opened.
-    fn question(&self, settings: &Settings, door: &Door) -> Option<Question> {
-        let stranger = Stranger::before(settings).ok()??;
+    /// What must be known before an archive is opened whose mail belongs to another key.
+    fn question(&self, stranger: &Stranger, door: &Door) -> Question {
         let sentence = stranger.sentence();
         let about = vec![
             format!("{}{}.", sentence[..1].to_uppercase(), &sentence[1..]),
             "Is the new key of the same team? The mail of two teams should not be mixed.".to_owned(),
-            format!("The archive is {}.", self.shown(&stranger.path)),
+            format!("The archive is {}. It stays, whatever you say.", self.shown(&stranger.path)),
         ];
         let answers = vec![
-            (Answer::SameTeam, "Same team: go on with this archive".to_owned()),
-            (Answer::OtherTeam, "Another team: begin a new archive, this one stays".to_owned()),
+            (Answer::SameTeam, "Same team: go on with it".to_owned()),
+            (Answer::OtherTeam, "Another team: begin a new one".to_owned()),
         ];
-        Some(Question { door: door.clone(), about, answers })
+        Question { door: door.clone(), about, answers }
     }
 
-    /// Opens the archive, in memory if its file cannot be used: whatever ails the file, the mail can
-    /// be looked at, and the file stays as it is.
-    fn session(&self, settings: &Settings, door: Door) -> Result<Session<Client>, Failure> {
+    /// A session on the archive that was `opened`, or in memory if its file cannot be used: whatever
+    /// ails the file, the mail can be looked at, and the file stays as it is.
+    fn session(&self, settings: &Settings, door: Door, opened: Result<Archive, Failure>) -> Result<Session<Client>, Failure> {
         let now = (self.clock)();
         let mut notice = None;
-        let opened = Archive::open_for(settings, Said::Nothing).and_then(|opened| match opened {
-            Opened::Ours(archive) => archive.keeping(settings.keep, now),
-            Opened::Strange(stranger) => Err(stranger.into()),
+        let opened = opened.and_then(|archive| archive.keeping(settings.keep, now)).and_then(|archive| {
+            // What is damaged may open all the same; then the first look at it fails.
+            archive.window(&Anchor::Newest, 1)?;
+            Ok(archive)
         });
         let (archive, kept) = match (opened, &settings.archive) {
             (Ok(archive), Location::Disk(path)) => (archive, Kept::InFile(self.shown(path))),
@@ -112,6 +116,7 @@ impl House {
             kept,
             engine,
             refresh: REFRESH,
+            backfill: settings.backfill,
             notice,
             query: String::new(),
             hall: None,
@@ -135,18 +140,18 @@ impl House {
         let settings = self.settle(door)?;
         settings.key.as_ref().map_err(Clone::clone)?;
         let said = match answer {
-            Answer::None => match self.question(&settings, door) {
-                Some(question) => return Ok(Entry::Asks(question)),
-                None => Said::Nothing,
-            },
+            Answer::None => Said::Nothing,
             Answer::SameTeam => Said::SameTeam,
             Answer::OtherTeam => Said::OtherTeam,
         };
-        if said != Said::Nothing {
+        let opened = match Archive::open_for(&settings, said) {
+            Ok(Opened::Strange(stranger)) => return Ok(Entry::Asks(self.question(&stranger, door))),
+            Ok(Opened::Ours(archive)) => Ok(archive),
             // What cannot be done as it was said is not done in memory instead.
-            Archive::open_for(&settings, said)?;
-        }
-        Ok(Entry::Open(Box::new(self.session(&settings, door_of(&settings))?)))
+            Err(failure) if said != Said::Nothing => return Err(failure),
+            Err(failure) => Err(failure),
+        };
+        Ok(Entry::Open(Box::new(self.session(&settings, door_of(&settings), opened)?)))
     }
 
     /// Stores the key, and opens its profile.
@@ -196,6 +201,7 @@ impl House {
             archive,
             kept: Kept::Nowhere,
             refresh: DEMO_REFRESH,
+            backfill: Backfill::Off,
             notice: None,
             query: String::new(),
             hall: None,
@@ -210,8 +216,10 @@ impl House {
     fn welcome(&self, settings: &Settings) -> Welcome {
         let place = Profiles::read(&self.env).and_then(|profiles| {
             let place = profiles.place_for(&self.flags, &self.env)?;
+            let in_memory =
+                self.flags.in_memory || profiles.list().iter().any(|listed| listed.name == settings.profile && listed.in_memory);
             let mail = match &self.archives(&settings.profile) {
-                Some(folder) if !self.flags.in_memory => format!("{}, what was listed and read, for you alone", self.shown(folder)),
+                Some(folder) if !in_memory => format!("{}, what was listed and read, for you alone", self.shown(folder)),
                 _ => "in memory: nothing of it is kept".to_owned(),
             };
             Ok(vec![
@@ -225,7 +233,11 @@ impl House {
              api_key_command = \"pass show sentbox\"",
             settings.profile
         );
-        Welcome { base_url: settings.base_url.to_string(), place, otherwise }
+        // Whoever has profiles, but none that is meant if none is named, need not put in a key again.
+        let listed = Profiles::read(&self.env).map(|profiles| profiles.list()).unwrap_or_default();
+        let with_key = listed.into_iter().filter(|listed| !listed.key_from.is_empty() && listed.name != settings.profile);
+        let profiles = with_key.map(|listed| (listed.name, listed.base_url)).collect();
+        Welcome { base_url: settings.base_url.to_string(), place, profiles, otherwise }
     }
 
     fn archives(&self, profile: &str) -> Option<std::path::PathBuf> {
@@ -233,7 +245,10 @@ impl House {
     }
 
     /// What a profile has kept, by the size of its files: the archives themselves stay shut.
-    fn kept(&self, profile: &str) -> String {
+    fn kept(&self, profile: &str, in_memory: bool) -> String {
+        if in_memory || self.flags.in_memory {
+            return "nothing is kept".to_owned();
+        }
         let bytes = self.archives(profile).map_or(0, |folder| size(&folder));
         match bytes {
             0 => "nothing kept".to_owned(),
@@ -287,12 +302,12 @@ impl Doors<Client> for House {
                 name: settings.profile.clone(),
                 base_url: settings.base_url.to_string(),
                 key_from: format!("key from {variable}"),
-                kept: self.kept(&settings.profile),
+                kept: self.kept(&settings.profile, settings.in_memory),
             });
         }
         choices.extend(profiles.list().into_iter().map(|listed| Choice {
             door: Door::Profile(listed.name.clone()),
-            kept: if listed.in_memory || self.flags.in_memory { "nothing is kept".to_owned() } else { self.kept(&listed.name) },
+            kept: self.kept(&listed.name, listed.in_memory),
             base_url: listed.base_url,
             key_from: if listed.key_from.is_empty() { "no key".to_owned() } else { format!("key from {}", self.short(&listed.key_from)) },
             name: listed.name,

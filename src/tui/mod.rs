@@ -6,6 +6,7 @@ mod house;
 mod input;
 mod performer;
 mod program;
+mod questions;
 mod session;
 mod signals;
 pub mod terminal;

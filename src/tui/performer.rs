@@ -9,23 +9,31 @@ use tokio::task::{JoinError, JoinSet};
 
 use super::bodies::Bodies;
 use super::history::History;
+use super::questions::{Timely, counts, halted, renewed, tally};
 use super::session::{Doors, Entry, Session};
-use crate::api::Service;
-use crate::app::{Counts, Effect, Msg, News, Opened, Rest, Tally, marks};
-use crate::archive::{Archive, Counted, Halt, Lease, Place};
+use crate::api::{Budget, Service, Urgency, Wish, jitter};
+use crate::app::{Effect, Errand, Msg, News, Opened, Rest, Ticket, marks};
+use crate::archive::{Archive, Halt, Lease};
 use crate::config::{PanicAt, ViewFile};
 use crate::failure::{Failure, Kind};
 use crate::mail::EmailId;
-use crate::query::{Known, KnownValue, Needle, Node, Query, Sort, Source, Term, complete};
+use crate::query::{Query, complete};
 use crate::sync::{Engine, Stopped, Synced};
 
 /// How a pause is spent. Tests hand in one that they end by hand.
 pub type Pause = Arc<dyn Fn(Rest, Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
 
-/// Spends a pause by letting time pass.
+/// Spends a pause by letting time pass. Those before the service is asked again are up to a quarter
+/// longer: colleagues run sentbox as well, and are not to come back all at once.
 #[must_use]
 pub fn sleep() -> Pause {
-    Arc::new(|_, pause| Box::pin(tokio::time::sleep(pause)))
+    Arc::new(|what, pause| {
+        let longer = match what {
+            Rest::Refresh | Rest::Extend => pause.mul_f64(1.0 + jitter() / 4.0),
+            Rest::Selection | Rest::Second => pause,
+        };
+        Box::pin(tokio::time::sleep(longer))
+    })
 }
 
 /// Performs effects. There is no channel: a task *returns* its message, so an empty set of tasks
@@ -41,10 +49,15 @@ pub struct Performer<S: Service> {
     looking: Halt,
     counting: Halt,
     tallying: Halt,
+    seeking: Halt,
     offering: Halt,
     /// What was looked for last.
     query: Arc<Query>,
     work: JoinSet<Msg>,
+    /// Requests that nobody waits for.
+    quiet: JoinSet<Msg>,
+    /// What the service is asked for on behalf of whom.
+    errands: Vec<(Errand, Ticket, Wish)>,
     /// Selections that come to rest.
     settling: JoinSet<Msg>,
     /// The clock.
@@ -81,9 +94,12 @@ impl<S: Service> Performer<S> {
             looking: Halt::default(),
             counting: Halt::default(),
             tallying: Halt::default(),
+            seeking: Halt::default(),
             offering: Halt::default(),
             query: Arc::new(Query::everything()),
             work: JoinSet::new(),
+            quiet: JoinSet::new(),
+            errands: Vec::new(),
             settling: JoinSet::new(),
             rests: JoinSet::new(),
             doors,
@@ -133,10 +149,22 @@ impl<S: Service> Performer<S> {
                 let halt = renewed(&mut self.offering);
                 self.blocking(move || Msg::Completed { ticket, offers: complete(&text, cursor, &Timely { archive, halt }) });
             }
-            Effect::Read { ticket, id } => {
+            Effect::Read { ticket, id, urgency } => {
+                let wish = self.wish(Errand::Read, ticket, urgency);
                 self.work.spawn(async move {
                     PanicAt::strike(panic_at, PanicAt::Fetch);
-                    Msg::Read { ticket, outcome: read(archive, engine, id).await }
+                    let outcome = read(archive, engine.map(|engine| engine.wanted(&wish)), id).await;
+                    unless_dropped(&wish, Errand::Read, ticket, outcome, |outcome| Msg::Read { ticket, outcome })
+                });
+            }
+            Effect::Warm { ticket, id } => {
+                let wish = self.wish(Errand::Warm, ticket, Urgency::Warm);
+                self.quiet.spawn(async move {
+                    if let Some(engine) = engine {
+                        // Whoever opens it is told what is wrong with it.
+                        let _ = engine.wanted(&wish).read(&id).await;
+                    }
+                    Msg::Warmed { ticket }
                 });
             }
             Effect::LayOut { ticket, email, view, width } => {
@@ -146,23 +174,39 @@ impl<S: Service> Performer<S> {
                     Msg::Laid { ticket, outcome: Ok(Bodies::at(&bodies, &email, view, width)) }
                 });
             }
-            Effect::Seek { ticket, body, sought } => self.blocking(move || Msg::Sought { ticket, marks: marks(&body, &sought) }),
+            Effect::Seek { ticket, body, sought } => {
+                let halt = renewed(&mut self.seeking);
+                self.blocking(move || Msg::Sought { ticket, marks: marks(&body, &sought, || !halt.is_halted()) });
+            }
             Effect::Extend { ticket } => {
+                let wish = self.wish(Errand::Extend, ticket, Urgency::Person);
                 self.work.spawn(async move {
                     let outcome = match engine {
-                        Some(engine) => engine.extend().await.map(news),
+                        Some(engine) => engine.wanted(&wish).extend().await.map(news),
                         None => Err(no_service()),
                     };
-                    Msg::Extended { ticket, outcome }
+                    unless_dropped(&wish, Errand::Extend, ticket, outcome, |outcome| Msg::Extended { ticket, outcome })
                 });
             }
-            Effect::Refresh { ticket } => {
-                self.work.spawn(async move {
+            Effect::Fill { ticket } => {
+                let wish = self.wish(Errand::Fill, ticket, Urgency::Extend);
+                self.quiet.spawn(async move {
                     let outcome = match engine {
-                        Some(engine) => engine.head().await.map(news),
+                        Some(engine) => engine.wanted(&wish).fill().await.map(|synced| synced.map(news)),
                         None => Err(no_service()),
                     };
-                    Msg::Refreshed { ticket, outcome }
+                    unless_dropped(&wish, Errand::Fill, ticket, outcome, |outcome| Msg::Filled { ticket, outcome })
+                });
+            }
+            Effect::Refresh { ticket, urgency } => {
+                let wish = self.wish(Errand::Refresh, ticket, urgency);
+                let tasks = if urgency.is_background() { &mut self.quiet } else { &mut self.work };
+                tasks.spawn(async move {
+                    let outcome = match engine {
+                        Some(engine) => engine.wanted(&wish).head().await.map(news),
+                        None => Err(no_service()),
+                    };
+                    unless_dropped(&wish, Errand::Refresh, ticket, outcome, |outcome| Msg::Refreshed { ticket, outcome })
                 });
             }
             Effect::Doors { ticket } => {
@@ -199,6 +243,7 @@ impl<S: Service> Performer<S> {
     pub async fn next(&mut self) -> Msg {
         let joined = tokio::select! {
             Some(joined) = self.work.join_next(), if !self.work.is_empty() => joined,
+            Some(joined) = self.quiet.join_next(), if !self.quiet.is_empty() => joined,
             Some(joined) = self.settling.join_next(), if !self.settling.is_empty() => joined,
             Some(joined) = self.rests.join_next(), if !self.rests.is_empty() => joined,
             else => std::future::pending().await,
@@ -208,7 +253,7 @@ impl<S: Service> Performer<S> {
 
     /// A message that is there already.
     pub fn try_next(&mut self) -> Option<Msg> {
-        let ready = self.work.try_join_next().or_else(|| self.settling.try_join_next());
+        let ready = self.work.try_join_next().or_else(|| self.quiet.try_join_next()).or_else(|| self.settling.try_join_next());
         ready.or_else(|| self.rests.try_join_next()).map(message)
     }
 
@@ -230,10 +275,33 @@ impl<S: Service> Performer<S> {
     /// Whether nothing is going on but the clock: a selection that comes to rest is something.
     #[must_use]
     pub fn is_idle(&self) -> bool {
-        self.has_answered() && self.settling.is_empty()
+        self.has_answered() && self.quiet.is_empty() && self.settling.is_empty()
     }
 
-    /// Whether everything that was asked of archive, service and renderer is answered.
+    /// What may be asked of the service at present.
+    #[must_use]
+    pub fn budget(&self) -> Option<Budget> {
+        self.engine.as_ref().and_then(Engine::budget)
+    }
+
+    /// Withdraws what nobody wants any more: what has not been sent to the service yet will not be.
+    pub fn withdraw(&mut self, wanted: impl Fn(Errand, Ticket) -> bool) {
+        self.errands.retain(|(errand, ticket, wish)| {
+            let wanted = wanted(*errand, *ticket);
+            if !wanted {
+                wish.withdraw();
+            }
+            wanted
+        });
+    }
+
+    fn wish(&mut self, errand: Errand, ticket: Ticket, urgency: Urgency) -> Wish {
+        let wish = Wish::of(urgency);
+        self.errands.push((errand, ticket, wish.clone()));
+        wish
+    }
+
+    /// Whether everything that a person waits for is answered by archive, service and renderer.
     #[must_use]
     pub fn has_answered(&self) -> bool {
         self.work.is_empty()
@@ -248,76 +316,22 @@ impl<S: Service> Drop for Performer<S> {
     /// Tasks end with their sets. A search on a thread of its own has to be told; whoever waits for
     /// the archive's lease waits no longer.
     fn drop(&mut self) {
-        for halt in [&self.looking, &self.counting, &self.offering] {
+        for halt in [&self.looking, &self.counting, &self.tallying, &self.offering] {
             halt.halt();
         }
         self.archive.lease().release();
     }
 }
 
-/// A switch for the next search; the one before is broken off.
-fn renewed(halt: &mut Halt) -> Halt {
-    halt.halt();
-    *halt = Halt::default();
-    halt.clone()
-}
-
-/// What the archive knows, for as long as nobody has typed on: offers must not hold up the search.
-struct Timely {
-    archive: Archive,
-    halt: Halt,
-}
-
-impl Known for Timely {
-    fn values(&self, source: Source<'_>, part: &str, limit: usize) -> Vec<KnownValue> {
-        if self.halt.is_halted() { Vec::new() } else { self.archive.values(source, part, limit) }
-    }
-}
-
-/// Nobody is told: who broke the search off has asked another question since.
-fn halted() -> Failure {
-    Failure::new(Kind::Internal, "the search was broken off")
-}
-
-/// How many emails the query finds, and how many of them stand before `place`.
-fn counts(archive: &Archive, query: &Query, place: Option<Place>, halt: &Halt) -> Result<Counts, Failure> {
-    /// Nobody reads the end of such a list.
-    const MOST: u64 = 10_000;
-    if query.is_everything() && query.sort == Sort::Newest {
-        let before = place.map(|place| Ok::<_, Failure>((place, archive.rank(place)?))).transpose()?;
-        let all = archive.count()?;
-        return Ok(Counts { total: all, capped: false, all, fetched: None, before });
-    }
-    let (total, capped) = match archive.count_matching(query, MOST, halt)?.ok_or_else(halted)? {
-        Counted::Exactly(total) => (total, false),
-        Counted::MoreThan(total) => (total, true),
-    };
-    let before = match place {
-        None => None,
-        Some(place) => match archive.rank_matching(query, place, MOST, halt)?.ok_or_else(halted)? {
-            Counted::MoreThan(_) => None,
-            Counted::Exactly(newer) if query.sort == Sort::Newest => Some((place, newer)),
-            Counted::Exactly(newer) if !capped => Some((place, total.saturating_sub(newer + 1))),
-            Counted::Exactly(_) => None,
-        },
-    };
-    let scope = archive.scope()?;
-    Ok(Counts { total, capped, all: scope.emails, fetched: Some(scope.fetched), before })
-}
-
-/// What became of all emails to an address.
-fn tally(archive: &Archive, address: &Needle, halt: &Halt) -> Result<Tally, Failure> {
-    let query = Query { filter: Node::Term(Term::Recipient(address.clone())), sort: Sort::Newest };
-    let mut tally = Tally::default();
-    let is_whole = archive.each(&query, halt, |row| tally.take(&row, address))?;
-    if !is_whole && halt.is_halted() {
-        return Err(halted());
-    }
-    // The list does not say why; the email may, if it was read.
-    if let Some(trouble) = tally.trouble.as_mut().filter(|trouble| trouble.reason.is_none()) {
-        trouble.reason = archive.email(&trouble.id)?.and_then(|email| email.summary.reason());
-    }
-    Ok(tally)
+/// The message of an errand, unless it failed because it was withdrawn before it was sent.
+fn unless_dropped<T>(
+    wish: &Wish,
+    errand: Errand,
+    ticket: Ticket,
+    outcome: Result<T, Failure>,
+    message: impl FnOnce(Result<T, Failure>) -> Msg,
+) -> Msg {
+    if outcome.is_err() && wish.is_withdrawn() { Msg::Dropped { errand, ticket } } else { message(outcome) }
 }
 
 fn message(joined: Result<Msg, JoinError>) -> Msg {

@@ -215,12 +215,14 @@ where
         }
         self.model.at((self.clock)().to_zoned(self.look.zone.clone()));
         let was_entered = matches!(msg, Msg::Entered { .. });
+        self.model.allowed(self.performer.budget());
         for effect in self.model.update(msg) {
             self.performer.perform(effect);
         }
         if was_entered {
             self.follow();
         }
+        self.performer.withdraw(|errand, ticket| self.model.wants(errand, ticket));
     }
 
     /// At once for what a person did, and for what comes of it as soon as it is there whole; for
@@ -266,7 +268,8 @@ fn opened<S: Service>(
     panic_at: Option<PanicAt>,
     (size, now): (Size, Zoned),
 ) -> (Model, Performer<S>) {
-    let Session { profile, door, archive, kept, engine, refresh, notice, query, hall, history, views, view_file, beside } = session;
+    let Session { profile, door, archive, kept, engine, refresh, backfill, notice, query, hall, history, views, view_file, beside } =
+        session;
     let (engine, no_service) = match engine {
         Ok(engine) => (Some(engine), None),
         Err(failure) => (None, Some(failure)),
@@ -274,8 +277,23 @@ fn opened<S: Service>(
     let history = History::new(history);
     // A history that cannot be read is no reason not to start.
     let typed = history.load().unwrap_or_default();
-    let (model, effects) =
-        Model::start(Opening { size, profile, no_service, refresh, now, notice, query, history: typed, views, door, kept, hall });
+    let as_of = archive.lease().answered_at();
+    let (model, effects) = Model::start(Opening {
+        size,
+        profile,
+        no_service,
+        refresh,
+        backfill,
+        as_of,
+        now,
+        notice,
+        query,
+        history: typed,
+        views,
+        door,
+        kept,
+        hall,
+    });
     let mut performer = Performer::new(archive, engine, beside, (history, view_file), doors, pause, panic_at);
     for effect in effects {
         performer.perform(effect);

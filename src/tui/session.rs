@@ -9,7 +9,7 @@ use crate::api::Service;
 use crate::app::hall::{Answer, Arrival, Question};
 use crate::app::{Choice, Door, Hall, Kept};
 use crate::archive::Archive;
-use crate::config::{Hidden, SavedViews, ViewFile};
+use crate::config::{Backfill, Hidden, SavedViews, ViewFile};
 use crate::failure::Failure;
 use crate::sync::Engine;
 
@@ -27,6 +27,8 @@ pub struct Session<S: Service> {
     pub engine: Result<Engine<S>, Failure>,
     /// How often the service is asked for what is new.
     pub refresh: Duration,
+    /// How far back the archive is to reach by itself.
+    pub backfill: Backfill,
     /// A word to the person, until the first key.
     pub notice: Option<String>,
     /// What the list is narrowed to at first; blank for all mail.

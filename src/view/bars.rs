@@ -1,6 +1,8 @@
 //! Draws the line at the top (whose mail, how far back, how it stands) and the line at the bottom
 //! (where one is, what goes on, which keys help).
 
+use std::time::Duration;
+
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
@@ -14,6 +16,8 @@ use crate::archive::Reach;
 
 /// Below this many columns there is no room for what can be had otherwise.
 const ROOMY: u16 = 50;
+/// From this many columns on there is room for figures that few people look for.
+const SPACIOUS: u16 = 80;
 
 /// Draws both lines.
 pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
@@ -94,8 +98,8 @@ fn title_right<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
     let service = &model.service;
     parts.push(match (service.no_service(), service.trouble()) {
         (Some(_), _) => Span::styled("not connected", look.theme.trouble()),
-        (None, Some(failure)) if failure.is_offline() => Span::styled("offline", look.theme.trouble()),
-        (None, Some(_)) => Span::styled("in trouble", look.theme.trouble()),
+        (None, Some(failure)) if failure.is_offline() => Span::styled(away("offline", model, look, width), look.theme.trouble()),
+        (None, Some(_)) => Span::styled(away("in trouble", model, look, width), look.theme.trouble()),
         (None, None) if service.has_answered() => Span::styled("live", look.theme.text()),
         (None, None) => Span::styled(format!("asking{}", look.glyphs.ellipsis), look.theme.chrome()),
     });
@@ -108,6 +112,16 @@ fn title_right<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
     }
     spans.push(Span::raw(" "));
     spans
+}
+
+/// `offline since 14:02 · as of 13:58`: since when, and how old what is shown may be.
+fn away(how: &str, model: &Model, look: &Look, width: u16) -> String {
+    let Some(since) = model.service.since() else { return how.to_owned() };
+    let since = time::seen(since, look);
+    match model.service.as_of().map(|as_of| time::seen(as_of, look)) {
+        Some(as_of) if width >= ROOMY => format!("{how} since {since} {} as of {as_of}", look.glyphs.dot),
+        _ => format!("{how} since {since}"),
+    }
 }
 
 /// How many emails there are, and how far back: `48 310 emails since 3 May`, `12 of 48 310 since 3 May`.
@@ -157,16 +171,47 @@ fn bottom_left<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
         spans.push(Span::styled(format!("{} {}", written(&keys.join(" ")), look.glyphs.ellipsis), look.theme.accent()));
         return spans;
     }
-    if let Some(trouble) = model.service.trouble().filter(|_| model.focus() == Focus::List && !model.list.rows().is_empty()) {
+    if let Some(pause) = pause(model) {
+        spans.push(Span::styled(pause, look.theme.trouble()));
+    } else if let Some(trouble) = model.service.trouble().filter(|_| model.focus() == Focus::List && !model.list.rows().is_empty()) {
         spans.push(Span::styled(format!("{} {} ", trouble.sentence, look.glyphs.dot), look.theme.trouble()));
         spans.push(Span::styled("asking again by itself; r asks now, ! tells more", look.theme.text()));
         return spans;
     }
     if model.service.is_extending() && model.list.nears_the_end(model.list_height()) {
         spans.push(Span::styled(format!("fetching older emails{} ", look.glyphs.ellipsis), look.theme.accent()));
+    } else if model.service.is_filling() && model.focus() == Focus::List {
+        spans.extend(filling(model, look, width));
     }
     hints(model, look, &mut spans, width);
     spans
+}
+
+/// What the service has asked for, counted down: `the service asks to wait 12 s  `.
+fn pause(model: &Model) -> Option<String> {
+    let pause = model.budget()?.paused_for;
+    // A second goes by unnoticed.
+    if pause <= Duration::from_secs(1) {
+        return None;
+    }
+    let seconds = pause.as_secs() + u64::from(pause.subsec_nanos() > 0);
+    let left = match seconds {
+        0..120 => format!("{seconds} s"),
+        120..7200 => format!("{} min", seconds.div_ceil(60)),
+        _ => format!("{} h", seconds.div_ceil(3600)),
+    };
+    Some(format!("the service asks to wait {left}  "))
+}
+
+/// Older mail that is fetched by itself, at which rate, and the key that stops it.
+fn filling<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
+    let rate = model.budget().map(|budget| format!(", {:.1}/s", budget.background)).filter(|_| width >= SPACIOUS);
+    let words = if width >= ROOMY { "fetching older mail" } else { "older mail" };
+    let stop = key_for(Focus::List, Command::Stop).map_or_else(String::new, |key| format!("; {key} stops"));
+    vec![
+        Span::styled(format!("{words}{}", rate.unwrap_or_default()), look.theme.accent()),
+        Span::styled(format!("{stop}  "), look.theme.text()),
+    ]
 }
 
 /// Position and total: ` 1/48 310   `, as wide while one moves as it will get.
@@ -264,6 +309,9 @@ fn hints(model: &Model, look: &Look, spans: &mut Vec<Span>, width: u16) {
     let help = [Command::Help];
     let reserved = 8;
     for (last, command) in wanted.iter().map(|command| (false, command)).chain(help.iter().map(|command| (true, command))) {
+        if *command == Command::LookBack && !model.may_find_older() {
+            continue;
+        }
         let Some(key) = key_for(focus, *command) else { continue };
         let text = format!("{key} {}", command.hint());
         let columns = unicode_width::UnicodeWidthStr::width(text.as_str()) + 2;
@@ -292,7 +340,8 @@ fn bottom_right<'a>(model: &Model, look: &Look, room: usize) -> Vec<Span<'a>> {
     if let (Some(at), of @ 1..) = (model.reader.mark(), model.reader.marks().len()) {
         words.push(format!("{}/{of}", at + 1));
     }
-    words.push(scrolled(model, row));
+    // As wide as it gets, so that the keys beside it stay where they are while one scrolls.
+    words.push(format!("{:>4}", scrolled(model, row)));
     let join = |words: &[String]| format!(" {} ", words.join(&format!(" {} ", look.glyphs.dot)));
     while words.len() > 1 && unicode_width::UnicodeWidthStr::width(join(&words).as_str()) > room {
         words.remove(0);

@@ -35,17 +35,19 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> b
     let area = Rect { x: layout.main.x + left, width, ..layout.main };
     let items = hall.items(&model.door);
     let columns = usize::from(width.min(WIDEST));
+    // A heading and the state have their lines whatever happens.
+    let room = usize::from(area.height).saturating_sub(1 + state(hall, columns, look).len());
     let blocks = match &hall.face {
         Face::SetUp { welcome, form: Some(form) } => filling(hall, welcome, form, columns, look),
-        Face::SetUp { welcome, form: None } => set_up(hall, welcome, &items, columns, look),
+        Face::SetUp { welcome, form: None } => set_up(hall, welcome, menu(hall, &items, columns, room, look), columns, look),
         Face::Profiles(choices) => {
             let title = block(0, vec![Line::styled("Profiles", look.theme.title())]);
             let none = Line::styled("reading the configuration", look.theme.chrome());
-            let shown = if choices.is_awaiting() { vec![none] } else { menu(hall, &items, usize::from(width), look) };
+            let shown = if choices.is_awaiting() { vec![none] } else { menu(hall, &items, usize::from(width), room, look) };
             let more = wrapped("Another one: leave, and run sentbox login --profile NAME", columns, look.theme.text());
             vec![title, block(0, shown), block(0, state(hall, columns, look)), block(2, more)]
         }
-        Face::Question { question, .. } => asking(hall, question, &items, columns, look),
+        Face::Question { question, .. } => asking(hall, question, menu(hall, &items, columns, room, look), columns, look),
     };
     let y = put(blocks, area, frame);
     if let Some(form) = hall.form().filter(|_| !hall.is_waiting()) {
@@ -90,7 +92,7 @@ fn put(mut blocks: Vec<Block>, area: Rect, frame: &mut Frame) -> u16 {
     second
 }
 
-fn set_up<'a>(hall: &Hall, welcome: &'a Welcome, items: &[Item], columns: usize, look: &Look) -> Vec<Block<'a>> {
+fn set_up<'a>(hall: &Hall, welcome: &'a Welcome, menu: Vec<Line<'a>>, columns: usize, look: &Look) -> Vec<Block<'a>> {
     let theme = &look.theme;
     let what = "The sent box of a team, in a terminal: did we send it, what did it say, what became of it?";
     let (why, places) = match &welcome.place {
@@ -105,7 +107,7 @@ fn set_up<'a>(hall: &Hall, welcome: &'a Welcome, items: &[Item], columns: usize,
         block(3, wrapped(what, columns, theme.title())),
         block(1, why),
         block(2, places),
-        block(0, menu(hall, items, columns, look)),
+        block(0, menu),
         block(0, state(hall, columns, look)),
         block(4, wrapped(&welcome.otherwise, columns, theme.text())),
     ]
@@ -152,27 +154,33 @@ fn filling<'a>(hall: &Hall, welcome: &Welcome, form: &Form, columns: usize, look
     ]
 }
 
-fn asking<'a>(hall: &Hall, question: &'a Question, items: &[Item], columns: usize, look: &Look) -> Vec<Block<'a>> {
+fn asking<'a>(hall: &Hall, question: &'a Question, menu: Vec<Line<'a>>, columns: usize, look: &Look) -> Vec<Block<'a>> {
     let mut blocks: Vec<Block> = Vec::new();
     for (n, sentence) in question.about.iter().enumerate() {
         let style = if n == 0 { look.theme.title() } else { look.theme.text() };
         blocks.push(block(u8::try_from(n).unwrap_or(u8::MAX), wrapped(sentence, columns, style)));
     }
-    blocks.push(block(0, menu(hall, items, columns, look)));
+    blocks.push(block(0, menu));
     blocks.push(block(0, state(hall, columns, look)));
     blocks
 }
 
-/// What can be chosen: beside or below each name what there is to say about it.
-fn menu<'a>(hall: &Hall, items: &[Item], columns: usize, look: &Look) -> Vec<Line<'a>> {
+/// What can be chosen, and beside or below each name what there is to say about it; where there is
+/// no room for that, only about the one that is marked, and of the names those around it.
+fn menu<'a>(hall: &Hall, items: &[Item], columns: usize, room: usize, look: &Look) -> Vec<Line<'a>> {
     let widest = |nth: usize| items.iter().filter_map(|item| item.words.get(nth)).map(|words| words.width()).max().unwrap_or(0);
     let names = items.iter().map(|item| item.label.width()).max().unwrap_or(0);
     let parts = items.iter().map(|item| item.words.len()).max().unwrap_or(0);
     let all: usize = (0..parts).map(|nth| widest(nth) + 2).sum();
     let beside = names + 4 + all <= columns || (parts <= 1 && columns >= ROOMY);
+    let brief = items.len() * 2 > room;
     let mut lines = Vec::new();
+    let mut marked = 0;
     for (nth, item) in items.iter().enumerate() {
         let chosen = nth == hall.chosen;
+        if chosen {
+            marked = lines.len();
+        }
         let bar = Span::styled(if chosen { look.glyphs.bar } else { " " }, look.theme.accent());
         let name = Span::styled(item.label.clone(), if chosen { look.theme.selected(true) } else { look.theme.title() });
         if beside {
@@ -183,11 +191,14 @@ fn menu<'a>(hall: &Hall, items: &[Item], columns: usize, look: &Look) -> Vec<Lin
         }
         lines.push(Line::from(vec![bar, Span::raw(" "), name]));
         let said: Vec<&str> = item.words.iter().map(String::as_str).filter(|words| !words.is_empty()).collect();
-        if !said.is_empty() {
+        if !said.is_empty() && (chosen || !brief) {
             let said = cut::cut(&said.join(&format!(" {} ", look.glyphs.dot)), columns.saturating_sub(2), look.glyphs.ellipsis);
             lines.push(Line::from(vec![Span::raw("  "), Span::styled(said, look.theme.text())]));
         }
     }
+    let surplus = lines.len().saturating_sub(room);
+    lines.drain(..marked.saturating_sub(room / 2).min(surplus));
+    lines.truncate(room);
     lines
 }
 

@@ -115,7 +115,13 @@ fn status(drawn: &Drawn, pen: &mut Pen, word: usize, look: &Look) {
     let style = look.theme.status(status);
     pen.write(bar(drawn, look), look.theme.accent());
     pen.write(look.glyphs.status(status), style);
-    let (mark, style_of_mark) = if drawn.changed { (look.glyphs.changed, look.theme.news()) } else { (" ", Style::new()) };
+    let (mark, style_of_mark) = if drawn.row.gone.is_some() {
+        (look.glyphs.gone, look.theme.text())
+    } else if drawn.changed {
+        (look.glyphs.changed, look.theme.news())
+    } else {
+        (" ", Style::new())
+    };
     pen.write(mark, style_of_mark);
     if word > 0 {
         pen.write(&cut::fit(status.word(), word, look.glyphs.ellipsis), style);

@@ -161,6 +161,8 @@ pub struct Glyphs {
     pub into: &'static str,
     /// Marks a row whose status changed.
     pub changed: &'static str,
+    /// Marks a row that the service no longer has.
+    pub gone: &'static str,
     /// Stands for a letter that is not shown.
     pub hidden: &'static str,
     /// From one status to the next.
@@ -178,6 +180,7 @@ impl Glyphs {
         dot: "·",
         into: "▸",
         changed: "•",
+        gone: "†",
         hidden: "•",
         arrow: "→",
         ascii: false,
@@ -191,6 +194,7 @@ impl Glyphs {
         dot: "-",
         into: ">",
         changed: "*",
+        gone: "+",
         hidden: "*",
         arrow: ">",
         ascii: true,

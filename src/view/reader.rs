@@ -8,7 +8,8 @@ use ratatui::text::{Line, Span};
 use super::look::Look;
 use super::{cut, found, screens, time};
 use crate::app::head::{Head, LABEL_WIDTH};
-use crate::app::{Layout, MARGIN, Model, Stage, width_of};
+use crate::app::keys::{Focus, key_for};
+use crate::app::{Command, Layout, MARGIN, Model, Stage, width_of};
 use crate::archive::{Observation, Row};
 use crate::query::Field;
 use crate::render::{Body, View};
@@ -96,7 +97,7 @@ fn marks_of_head(model: &Model, head: &[Head], area: Rect, look: &Look, frame: &
             | Head::Tags(_)
             | Head::Field(..)
             | Head::More(_)
-            | Head::Views => continue,
+            | Head::Views(_) => continue,
         };
         let y = nth.checked_sub(model.reader.scroll()).and_then(|y| u16::try_from(y).ok()).filter(|y| *y < area.height);
         let Some(y) = y else { continue };
@@ -143,7 +144,7 @@ fn head_line<'a>(line: &'a Head, view: View, width: usize, look: &Look) -> Line<
         Head::Field(name, value) => labelled(name, value, theme.text(), width, look),
         Head::More(1) => labelled("", "1 more field in the raw view", theme.chrome(), width, look),
         Head::More(count) => labelled("", &format!("{count} more fields in the raw view"), theme.chrome(), width, look),
-        Head::Views => views(view, width, look),
+        Head::Views(hidden) => views(view, *hidden, width, look),
     }
 }
 
@@ -165,8 +166,8 @@ fn observed(history: &[Observation], look: &Look) -> String {
     seen.join(&format!(" {} ", look.glyphs.arrow))
 }
 
-/// The rule between head and body, with the faces of the body on it.
-fn views<'a>(shown: View, width: usize, look: &Look) -> Line<'a> {
+/// The rule between head and body, with the faces of the body on it, and what is folded away above it.
+fn views<'a>(shown: View, hidden: usize, width: usize, look: &Look) -> Line<'a> {
     let rule = look.glyphs.horizontal;
     let mut spans = vec![Span::styled(rule, look.theme.chrome())];
     let mut used = 1;
@@ -176,7 +177,18 @@ fn views<'a>(shown: View, width: usize, look: &Look) -> Line<'a> {
         spans.push(Span::styled(rule, look.theme.chrome()));
         used += view.word().len() + 3;
     }
-    spans.push(Span::styled(rule.repeat(width.saturating_sub(used)), look.theme.chrome()));
+    let key = key_for(Focus::Reader, Command::Fold).unwrap_or_default();
+    let more = if hidden == 1 { "line" } else { "lines" };
+    let room = width.saturating_sub(used);
+    let forms = [format!(" {key} shows {hidden} more {more} "), format!(" {key} +{hidden} "), format!(" +{hidden}")];
+    let words = forms.iter().find(|words| words.len() < room).unwrap_or(&forms[2]).clone();
+    if hidden > 0 && words.len() < room {
+        spans.push(Span::styled(rule.repeat(room - words.len() - 1), look.theme.chrome()));
+        spans.push(Span::styled(words, look.theme.text()));
+        spans.push(Span::styled(rule, look.theme.chrome()));
+    } else {
+        spans.push(Span::styled(rule.repeat(room), look.theme.chrome()));
+    }
     Line::from(spans)
 }
 

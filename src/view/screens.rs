@@ -8,7 +8,7 @@ use ratatui::widgets::{Paragraph, Wrap};
 use super::bars;
 use super::look::Look;
 use crate::app::keys::key_for;
-use crate::app::{Command, Focus, Layout, Model};
+use crate::app::{Command, Focus, Kept, Layout, Model};
 use crate::archive::Reach;
 use crate::failure::Failure;
 
@@ -42,7 +42,10 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> b
         let lines = vec![
             Line::styled(format!("Asking for the newest emails{}", look.glyphs.ellipsis), theme.title()),
             Line::default(),
-            Line::raw("The archive is empty; what comes is kept in it and is there at once next time."),
+            Line::raw(match &model.kept {
+                Kept::InFile(file) => format!("What comes is kept in {file}, for you alone, and is there at once next time."),
+                Kept::Nowhere | Kept::NotThisTime(_) => "What comes is not kept: it is gone when you leave.".to_owned(),
+            }),
         ];
         centred(lines, area, frame);
     }
@@ -58,7 +61,7 @@ fn nothing_found(model: &Model, area: Rect, look: &Look, frame: &mut Frame) {
         let whole = reach == Some(&Reach::Everything);
         let since = reach.filter(|_| !whole).map(|reach| bars::reach_words(reach, look)).unwrap_or_default();
         let all_of = if whole { "all " } else { "" };
-        lines.push(Line::raw(format!("Looked at {all_of}{} emails{since}.", bars::grouped(all))));
+        lines.push(Line::raw(format!("Looked at {all_of}{}{since}.", bars::emails(all))));
         if let Some(fetched) = list.fetched().filter(|fetched| *fetched < all && list.filter().looks_inside()) {
             lines.push(Line::raw(format!("Bodies and tags are known for {} of them.", bars::grouped(fetched))));
         }

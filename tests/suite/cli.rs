@@ -198,6 +198,7 @@ fn lines_are_taken_in_and_bad_ones_are_named() {
     let lines = format!("{RECEIPT}\n\nnot json\n{HOSTILE}\n");
     assert_snapshot!(sentbox.shown(&sentbox.fed("import -", &lines)), @r"
     2 emails read, 2 of them new
+    stderr: sentbox: what comes is kept in [HOME]/.local/share/sentbox/default/api.resend.com-9c925810/archive.sqlite, for you alone
     stderr: sentbox: line 3: an email that cannot be read: expected ident at line 1 column 2
     stderr: sentbox: 1 of 3 lines are no email
     exit code 1
@@ -381,6 +382,7 @@ fn a_wrong_file_is_code_8_with_its_line() {
     std::fs::write(config.join("config.toml"), "[profiles.acme]\nbaseurl = \"https://example.com\"\nrate = \"much\"\n").unwrap();
     assert_snapshot!(sentbox.told("list"), @r"
     stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: rate is a number of requests a second from 0.01 to 10000
+    stderr:    hint: sentbox config edit
     exit code 8
     ");
     std::fs::write(config.join("config.toml"), "[profiles.acme]\nbaseurl = \"https://example.com\"\n").unwrap();

@@ -152,7 +152,8 @@ fn connections() -> Vec<Row> {
         row("resets", |_, _| Answer::Reset(vec![])).fails(Unreachable, "broke off").again(),
         row("resets half-way", |asked, _| Answer::Reset(half(asked))).fails(Unreachable, "broke off").again(),
         row("closes half-way", |asked, _| Answer::Closed(half(asked))).fails(Unreachable, "broke off").again(),
-        row("resets at times", |asked, n| if n % 3 == 1 { Answer::Reset(half(asked)) } else { Answer::Honest }).most(9),
+        row("resets at times", |asked, n| if asked.before == 0 && n % 3 == 1 { Answer::Reset(half(asked)) } else { Answer::Honest })
+            .most(9),
         row("closes each connection", |asked, _| Answer::Closed(asked.whole())),
         row("is no HTTP", |_, _| Answer::Closed(b"SSH-2.0-OpenSSH_9.2\r\n".to_vec())).fails(NotTheApi, "not HTTP"),
         row("HTTP/1.0", |asked, _| Answer::Closed([b"HTTP/1.0 200 OK\r\n\r\n", asked.body()].concat())),
@@ -179,7 +180,7 @@ fn statuses() -> Vec<Row> {
     vec![
         row("500 for ever", |_, _| raw("500 Oops", "", ERROR)).fails(Server, "is failing itself: 500").again(),
         row("500 once", |_, n| if n < 1 { raw("500 Oops", "", ERROR) } else { Answer::Honest }).most(8),
-        row("500 in turn", |_, n| if n % 2 == 0 { raw("503 Busy", "", "one moment") } else { Answer::Honest }).most(12),
+        row("500 at first", |asked, _| if asked.before == 0 { raw("503 Busy", "", "one moment") } else { Answer::Honest }).most(12),
         row("502 of a proxy", |_, _| raw("502 Bad Gateway", "", "<html>Bad gateway</html>")).fails(Server, "Bad gateway").again(),
         row("503 without a word", |_, _| raw("503 Busy", "", "")).fails(Server, "503").again(),
         row("a wrong key, 401", |_, _| refused("401 No", "", "validation_error", "API key is invalid"))
@@ -493,6 +494,8 @@ async fn screen(row: &Row) {
     let service = Faulty::start().await;
     let mut it = Running::facing(service.base(), Size::new(100, 16), row.patience(2)).await;
     assert!(it.screen().contains("live"), "{}: {}", row.name, it.screen());
+    // The first key also fetches the email beside the one that is shown: that is over before the fault.
+    it.press("r").await;
     service.does(row.does);
     it.press("r").await;
     let model = it.program.model();
@@ -507,13 +510,16 @@ async fn screen(row: &Row) {
     };
     assert!(screen.contains(word), "{}: {word}: {screen}", row.name);
     // What was there is there, and can be moved about in.
-    it.press("j").await;
-    assert!(it.turn.is_none() && it.position().0 == Some(2), "{}: {}", row.name, it.screen());
+    it.press("j j").await;
+    assert!(it.turn.is_none() && it.position().0 == Some(3), "{}: {}", row.name, it.screen());
     match (it.program.model().stage(), row.show) {
         (Stage::Ready(..), End::Well) | (Stage::Failed(_), End::Fails(..)) => {}
+        // Later requests fail, and which of them comes first is left to chance.
+        (Stage::Failed(_), End::Well) if matches!(row.sync, End::Fails(..)) => {}
         (stage, end) => panic!("{}: the reader is {stage:?} instead of {end:?}", row.name),
     }
-    let most = row.at_most(row.list, 2) + row.at_most(row.show, 2);
+    // The list, the email with those beside it, and what is older than the list.
+    let most = row.at_most(row.list, 2) + 3 * row.at_most(row.show, 2) + row.most;
     assert!(service.asked() <= most, "{}: the screen asked {} times", row.name, service.asked());
 
     service.does(|_, _| Answer::Honest);

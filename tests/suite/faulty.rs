@@ -43,6 +43,8 @@ pub struct Asked {
     pub target: String,
     /// The id behind `after=`, if there is one.
     pub after: Option<String>,
+    /// How often it was asked before. Requests may cross each other: who fails the next one hits whichever it is.
+    pub before: usize,
     status: u16,
     body: String,
 }
@@ -106,8 +108,8 @@ pub fn packed(megabytes: usize) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// What is done, and how many requests it was done to.
-type State = Mutex<(Does, usize)>;
+/// What is done, and the targets of the requests that it was done to.
+type State = Mutex<(Does, Vec<String>)>;
 
 /// The service; it ends with this value.
 pub struct Faulty {
@@ -119,7 +121,7 @@ pub struct Faulty {
 impl Faulty {
     /// A good service, until it is told otherwise.
     pub async fn start() -> Self {
-        let state = Arc::new(State::new((|_, _| Answer::Honest, 0)));
+        let state = Arc::new(State::new((|_, _| Answer::Honest, Vec::new())));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         let mut serving = JoinSet::new();
@@ -139,12 +141,12 @@ impl Faulty {
 
     /// From now on it does this.
     pub fn does(&self, does: Does) {
-        *self.state.lock().unwrap() = (does, 0);
+        *self.state.lock().unwrap() = (does, Vec::new());
     }
 
     /// Requests since it was told last.
     pub fn asked(&self) -> usize {
-        self.state.lock().unwrap().1
+        self.state.lock().unwrap().1.len()
     }
 }
 
@@ -159,11 +161,13 @@ async fn converse(mut stream: TcpStream, state: Arc<State>) {
             }
         }
         let head = String::from_utf8(head).unwrap();
-        let asked = good(head.split(' ').nth(1).unwrap());
+        let mut asked = good(head.split(' ').nth(1).unwrap());
         let answer = {
             let mut does = state.lock().unwrap();
-            does.1 += 1;
-            (does.0)(&asked, does.1 - 1)
+            let (does, so_far) = &mut *does;
+            asked.before = so_far.iter().filter(|target| **target == asked.target).count();
+            so_far.push(asked.target.clone());
+            does(&asked, so_far.len() - 1)
         };
         // A client that has heard enough may hang up first.
         match answer {
@@ -214,5 +218,5 @@ fn good(target: &str) -> Asked {
     };
     let unknown = || r#"{"statusCode":404,"name":"not_found","message":"Email not found"}"#.to_owned();
     let status = if body.is_some() { 200 } else { 404 };
-    Asked { target: target.to_owned(), after, status, body: body.unwrap_or_else(unknown) }
+    Asked { target: target.to_owned(), after, before: 0, status, body: body.unwrap_or_else(unknown) }
 }

@@ -213,7 +213,13 @@ fn text_is_found_while_one_types_and_forgotten_with_esc() {
     assert_eq!((world.model.reader.scroll(), world.model.reader.mark()), (0, Some(0)), "from where one began");
     world.press("Enter n n").settle();
     assert_eq!((world.model.notice.as_deref(), world.model.reader.mark()), (Some("match 3 of 11"), Some(2)));
-    world.press("J").settle();
+    world.press("G").settle();
+    world.press("/ Enter");
+    assert_eq!(world.model.reader.finds(), Some("line 2"), "nothing typed changes nothing");
+    world.press("/").write("line 2").press("Enter").settle();
+    assert!(world.model.reader.scroll() > 0);
+    world.press("n J").settle();
+    assert_eq!((world.model.reader.scroll(), world.model.reader.mark()), (0, None), "another email begins at its start");
     assert_eq!((world.model.reader.finds(), world.model.reader.marks().len()), (Some("line 2"), 11), "in the next email, too");
     world.press("Esc").settle();
     assert_eq!((world.model.reader.finds(), world.model.focus()), (None, Focus::Reader), "one layer");
@@ -312,9 +318,66 @@ fn a_click_reaches_the_line_below_the_last_row() {
 }
 
 #[test]
+fn the_mouse_does_not_reach_through_the_list_of_views() {
+    use ratatui::layout::Position;
+    use sentbox::app::Pointer;
+    let mut world = World::at_rest(120, 40, mailbox());
+    let selected = world.selected();
+    world.press("g v");
+    let at = Position::new(3, 9);
+    world.happen(Msg::Pointed(Pointer::Pressed(at)));
+    world.happen(Msg::Pointed(Pointer::Wheel { at, down: true }));
+    assert_eq!((world.model.chooser(), world.selected()), (Some(1), selected));
+}
+
+#[test]
+fn the_reader_says_why_an_email_bounced() {
+    use sentbox::app::head::Head;
+    let mut world = World::at_rest(120, 40, mailbox());
+    world.press("/").write("\"For Ana #200\"").press("Enter").settle();
+    let row = world.model.list.selected().unwrap();
+    let why = world.model.reader.head(row).into_iter().find_map(|line| match line {
+        Head::Field(name, text) if &*name == "why" => Some(text.to_string()),
+        _ => None,
+    });
+    assert_eq!(why.as_deref(), Some("mailbox full"));
+}
+
+#[test]
 fn views_of_the_file_are_those_of_the_keys() {
     let views = [(7, SavedView { name: "Seven".to_owned(), query: "#7".to_owned() })].into();
     let mut world = World::start(Opening { views, ..opening(120, 40) }, mailbox());
     world.settle().press("7").settle();
     assert_eq!(filter(&world), "#7");
+}
+
+#[test]
+fn a_face_of_the_body_is_left_and_come_back_to() {
+    let mut world = World::at_rest(120, 24, Mailbox::of(300));
+    world.press("Enter j j j j j j j j j j j j j j j j").settle();
+    let scroll = world.model.reader.scroll();
+    assert_eq!(scroll, 16);
+    world.press("v").settle();
+    let row = world.model.list.selected().unwrap().clone();
+    assert_eq!(world.model.reader.scroll(), world.model.reader.head(&row).len(), "the start of the other face");
+    world.press("j [").settle();
+    assert_eq!(world.model.reader.scroll(), scroll);
+    world.press("] J").settle();
+    assert_eq!(world.model.reader.scroll(), 0, "another email begins at its start");
+}
+
+#[test]
+fn the_head_is_folded_where_there_is_little_room_and_unfolded_by_hand() {
+    let mut world = World::at_rest(120, 40, Mailbox::of(30));
+    let head = |world: &World| world.model.reader.head(world.model.list.selected().unwrap()).len();
+    let whole = head(&world);
+    world.press("Z").settle();
+    let folded = head(&world);
+    assert!(folded < whole);
+    world.press("Z").settle();
+    assert_eq!(head(&world), whole);
+    let mut world = World::at_rest(80, 24, Mailbox::of(30));
+    assert_eq!(head(&world), folded);
+    world.press("Z").settle();
+    assert_eq!(head(&world), whole);
 }

@@ -4,7 +4,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::binary::{KEY, Service};
@@ -13,7 +13,7 @@ use crate::world::{Mailbox, World, opening};
 use jiff::Timestamp;
 use ratatui::layout::Size;
 use sentbox::app::hall::{Answer, Arrival, Face, Field, Welcome};
-use sentbox::app::{Door, Effect, Ending, Focus, Hall, Kept, Msg, Opening};
+use sentbox::app::{Choice, Door, Effect, Ending, Focus, Hall, Kept, Msg, Opening};
 use sentbox::config::{Env, Hidden};
 use sentbox::failure::{Failure, Kind};
 use sentbox::server::sample::Mailbox as Sample;
@@ -29,6 +29,7 @@ pub fn welcome() -> Welcome {
             ("key", "~/.config/sentbox/keys/default, for you alone".to_owned()),
             ("profile", "default, in ~/.config/sentbox/config.toml".to_owned()),
         ]),
+        profiles: Vec::new(),
         otherwise: "To have the key from a password store, leave, run sentbox config edit, and say in [profiles.default]: \
                     api_key_command = \"pass show sentbox\""
             .to_owned(),
@@ -119,6 +120,32 @@ fn a_door_that_stays_shut_leaves_one_where_one_was() {
     assert_eq!(world.selected(), selected);
     world.press("g p").settle().press("Enter");
     assert!(world.model.hall.is_none() && !world.model.leaving, "where one is already one stays");
+}
+
+#[test]
+fn what_is_marked_and_what_failed_is_seen_on_the_smallest_screen_too() {
+    let mut world = World::at_rest(40, 12, Mailbox::of(3));
+    world.press("g p");
+    let Effect::Doors { ticket } = last(&world).clone() else { panic!("{:?}", last(&world)) };
+    let choice = |n: u32| Choice {
+        door: Door::Profile(format!("team{n}")),
+        name: format!("team{n}"),
+        base_url: "https://api.resend.com".to_owned(),
+        key_from: "no key".to_owned(),
+        kept: "nothing kept".to_owned(),
+    };
+    world.happen(Msg::Doors { ticket, outcome: Ok((1..=40).map(choice).collect()) });
+    for _ in 0..24 {
+        world.press("j");
+    }
+    world.press("Enter");
+    let Effect::Enter { ticket, .. } = last(&world).clone() else { panic!("{:?}", last(&world)) };
+    let failure = Failure::new(Kind::Config, "the command of profile team25 failed").hint("run it by hand to see what is wrong");
+    world.happen(Msg::Entered { ticket, outcome: Err(failure) });
+    let screen = crate::screens::screen_after_archive(world);
+    for words in ["▌ team25", "https://api.resend.com", "the command of profile team25 failed", "what is wrong", "Enter take it"] {
+        assert!(screen.contains(words), "{words}: {screen}");
+    }
 }
 
 /// A home with two profiles of two teams, and a third whose key is missing.
@@ -214,6 +241,121 @@ async fn a_new_key_asks_before_the_mail_of_another_is_gone_on_with() {
         assert_eq!(it.position().1.unwrap_or_default(), emails * 40, "{screen}");
         assert_eq!(folders(), if emails == 1 { 1 } else { 2 });
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn profiles_that_are_there_are_offered_where_none_is_meant() {
+    let teams = [team(1, 40), team(2, 70)];
+    let (home, env) = home([&teams[0], &teams[1]]);
+    let config = home.path().join(".config/sentbox/config.toml");
+    let text = fs::read_to_string(&config).unwrap().replace("default_profile = \"acme\"\n", "");
+    fs::write(&config, text).unwrap();
+    let mut it = Running::at_home(SIZE, env).await;
+    assert!(it.screen().contains("Log in") && it.screen().contains("Open other"), "{}", it.screen());
+    it.press("j j Enter").await;
+    assert_eq!(it.position().1, Some(70), "{}", it.screen());
+}
+
+/// What befalls a file.
+type Spoil = fn(&Path);
+
+/// The archive's file of the profile `acme`.
+fn file(home: &Path) -> PathBuf {
+    let folder = fs::read_dir(home.join(".local/share/sentbox/acme")).unwrap().next().unwrap().unwrap().path();
+    folder.join("archive.sqlite")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn whatever_ails_the_file_the_mail_is_shown_and_the_file_stays_as_it_is() {
+    let team = team(1, 40);
+    let spoil: [(&str, Spoil); 3] = [
+        ("the archive file is not an archive", |file| fs::write(file, "Dear Sir or Madam, ".repeat(500)).unwrap()),
+        ("the archive file is damaged", |file| {
+            let mut bytes = fs::read(file).unwrap();
+            bytes[4096..].fill(0x5a);
+            fs::write(file, bytes).unwrap();
+        }),
+        ("the archive was written by a newer version of sentbox (format 99)", |file| {
+            let connection = rusqlite::Connection::open(file).unwrap();
+            connection.execute_batch("PRAGMA user_version = 99; PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE").unwrap();
+        }),
+    ];
+    for (sentence, spoil) in spoil {
+        let (home, env) = home([&team, &team]);
+        Running::at_home(SIZE, env.clone()).await.press("q").await;
+        let file = file(home.path());
+        while fs::exists(file.with_added_extension("wal")).unwrap() || !open_below(home.path()).is_empty() {
+            let _ =
+                rusqlite::Connection::open(&file).unwrap().execute_batch("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE");
+            tokio::task::yield_now().await;
+        }
+        spoil(&file);
+        let before = fs::read(&file).unwrap();
+        let mut it = Running::at_home(SIZE, env.clone()).await;
+        let screen = it.screen();
+        assert!(screen.starts_with(" acme (not kept) ▸ all mail") && it.position().1 == Some(40), "{screen}");
+        assert!(screen.contains(&sentence[..25]), "{screen}");
+        it.press("j").await;
+        it.press("!").await;
+        assert!(it.screen().contains(sentence) && it.screen().contains("archive.sqlite"), "{}", it.screen());
+        it.press("q q").await;
+        drop(it);
+        assert!(fs::read(&file).unwrap() == before, "{sentence}: the file is another");
+        // From another profile one comes to it just so.
+        let mut it = Running::at_home(SIZE, env).await;
+        it.press("g p").await;
+        it.press("j Enter").await;
+        it.press("g p").await;
+        it.press("k Enter").await;
+        assert!(it.screen().starts_with(" acme (not kept) ▸ all mail"), "{}", it.screen());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn an_archive_that_another_program_holds_is_left_to_it() {
+    let team = team(1, 40);
+    let (home, env) = home([&team, &team]);
+    Running::at_home(SIZE, env.clone()).await.press("q").await;
+    while !open_below(home.path()).is_empty() {
+        tokio::task::yield_now().await;
+    }
+    let other = rusqlite::Connection::open(file(home.path())).unwrap();
+    other.execute_batch("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; DELETE FROM owner").unwrap();
+    let it = Running::at_home(SIZE, env).await;
+    let screen = it.screen();
+    assert!(screen.starts_with(" acme (not kept) ▸ all mail") && it.position().1 == Some(40), "{screen}");
+    assert!(screen.contains("another program is holding the archive, so nothing is kept this time"), "{screen}");
+    other.execute_batch("ROLLBACK").unwrap();
+    let emails: i64 = other.query_row("SELECT count(*) FROM mail", [], |row| row.get(0)).unwrap();
+    assert_eq!(emails, 40);
+}
+
+#[test]
+fn what_is_not_kept_is_not_said_to_be() {
+    let first = |kept| {
+        let world = World::start(Opening { kept, ..opening(100, 24) }, Mailbox::of(0));
+        crate::screens::screen_after_archive(world)
+    };
+    let file = Kept::InFile("~/archive.sqlite".to_owned());
+    assert!(first(file).contains("What comes is kept in ~/archive.sqlite, for you alone, and is there"));
+    for kept in [Kept::Nowhere, Kept::NotThisTime(Failure::new(Kind::Archive, "the disk is full"))] {
+        let screen = first(kept);
+        assert!(screen.contains("it is gone when you leave") && screen.starts_with(" acme (not kept) ▸"), "{screen}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn in_memory_nothing_of_the_mail_comes_to_the_disk() {
+    let team = team(1, 40);
+    let (home, env) = home([&team, &team]);
+    let config = home.path().join(".config/sentbox/config.toml");
+    let text = fs::read_to_string(&config).unwrap().replacen("api_key_file", "archive = \"memory\"\napi_key_file", 1);
+    fs::write(&config, text).unwrap();
+    let mut it = Running::at_home(SIZE, env).await;
+    assert!(it.screen().starts_with(" acme (not kept) ▸ all mail"), "{}", it.screen());
+    it.press("/ a Enter g p").await;
+    assert!(it.screen().contains("nothing is kept"), "{}", it.screen());
+    assert!(!home.path().join(".local").exists());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]

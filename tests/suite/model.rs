@@ -131,7 +131,7 @@ fn without_a_key_nothing_is_asked_and_the_archive_is_still_there() {
 #[test]
 fn a_rejected_key_ends_the_asking() {
     let mut world = World::start(opening(80, 24), Mailbox::of(0));
-    let Effect::Refresh { ticket } = world.pending[1] else { panic!("the second effect is the refresh") };
+    let Effect::Refresh { ticket, .. } = world.pending[1] else { panic!("the second effect is the refresh") };
     world.happen(Msg::Refreshed { ticket, outcome: Err(Failure::new(Kind::KeyRejected, "the key is not valid")) });
     let is_refresh = |effect: &&Effect| matches!(effect, Effect::Refresh { .. } | Effect::Rest { what: Rest::Refresh, .. });
     world.pending.retain(|effect| !matches!(effect, Effect::Refresh { .. }));
@@ -146,7 +146,7 @@ fn a_rejected_key_ends_the_asking() {
 #[test]
 fn a_quota_that_is_used_up_is_not_asked_for_every_minute() {
     let mut world = World::start(opening(80, 24), Mailbox::of(5));
-    let Effect::Refresh { ticket } = world.pending[1] else { panic!("the second effect is the refresh") };
+    let Effect::Refresh { ticket, .. } = world.pending[1] else { panic!("the second effect is the refresh") };
     world.happen(Msg::Refreshed { ticket, outcome: Err(Failure::new(Kind::Quota, "the team's quota is used up")) });
     let pause = world.pending.iter().find_map(|effect| match effect {
         Effect::Rest { what: Rest::Refresh, pause, .. } => Some(*pause),

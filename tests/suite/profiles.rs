@@ -175,10 +175,43 @@ fn the_file_is_found_edited_and_checked() {
     exit code 0
     "#);
     assert_eq!(std::fs::read_to_string(sentbox.home().join("seen")).unwrap(), "", "the editor gets no key");
+    let views = "[views]\n1 = { name = \"Today\", query = \"after:today\" }\n2 = { name = \"Odd\", query = \"on:soon (a\", keys = 1 }\n";
+    std::fs::write(config(&sentbox).join("config.toml"), views).unwrap();
+    assert_snapshot!(sentbox.told("config check"), @r#"
+    [HOME]/.config/sentbox/config.toml can be used; profiles: 0, default: default
+    stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: "keys" is not known here
+    stderr: sentbox: view 2, Odd: a time is a date like 2026-11-02 or 2026-11-02T09:30, a word like today, mon, last-week, or a span like 2h, 7d, 3w
+    stderr: sentbox: view 2, Odd: this bracket is not closed; it reaches to the end
+    exit code 0
+    "#);
+    std::fs::write(config(&sentbox).join("config.toml"), "[views]\n\n10 = { name = \"Ten\", query = \"x\" }\n").unwrap();
+    assert_snapshot!(sentbox.told("config check"), @r"
+    stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: a view has a number from 1 to 9
+    exit code 8
+    ");
     std::fs::write(config(&sentbox).join("config.toml"), "[profiles.a\n").unwrap();
     assert_eq!(sentbox.run("config check").status.code(), Some(8));
+    let wrong = "[profiles.a]\nrate = 0\nratte = 1\n[profiles.b]\narchive = \"tape\"\n";
+    std::fs::write(config(&sentbox).join("config.toml"), wrong).unwrap();
+    assert_snapshot!(sentbox.told("config check"), @r#"
+    stderr: sentbox: [HOME]/.config/sentbox/config.toml:2: rate is a number of requests a second from 0.01 to 10000
+    stderr: sentbox: [HOME]/.config/sentbox/config.toml:5: archive is "disk" or "memory"
+    stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: "ratte" is not known here; did you mean rate?
+    stderr: sentbox: [HOME]/.config/sentbox/config.toml has 2 errors
+    stderr:    hint: sentbox config edit
+    exit code 8
+    "#);
+    assert_snapshot!(sentbox.told("list"), @r#"
+    stderr: sentbox: [HOME]/.config/sentbox/config.toml:2: rate is a number of requests a second from 0.01 to 10000; [HOME]/.config/sentbox/config.toml:5: archive is "disk" or "memory"
+    stderr:    hint: sentbox config check says it line by line; sentbox config edit
+    exit code 8
+    "#);
+    let checked: Value = serde_json::from_slice(&sentbox.run("config check --json").stdout).unwrap();
+    assert_eq!((checked["errors"].as_array().unwrap().len(), checked["warnings"].as_array().unwrap().len()), (2, 1));
     assert_eq!(sentbox.run("config edit").status.code(), Some(0), "a broken file can be edited");
-    assert_eq!(sentbox.with("VISUAL", "false").run("config edit").status.code(), Some(1));
+    let spoiling = sentbox.with("VISUAL", "printf '[profiles.a]\\nrate = 0\\n' >");
+    assert_eq!(spoiling.run("config edit").status.code(), Some(8), "what was made of it is looked at");
+    assert_eq!(spoiling.with("VISUAL", "false").run("config edit").status.code(), Some(1));
 }
 
 #[test]
@@ -197,7 +230,7 @@ fn the_doctor_looks_at_everything_and_its_code_tells_what_failed() {
     assert!(says("key").starts_with("ok re_..., fingerprint ") && says("key").ends_with("/.config/sentbox/keys/acme"), "{}", says("key"));
     assert!(says("service").contains("answers") && says("access").contains("may read"));
     assert!(says("rate").contains("2 requests a second; the service allows the team 1000"), "{}", says("rate"));
-    assert!(says("archive").contains("whole, 1 emails, 1 MB, everything the service has"), "{}", says("archive"));
+    assert!(says("archive").contains("whole, 1 emails, 1 MB; everything the service has is here"), "{}", says("archive"));
     assert_eq!((says("colours"), says("unicode")), ("ok 256".into(), "ok yes, by C.UTF-8".into()));
 
     let code = |sentbox: &Sentbox| {

@@ -16,7 +16,7 @@ use sentbox::api::{Access, Client, Patience};
 use sentbox::app::{Door, Kept, Key, Rest, Stage};
 use sentbox::archive::{Archive, Location};
 use sentbox::config::clock::Clock;
-use sentbox::config::{ApiKey, BaseUrl, Env, Flags, Rate, Settings, ViewFile, built_in};
+use sentbox::config::{ApiKey, Backfill, BaseUrl, Env, Flags, Rate, Settings, ViewFile, built_in};
 use sentbox::server::{self, Terms, sample};
 use sentbox::sync::Engine;
 use sentbox::tui::{House, Pause, Program, Session, Turn};
@@ -52,6 +52,11 @@ pub struct Running {
 
 impl Running {
     pub async fn start(size: Size, emails: u32) -> Self {
+        Self::filling(size, emails, Backfill::Off).await
+    }
+
+    /// The same with a profile that wants older mail fetched by itself.
+    pub async fn filling(size: Size, emails: u32, backfill: Backfill) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         let (now, clock) = time();
@@ -63,16 +68,16 @@ impl Running {
             async move { unplug.notified().await }
         }));
         let client = client(&base, Patience { tries: 1, ..Patience::SCREEN }, clock.clone());
-        Self { server, unplug, ..Self::with(size, client, now, clock).await }
+        Self { server, unplug, ..Self::with(size, client, backfill, now, clock).await }
     }
 
     /// One that runs against a service of somebody else.
     pub async fn facing(base: &str, size: Size, patience: Patience) -> Self {
         let (now, clock) = time();
-        Self::with(size, client(base, patience, clock.clone()), now, clock).await
+        Self::with(size, client(base, patience, clock.clone()), Backfill::Off, now, clock).await
     }
 
-    async fn with(size: Size, client: Client, now: watch::Sender<Timestamp>, clock: Clock) -> Self {
+    async fn with(size: Size, client: Client, backfill: Backfill, now: watch::Sender<Timestamp>, clock: Clock) -> Self {
         let archive = Archive::open(&Location::Memory).unwrap();
         let session = Session {
             profile: "demo".to_owned(),
@@ -81,6 +86,7 @@ impl Running {
             archive,
             kept: Kept::Nowhere,
             refresh: std::time::Duration::from_secs(30),
+            backfill,
             notice: None,
             query: String::new(),
             hall: None,
@@ -196,6 +202,7 @@ fn pauses(refresh: Arc<Notify>) -> Pause {
         match what {
             Rest::Selection => Box::pin(std::future::ready(())),
             Rest::Refresh | Rest::Extend => Box::pin(async move { refresh.notified().await }),
+            Rest::Second => Box::pin(std::future::pending()),
         }
     })
 }

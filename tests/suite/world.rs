@@ -8,7 +8,7 @@ use sentbox::api::wire;
 use sentbox::app::hall::Arrival;
 use sentbox::app::{Choice, Counts, Door, Effect, Kept, Model, Msg, News, Opened, Opening, Tally, marks};
 use sentbox::archive::{Anchor, Observation, Place, Reach, Row, Window};
-use sentbox::config::built_in;
+use sentbox::config::{Backfill, built_in};
 use sentbox::mail::{Email, EmailId, Shown, Status, Summary, Tag};
 use sentbox::query::{Facts, Node, Query, Sort, Term, complete, matches};
 use sentbox::render::{Body, Line, Mark, Span};
@@ -28,6 +28,8 @@ pub fn opening(width: u16, height: u16) -> Opening {
         profile: "acme".to_owned(),
         no_service: None,
         refresh: std::time::Duration::from_secs(30),
+        backfill: Backfill::Off,
+        as_of: None,
         now: now(),
         notice: None,
         query: String::new(),
@@ -84,26 +86,31 @@ impl Mailbox {
             Effect::KeepView { ticket, .. } => Msg::ViewKept { ticket: *ticket, outcome: Ok(Some("config.toml".to_owned())) },
             Effect::Remember { ticket, .. } => Msg::Remembered { ticket: *ticket, outcome: Ok(()) },
             Effect::Complete { ticket, text, cursor } => Msg::Completed { ticket: *ticket, offers: complete(text, *cursor, &()) },
-            Effect::Read { ticket, id } => Msg::Read { ticket: *ticket, outcome: Ok(self.opened(id)) },
+            Effect::Warm { ticket, .. } => Msg::Warmed { ticket: *ticket },
+            Effect::Read { ticket, id, .. } => Msg::Read { ticket: *ticket, outcome: Ok(self.opened(id)) },
             Effect::LayOut { ticket, email, .. } => Msg::Laid { ticket: *ticket, outcome: Ok(Arc::new(body(email))) },
-            Effect::Seek { ticket, body, sought } => Msg::Sought { ticket: *ticket, marks: marks(body, sought) },
-            Effect::Refresh { ticket } => {
+            Effect::Seek { ticket, body, sought } => Msg::Sought { ticket: *ticket, marks: marks(body, sought, || true) },
+            Effect::Refresh { ticket, .. } => {
                 let new = std::mem::take(&mut self.arriving);
                 (0..new).for_each(|_| self.arrive());
                 Msg::Refreshed { ticket: *ticket, outcome: Ok(self.news(new)) }
             }
-            Effect::Extend { ticket } => {
-                let new = if self.older_pages > 0 { 100 } else { 0 };
-                self.older_pages = self.older_pages.saturating_sub(1);
-                let oldest = self.rows.last().map_or(0, |row| row.place.micros());
-                self.rows.extend((1..=new).map(|n| row(oldest - n)));
-                Msg::Extended { ticket: *ticket, outcome: Ok(self.news(new.cast_unsigned())) }
-            }
+            Effect::Extend { ticket } => Msg::Extended { ticket: *ticket, outcome: Ok(self.older()) },
+            Effect::Fill { ticket } => Msg::Filled { ticket: *ticket, outcome: Ok(Some(self.older())) },
             Effect::Doors { ticket } => Msg::Doors { ticket: *ticket, outcome: Ok(choices()) },
             Effect::Check { ticket, .. } => Msg::Checked { ticket: *ticket, outcome: Ok(()) },
             Effect::Enter { ticket, .. } => Msg::Entered { ticket: *ticket, outcome: Ok(Arrival::Open) },
             Effect::Rest { ticket, what, .. } => Msg::Rested { ticket: *ticket, what: *what },
         }
+    }
+
+    /// The next page below.
+    fn older(&mut self) -> News {
+        let new = if self.older_pages > 0 { 100 } else { 0 };
+        self.older_pages = self.older_pages.saturating_sub(1);
+        let oldest = self.rows.last().map_or(0, |row| row.place.micros());
+        self.rows.extend((1..=new).map(|n| row(oldest - n)));
+        self.news(new.cast_unsigned())
     }
 
     fn news(&self, new: u64) -> News {
@@ -116,7 +123,10 @@ impl Mailbox {
 
     /// What the query finds, in its order.
     pub fn found(&self, query: &Query) -> Vec<Row> {
-        let facts = |row: &Row| matches(query, &Facts { summary: &row.summary, bodies: None, tags: None, seen_change: None }) == Some(true);
+        let facts = |row: &Row| {
+            let facts = Facts { summary: &row.summary, bodies: None, tags: None, seen_change: None, gone: row.gone.is_some() };
+            matches(query, &facts) == Some(true)
+        };
         let mut found: Vec<Row> = self.rows.iter().filter(|row| facts(row)).cloned().collect();
         if query.sort == Sort::Oldest {
             found.reverse();
@@ -265,7 +275,7 @@ impl World {
     /// Answers everything but pauses for a refresh, in order, until nothing is under way.
     pub fn settle(&mut self) -> &mut Self {
         use sentbox::app::Rest;
-        let clock = |effect: &Effect| matches!(effect, Effect::Rest { what: Rest::Refresh | Rest::Extend, .. });
+        let clock = |effect: &Effect| matches!(effect, Effect::Rest { what: Rest::Refresh | Rest::Extend | Rest::Second, .. });
         while let Some(n) = self.pending.iter().position(|effect| !clock(effect)) {
             self.answer(n);
         }

@@ -21,7 +21,8 @@ use bucket::Bucket;
 use patience::PAUSE;
 use share::{Share, Told};
 
-pub(super) use gate::{Gate, Turned, jitter};
+pub use gate::jitter;
+pub(super) use gate::{Gate, Turned};
 pub use patience::Patience;
 pub(super) use patience::{Retry, Spent, again};
 
@@ -145,6 +146,9 @@ impl Pace {
         self.share.send(now, self.window());
         if place.urgency.is_background() {
             self.share.take(jitter);
+        } else if self.share.is_in_company(now) {
+            // Others may have been asked for something just now as well: that is enough for a moment.
+            self.silent_until = self.silent_until.max(now + self.window().mul_f64(0.5 + jitter));
         }
         self.leave(place);
         Turn::Go
@@ -160,7 +164,7 @@ impl Pace {
             Urgency::Warm => burst,
         };
         let silent = self.silent_until.saturating_sub(now);
-        let poor = if urgency == Urgency::Warm && !self.is_rich(now) { self.limits_until.saturating_sub(now) } else { Duration::ZERO };
+        let poor = if urgency == Urgency::Warm { self.poor_for(now) } else { Duration::ZERO };
         let token = self.tokens.wait((1.0 + reserve).min(burst), speed);
         silent.max(poor).max(token).max(self.share.wait(now, speed, window))
     }
@@ -236,11 +240,13 @@ impl Pace {
         (limit / 2.0).ceil().min(limit - (self.speed() * self.window().as_secs_f64()).floor())
     }
 
-    /// Whether next to nobody uses the limit at present, as far as is known.
-    fn is_rich(&self, now: Duration) -> bool {
-        match (self.limits.remaining, self.limits.limit) {
-            (Some(remaining), Some(limit)) => self.limits_until <= now || f64::from(remaining) >= f64::from(limit) * 0.75,
-            _ => true,
-        }
+    /// How long it takes at least until next to nobody uses the limit, as far as is known.
+    fn poor_for(&self, now: Duration) -> Duration {
+        let is_used = match (self.limits.remaining, self.limits.limit) {
+            (Some(remaining), Some(limit)) => f64::from(remaining) < f64::from(limit) * 0.75,
+            _ => false,
+        };
+        let used = if is_used { self.limits_until.saturating_sub(now) } else { Duration::ZERO };
+        used.max(if self.share.is_in_company(now) { PAUSE } else { Duration::ZERO })
     }
 }

@@ -128,6 +128,11 @@ impl Share {
         self.sent.push_back(now);
     }
 
+    /// Whether somebody else was noticed lately.
+    pub(super) fn is_in_company(&self, now: Duration) -> bool {
+        self.noticed_at.is_some_and(|noticed| now < noticed + ALONE)
+    }
+
     /// An answer that said nothing about the limit.
     pub(super) const fn learn_nothing(&mut self) {
         if self.noticed_at.is_none() {
@@ -158,14 +163,13 @@ impl Share {
                 self.halve(now);
                 self.halved_at = Some(now);
             }
-        } else if let Some(noticed_at) = self.noticed_at {
-            let is_alone = now >= noticed_at + ALONE;
+        } else if self.noticed_at.is_some() {
             let most = if self.company > COMPANY {
                 of_limit(MODEST)
-            } else if is_alone {
-                1.0
-            } else {
+            } else if self.is_in_company(now) {
                 of_limit(DECENT)
+            } else {
+                1.0
             };
             self.part = if self.part > most { most.max(self.part / 2.0) } else { most.min(self.part + step) };
         } else {

@@ -53,6 +53,8 @@ pub struct Welcome {
     pub base_url: String,
     /// What would be kept and where, each with its label; or why nothing can be stored.
     pub place: Result<Vec<(&'static str, String)>, Failure>,
+    /// Profiles that are set up already, each with where its service is.
+    pub profiles: Vec<(String, String)>,
     /// How the key can come from a command, in words.
     pub otherwise: String,
 }

@@ -98,6 +98,10 @@ impl Hall {
                 if welcome.place.is_ok() {
                     items.push(item("Log in", "type or paste an API key", Act::LogIn));
                 }
+                items.extend(welcome.profiles.iter().map(|(name, base_url)| {
+                    let door = Door::Profile(name.clone());
+                    item(&format!("Open {name}"), base_url, Act::Enter(door, Answer::None))
+                }));
                 items.push(item("Look around", "a sample mailbox: no key, nothing kept", Act::Enter(Door::Demo, Answer::None)));
                 items.push(item("Leave", "", Act::Leave));
                 items

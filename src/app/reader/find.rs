@@ -16,13 +16,31 @@ pub(super) struct Find {
     needle: Needle,
     /// Where the text stood when the search began: what is found first is looked for from there.
     from: usize,
+    /// Whether what is found first is still to be gone to. In the next email it is not: one begins
+    /// to read that at its start.
+    leaps: bool,
 }
 
 impl Reader {
     /// Looks for text in the email, from here on; without any, for what the filter looks for.
     pub fn find(&mut self, text: &str) {
         let from = self.find.as_ref().map_or(self.scroll, |find| find.from);
-        self.find = Needle::new(text).map(|needle| Find { needle, from });
+        self.find = Needle::new(text).map(|needle| Find { needle, from, leaps: true });
+    }
+
+    /// Takes where the text stands now for where a search begins.
+    pub fn find_from_here(&mut self) {
+        if let Some(find) = &mut self.find {
+            find.from = self.scroll;
+        }
+    }
+
+    /// Another email is turned to, and no mark of it was gone to yet.
+    pub(super) fn start_anew(&mut self) {
+        self.at = None;
+        if let Some(find) = &mut self.find {
+            find.leaps = false;
+        }
     }
 
     /// Looks no more for text, and says whether it did.
@@ -74,7 +92,9 @@ impl Reader {
             return;
         }
         self.at = self.at.filter(|at| *at < self.marks().len());
-        let Some(from) = self.find.as_ref().map(|find| find.from).filter(|_| self.at.is_none()) else { return };
+        let Some(find) = self.find.as_mut().filter(|find| find.leaps) else { return };
+        find.leaps = false;
+        let from = find.from;
         let head = row.map_or(0, |row| self.head(row).len());
         self.scroll = from;
         if !self.marks().is_empty() {

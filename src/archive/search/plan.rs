@@ -48,6 +48,8 @@ pub(super) struct Plan {
     pub(super) costly: bool,
     /// What of the bodies and tags the query looks at.
     pub(super) depth: Depth,
+    /// Whether all matches are mail that the service no longer lists.
+    pub(super) gone: bool,
 }
 
 /// What of the bodies and tags a query looks at.
@@ -71,7 +73,14 @@ impl Plan {
             ask = Ask::All;
         }
         let (newest, oldest) = bounds(&query.filter, true);
-        Ok(Self { costly: ask.is_costly(), ask, newest: Place(newest), oldest: Place(oldest), depth: depth(&query.filter, true) })
+        Ok(Self {
+            costly: ask.is_costly(),
+            ask,
+            newest: Place(newest),
+            oldest: Place(oldest),
+            depth: depth(&query.filter, true),
+            gone: demands_gone(&query.filter),
+        })
     }
 }
 
@@ -227,6 +236,8 @@ impl Asker<'_> {
                 roughly(any_status(&trouble))
             }
             Term::Is(Is::Scheduled) => roughly(any_status(&[Status::Scheduled])),
+            // That mail leaves the service changes no token; a table index knows those that did.
+            Term::Is(Is::Gone) => Ask::All,
             Term::Has(Has::Body) => if_fetched(Ask::or([flagged(Has::Text), flagged(Has::Html)])),
             Term::Has(part @ (Has::Text | Has::Html | Has::Tag)) => if_fetched(flagged(*part)),
             Term::Has(part @ (Has::Cc | Has::Bcc | Has::ReplyTo)) => exactly(flagged(*part)),
@@ -317,6 +328,14 @@ fn bounds(node: &Node, wanted: bool) -> (i64, i64) {
         (Node::Term(Term::Before(moment)), true) | (Node::Term(Term::After(moment)), false) => before(moment.start),
         (Node::Term(Term::On(moment)), true) => both(after(moment.start), before(moment.end)),
         (Node::Term(_), _) => OPEN,
+    }
+}
+
+fn demands_gone(node: &Node) -> bool {
+    match node {
+        Node::And(nodes) => nodes.iter().any(demands_gone),
+        Node::Term(term) => *term == Term::Is(Is::Gone),
+        Node::Or(_) | Node::Not(_) => false,
     }
 }
 

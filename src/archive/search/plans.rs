@@ -9,7 +9,14 @@ use crate::query::{parse, samples};
 
 fn tables() -> Connection {
     let connection = Connection::open_in_memory().unwrap();
-    connection.execute_batch(concat!(include_str!("../schema/1.sql"), include_str!("../schema/2.sql"))).unwrap();
+    connection
+        .execute_batch(concat!(
+            include_str!("../schema/1.sql"),
+            include_str!("../schema/2.sql"),
+            include_str!("../schema/3.sql"),
+            include_str!("../schema/4.sql")
+        ))
+        .unwrap();
     connection.execute("INSERT INTO label (nth, kind, text) VALUES (7, 'from', 'acme <hi@acme.example>')", []).unwrap();
     connection
 }
@@ -91,6 +98,8 @@ fn every_question_walks_an_index_and_sorts_nothing() {
     for (sql, expected) in [
         (walk::ROWS_DOWN, "SEARCH mail USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
         (walk::ROWS_UP, "SEARCH mail USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
+        (walk::GONE_DOWN, "SEARCH mail USING INDEX mail_gone (place>? AND place<?)"),
+        (walk::GONE_UP, "SEARCH mail USING INDEX mail_gone (place>? AND place<?)"),
         (
             walk::FOUND_DOWN,
             "SCAN search VIRTUAL TABLE INDEX 64:M1><; CORRELATED SCALAR SUBQUERY 1; SEARCH slot USING INTEGER PRIMARY KEY (rowid=?)",

@@ -207,7 +207,7 @@ pub enum Upkeep {
     Vacuum,
     /// Go on with the archive of the profile's former key: the new key is of the same team
     Adopt,
-    /// Begin an archive of its own for the profile's new key, which is of another team
+    /// Begin a new archive where the present one is damaged, or of another team; that one is put aside
     Begin,
 }
 
