@@ -26,7 +26,10 @@ pub fn profile(query: &[String], global: &Global, env: &Env, clock: &Clock, out:
         settings.key.as_ref().map_err(Clone::clone)?;
     }
     let house = house(global, env, clock, (DEFAULT_EMAILS, 1));
-    show(&house, global, env, out, || Ok(Session { query: query.join(" "), ..house.first(&settings)? }))
+    show(&house, global, env, out, |out| {
+        let first = cli::telling(out, |tell| house.first(&settings, tell))?;
+        Ok(Session { query: query.join(" "), ..first })
+    })
 }
 
 /// Opens the terminal program on an embedded server with a sample mailbox; nothing is kept.
@@ -34,10 +37,10 @@ pub fn profile(query: &[String], global: &Global, env: &Env, clock: &Clock, out:
 /// # Errors
 ///
 /// If the terminal cannot be used.
-pub fn demo(sample: &Sample, global: &Global, env: &Env, clock: &Clock, out: &Output) -> Result<(), Stop> {
+pub fn demo(sample: &Sample, global: &Global, env: &Env, clock: &Clock, out: &mut Output) -> Result<(), Stop> {
     usable(env)?;
     let house = house(global, env, clock, (sample.emails, sample.seed));
-    show(&house, global, env, out, || house.demo())
+    show(&house, global, env, out, |_| house.demo())
 }
 
 fn house(global: &Global, env: &Env, clock: &Clock, sample: (u32, u64)) -> House {
@@ -48,13 +51,13 @@ fn show(
     house: &House,
     global: &Global,
     env: &Env,
-    out: &Output,
-    first: impl FnOnce() -> Result<Session<Client>, Failure>,
+    out: &mut Output,
+    first: impl FnOnce(&mut Output) -> Result<Session<Client>, Failure>,
 ) -> Result<(), Stop> {
     let runtime = runtime()?;
     let session = {
         let _inside = runtime.enter();
-        first()?
+        first(out)?
     };
     let start = Start {
         session,

@@ -64,9 +64,16 @@ impl From<Retrieved> for Email {
             summary: Summary::from(&summary),
             html: html.map(Arc::from),
             text: text.map(Arc::from),
-            tags: tags.iter().map(|tag| Tag { name: Shown::new(&tag.name), value: Shown::new(&tag.value) }).collect(),
+            tags: tags.iter().map(Tag::from).collect(),
             json,
         }
+    }
+}
+
+impl From<&wire::Tag> for Tag {
+    fn from(wire: &wire::Tag) -> Self {
+        let wire::Tag { name, value } = wire;
+        Self { name: Shown::new(name), value: Shown::new(value) }
     }
 }
 

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use rusqlite::Transaction;
 
 use super::claim::{Claim, Whole};
-use super::entry::Entry;
+use super::entry::{self, Entry};
 use super::span::{self, Span};
 use super::{Archive, gone, keep, removal, room};
 use crate::api::Item;
@@ -83,20 +83,19 @@ impl Archive {
         self.connections.write(|change| {
             let listed = entries.len();
             removal::expire(change, self.keep, stretch.asked)?;
-            let out = removal::leave_out(change, &mut entries, self.keep, stretch.asked)?;
+            // First of all, since it may say of rows that no page has held them.
             note_listing(change, stretch, listed)?;
+            let out = removal::leave_out(change, &mut entries, self.keep, stretch.asked)?;
             let Settled { span, grew, in_order } = settle(change, stretch, &mut entries)?;
             let is_lowest = span.is_some_and(|span| entries.last().is_some_and(|entry| entry.place == span.bottom));
             let (removed, too_old) = (out.removed, out.too_old);
-            let mut carried = Carried { removed, too_old, span, grew, is_lowest, ..Carried::default() };
-            for entry in &entries {
-                if entry.known.is_none() {
-                    entry.insert(change, span.is_some(), stretch.asked)?;
-                    carried.new.push(entry.id());
-                } else if entry.refresh(change, span.is_some(), stretch.asked)? {
+            let new = entry::insert(change, &entries, span.is_some(), stretch.asked)?;
+            let mut carried = Carried { new, removed, too_old, span, grew, is_lowest, ..Carried::default() };
+            for entry in entries.iter().filter(|entry| entry.known.is_some()) {
+                if entry.refresh(change, span.is_some(), stretch.asked)? {
                     carried.changed.push(entry.id());
                 }
-                if let Some(json) = &entry.whole {
+                if let Some(json) = entry.whole() {
                     keep::body_if_none(change, entry.place, json)?;
                 }
             }
@@ -126,13 +125,13 @@ struct Settled {
 /// Gives the emails their places: by what the page says or, if it says nothing, by their times.
 fn settle(change: &Transaction, stretch: &Stretch, entries: &mut [Entry]) -> Result<Settled, Failure> {
     for _ in 0..ROUNDS {
-        for entry in &mut *entries {
-            entry.look_up(change)?;
-        }
         let Some(claim) = Claim::of(change, stretch, entries)? else { break };
         match claim.settle(change, entries)? {
             Ok(Whole { span, in_order }) => return Ok(Settled { span: Some(span), grew: claim.grows(entries), in_order }),
             Err(no_room) => room::make(change, no_room)?,
+        }
+        for entry in &mut *entries {
+            entry.look_up(change)?;
         }
     }
     room::by_time(change, entries, stretch.asked)?;

@@ -8,10 +8,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
-use super::schema;
 use super::search::{self, Halt};
+use super::upkeep::Upkeep;
+use super::{dictionary, schema};
 use crate::failure::{Failure, Kind};
 
 /// How long a connection waits for another process before it gives up.
@@ -35,7 +37,7 @@ pub(super) struct Connections {
 
 impl Connections {
     /// Opens the file, and creates it for the owner alone if it is not there.
-    pub(super) fn on_disk(path: &Path) -> Result<Self, Failure> {
+    pub(super) fn on_disk(path: &Path, tell: &mut dyn FnMut(Upkeep)) -> Result<Self, Failure> {
         make_private(path).map_err(|error| {
             Failure::new(Kind::Archive, format!("{} cannot be opened: {error}", path.display()))
                 .hint("check the owner and the mode of the folder")
@@ -43,7 +45,7 @@ impl Connections {
         let writer = connect(&file_uri(path))?;
         schema::is_known(&writer)?;
         writer.pragma_update(None, "journal_mode", "wal")?;
-        Self::new(file_uri(path), writer)
+        Self::new(file_uri(path), writer, tell)
     }
 
     /// A database that lives as long as this value, under a name of its own in this process.
@@ -54,12 +56,12 @@ impl Connections {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let uri = format!("file:/sentbox-{}?vfs=memdb", NEXT.fetch_add(1, Ordering::Relaxed));
         let writer = connect(&uri)?;
-        Self::new(uri, writer)
+        Self::new(uri, writer, &mut |_| ())
     }
 
-    fn new(uri: String, mut writer: Connection) -> Result<Self, Failure> {
-        schema::migrate(&mut writer)?;
-        search::rebuild(&mut writer)?;
+    fn new(uri: String, mut writer: Connection, tell: &mut dyn FnMut(Upkeep)) -> Result<Self, Failure> {
+        schema::migrate(&mut writer, tell)?;
+        search::rebuild(&mut writer, tell)?;
         Ok(Self { uri, writer: Mutex::new(writer), idle: Mutex::new(Vec::new()) })
     }
 
@@ -78,6 +80,7 @@ impl Connections {
     pub(super) fn compact(&self) -> Result<bool, Failure> {
         let writer = held(&self.writer);
         search::forget(&writer)?;
+        dictionary::forget(&writer)?;
         // A copy of what stays may be too large for memory.
         writer.execute_batch("PRAGMA temp_store = FILE; VACUUM; PRAGMA temp_store = MEMORY")?;
         let busy: bool = writer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
@@ -137,15 +140,19 @@ fn connect(uri: &str) -> rusqlite::Result<Connection> {
     let connection = Connection::open_with_flags(uri, flags)?;
     connection.busy_timeout(PATIENCE)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    // Otherwise a statement with a bound LIMIT is planned anew whenever another number is bound.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     // In WAL mode NORMAL may lose the last pages after a power cut, never the database; sync fetches
-    // them again. What is deleted is overwritten: it is somebody's mail. A large map is slower than reads on a cold file, a small one saves copies.
+    // them again. New mail touches the tree of ids all over, so the log gathers a good many pages before
+    // they are written back. What is deleted is overwritten: it is somebody's mail. Nothing is mapped: a
+    // large map is slower than reads on a cold file, and each connection would have one of its own.
     connection.execute_batch(
         "PRAGMA synchronous = NORMAL;
          PRAGMA foreign_keys = ON;
          PRAGMA secure_delete = ON;
          PRAGMA temp_store = MEMORY;
-         PRAGMA mmap_size = 16777216;
-         PRAGMA journal_size_limit = 8388608;",
+         PRAGMA wal_autocheckpoint = 4000;
+         PRAGMA journal_size_limit = 16777216;",
     )?;
     Ok(connection)
 }

@@ -2,11 +2,13 @@
 
 use std::fmt::Write as _;
 
-use rusqlite::{Row, ToSql};
+use rusqlite::Row;
+use rusqlite::types::ToSqlOutput::{self, Owned};
+use rusqlite::types::Value;
 use serde_json::value::RawValue;
 
 use super::members::{Members, object, quoted};
-use super::pack;
+use super::{moment, pack};
 use crate::api::wire;
 
 /// Members that are bodies: an answer that has one of them is a whole email.
@@ -15,9 +17,22 @@ const BODIES: [&str; 2] = ["html", "text"];
 /// Members that only a whole email has.
 const WHOLE: [&str; 4] = ["object", "html", "text", "tags"];
 
-/// The columns that [`Fields::load`] reads, in its order.
-pub(super) const COLUMNS: &str =
-    "id, created_at, last_event, sender, recipients, subject, message_id, cc, bcc, reply_to, scheduled_at, odd, names";
+/// The columns that [`summary`] reads, in its order.
+macro_rules! summary_columns {
+    () => {
+        "id, created_at, last_event, iif(typeof(sender) = 'integer', (SELECT text FROM label WHERE nth = sender), sender), recipients, \
+         subject, message_id, cc, bcc, reply_to, scheduled_at, odd"
+    };
+}
+pub(super) use summary_columns;
+
+/// The columns that [`Fields::load`] reads, in its order; they come from `mail JOIN shape USING (shape)`.
+macro_rules! columns {
+    () => {
+        concat!(summary_columns!(), ", names")
+    };
+}
+pub(super) use columns;
 
 /// What the columns of one email hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,7 +85,7 @@ impl Fields {
     pub(super) fn json(&self) -> String {
         let names: Vec<String> = serde_json::from_str(&self.names).unwrap_or_default();
         // The odd members stand in the order of the names, so one walk meets them all.
-        let mut odd = self.odd_members().0.into_iter().peekable();
+        let mut odd = odd_members(self.odd.as_deref()).0.into_iter().peekable();
         let value =
             |name: &String| odd.next_if(|(next, _)| next == name).map_or_else(|| self.plain(name), |(_, value)| value.get().to_owned());
         let values: Vec<String> = names.iter().map(value).collect();
@@ -97,55 +112,64 @@ impl Fields {
         }
     }
 
-    fn odd_members(&self) -> Members {
-        self.odd.as_deref().and_then(|json| Members::read(json).ok()).unwrap_or(Members(Vec::new()))
-    }
-
-    /// Reads the columns of [`COLUMNS`], which begin at `first`.
+    /// Reads the columns of [`columns!`], which begin at `first`.
     pub(super) fn load(row: &Row, first: usize) -> rusqlite::Result<Self> {
-        let text = |at: usize| row.get::<_, Option<String>>(first + at);
-        let list = |at: usize| text(at).map(|text| text.as_deref().map(unlisted));
-        let summary = wire::Summary {
-            id: pack::id_back(row.get_ref(first)?),
-            created_at: text(1)?,
-            last_event: text(2)?,
-            from: text(3)?,
-            to: list(4)?,
-            subject: text(5)?,
-            message_id: pack::message_id_back(row.get_ref(first + 6)?),
-            cc: list(7)?,
-            bcc: list(8)?,
-            reply_to: list(9)?,
-            scheduled_at: text(10)?,
-            extra: Vec::new(),
-        };
-        let mut fields = Self { summary, odd: text(11)?, names: row.get(first + 12)? };
-        if fields.odd.is_some() {
-            let unknown = fields.odd_members().0.into_iter().filter(|(name, _)| !is_known(name));
-            fields.summary.extra = unknown.map(|(name, value)| (name, value.get().to_owned())).collect();
-        }
-        Ok(fields)
+        Ok(Self { summary: summary(row, first)?, odd: row.get(first + 11)?, names: row.get(first + 12)? })
     }
 
-    /// The columns of [`COLUMNS`] but the last, as they are bound.
-    pub(super) fn values(&self) -> [Box<dyn ToSql>; 12] {
+    /// The columns of [`columns!`] but the last, as they are bound; the sender as it is given.
+    pub(super) fn values(&self, sender: Value) -> [ToSqlOutput<'_>; 12] {
         let wire::Summary { id, to, from, created_at, subject, message_id, bcc, cc, reply_to, last_event, scheduled_at, extra: _ } =
             &self.summary;
         [
-            Box::new(pack::id(id)),
-            Box::new(created_at.clone()),
-            Box::new(last_event.clone()),
-            Box::new(from.clone()),
-            Box::new(to.as_deref().map(listed)),
-            Box::new(subject.clone()),
-            Box::new(pack::message_id(message_id.as_deref())),
-            Box::new(cc.as_deref().map(listed)),
-            Box::new(bcc.as_deref().map(listed)),
-            Box::new(reply_to.as_deref().map(listed)),
-            Box::new(scheduled_at.clone()),
-            Box::new(self.odd.clone()),
+            Owned(pack::id(id)),
+            Owned(moment::packed(created_at.as_deref())),
+            text(last_event.as_deref()),
+            Owned(sender),
+            list(to.as_deref()),
+            text(subject.as_deref()),
+            Owned(pack::message_id(message_id.as_deref(), from.as_deref())),
+            list(cc.as_deref()),
+            list(bcc.as_deref()),
+            list(reply_to.as_deref()),
+            text(scheduled_at.as_deref()),
+            text(self.odd.as_deref()),
         ]
     }
+}
+
+/// Reads the columns of [`summary_columns!`], which begin at `first`.
+pub(super) fn summary(row: &Row, first: usize) -> rusqlite::Result<wire::Summary> {
+    let text = |at: usize| row.get::<_, Option<String>>(first + at);
+    let list = |at: usize| Ok::<_, rusqlite::Error>(row.get_ref(first + at)?.as_str_or_null()?.map(unlisted));
+    let from = text(3)?;
+    let odd = odd_members(row.get_ref(first + 11)?.as_str_or_null()?).0.into_iter().filter(|(name, _)| !is_known(name));
+    Ok(wire::Summary {
+        id: pack::id_back(row.get_ref(first)?),
+        created_at: moment::back(row.get_ref(first + 1)?),
+        last_event: text(2)?,
+        to: list(4)?,
+        subject: text(5)?,
+        message_id: pack::message_id_back(row.get_ref(first + 6)?, from.as_deref()),
+        from,
+        cc: list(7)?,
+        bcc: list(8)?,
+        reply_to: list(9)?,
+        scheduled_at: text(10)?,
+        extra: odd.map(|(name, value)| (name, value.get().to_owned())).collect(),
+    })
+}
+
+fn odd_members(json: Option<&str>) -> Members {
+    json.and_then(|json| Members::read(json).ok()).unwrap_or(Members(Vec::new()))
+}
+
+fn text(text: Option<&str>) -> ToSqlOutput<'_> {
+    text.map_or(Owned(Value::Null), ToSqlOutput::from)
+}
+
+fn list(list: Option<&[String]>) -> ToSqlOutput<'_> {
+    Owned(list.map_or(Value::Null, |list| Value::Text(listed(list))))
 }
 
 fn is_known(name: &str) -> bool {
@@ -193,8 +217,8 @@ mod tests {
         let fields = Fields::take(json).unwrap().fields;
         let connection = rusqlite::Connection::open_in_memory().unwrap();
         let sql = "SELECT ?1 id, ?2 created_at, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13";
-        let mut values = Vec::from(fields.values());
-        values.push(Box::new(fields.names.clone()));
+        let sender = fields.summary.from.clone().into();
+        let values = fields.values(sender).into_iter().chain([ToSqlOutput::from(fields.names.as_str())]);
         let back = connection.query_row(sql, rusqlite::params_from_iter(values), |row| Fields::load(row, 0)).unwrap();
         assert_eq!(back, fields);
         back

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::entry::Entry;
+use super::entry::{self, Entry};
 use super::{Archive, keep, removal, room};
 use crate::api::wire;
 use crate::failure::{Failure, Kind};
@@ -86,23 +86,17 @@ impl Archive {
     /// Takes the batch in and empties it.
     fn take_in(&self, batch: &mut Vec<Entry>, seen: Timestamp, done: &mut Imported) -> Result<(), Failure> {
         let mut ids = HashSet::new();
-        let mut entries: Vec<Entry> = batch.drain(..).filter(|entry| ids.insert(entry.fields.summary.id.clone())).collect();
+        let mut entries: Vec<Entry> = batch.drain(..).filter(|entry| ids.insert(entry.raw_id().to_owned())).collect();
         let (new, out) = self.connections.write(|change| {
             let out = removal::leave_out(change, &mut entries, self.keep, seen)?;
             room::by_time(change, &mut entries, seen)?;
-            // In the order of the table, whatever that of the file is.
-            entries.sort_unstable_by_key(|entry| std::cmp::Reverse(entry.place));
-            let mut new = 0;
-            for entry in &entries {
-                if entry.known.is_none() {
-                    entry.insert(change, false, seen)?;
-                    new += 1;
-                }
-                if let Some(json) = &entry.whole {
+            let new = entry::insert(change, &entries, false, seen)?;
+            for entry in entries.iter().filter(|entry| entry.known.is_some()) {
+                if let Some(json) = entry.whole() {
                     keep::body_if_none(change, entry.place, json)?;
                 }
             }
-            Ok((new, out.len()))
+            Ok((new.len() as u64, out.len()))
         })?;
         done.new += new;
         done.out += out;
@@ -113,11 +107,13 @@ impl Archive {
 fn entry(line: &[u8], seen: Timestamp) -> Result<Entry, String> {
     let text = std::str::from_utf8(line).map_err(|error| error.to_string())?;
     let entry = Entry::take(&Arc::from(text.trim()), seen).map_err(|failure| failure.sentence)?;
-    let wire::Summary { to, from, created_at, subject, .. } = &entry.fields.summary;
+    let fields = entry.fields();
+    let wire::Summary { to, from, created_at, subject, .. } = &fields.summary;
     // Any object with an id could be taken; somebody who named the wrong file would find its lines
     // among the team's mail.
     if to.is_none() && from.is_none() && created_at.is_none() && subject.is_none() {
         return Err("not an email: it has neither recipient, sender, time nor subject".to_owned());
     }
+    drop(fields);
     Ok(entry)
 }

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::{Archive, Reach, schema};
+use super::{Archive, Reach, moment, schema};
 use crate::failure::Failure;
 use crate::mail::Stamp;
 
@@ -49,6 +49,6 @@ impl Archive {
 }
 
 fn created(connection: &Connection, sql: &str) -> Result<Option<Stamp>, Failure> {
-    let created: Option<Option<String>> = connection.query_row(sql, [], |row| row.get(0)).optional()?;
+    let created = connection.query_row(sql, [], |row| Ok(moment::back(row.get_ref(0)?))).optional()?;
     Ok(created.map(|created| Stamp::parse(&created.unwrap_or_default())))
 }

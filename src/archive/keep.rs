@@ -1,24 +1,18 @@
 //! Keeps retrieved emails with their bodies, which cost a request each and never change.
 
-use std::io::{Read, Write as _};
 use std::sync::Arc;
 
-use flate2::Compression;
-use flate2::read::DeflateDecoder;
-use flate2::write::DeflateEncoder;
 use jiff::Timestamp;
-use rusqlite::{OptionalExtension, Transaction, params};
+use rusqlite::{OptionalExtension, Transaction};
 
-use super::entry::Entry;
-use super::{Archive, Place, gone, pack, removal, room};
+use super::entry::{self, Entry};
+use super::packed::{Packed, Packer, damaged};
+use super::{Archive, Place, dictionary, gone, pack, removal, room};
 use crate::api::{Retrieved, wire};
-use crate::failure::{Failure, Kind};
+use crate::failure::Failure;
 use crate::mail::{Email, EmailId, Status};
 
-/// Beyond this level mail gets hardly smaller and takes twice the time.
-const LEVEL: Compression = Compression::new(3);
-
-pub(super) const BODY: &str = "SELECT json, last_event FROM mail JOIN body USING (place) WHERE id = ?1";
+pub(super) const BODY: &str = "SELECT json, dictionary, last_event FROM mail JOIN body USING (place) WHERE id = ?1";
 
 impl Archive {
     /// An email with its bodies, if they were kept; its status is the latest one known.
@@ -27,12 +21,16 @@ impl Archive {
     ///
     /// If the archive cannot be read, or what it holds is damaged.
     pub fn email(&self, id: &EmailId) -> Result<Option<Email>, Failure> {
-        let found: Option<(Vec<u8>, Option<String>)> = self.connections.read(|connection| {
+        let found = self.connections.read(|connection| {
             let mut statement = connection.prepare_cached(BODY)?;
-            Ok(statement.query_row([pack::id(id.as_str())], |row| Ok((row.get(0)?, row.get(1)?))).optional()?)
+            let found = statement.query_row([pack::id(id.as_str())], |row| Ok((Packed::load(row, 0)?, row.get(2)?))).optional()?;
+            let Some((Some(packed), last_event)) = found else { return Ok(None) };
+            let json: Arc<str> = packed.json(connection)?.into();
+            Ok(Some((wire::Email::read(&json).map_err(|error| damaged(&error))?, json, last_event)))
         })?;
-        let Some((packed, last_event)) = found else { return Ok(None) };
-        let mut email = unpacked(&packed)?;
+        let Some((email, json, last_event)) = found else { return Ok(None) };
+        let last_event: Option<String> = last_event;
+        let mut email = Email::from(Retrieved { email, json });
         email.summary.status = Status::parse(&last_event.unwrap_or_default());
         Ok(Some(email))
     }
@@ -48,7 +46,6 @@ impl Archive {
     /// If the archive cannot be written.
     pub fn keep(&self, retrieved: &Retrieved, asked: Timestamp) -> Result<bool, Failure> {
         let mut entries = vec![Entry::take(&retrieved.json, asked)?];
-        let packed = deflated(&retrieved.json)?;
         self.connections.write(|change| {
             if !removal::leave_out(change, &mut entries, self.keep, asked)?.is_empty() {
                 return Ok(false);
@@ -58,10 +55,11 @@ impl Archive {
             let changed = entry.refresh_status(change, asked)?;
             gone::is_back(change, entry)?;
             if entry.known.is_none() {
-                entry.insert(change, false, asked)?;
+                entry::insert(change, &entries, false, asked)?;
             }
-            let sql = "INSERT INTO body (place, json) VALUES (?1, ?2) ON CONFLICT (place) DO UPDATE SET json = excluded.json";
-            change.prepare_cached(sql)?.execute(params![entry.place, packed])?;
+            if entry.known.is_some() || entry.whole().is_none() {
+                bodies(change, &[(entry.place, &retrieved.json)])?;
+            }
             Ok(changed)
         })
     }
@@ -71,31 +69,18 @@ impl Archive {
 pub(super) fn body_if_none(change: &Transaction, place: Place, json: &str) -> Result<(), Failure> {
     let sql = "SELECT EXISTS (SELECT 1 FROM body WHERE place = ?1)";
     let has_body: bool = change.prepare_cached(sql)?.query_row([place], |row| row.get(0))?;
-    if !has_body {
-        change.prepare_cached("INSERT INTO body (place, json) VALUES (?1, ?2)")?.execute(params![place, deflated(json)?])?;
+    if has_body { Ok(()) } else { bodies(change, &[(place, json)]) }
+}
+
+/// Keeps the bodies of these emails.
+pub(super) fn bodies(change: &Transaction, emails: &[(Place, &str)]) -> Result<(), Failure> {
+    if emails.is_empty() {
+        return Ok(());
+    }
+    dictionary::grow(change, &emails.iter().map(|(_, json)| *json).collect::<Vec<_>>())?;
+    let mut packer = Packer::new(change)?;
+    for (place, json) in emails {
+        packer.put(change, *place, json)?;
     }
     Ok(())
-}
-
-/// An email as it was kept, with the status that it had then.
-pub(super) fn unpacked(packed: &[u8]) -> Result<Email, Failure> {
-    let json: Arc<str> = inflated(packed)?.into();
-    let email = wire::Email::read(&json).map_err(|error| damaged(&error))?;
-    Ok(Email::from(Retrieved { email, json }))
-}
-
-fn deflated(json: &str) -> Result<Vec<u8>, Failure> {
-    let mut encoder = DeflateEncoder::new(Vec::with_capacity(json.len() / 3), LEVEL);
-    encoder.write_all(json.as_bytes()).and_then(|()| encoder.finish()).map_err(|error| damaged(&error))
-}
-
-fn inflated(packed: &[u8]) -> Result<String, Failure> {
-    let mut json = String::new();
-    DeflateDecoder::new(packed).read_to_string(&mut json).map_err(|error| damaged(&error))?;
-    Ok(json)
-}
-
-fn damaged(error: &dyn std::error::Error) -> Failure {
-    Failure::new(Kind::Archive, format!("an email in the archive is damaged: {error}"))
-        .hint("open it again while online; it is then fetched anew")
 }

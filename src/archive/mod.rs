@@ -9,6 +9,8 @@
 mod carry;
 mod claim;
 mod connections;
+mod convert;
+mod dictionary;
 mod entry;
 mod fields;
 mod gone;
@@ -19,11 +21,13 @@ mod keep;
 mod lease;
 mod members;
 mod missing;
+mod moment;
 mod order;
 mod owner;
 #[cfg(test)]
 mod owner_tests;
 mod pack;
+mod packed;
 mod place;
 mod removal;
 #[cfg(test)]
@@ -35,6 +39,7 @@ mod span;
 #[cfg(test)]
 mod tests;
 mod trouble;
+mod upkeep;
 mod window;
 
 use std::sync::Arc;
@@ -52,6 +57,7 @@ pub use place::Place;
 pub use removal::Removal;
 pub use search::{Counted, Halt, Scope, looks_inside};
 pub use span::{Ground, Reach, Span};
+pub use upkeep::Upkeep;
 pub use window::{Anchor, Observation, Row, Window};
 
 pub use crate::config::Location;
@@ -74,8 +80,17 @@ impl Archive {
     ///
     /// If the file cannot be used, or was written by a newer version.
     pub fn open(location: &Location) -> Result<Self, Failure> {
+        Self::open_telling(location, &mut |_| ())
+    }
+
+    /// Opens the archive as [`open`](Self::open) does, and tells how far it is with an older one.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Self::open).
+    pub fn open_telling(location: &Location, tell: &mut dyn FnMut(Upkeep)) -> Result<Self, Failure> {
         let connections = match location {
-            Location::Disk(path) => Connections::on_disk(path).map_err(|failure| {
+            Location::Disk(path) => Connections::on_disk(path, tell).map_err(|failure| {
                 let file = clean::line(&path.display().to_string()).into_owned();
                 let hint = if failure.hint.is_empty() { file } else { format!("{} ({file})", failure.hint) };
                 failure.hint(hint)

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::{Archive, Location, is_beyond_use};
+use super::{Archive, Location, Upkeep, is_beyond_use};
 use crate::config::Settings;
 use crate::failure::{Failure, Kind};
 
@@ -56,7 +56,7 @@ pub enum Opened {
 impl Stranger {
     /// The archive that must be asked about before that of `settings` is opened: one that another key
     /// of the profile has filled while its own has none yet, or one that has come to its place from
-    /// elsewhere. Changes nothing.
+    /// elsewhere. Changes nothing, but brings an older archive to this version.
     ///
     /// # Errors
     ///
@@ -101,14 +101,15 @@ impl From<Stranger> for Failure {
 
 impl Archive {
     /// Opens the archive that `settings` mean, for their service and key. One that belongs to another
-    /// is not opened unless `said` tells what is to become of it.
+    /// is not opened unless `said` tells what is to become of it. `tell` hears how far it is with an
+    /// archive of an older version.
     ///
     /// # Errors
     ///
     /// If the file cannot be used.
-    pub fn open_for(settings: &Settings, said: Said) -> Result<Opened, Failure> {
+    pub fn open_for(settings: &Settings, said: Said, tell: &mut dyn FnMut(Upkeep)) -> Result<Opened, Failure> {
         let (Location::Disk(path), Some(ours)) = (&settings.archive, owner_of(settings)) else {
-            return Self::open(&settings.archive).map(Opened::Ours);
+            return Self::open_telling(&settings.archive, tell).map(Opened::Ours);
         };
         if said == Said::OtherTeam && path.exists() && is_beyond_use(path) {
             set_aside(path)?;
@@ -121,11 +122,11 @@ impl Archive {
                 Said::SameTeam => take_over(&stranger.path, path)?,
                 Said::OtherTeam => {}
             }
-            let archive = Self::open(&settings.archive)?;
+            let archive = Self::open_telling(&settings.archive, tell)?;
             archive.belong_to(&ours)?;
             return Ok(Opened::Ours(archive));
         }
-        let mut archive = Self::open(&settings.archive)?;
+        let mut archive = Self::open_telling(&settings.archive, tell)?;
         match archive.owner()? {
             Some(owner) if owner == ours => return Ok(Opened::Ours(archive)),
             None => {}
@@ -135,7 +136,7 @@ impl Archive {
                 Said::OtherTeam => {
                     drop(archive);
                     set_aside(path)?;
-                    archive = Self::open(&settings.archive)?;
+                    archive = Self::open_telling(&settings.archive, tell)?;
                 }
             },
         }

@@ -18,24 +18,41 @@ pub(super) fn id_back(value: ValueRef) -> String {
     }
 }
 
-/// A message id `<uuid@domain>` as the 16 bytes and the domain, any other as text.
-pub(super) fn message_id(text: Option<&str>) -> Value {
+/// A message id `<uuid@domain>` as the 16 bytes and the domain, without the latter if it is that of
+/// the sender; any other as text.
+pub(super) fn message_id(text: Option<&str>, sender: Option<&str>) -> Value {
     let Some(text) = text else { return Value::Null };
     let parts = text.strip_prefix('<').and_then(|rest| rest.strip_suffix('>')).and_then(|rest| rest.split_once('@'));
-    let packed = parts.and_then(|(local, domain)| Some([&uuid(local)?, domain.as_bytes()].concat()));
+    let packed = parts.filter(|(_, domain)| !domain.is_empty()).and_then(|(local, domain)| {
+        let rest = if domain_of(sender) == Some(domain) { "" } else { domain };
+        Some([&uuid(local)?, rest.as_bytes()].concat())
+    });
     packed.map_or_else(|| Value::Text(text.to_owned()), Value::Blob)
 }
 
-/// A message id as it came.
-pub(super) fn message_id_back(value: ValueRef) -> Option<String> {
+/// A message id as it came, of an email of that sender.
+pub(super) fn message_id_back(value: ValueRef, sender: Option<&str>) -> Option<String> {
     match value {
         ValueRef::Null => None,
         ValueRef::Blob(bytes) => {
-            let (uuid, domain) = bytes.split_first_chunk()?;
-            Some(format!("<{}@{}>", spelled(*uuid), String::from_utf8_lossy(domain)))
+            let (uuid, rest) = bytes.split_first_chunk()?;
+            let domain = if rest.is_empty() { domain_of(sender)?.into() } else { String::from_utf8_lossy(rest) };
+            Some(format!("<{}@{domain}>", spelled(*uuid)))
         }
         other => Some(text(other)),
     }
+}
+
+/// A message id as version 3 stored it: always with its domain, which could be empty.
+pub(super) fn message_id_of_3(bytes: &[u8]) -> Option<String> {
+    let (uuid, domain) = bytes.split_first_chunk()?;
+    Some(format!("<{}@{}>", spelled(*uuid), String::from_utf8_lossy(domain)))
+}
+
+/// The domain of `Name <user@domain>` or `user@domain`.
+fn domain_of(sender: Option<&str>) -> Option<&str> {
+    let (_, end) = sender?.rsplit_once('@')?;
+    Some(end.strip_suffix('>').unwrap_or(end))
 }
 
 fn text(value: ValueRef) -> String {
@@ -76,10 +93,14 @@ mod tests {
     #[test]
     fn message_ids_come_back_as_they_were() {
         let full = "<0f9c35de-6ad1-4cb2-9f4e-00000000beef@mail.example.com>";
+        let senders = [None, Some("Acme <hi@mail.example.com>"), Some("hi@mail.example.com"), Some("hi@"), Some("Acme"), Some("@>")];
         for text in [full, &full[1..], "<0f9c35de-6ad1-4cb2-9f4e-00000000beef@>", "<a@b@c>", "", "<>"] {
-            assert_eq!(message_id_back(ValueRef::from(&message_id(Some(text)))).as_deref(), Some(text));
+            for sender in senders {
+                assert_eq!(message_id_back(ValueRef::from(&message_id(Some(text), sender)), sender).as_deref(), Some(text));
+            }
         }
-        assert_eq!(message_id_back(ValueRef::Null), None);
-        assert!(matches!(message_id(Some(full)), Value::Blob(bytes) if bytes.len() == 32));
+        assert_eq!(message_id_back(ValueRef::Null, None), None);
+        let length = |sender| if let Value::Blob(bytes) = message_id(Some(full), sender) { bytes.len() } else { 0 };
+        assert_eq!(senders.map(length), [32, 16, 16, 32, 32, 32]);
     }
 }

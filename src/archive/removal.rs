@@ -10,8 +10,8 @@ use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
 use super::entry::Entry;
-use super::fields::{COLUMNS, Fields};
-use super::{Archive, Place, pack, search, span};
+use super::fields::{self, summary_columns};
+use super::{Archive, Place, moment, pack, search, span};
 use crate::failure::Failure;
 use crate::mail::{Address, Stamp, Summary};
 use crate::query::Query;
@@ -129,6 +129,7 @@ pub(super) fn leave_out(
     let removed_before: Option<i64> = change.prepare_cached("SELECT horizon FROM listing")?.query_row([], |row| row.get(0))?;
     let kept_since = keep.and_then(|keep| now.checked_sub(keep).ok()).map(Timestamp::as_microsecond);
     let horizon = removed_before.max(kept_since);
+    let any_removed: bool = change.prepare_cached("SELECT EXISTS (SELECT 1 FROM removed)")?.query_row([], |row| row.get(0))?;
     let mut known_mark = change.prepare_cached("SELECT 1 FROM removed WHERE mark = ?1")?;
     let mut out = Out::default();
     let mut stays = Vec::with_capacity(entries.len());
@@ -139,7 +140,7 @@ pub(super) fn leave_out(
                 out.too_old += 1;
                 continue;
             }
-            if known_mark.exists([mark(&entry.fields.summary.id)])? {
+            if any_removed && known_mark.exists([mark(entry.raw_id())])? {
                 out.removed += 1;
                 continue;
             }
@@ -166,15 +167,16 @@ fn places(connection: &Connection, removal: &Removal) -> Result<Vec<Place>, Fail
 fn to(connection: &Connection, address: &str) -> Result<Vec<Place>, Failure> {
     let wanted = Address::parse(address).email.to_lowercase();
     // Most rows are ruled out without being taken apart.
-    let sql = format!(
-        "SELECT place, {COLUMNS} FROM mail JOIN shape USING (shape) \
-         WHERE instr(lower(concat_ws(' ', recipients, cc, bcc, odd)), lower(?1)) > 0"
+    let sql = concat!(
+        "SELECT place, ",
+        summary_columns!(),
+        " FROM mail WHERE instr(lower(concat_ws(' ', recipients, cc, bcc, odd)), lower(?1)) > 0"
     );
-    let mut statement = connection.prepare(&sql)?;
+    let mut statement = connection.prepare(sql)?;
     let mut rows = statement.query([&wanted])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
-        let summary = Summary::from(&Fields::load(row, 1)?.summary);
+        let summary = Summary::from(&fields::summary(row, 1)?);
         let mut addresses = summary.to.iter().chain(&summary.cc).chain(&summary.bcc);
         if addresses.any(|address| address.email.to_lowercase() == wanted) {
             found.push(row.get(0)?);
@@ -186,10 +188,7 @@ fn to(connection: &Connection, address: &str) -> Result<Vec<Place>, Failure> {
 /// Remembers the email at `place` by a hash of its id, unless its own time keeps it out.
 fn remember(change: &Transaction, place: Place, horizon: Option<i64>) -> Result<(), Failure> {
     let sql = "SELECT id, created_at FROM mail WHERE place = ?1";
-    let found = change.prepare_cached(sql)?.query_row([place], |row| {
-        let created: Option<String> = row.get(1)?;
-        Ok((pack::id_back(row.get_ref(0)?), created))
-    });
+    let found = change.prepare_cached(sql)?.query_row([place], |row| Ok((pack::id_back(row.get_ref(0)?), moment::back(row.get_ref(1)?))));
     let Some((id, created)) = found.optional()? else { return Ok(()) };
     let created = created.and_then(|created| Stamp::parse(&created).micros());
     if created.zip(horizon).is_none_or(|(created, horizon)| created >= horizon) {

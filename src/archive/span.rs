@@ -8,7 +8,7 @@
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
-use super::{Archive, Place, gone, pack};
+use super::{Archive, Place, gone, moment, pack};
 use crate::failure::Failure;
 use crate::mail::{EmailId, Stamp};
 
@@ -80,7 +80,7 @@ impl Archive {
                 return Ok(Reach::Everything);
             }
             let sql = "SELECT created_at FROM mail WHERE place = ?1";
-            let created: Option<String> = connection.query_row(sql, [span.bottom], |row| row.get(0))?;
+            let created = connection.query_row(sql, [span.bottom], |row| Ok(moment::back(row.get_ref(0)?)))?;
             Ok(Reach::Since(Stamp::parse(&created.unwrap_or_default())))
         })
     }

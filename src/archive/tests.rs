@@ -289,7 +289,7 @@ fn readers_and_the_writer_do_not_fail_each_other() {
 #[test]
 fn every_hot_query_walks_an_index() {
     let mut connection = Connection::open_in_memory().unwrap();
-    schema::migrate(&mut connection).unwrap();
+    schema::migrate(&mut connection, &mut |_| ()).unwrap();
     let hot = [
         window::BELOW,
         window::ABOVE,
@@ -299,6 +299,7 @@ fn every_hot_query_walks_an_index() {
         window::NEWER,
         window::OBSERVED,
         entry::KNOWN,
+        entry::FIELDS,
         keep::BODY,
         room::TAKEN,
         room::DOWN_FROM,
@@ -324,11 +325,11 @@ fn every_hot_query_walks_an_index() {
 #[test]
 fn counting_walks_the_small_index() {
     let mut connection = Connection::open_in_memory().unwrap();
-    schema::migrate(&mut connection).unwrap();
+    schema::migrate(&mut connection, &mut |_| ()).unwrap();
     for sql in [window::ALL, window::NEWER] {
         let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
         let step: String = statement.query_row(rusqlite::params_from_iter(vec![1; parameters(sql)]), |row| row.get(3)).unwrap();
-        assert!(step.contains("USING COVERING INDEX mail_places"), "{sql}: {step}");
+        assert!(step.contains("USING COVERING INDEX mail_slots"), "{sql}: {step}");
     }
 }
 

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row as SqlRow, params};
 
-use super::fields::{COLUMNS, Fields};
+use super::fields::{self, Fields, columns, summary_columns};
 use super::{Archive, Place, pack};
 use crate::failure::Failure;
 use crate::mail::{EmailId, Status, Summary};
@@ -71,8 +71,9 @@ macro_rules! select {
     ($rest:literal) => {
         concat!(
             "SELECT mail.place, seen, changes, EXISTS (SELECT 1 FROM body WHERE body.place = mail.place), \
-             id, created_at, last_event, sender, recipients, subject, message_id, cc, bcc, reply_to, scheduled_at, odd, names, gone \
-             FROM mail JOIN shape USING (shape) ",
+             ",
+            summary_columns!(),
+            ", gone FROM mail ",
             $rest
         )
     };
@@ -85,7 +86,8 @@ pub(super) const AT: &str = select!("WHERE mail.place = ?1");
 pub(super) const ANY_ABOVE: &str = "SELECT EXISTS (SELECT 1 FROM mail WHERE place < ?1)";
 pub(super) const ANY_BELOW: &str = "SELECT EXISTS (SELECT 1 FROM mail WHERE place > ?1)";
 pub(super) const ALL: &str = "SELECT count(*) FROM mail";
-pub(super) const NEWER: &str = "SELECT count(*) FROM mail WHERE listed IN (0, 1) AND place < ?1";
+pub(super) const NEWER: &str =
+    "SELECT count(*) FROM mail WHERE slot <= (SELECT slot FROM mail WHERE place < ?1 ORDER BY place DESC LIMIT 1)";
 pub(super) const OBSERVED: &str =
     "SELECT observed.last_event, observed.seen FROM observed JOIN mail USING (place) WHERE id = ?1 ORDER BY nth";
 
@@ -171,9 +173,9 @@ impl Archive {
     ///
     /// If the archive cannot be read.
     pub fn summary_json(&self, id: &EmailId) -> Result<Option<String>, Failure> {
-        let sql = format!("SELECT {COLUMNS} FROM mail JOIN shape USING (shape) WHERE id = ?1");
+        let sql = concat!("SELECT ", columns!(), " FROM mail JOIN shape USING (shape) WHERE id = ?1");
         self.connections.read(|connection| {
-            let mut statement = connection.prepare_cached(&sql)?;
+            let mut statement = connection.prepare_cached(sql)?;
             let fields = statement.query_row([pack::id(id.as_str())], |row| Fields::load(row, 0)).optional()?;
             Ok(fields.map(|fields| fields.json()))
         })
@@ -221,11 +223,11 @@ fn around(connection: &Connection, place: Place, lead: usize, rows: usize) -> Re
 /// A row of a `select!`.
 pub(super) fn read(row: &SqlRow) -> rusqlite::Result<Row> {
     let (seen, changes): (i64, i64) = (row.get(1)?, row.get(2)?);
-    let fields = Fields::load(row, 4)?;
-    let changed = (changes > 0).then(|| observation(fields.summary.last_event.clone(), seen));
-    let gone: Option<i64> = row.get(17)?;
+    let summary = fields::summary(row, 4)?;
+    let changed = (changes > 0).then(|| observation(summary.last_event.clone(), seen));
+    let gone: Option<i64> = row.get(16)?;
     let gone = gone.map(|gone| Timestamp::from_microsecond(gone).unwrap_or_default());
-    Ok(Row { place: row.get(0)?, changed, has_body: row.get(3)?, gone, summary: Summary::from(&fields.summary) })
+    Ok(Row { place: row.get(0)?, changed, has_body: row.get(3)?, gone, summary: Summary::from(&summary) })
 }
 
 fn count(connection: &Connection, sql: &str, params: impl rusqlite::Params) -> Result<u64, Failure> {

@@ -1,7 +1,7 @@
 //! Opens the archive that the settings mean.
 
 use super::output::{Output, Stop};
-use crate::archive::{Archive, Location, Opened, Said};
+use crate::archive::{Archive, Location, Opened, Said, Upkeep};
 use crate::config::Settings;
 use crate::config::clock::Clock;
 use crate::failure::{Failure, Kind};
@@ -27,7 +27,7 @@ pub(super) fn open_as(settings: &Settings, said: Said, clock: &Clock, out: &mut 
     // The archive belongs to a key, so without one it is not known which.
     settings.key.as_ref().map_err(Clone::clone)?;
     match &settings.archive {
-        Location::Disk(_) => match Archive::open_for(settings, said)? {
+        Location::Disk(_) => match opened(settings, said, out)? {
             Opened::Ours(archive) => Ok(archive.keeping(settings.keep, clock())?),
             Opened::Strange(stranger) => {
                 let question = format!("{}; is the key of the same team, to go on with it?", stranger.sentence());
@@ -52,14 +52,31 @@ pub(super) fn open_if_possible(settings: &Settings, clock: &Clock, out: &mut Out
         }
         return None;
     }
-    kept(settings, clock).inspect_err(|failure| out.note(&failure.sentence)).ok()
+    kept(settings, clock, out).inspect_err(|failure| out.note(&failure.sentence)).ok()
 }
 
-fn kept(settings: &Settings, clock: &Clock) -> Result<Archive, Failure> {
-    match Archive::open_for(settings, Said::Nothing)? {
+fn kept(settings: &Settings, clock: &Clock, out: &mut Output) -> Result<Archive, Failure> {
+    match opened(settings, Said::Nothing, out)? {
         Opened::Ours(archive) => archive.keeping(settings.keep, clock()),
         Opened::Strange(stranger) => Err(stranger.into()),
     }
+}
+
+fn opened(settings: &Settings, said: Said, out: &mut Output) -> Result<Opened, Failure> {
+    telling(out, |tell| Archive::open_for(settings, said, tell))
+}
+
+/// Opens an archive, and shows how far it is if an older one takes its time.
+pub fn telling<T>(out: &mut Output, open: impl FnOnce(&mut dyn FnMut(Upkeep)) -> T) -> T {
+    let mut told = false;
+    let opened = open(&mut |upkeep| {
+        told = true;
+        out.progress(&upkeep.to_string());
+    });
+    if told {
+        out.progress("");
+    }
+    opened
 }
 
 const NO_HOME: &str = "there is no home directory, so nothing is kept on disk";

@@ -53,7 +53,9 @@ fn check(env: &Env, clock: &Clock, out: &mut Output) -> Result<(), Stop> {
         let notes = parse(&view.query, &Context::new(clock(), env.zone())).notes;
         warnings.extend(notes.into_iter().map(|note| format!("view {number}, {}: {}", view.name, note.words)));
     }
-    for words in profiles.errors().iter().chain(&warnings) {
+    // A single error is what the command ends with.
+    let several = Some(profiles.errors()).filter(|errors| errors.len() > 1).unwrap_or_default();
+    for words in several.iter().chain(&warnings) {
         out.note(words);
     }
     let (path, names) = (profiles.path().display().to_string(), profiles.list().len());
@@ -69,11 +71,12 @@ fn check(env: &Env, clock: &Clock, out: &mut Output) -> Result<(), Stop> {
     };
     out.data(&text)?;
     out.flush()?;
-    match profiles.errors().len() {
-        0 => Ok(()),
-        1 => Err(Failure::new(Kind::Config, format!("{path} has an error")).hint("sentbox config edit").into()),
-        count => Err(Failure::new(Kind::Config, format!("{path} has {count} errors")).hint("sentbox config edit").into()),
-    }
+    let sentence = match profiles.errors() {
+        [] => return Ok(()),
+        [error] => error.clone(),
+        errors => format!("{path} has {} errors", errors.len()),
+    };
+    Err(Failure::new(Kind::Config, sentence).hint("sentbox config edit").into())
 }
 
 /// Opens the file in the person's editor and waits for its end.

@@ -36,7 +36,9 @@ pub(super) fn run(import: &Import, settings: &Settings, clock: &Clock, out: &mut
         let file = File::open(path).map_err(|error| Failure::new(Kind::Io, format!("{} cannot be read: {error}", path.display())))?;
         Box::new(BufReader::new(file))
     };
-    let imported = archive.import(lines, clock(), |_| {})?;
+    let imported = archive.import(lines, clock(), |done| out.progress(&format!("{} emails read", done.lines - done.bad)));
+    out.progress("");
+    let imported = imported?;
     for (line, why) in &imported.bad_lines {
         out.note(&format!("line {line}: {why}"));
     }

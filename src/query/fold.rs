@@ -23,9 +23,9 @@ impl Needle {
         if folded.is_empty() {
             return None;
         }
-        let mut spaced = String::with_capacity(text.len());
-        push_spaced(&mut spaced, text.chars());
-        Some(Self { text: spaced, folded })
+        let mut spaced = Spaced::with_capacity(text.len());
+        text.chars().for_each(|c| spaced.push(c));
+        Some(Self { text: spaced.text, folded })
     }
 
     /// As it was typed.
@@ -79,13 +79,20 @@ impl Needle {
 /// Thai or Devanagari, the voicing of kana) stay, since without them it is another word.
 #[must_use]
 pub fn fold(text: &str) -> String {
-    let mut folded = String::with_capacity(text.len());
-    if text.is_ascii() {
-        push_spaced(&mut folded, text.chars().map(|c| c.to_ascii_lowercase()));
-    } else {
-        push_spaced(&mut folded, levelled(text));
+    let mut folded = Spaced::with_capacity(text.len());
+    let mut rest = text;
+    // Most text is ASCII but for a sign here and there. No mark that stays joins an ASCII letter, so
+    // what is between can be levelled by itself.
+    while !rest.is_empty() {
+        let (plain, after) = rest.split_at(rest.bytes().position(|byte| !byte.is_ascii()).unwrap_or(rest.len()));
+        plain.chars().for_each(|c| folded.push(c.to_ascii_lowercase()));
+        let (other, after) = after.split_at(after.bytes().position(|byte| byte.is_ascii()).unwrap_or(after.len()));
+        if !other.is_empty() {
+            levelled(other).for_each(|c| folded.push(c));
+        }
+        rest = after;
     }
-    folded
+    folded.text
 }
 
 /// Folds all but the blanks.
@@ -117,17 +124,26 @@ pub(super) fn word_ranges(folded: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-fn push_spaced(out: &mut String, chars: impl Iterator<Item = char>) {
-    let mut blank = false;
-    for c in chars {
+/// Text with each run of blanks as one, and none around it.
+struct Spaced {
+    text: String,
+    blank: bool,
+}
+
+impl Spaced {
+    fn with_capacity(bytes: usize) -> Self {
+        Self { text: String::with_capacity(bytes), blank: false }
+    }
+
+    fn push(&mut self, c: char) {
         if c.is_whitespace() {
-            blank = !out.is_empty();
-            continue;
+            self.blank = !self.text.is_empty();
+            return;
         }
-        if std::mem::take(&mut blank) {
-            out.push(' ');
+        if std::mem::take(&mut self.blank) {
+            self.text.push(' ');
         }
-        out.push(c);
+        self.text.push(c);
     }
 }
 
@@ -241,6 +257,19 @@ mod tests {
         fn folding_twice_is_folding_once(text in any::<String>()) {
             let once = fold(&text);
             prop_assert_eq!(fold(&once), once);
+        }
+
+        #[test]
+        fn text_in_pieces_folds_as_a_whole(text in prop::collection::vec(prop_oneof![
+            any::<char>(),
+            prop::char::range(' ', '~'),
+            prop::char::range('\u{300}', '\u{36F}'),
+            prop::sample::select(vec!['か', '\u{3099}', '\u{93C}', '\u{1161}', 'ﬁ', 'ſ', '\u{A0}', '\u{338}', 'İ', '\u{200D}']),
+        ], 0..30)) {
+            let text = String::from_iter(text);
+            let mut whole = Spaced::with_capacity(0);
+            levelled(&text).for_each(|c| whole.push(c));
+            prop_assert_eq!(fold(&text), whole.text);
         }
 
         #[test]

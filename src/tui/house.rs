@@ -11,7 +11,7 @@ use super::session::{Check, Doors, Entry, Session};
 use crate::api::{Access, Client, Patience, try_key};
 use crate::app::hall::{Answer, Question, Welcome};
 use crate::app::{Choice, Door, Hall, Kept};
-use crate::archive::{Anchor, Archive, Location, Opened, Said, Stranger};
+use crate::archive::{Anchor, Archive, Location, Opened, Said, Stranger, Upkeep};
 use crate::config::clock::Clock;
 use crate::config::{ApiKey, Asking, Backfill, BaseUrl, Env, Flags, Hidden, Paths, Profiles, Rate, Settings, ViewFile, built_in};
 use crate::failure::{Failure, Kind};
@@ -42,17 +42,18 @@ pub struct House {
 
 impl House {
     /// The session that the settings mean, with which the program starts: one without a key too, or
-    /// with a question before it. Blocks, and belongs where tasks can be started.
+    /// with a question before it. `tell` hears how far it is with an archive of an older version. Blocks,
+    /// and belongs where tasks can be started.
     ///
     /// # Errors
     ///
     /// If not even memory can be had for an archive.
-    pub fn first(&self, settings: &Settings) -> Result<Session<Client>, Failure> {
+    pub fn first(&self, settings: &Settings, tell: &mut dyn FnMut(Upkeep)) -> Result<Session<Client>, Failure> {
         if settings.is_new {
             let hall = Hall::set_up(self.welcome(settings));
             return Ok(Session { hall: Some(hall), ..self.session(settings, Door::Usual, Archive::open(&settings.archive))? });
         }
-        let opened = match Archive::open_for(settings, Said::Nothing) {
+        let opened = match Archive::open_for(settings, Said::Nothing, tell) {
             Ok(Opened::Strange(stranger)) => {
                 let no_service = Failure::new(Kind::Archive, "it is not known yet where the mail goes");
                 let nowhere = Settings { archive: Location::Memory, key: Err(no_service), ..settings.clone() };
@@ -144,7 +145,7 @@ impl House {
             Answer::SameTeam => Said::SameTeam,
             Answer::OtherTeam => Said::OtherTeam,
         };
-        let opened = match Archive::open_for(&settings, said) {
+        let opened = match Archive::open_for(&settings, said, &mut |_| ()) {
             Ok(Opened::Strange(stranger)) => return Ok(Entry::Asks(self.question(&stranger, door))),
             Ok(Opened::Ours(archive)) => Ok(archive),
             // What cannot be done as it was said is not done in memory instead.

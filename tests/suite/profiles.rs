@@ -187,6 +187,7 @@ fn the_file_is_found_edited_and_checked() {
     std::fs::write(config(&sentbox).join("config.toml"), "[views]\n\n10 = { name = \"Ten\", query = \"x\" }\n").unwrap();
     assert_snapshot!(sentbox.told("config check"), @r"
     stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: a view has a number from 1 to 9
+    stderr:    hint: sentbox config edit
     exit code 8
     ");
     std::fs::write(config(&sentbox).join("config.toml"), "[profiles.a\n").unwrap();

@@ -26,6 +26,7 @@ pub struct Scope {
     pub emails: u64,
 }
 
+pub(super) const PAST: &str = "SELECT count(*) FROM (SELECT 1 FROM search WHERE search MATCH ?1 AND rowid > ?2 AND rowid < ?3 LIMIT ?4)";
 pub(super) const TOKENS: &str = "SELECT count(*) FROM (SELECT 1 FROM search WHERE search MATCH ?1 LIMIT ?2)";
 
 impl Archive {
@@ -52,11 +53,7 @@ impl Archive {
 
     fn count_past(&self, query: &Query, way: Way, from: Place, most: u64, halt: &Halt) -> Result<Option<Counted>, Failure> {
         self.connections.search(halt, |connection| {
-            let mut found = 0;
-            Walk::new(connection, query)?.each(way, from, |_| {
-                found += 1;
-                found <= most
-            })?;
+            let found = Walk::new(connection, query)?.count(way, from, most.saturating_add(1))?;
             Ok(if found > most { Counted::MoreThan(most) } else { Counted::Exactly(found) })
         })
     }

@@ -92,7 +92,8 @@ impl List<'_> {
         let mut found = self.walk.rows(self.down, from, rows.saturating_add(1))?;
         let more_below = found.len() > rows;
         found.truncate(rows);
-        let more_above = self.is_more(self.down.back(), found.first())?;
+        // What began at the top has nothing above it; to find that out costs as much as the rows.
+        let more_above = from != end(self.down.back()) && self.is_more(self.down.back(), found.first())?;
         Ok(Window { rows: found, more_above, more_below })
     }
 
@@ -101,7 +102,7 @@ impl List<'_> {
         let more_above = found.len() > rows;
         found.truncate(rows);
         found.reverse();
-        let more_below = self.is_more(self.down, found.last())?;
+        let more_below = from != end(self.down) && self.is_more(self.down, found.last())?;
         Ok(Window { rows: found, more_above, more_below })
     }
 

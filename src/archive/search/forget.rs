@@ -3,6 +3,7 @@
 
 use rusqlite::Connection;
 
+use super::label;
 use super::tokens::{kind, status, tag_name, tag_value};
 use crate::failure::Failure;
 use crate::mail::Status;
@@ -19,13 +20,16 @@ pub(in crate::archive) fn forget(writer: &Connection) -> Result<(), Failure> {
     for (nth, of, text) in labels {
         let token = match of.strip_prefix("tag=") {
             Some(name) => tag_value(name, &fold(&text)),
-            None if of == "tag" => tag_name(&fold(&text)),
-            None if of == "status" => status(&Status::parse(&text)),
+            None if of == label::SENDER => continue,
+            None if of == label::TAG => tag_name(&fold(&text)),
+            None if of == label::STATUS => status(&Status::parse(&text)),
             None => format!("{}{nth}", kind::LABEL),
         };
         let sql = "DELETE FROM label WHERE nth = ?1 AND NOT EXISTS (SELECT 1 FROM search WHERE search MATCH ?2)";
         change.prepare_cached(sql)?.execute((nth, format!("\"{}\"", token.replace('"', "\"\""))))?;
     }
+    let sql = "DELETE FROM label WHERE kind = ?1 AND nth NOT IN (SELECT sender FROM mail WHERE typeof(sender) = 'integer')";
+    change.execute(sql, [label::SENDER])?;
     change.execute("INSERT INTO search (search) VALUES ('optimize')", [])?;
     change.commit()?;
     Ok(())

@@ -3,14 +3,16 @@
 use rusqlite::{Connection, OptionalExtension};
 
 use super::plan::{Depth, Plan};
+use crate::api::wire;
+use crate::archive::Place;
+use crate::archive::packed::Packed;
 use crate::archive::window::{self, Row};
-use crate::archive::{Place, keep};
 use crate::failure::Failure;
-use crate::mail::Email;
+use crate::mail::Tag;
 use crate::query::{Bodies, Facts, Query, matches};
 use crate::render;
 
-pub(super) const BODY: &str = "SELECT json FROM body WHERE place = ?1";
+pub(super) const BODY: &str = "SELECT json, dictionary FROM body WHERE place = ?1";
 
 /// What stands between a candidate and the result.
 pub(super) struct Judge<'a> {
@@ -43,12 +45,14 @@ impl Judge<'_> {
         let Some(email) = self.body(row.place)? else { return Ok(verdict == Some(true)) };
         let html = email.html.as_deref().map(render::plain);
         let bodies = Bodies { text: email.text.as_deref(), html: html.as_deref() };
-        Ok(matches(self.query, &Facts { bodies: Some(bodies), tags: Some(&email.tags), ..shallow }) == Some(true))
+        let tags: Vec<Tag> = email.tags.iter().map(Tag::from).collect();
+        Ok(matches(self.query, &Facts { bodies: Some(bodies), tags: Some(&tags), ..shallow }) == Some(true))
     }
 
     /// A body that cannot be read counts as never fetched.
-    fn body(&self, place: Place) -> Result<Option<Email>, Failure> {
-        let packed: Option<Vec<u8>> = self.connection.prepare_cached(BODY)?.query_row([place], |row| row.get(0)).optional()?;
-        Ok(packed.and_then(|packed| keep::unpacked(&packed).ok()))
+    fn body(&self, place: Place) -> Result<Option<wire::Email>, Failure> {
+        let mut statement = self.connection.prepare_cached(BODY)?;
+        let packed = statement.query_row([place], |row| Packed::load(row, 0)).optional()?.flatten();
+        Ok(packed.and_then(|packed| packed.email(self.connection).ok()))
     }
 }

@@ -2,24 +2,24 @@
 
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
-use super::plan::DRIFT;
-use super::tokens::{Tokens, kind};
-use super::{label, slot};
-use crate::archive::fields::Fields;
+use super::index::{Beyond, Index};
+use super::slot;
+use crate::archive::fields::{Fields, columns, summary_columns};
+use crate::archive::packed::Packed;
 use crate::archive::window::{BOTTOM, TOP};
-use crate::archive::{Place, keep};
+use crate::archive::{Place, Upkeep};
 use crate::failure::Failure;
-use crate::mail::{Email, Status, Summary};
-use crate::query::Bodies;
-use crate::query::fold::fold;
-use crate::render;
+use crate::mail::Summary;
 
 /// Emails in one transaction when an older archive is indexed for the first time.
 const BATCH: i64 = 10_000;
 
 pub(super) const STALE: &str = "SELECT place FROM stale WHERE place BETWEEN ?1 AND ?2 ORDER BY place LIMIT ?3";
-pub(super) const ROW: &str = "SELECT changes, json, id, created_at, last_event, sender, recipients, subject, message_id, cc, bcc, reply_to, \
-     scheduled_at, odd, names FROM mail JOIN shape USING (shape) LEFT JOIN body USING (place) WHERE mail.place = ?1";
+pub(super) const ROW: &str = concat!(
+    "SELECT slot, changes, json, dictionary, ",
+    columns!(),
+    " FROM mail JOIN shape USING (shape) LEFT JOIN body USING (place) WHERE mail.place = ?1"
+);
 
 /// Indexes what has changed in this transaction.
 pub(in crate::archive) fn keep_up(change: &Transaction) -> Result<(), Failure> {
@@ -29,10 +29,15 @@ pub(in crate::archive) fn keep_up(change: &Transaction) -> Result<(), Failure> {
 
 /// Indexes what no transaction has: the emails of an archive from before there was an index. Broken
 /// off, it goes on where it was.
-pub(in crate::archive) fn rebuild(writer: &mut Connection) -> Result<(), Failure> {
-    while writer.query_row("SELECT EXISTS (SELECT 1 FROM stale)", [], |row| row.get(0))? {
+pub(in crate::archive) fn rebuild(writer: &mut Connection, tell: &mut dyn FnMut(Upkeep)) -> Result<(), Failure> {
+    let count = "SELECT count(*) FROM stale";
+    let all: i64 = writer.query_row(count, [], |row| row.get(0))?;
+    let mut left = all;
+    while left > 0 {
+        tell(Upkeep::indexing(all - left, all));
         let change = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
         index(&change, BATCH)?;
+        left = change.query_row(count, [], |row| row.get(0))?;
         change.commit()?;
     }
     Ok(())
@@ -43,10 +48,19 @@ pub(in crate::archive) fn rebuild(writer: &mut Connection) -> Result<(), Failure
 fn index(change: &Transaction, limit: i64) -> Result<bool, Failure> {
     let found = stale(change, (TOP, BOTTOM), limit)?;
     let (Some(first), Some(last)) = (found.first(), found.last()) else { return Ok(false) };
-    slot::assign(change, &found)?;
+    let mut slotless = Vec::new();
+    for place in &found {
+        if !slot::is_given(change, *place)? {
+            slotless.push(*place);
+        }
+    }
+    for (place, slot) in slotless.iter().zip(slot::slots(change, &slotless)?) {
+        change.prepare_cached("UPDATE mail SET slot = ?2 WHERE place = ?1")?.execute(params![place, slot])?;
+    }
+    let mut index = Index::new(change);
     // Some that had to move for the new slots may have joined them.
     for place in stale(change, (*first, *last), i64::MAX)? {
-        one(change, place)?;
+        one(change, &mut index, place)?;
     }
     change.prepare_cached("DELETE FROM stale WHERE place BETWEEN ?1 AND ?2")?.execute([first, last])?;
     Ok(true)
@@ -57,48 +71,14 @@ fn stale(change: &Transaction, within: (Place, Place), limit: i64) -> Result<Vec
     Ok(statement.query_map(params![within.0, within.1, limit], |row| row.get(0))?.collect::<Result<_, _>>()?)
 }
 
-fn one(change: &Transaction, place: Place) -> Result<(), Failure> {
+fn one(change: &Transaction, index: &mut Index<'_>, place: Place) -> Result<(), Failure> {
     let mut statement = change.prepare_cached(ROW)?;
-    let row = statement.query_row([place], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, Option<Vec<u8>>>(1)?, Fields::load(row, 2)?)));
-    let Some((changes, packed, fields)) = row.optional()? else { return Ok(()) };
-    let mail = Summary::from(&fields.summary);
-    let mut tokens = Tokens::new();
-    tokens.summary(&mail, changes > 0);
-    label_status(change, &mail.status)?;
-    for (field, address) in std::iter::once(("from", &mail.from)).chain(mail.reply_to.iter().map(|address| ("reply-to", address))) {
-        let folded = fold(&address.to_string());
-        match label::number(change, field, &folded)? {
-            Some(nth) => tokens.label(nth),
-            None => tokens.grams(if field == "from" { kind::SENDER } else { kind::RECIPIENT }, &folded),
-        }
-    }
+    let row = statement.query_row([place], |row| {
+        let body = Packed::load(row, 2)?;
+        Ok((row.get::<_, Option<i64>>(0)?, row.get::<_, i64>(1)?, body, Fields::load(row, 4)?))
+    });
+    let Some((Some(slot), changes, body, fields)) = row.optional()? else { return Ok(()) };
     // A body that cannot be read is not found by its words; opening it says that it is damaged.
-    if let Some(email) = packed.and_then(|packed| keep::unpacked(&packed).ok()) {
-        let html = email.html.as_deref().map(render::plain);
-        tokens.fetched(&Bodies { text: email.text.as_deref(), html: html.as_deref() }, &email.tags);
-        label_tags(change, &email)?;
-    }
-    if let Some(slot) = slot::of(change, place)? {
-        change.prepare_cached("INSERT OR REPLACE INTO search (rowid, tokens) VALUES (?1, ?2)")?.execute(params![slot, tokens.0])?;
-    }
-    note_displaced(change, place, &mail)
-}
-
-fn label_status(change: &Transaction, status: &Status) -> Result<(), Failure> {
-    label::number(change, "status", status.word()).map(|_| ())
-}
-
-fn label_tags(change: &Transaction, email: &Email) -> Result<(), Failure> {
-    for tag in &email.tags {
-        label::number(change, "tag", &tag.name)?;
-        label::number(change, &format!("tag={}", fold(&tag.name)), &tag.value)?;
-    }
-    Ok(())
-}
-
-fn note_displaced(change: &Transaction, place: Place, mail: &Summary) -> Result<(), Failure> {
-    let is_displaced = mail.created.micros().is_some_and(|micros| micros.abs_diff(place.micros()) > DRIFT.unsigned_abs());
-    let sql = if is_displaced { "INSERT OR IGNORE INTO displaced VALUES (?1)" } else { "DELETE FROM displaced WHERE place = ?1" };
-    change.prepare_cached(sql)?.execute([place])?;
-    Ok(())
+    let whole = body.and_then(|body| body.email(change).ok());
+    index.renew(place, slot, &Summary::from(&fields.summary), &Beyond { changed: changes > 0, whole: whole.as_ref() })
 }

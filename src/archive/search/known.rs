@@ -31,9 +31,9 @@ impl Known for Archive {
             let texts = match source {
                 Source::Address(field) => recent(connection, field, &part, limit, |address| &address.email)?,
                 Source::Domain => recent(connection, Field::To, &part, limit, Address::domain)?,
-                Source::Status => labelled(connection, "status", &part)?,
-                Source::TagName => labelled(connection, "tag", &part)?,
-                Source::TagValue(name) => labelled(connection, &format!("tag={}", fold(name)), &part)?,
+                Source::Status => labelled(connection, label::STATUS, &part)?,
+                Source::TagName => labelled(connection, label::TAG, &part)?,
+                Source::TagValue(name) => labelled(connection, &label::value_of(name), &part)?,
             };
             let counted = |text: Shown| Ok(KnownValue { emails: count(connection, source, &text)?, text });
             texts.into_iter().map(counted).collect::<Result<Vec<_>, Failure>>()

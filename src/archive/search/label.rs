@@ -4,31 +4,57 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::failure::Failure;
 use crate::query::Needle;
+use crate::query::fold::fold;
 
-/// More senders than a team has; if there are more, the further ones are indexed as recipients are.
-const MOST: i64 = 4096;
+/// So many senders, and addresses for answers, are labels; further ones are indexed as recipients are.
+/// A question may have to name them all.
+const ADDRESSES: usize = 64;
 
-/// More labels than that in one question make it no better than no question.
-const ASKED: usize = 64;
+/// So many values of any other kind are labels.
+const VALUES: usize = 4096;
+
+/// The folded sender of an email.
+pub(super) const FROM: &str = "from";
+/// A folded address for answers.
+pub(super) const REPLY_TO: &str = "reply-to";
+/// The word of a status.
+pub(super) const STATUS: &str = "status";
+/// The name of a tag.
+pub(super) const TAG: &str = "tag";
+/// A sender as it came, which the table of emails knows by this number. The index does not.
+pub(in crate::archive) const SENDER: &str = "sender";
+
+/// What the values of a tag are labels of.
+pub(super) fn value_of(tag: &str) -> String {
+    format!("{TAG}={}", fold(tag))
+}
 
 pub(super) const KNOWN: &str = "SELECT nth FROM label WHERE kind = ?1 AND text = ?2";
+pub(super) const NTH: &str = "SELECT 1 FROM label WHERE kind = ?1 LIMIT 1 OFFSET ?2";
+pub(super) const HOLDING: &str = "SELECT nth FROM label WHERE kind = ?1 AND instr(text, ?2) > 0";
 pub(super) const OF_KIND: &str = "SELECT nth, text FROM label WHERE kind = ?1";
 
 /// The number of a label, which is new if need be; `None` if there are too many of its kind.
-pub(super) fn number(change: &Connection, kind: &str, text: &str) -> Result<Option<i64>, Failure> {
+pub(in crate::archive) fn number(change: &Connection, kind: &str, text: &str) -> Result<Option<i64>, Failure> {
     let known = change.prepare_cached(KNOWN)?.query_row([kind, text], |row| row.get(0)).optional()?;
     if known.is_some() {
         return Ok(known);
     }
-    let sql = "INSERT INTO label (kind, text) SELECT ?1, ?2 WHERE (SELECT count(*) FROM label WHERE kind = ?1) < ?3";
-    let added = change.prepare_cached(sql)?.execute(params![kind, text, MOST])?;
-    Ok((added > 0).then(|| change.last_insert_rowid()))
+    let most = if kind == FROM || kind == REPLY_TO { ADDRESSES } else { VALUES };
+    let last = i64::try_from(most - 1).unwrap_or(i64::MAX);
+    if change.prepare_cached(NTH)?.exists(params![kind, last])? {
+        return Ok(None);
+    }
+    // One plain row: see `Index` for what a statement that may be undone in part would cost.
+    change.prepare_cached("INSERT INTO label (kind, text) VALUES (?1, ?2)")?.execute([kind, text])?;
+    Ok(Some(change.last_insert_rowid()))
 }
 
 /// The labels that hold the needle; `None` if they are too many to be asked for.
 pub(super) fn holding(connection: &Connection, kind: &str, needle: &Needle) -> Result<Option<Vec<i64>>, Failure> {
-    let found: Vec<i64> = all(connection, kind)?.into_iter().filter(|(_, text)| needle.is_in(text)).map(|(nth, _)| nth).collect();
-    Ok((found.len() <= ASKED).then_some(found))
+    let mut statement = connection.prepare_cached(HOLDING)?;
+    let found: Vec<i64> = statement.query_map([kind, needle.folded()], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    Ok((found.len() <= ADDRESSES).then_some(found))
 }
 
 /// Every label of a kind.

@@ -44,6 +44,8 @@ pub(super) struct Plan {
     /// The places between which all matches stand, but for displaced ones; inclusive.
     pub(super) newest: Place,
     pub(super) oldest: Place,
+    /// Whether the index answers the question as the query means it, so that nobody has to look again.
+    pub(super) exact: bool,
     /// Whether a gram is so short that the index is slow where there are many answers.
     pub(super) costly: bool,
     /// What of the bodies and tags the query looks at.
@@ -73,7 +75,9 @@ impl Plan {
             ask = Ask::All;
         }
         let (newest, oldest) = bounds(&query.filter, true);
+        let exact = ask.is_asked() && is_exact(&query.filter, true, 0);
         Ok(Self {
+            exact,
             costly: ask.is_costly(),
             ask,
             newest: Place(newest),
@@ -132,6 +136,11 @@ impl Ask {
         }
     }
 
+    /// Whether it is a question at all.
+    fn is_asked(&self) -> bool {
+        !matches!(self, Self::All | Self::Nothing)
+    }
+
     fn size(&self) -> usize {
         match self {
             Self::All | Self::Nothing | Self::Token(_) | Self::Start(_) => 1,
@@ -176,6 +185,29 @@ impl Ask {
     }
 }
 
+/// Whether the index knows exactly where `node` comes out as `wanted`.
+fn is_exact(node: &Node, wanted: bool, deep: usize) -> bool {
+    let all = |nodes: &[Node]| nodes.iter().all(|node| is_exact(node, wanted, deep + 1));
+    match node {
+        _ if deep > DEEPEST => false,
+        Node::And(nodes) | Node::Or(nodes) => all(nodes),
+        Node::Not(inner) => is_exact(inner, !wanted, deep + 1),
+        Node::Term(Term::Domain(_) | Term::Status(_) | Term::Has(_) | Term::Tag { .. }) => true,
+        // All grams of three characters are there, so a needle of that length is its gram.
+        Node::Term(Term::Text(Field::Subject, needle)) => wanted && needle.folded().chars().count() == 3,
+        Node::Term(
+            Term::Word(_)
+            | Term::Text(..)
+            | Term::Recipient(_)
+            | Term::Is(_)
+            | Term::After(_)
+            | Term::Before(_)
+            | Term::On(_)
+            | Term::SeenChange(_),
+        ) => false,
+    }
+}
+
 struct Asker<'a> {
     connection: &'a Connection,
 }
@@ -211,18 +243,18 @@ impl Asker<'_> {
             }
             Term::Word(needle) => Ask::or([
                 grams(kind::RECIPIENT, needle),
-                self.sender("from", needle)?,
-                self.sender("reply-to", needle)?,
+                self.sender(label::FROM, needle)?,
+                self.sender(label::REPLY_TO, needle)?,
                 grams(kind::SUBJECT, needle),
                 body(needle),
                 whole_id(kind::ID, needle.folded()),
                 whole_id(kind::MESSAGE_ID, tokens::bare(needle.folded())),
             ]),
             Term::Text(Field::To | Field::Cc | Field::Bcc, needle) => grams(kind::RECIPIENT, needle),
-            Term::Text(Field::From, needle) => self.sender("from", needle)?,
-            Term::Text(Field::ReplyTo, needle) => self.sender("reply-to", needle)?,
+            Term::Text(Field::From, needle) => self.sender(label::FROM, needle)?,
+            Term::Text(Field::ReplyTo, needle) => self.sender(label::REPLY_TO, needle)?,
             Term::Text(Field::Any, needle) => {
-                Ask::or([grams(kind::RECIPIENT, needle), self.sender("from", needle)?, self.sender("reply-to", needle)?])
+                Ask::or([grams(kind::RECIPIENT, needle), self.sender(label::FROM, needle)?, self.sender(label::REPLY_TO, needle)?])
             }
             Term::Text(Field::Subject, needle) => grams(kind::SUBJECT, needle),
             Term::Text(Field::Body, needle) => body(needle),
@@ -252,7 +284,7 @@ impl Asker<'_> {
     fn sender(&self, field: &str, needle: &Needle) -> Result<Ask, Failure> {
         let Some(labels) = label::holding(self.connection, field, needle)? else { return Ok(Ask::All) };
         let labels = labels.into_iter().map(|nth| Ask::Token(format!("{}{nth}", kind::LABEL)));
-        let kind = if field == "from" { kind::SENDER } else { kind::RECIPIENT };
+        let kind = if field == label::FROM { kind::SENDER } else { kind::RECIPIENT };
         Ok(Ask::or(labels.chain([grams(kind, needle)])))
     }
 }
@@ -272,7 +304,11 @@ fn grams(kind: char, needle: &Needle) -> Ask {
         [one, other] if !one.is_ascii() && !other.is_ascii() => Ask::Token(gram(&chars)),
         [_] | [_, _] => Ask::Start(gram(&chars)),
         _ => {
-            let mut grams: Vec<String> = chars.windows(3).map(gram).collect();
+            // Digits tell emails apart better than letters do, and a question takes as long as its most
+            // common gram is.
+            let digits = || chars.windows(3).filter(|gram| gram.iter().all(char::is_ascii_digit));
+            let mut grams: Vec<String> =
+                if digits().count() > 1 { digits().map(gram).collect() } else { chars.windows(3).map(gram).collect() };
             grams.sort_unstable();
             grams.dedup();
             // Spread over the needle: an address often ends as all do.

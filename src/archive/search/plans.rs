@@ -4,19 +4,12 @@ use rusqlite::{Connection, params};
 
 use super::plan::{Ask, Plan};
 use super::{count, judge, keep_up, label, slot, walk};
-use crate::archive::Place;
+use crate::archive::{Place, schema};
 use crate::query::{parse, samples};
 
 fn tables() -> Connection {
-    let connection = Connection::open_in_memory().unwrap();
-    connection
-        .execute_batch(concat!(
-            include_str!("../schema/1.sql"),
-            include_str!("../schema/2.sql"),
-            include_str!("../schema/3.sql"),
-            include_str!("../schema/4.sql")
-        ))
-        .unwrap();
+    let mut connection = Connection::open_in_memory().unwrap();
+    schema::migrate(&mut connection, &mut |_| ()).unwrap();
     connection.execute("INSERT INTO label (nth, kind, text) VALUES (7, 'from', 'acme <hi@acme.example>')", []).unwrap();
     connection
 }
@@ -102,11 +95,11 @@ fn every_question_walks_an_index_and_sorts_nothing() {
         (walk::GONE_UP, "SEARCH mail USING INDEX mail_gone (place>? AND place<?)"),
         (
             walk::FOUND_DOWN,
-            "SCAN search VIRTUAL TABLE INDEX 64:M1><; CORRELATED SCALAR SUBQUERY 1; SEARCH slot USING INTEGER PRIMARY KEY (rowid=?)",
+            "SCAN search VIRTUAL TABLE INDEX 64:M1><; CORRELATED SCALAR SUBQUERY 1; SEARCH mail USING COVERING INDEX mail_slots (slot=?)",
         ),
         (
             walk::FOUND_UP,
-            "SCAN search VIRTUAL TABLE INDEX 192:M1<>; CORRELATED SCALAR SUBQUERY 1; SEARCH slot USING INTEGER PRIMARY KEY (rowid=?)",
+            "SCAN search VIRTUAL TABLE INDEX 192:M1<>; CORRELATED SCALAR SUBQUERY 1; SEARCH mail USING COVERING INDEX mail_slots (slot=?)",
         ),
         (walk::DISPLACED_DOWN, "SEARCH displaced USING INTEGER PRIMARY KEY (rowid>?)"),
         (walk::DISPLACED_UP, "SEARCH displaced USING INTEGER PRIMARY KEY (rowid<?)"),
@@ -114,11 +107,14 @@ fn every_question_walks_an_index_and_sorts_nothing() {
         (label::KNOWN, "SEARCH label USING COVERING INDEX sqlite_autoindex_label_1 (kind=? AND text=?)"),
         (label::OF_KIND, "SEARCH label USING COVERING INDEX sqlite_autoindex_label_1 (kind=?)"),
         (count::TOKENS, "CO-ROUTINE (subquery-1); SCAN search VIRTUAL TABLE INDEX 0:M1; SCAN (subquery-1)"),
-        (slot::FLOOR, "SEARCH slot USING COVERING INDEX sqlite_autoindex_slot_1 (place<?)"),
-        (slot::CEILING, "SEARCH slot USING COVERING INDEX sqlite_autoindex_slot_1 (place>?)"),
-        (slot::OF, "SEARCH slot USING COVERING INDEX sqlite_autoindex_slot_1 (place=?)"),
-        (slot::NEXT, "SEARCH slot USING COVERING INDEX sqlite_autoindex_slot_1 (place>?)"),
-        (slot::FROM, "SEARCH slot USING INTEGER PRIMARY KEY (rowid>?)"),
+        (slot::FLOOR, "SEARCH mail USING INTEGER PRIMARY KEY (rowid<?)"),
+        (slot::CEILING, "SEARCH mail USING INTEGER PRIMARY KEY (rowid>?)"),
+        (slot::NEXT, "SEARCH mail USING COVERING INDEX mail_slots (slot>?)"),
+        (slot::FROM, "SEARCH mail USING COVERING INDEX mail_slots (slot>?)"),
+        (label::NTH, "SEARCH label USING COVERING INDEX sqlite_autoindex_label_1 (kind=?)"),
+        (label::HOLDING, "SEARCH label USING COVERING INDEX sqlite_autoindex_label_1 (kind=?)"),
+        (slot::GIVEN, "SEARCH mail USING INTEGER PRIMARY KEY (rowid=?)"),
+        (count::PAST, "CO-ROUTINE (subquery-1); SCAN search VIRTUAL TABLE INDEX 0:M1><; SCAN (subquery-1)"),
         (keep_up::STALE, "SEARCH stale USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
     ] {
         assert_eq!(plan(sql), expected, "{sql}");

@@ -12,11 +12,11 @@ const BITS: u32 = 29;
 /// How many more slots than needed are made where there are too few.
 const SLACK: i64 = 64;
 
-pub(super) const FLOOR: &str = "SELECT slot FROM slot WHERE place <= ?1 ORDER BY place DESC LIMIT 1";
-pub(super) const CEILING: &str = "SELECT slot FROM slot WHERE place >= ?1 ORDER BY place LIMIT 1";
-pub(super) const OF: &str = "SELECT slot FROM slot WHERE place = ?1";
-pub(super) const NEXT: &str = "SELECT place, slot FROM slot WHERE place > ?1 ORDER BY place LIMIT 1";
-pub(super) const FROM: &str = "SELECT slot, place FROM slot WHERE slot >= ?1 ORDER BY slot";
+pub(super) const FLOOR: &str = "SELECT slot FROM mail WHERE place <= ?1 AND slot IS NOT NULL ORDER BY place DESC LIMIT 1";
+pub(super) const CEILING: &str = "SELECT slot FROM mail WHERE place >= ?1 AND slot IS NOT NULL ORDER BY place LIMIT 1";
+pub(super) const GIVEN: &str = "SELECT 1 FROM mail WHERE place = ?1 AND slot IS NOT NULL";
+pub(super) const NEXT: &str = "SELECT place, slot FROM mail WHERE slot > ?1 ORDER BY slot LIMIT 1";
+pub(super) const FROM: &str = "SELECT slot, place FROM mail WHERE slot >= ?1 ORDER BY slot";
 
 /// The largest slot of what stands at `place` or is newer.
 pub(super) fn floor(connection: &Connection, place: Place) -> Result<i64, Failure> {
@@ -28,29 +28,27 @@ pub(super) fn ceiling(connection: &Connection, place: Place) -> Result<i64, Fail
     Ok(connection.prepare_cached(CEILING)?.query_row([place], |row| row.get(0)).optional()?.unwrap_or(i64::MAX))
 }
 
-/// The slot of `place`, if it has one.
-pub(super) fn of(connection: &Connection, place: Place) -> Result<Option<i64>, Failure> {
-    Ok(connection.prepare_cached(OF)?.query_row([place], |row| row.get(0)).optional()?)
+/// Whether the email at `place` has a slot.
+pub(super) fn is_given(connection: &Connection, place: Place) -> Result<bool, Failure> {
+    Ok(connection.prepare_cached(GIVEN)?.exists([place])?)
 }
 
-/// Gives slots to those of `places` (newest first) that have none, by their times as far as their
-/// neighbours leave room. Where they leave none, those below move down and become stale.
-pub(super) fn assign(change: &Transaction, places: &[Place]) -> Result<(), Failure> {
-    let mut without = Vec::new();
-    for place in places {
-        if of(change, *place)?.is_none() {
-            without.push(*place);
+/// Slots for emails that are to stand at `places` (newest first) and have none yet, by their times as
+/// far as their neighbours leave room. Where they leave none, those below move down and become stale.
+pub(in crate::archive) fn slots(change: &Transaction, places: &[Place]) -> Result<Vec<i64>, Failure> {
+    let mut given: Vec<i64> = Vec::with_capacity(places.len());
+    // What has a slot already right above and right below.
+    let mut above = i64::MIN;
+    let mut below: Option<(Place, i64)> = None;
+    for (at, place) in places.iter().enumerate() {
+        if at == 0 || below.is_some_and(|(below, _)| below > *place) {
+            above = floor(change, *place)?;
+            below = change.prepare_cached(NEXT)?.query_row([above], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
         }
-    }
-    let mut next: Option<(Place, i64)> = None;
-    for (at, place) in without.iter().enumerate() {
-        if next.is_none_or(|(next, _)| next > *place) {
-            next = change.prepare_cached(NEXT)?.query_row([place], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
-        }
-        let lowest = floor(change, *place)?.saturating_add(1);
+        let lowest = given.last().map_or(above, |last| above.max(*last)).saturating_add(1);
         let mut highest = i64::MAX;
-        if let Some((below, slot)) = &mut next {
-            let until = without.partition_point(|other| other > below);
+        if let Some((below, slot)) = &mut below {
+            let until = places.partition_point(|other| other > below);
             let need = i64::try_from(until - at).unwrap_or(i64::MAX);
             if slot.saturating_sub(need) < lowest {
                 *slot = make_room(change, *slot, lowest + need + SLACK)?;
@@ -58,10 +56,9 @@ pub(super) fn assign(change: &Transaction, places: &[Place]) -> Result<(), Failu
             highest = slot.saturating_sub(need);
         }
         let natural = place.0.saturating_neg() >> BITS;
-        let sql = "INSERT INTO slot (slot, place) VALUES (?1, ?2)";
-        change.prepare_cached(sql)?.execute(params![natural.clamp(lowest, highest), place])?;
+        given.push(natural.clamp(lowest, highest));
     }
-    Ok(())
+    Ok(given)
 }
 
 /// Moves what stands at `slot` to `to`, and what is in the way of that further down; returns `to`.
@@ -81,7 +78,7 @@ fn make_room(change: &Transaction, slot: i64, to: i64) -> Result<i64, Failure> {
         }
     }
     for (from, to, place) in moves.into_iter().rev() {
-        change.prepare_cached("UPDATE slot SET slot = ?2 WHERE slot = ?1")?.execute([from, to])?;
+        change.prepare_cached("UPDATE mail SET slot = ?2 WHERE place = ?1")?.execute(params![place, to])?;
         change.prepare_cached("DELETE FROM search WHERE rowid = ?1")?.execute([from])?;
         change.prepare_cached("INSERT OR IGNORE INTO stale VALUES (?1)")?.execute([place])?;
     }

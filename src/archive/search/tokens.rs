@@ -4,6 +4,7 @@
 //! so that a part of a word is found in every script; bodies into words and their beginnings.
 //! The order of tokens is not kept, so what the index finds is a superset that is looked at again.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use crate::mail::{Status, Summary, Tag};
@@ -57,13 +58,22 @@ pub(super) mod flag {
 }
 
 /// The bag of one email.
-pub(super) struct Tokens(pub(super) String);
+pub(super) struct Tokens(String);
 
 impl Tokens {
     pub(super) fn new() -> Self {
-        let mut text = String::with_capacity(512);
-        text.push_str(flag::ANY);
-        Self(text)
+        Self(String::with_capacity(1024))
+    }
+
+    /// Empties the bag for the next email.
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+        self.0.push_str(flag::ANY);
+    }
+
+    /// The tokens, with blanks between them.
+    pub(super) fn text(&self) -> &str {
+        &self.0
     }
 
     /// All of it but the senders.
@@ -98,8 +108,10 @@ impl Tokens {
             self.push(&tag_name(&fold(&tag.name)));
             self.push(&tag_value(&fold(&tag.name), &fold(&tag.value)));
         }
-        for body in [bodies.text, bodies.html].into_iter().flatten() {
-            self.words(&fold(body));
+        let folded: Vec<String> = [bodies.text, bodies.html].into_iter().flatten().map(fold).collect();
+        let mut met = HashSet::new();
+        for body in &folded {
+            self.words(body, &mut met);
         }
     }
 
@@ -124,7 +136,8 @@ impl Tokens {
         }
     }
 
-    fn words(&mut self, folded: &str) {
+    /// The words of a body but for those that were `met` before.
+    fn words<'a>(&mut self, folded: &'a str, met: &mut HashSet<&'a str>) {
         let mut before: Option<char> = None;
         for word in words(folded) {
             let unspaced = unspaced(word);
@@ -133,6 +146,9 @@ impl Tokens {
                 self.0.extend([one, other]);
             }
             before = unspaced;
+            if !met.insert(word) {
+                continue;
+            }
             self.start(kind::WORD);
             self.0.extend(word.chars().take(LONGEST));
             if unspaced.is_none() {

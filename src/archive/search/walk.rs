@@ -2,6 +2,7 @@
 
 use rusqlite::{Connection, params};
 
+use super::count::PAST;
 use super::judge::Judge;
 use super::plan::{Ask, Plan};
 use super::slot;
@@ -20,9 +21,9 @@ pub(super) const GONE_DOWN: &str =
     "SELECT place FROM mail INDEXED BY mail_gone WHERE gone IS NOT NULL AND place > ?1 AND place <= ?2 ORDER BY place";
 pub(super) const GONE_UP: &str =
     "SELECT place FROM mail INDEXED BY mail_gone WHERE gone IS NOT NULL AND place < ?1 AND place >= ?2 ORDER BY place DESC";
-pub(super) const FOUND_DOWN: &str = "SELECT (SELECT place FROM slot WHERE slot = search.rowid) FROM search \
+pub(super) const FOUND_DOWN: &str = "SELECT (SELECT place FROM mail WHERE slot = search.rowid) FROM search \
      WHERE search MATCH ?3 AND rowid > ?1 AND rowid <= ?2 ORDER BY rowid";
-pub(super) const FOUND_UP: &str = "SELECT (SELECT place FROM slot WHERE slot = search.rowid) FROM search \
+pub(super) const FOUND_UP: &str = "SELECT (SELECT place FROM mail WHERE slot = search.rowid) FROM search \
      WHERE search MATCH ?3 AND rowid < ?1 AND rowid >= ?2 ORDER BY rowid DESC";
 pub(super) const DISPLACED_DOWN: &str = "SELECT place FROM displaced WHERE place > ?1 ORDER BY place";
 pub(super) const DISPLACED_UP: &str = "SELECT place FROM displaced WHERE place < ?1 ORDER BY place DESC";
@@ -83,6 +84,27 @@ impl<'a> Walk<'a> {
             }
         }
         self.candidates(&self.plan.ask, way, from, |place| Ok(judge.row(place)?.is_none_or(&mut take)))
+    }
+
+    /// How many match past `from`, as far as `most`.
+    pub(super) fn count(&self, way: Way, from: Place, most: u64) -> Result<u64, Failure> {
+        let mut found = 0;
+        if self.plan.exact {
+            let (above, below) = match way {
+                Way::Down => (slot::floor(self.connection, from)?, i64::MAX),
+                Way::Up => (i64::MIN, slot::ceiling(self.connection, from)?),
+            };
+            let most = i64::try_from(most).unwrap_or(i64::MAX);
+            let mut statement = self.connection.prepare_cached(PAST)?;
+            let count: i64 = statement.query_row(params![self.plan.ask.text(), above, below, most], |row| row.get(0))?;
+            found = count.unsigned_abs();
+        } else if most > 0 {
+            self.each(way, from, |_| {
+                found += 1;
+                found < most
+            })?;
+        }
+        Ok(found)
     }
 
     /// At most `limit` matches past `from`, nearest first.
