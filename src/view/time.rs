@@ -11,8 +11,8 @@ use crate::mail::Stamp;
 pub const SHORT: usize = 6;
 /// Columns of [`medium`].
 pub const MEDIUM: usize = 9;
-/// Columns of [`full`] for times that could be read.
-pub const FULL: usize = 24;
+/// Columns of [`column`] for times that could be read, in the zones with the longest names.
+pub const FULL: usize = 25;
 
 /// `09:41`, `Mon`, `3 May`, `May 25`.
 #[must_use]
@@ -92,6 +92,13 @@ mod tests {
     fn look() -> Look {
         let zone = TimeZone::fixed(jiff::tz::offset(1));
         Look { theme: Theme::new(true), glyphs: Glyphs::UNICODE, now: "2026-11-20T08:00:00Z".parse().unwrap(), zone }
+    }
+
+    #[test]
+    fn a_full_time_fits_its_column_in_every_zone() {
+        let zone = TimeZone::posix("<+0545>-5:45").unwrap();
+        let look = Look { zone, ..look() };
+        assert_eq!(column(&Stamp::parse("2026-11-20T07:41:07Z"), &look).len(), FULL);
     }
 
     #[test]

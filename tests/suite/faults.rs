@@ -497,7 +497,7 @@ async fn screen(row: &Row) {
     // The first key also fetches the email beside the one that is shown: that is over before the fault.
     it.press("r").await;
     service.does(row.does);
-    it.press("r").await;
+    it.press_and_look("r").await;
     let model = it.program.model();
     let trouble = model.service.no_service().or(model.service.trouble()).cloned();
     let screen = it.screen();
@@ -510,7 +510,8 @@ async fn screen(row: &Row) {
     };
     assert!(screen.contains(word), "{}: {word}: {screen}", row.name);
     // What was there is there, and can be moved about in.
-    it.press("j j").await;
+    it.press_and_look("j").await;
+    it.press_and_look("j").await;
     assert!(it.turn.is_none() && it.position().0 == Some(3), "{}: {}", row.name, it.screen());
     match (it.program.model().stage(), row.show) {
         (Stage::Ready(..), End::Well) | (Stage::Failed(_), End::Fails(..)) => {}
@@ -523,7 +524,7 @@ async fn screen(row: &Row) {
     assert!(service.asked() <= most, "{}: the screen asked {} times", row.name, service.asked());
 
     service.does(|_, _| Answer::Honest);
-    it.press("r").await;
+    it.press_and_look("r").await;
     if row.lasts {
         assert_eq!(service.asked(), 0, "{}: it was told to be silent", row.name);
         return;

@@ -13,7 +13,7 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::layout::Size;
 use sentbox::api::{Access, Client, Patience};
-use sentbox::app::{Door, Kept, Key, Rest, Stage};
+use sentbox::app::{Door, Kept, Key, Model, Rest, Stage};
 use sentbox::archive::{Archive, Location};
 use sentbox::config::clock::Clock;
 use sentbox::config::{ApiKey, Backfill, BaseUrl, Env, Flags, Rate, Settings, ViewFile, built_in};
@@ -136,6 +136,18 @@ impl Running {
         }
         self.turn = self.program.step().await.unwrap();
         self.until_idle().await;
+    }
+
+    /// Presses a key, and waits for what a person waits for: what is only fetched ahead may take its time.
+    pub async fn press_and_look(&mut self, key: &str) {
+        let Key { code, modifiers } = Key::parse(key).expect("a key of the table");
+        self.keyboard.send(Event::Key(KeyEvent::new(code, modifiers))).unwrap();
+        self.turn = self.program.step().await.unwrap();
+        let settled =
+            |model: &Model| !model.service.is_refreshing() && matches!(model.stage(), Stage::Ready(_, Some(_)) | Stage::Failed(_));
+        while self.turn.is_none() && !settled(self.program.model()) {
+            self.turn = self.program.step().await.unwrap();
+        }
     }
 
     /// Pastes text, as a terminal hands it over in one piece.
