@@ -16,6 +16,8 @@ pub enum Kind {
     KeySendOnly,
     /// The service has no such email.
     NotFound,
+    /// The email is there, but not the part of it that was asked for.
+    NoSuchPart,
     /// The service refused the request as invalid.
     InvalidRequest,
     /// The team's request rate is used up for the moment.
@@ -52,6 +54,7 @@ impl Kind {
             Self::KeyRejected => "key_rejected",
             Self::KeySendOnly => "key_send_only",
             Self::NotFound => "not_found",
+            Self::NoSuchPart => "no_such_part",
             Self::InvalidRequest => "invalid_request",
             Self::RateLimited => "rate_limited",
             Self::Quota => "quota",
@@ -71,7 +74,7 @@ impl Kind {
     #[must_use]
     pub const fn exit_code(self) -> u8 {
         match self {
-            Self::InvalidRequest | Self::Io => 1,
+            Self::NoSuchPart | Self::InvalidRequest | Self::Io => 1,
             Self::Usage => 2,
             Self::KeyMissing | Self::KeyRejected | Self::KeySendOnly => 3,
             Self::NotFound => 4,
@@ -143,6 +146,14 @@ impl Failure {
     pub fn details(mut self, details: Details) -> Self {
         self.details = Some(Box::new(details));
         self
+    }
+
+    /// How long the service is left alone after this, as it asked or as the kind of failure calls for:
+    /// what uses up a quota is not asked for again and again.
+    #[must_use]
+    pub fn rest(&self) -> Duration {
+        let own = if self.kind == Kind::Quota { Duration::from_hours(1) } else { Duration::ZERO };
+        self.wait.unwrap_or_default().max(own)
     }
 
     /// Whether the service could not be reached at all, so that what is shown is the archive alone.

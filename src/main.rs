@@ -53,7 +53,7 @@ fn run(args: &Args, env: &Env, clock: &Clock, out: &mut Output) -> Result<(), St
     match &args.verb {
         Some(Verb::Command(command)) => cli::run(command, World { global: &args.global, env, clock, out }),
         Some(Verb::Demo(sample)) => open::demo(sample, &args.global, env, clock, out),
-        None => open::profile(&args.global, env, clock, out),
+        None => open::profile(&args.query, &args.global, env, clock, out),
     }
 }
 

@@ -1,69 +1,35 @@
 //! Opens the terminal program: on a profile, or on the sample mailbox.
 
+use std::io::{self, IsTerminal as _};
 use std::sync::Arc;
-use std::time::Duration;
 
-use sentbox::api::{Access, Client, Patience};
-use sentbox::archive::{Archive, Location};
+use sentbox::api::Client;
 use sentbox::cli::args::{Global, Sample};
 use sentbox::cli::{self, Output, Stop};
 use sentbox::config::clock::Clock;
-use sentbox::config::{ApiKey, BaseUrl, Env, PanicAt, Rate};
+use sentbox::config::{Env, PanicAt};
 use sentbox::failure::{Failure, Kind};
-use sentbox::server::{self, Terms, sample};
-use sentbox::sync::Engine;
-use sentbox::tui::{self, Exit, Start};
-use tokio::net::TcpListener;
+use sentbox::server::sample::DEFAULT_EMAILS;
+use sentbox::tui::{self, Exit, House, Session, Start};
 use tokio::runtime::Runtime;
 
-/// How often the service is asked for what is new: one request, which also re-reads the statuses of
-/// the newest hundred emails.
-const REFRESH: Duration = Duration::from_secs(30);
-/// The same for the sample mailbox, which is not shared with anybody.
-const DEMO_REFRESH: Duration = Duration::from_secs(4);
-/// Requests a second that the embedded server answers.
-const DEMO_RATE: u32 = 100;
-
-/// Opens the terminal program on the profile that is meant.
+/// Opens the terminal program on the profile that is meant, or sets one up.
 ///
 /// # Errors
 ///
-/// If the settings, the archive or the terminal cannot be used.
-pub fn profile(global: &Global, env: &Env, clock: &Clock, out: &mut Output) -> Result<(), Stop> {
+/// If the settings or the terminal cannot be used.
+pub fn profile(query: &[String], global: &Global, env: &Env, clock: &Clock, out: &mut Output) -> Result<(), Stop> {
     usable(env)?;
     let settings = cli::settle(global, env, out)?;
-    let mut profile = settings.profile.clone();
-    let opened = cli::opened(&settings, out).and_then(|archive| archive.keeping(settings.keep, clock()));
-    let (archive, notice) = match opened {
-        Ok(archive) => (archive, settings.no_home.then(|| "there is no home directory, so nothing is kept".to_owned())),
-        // Whatever ails the file, the mail can be looked at; the file stays as it is.
-        Err(failure) => {
-            profile += " (not kept)";
-            let archive = Archive::open(&Location::Memory)?.keeping(settings.keep, clock())?;
-            (archive, Some(format!("{}, so nothing is kept this time: {}", failure.sentence, failure.hint)))
-        }
-    };
-    let client = Client::new(Access::from(&settings), Patience::SCREEN, clock.clone());
-    let engine = settings.key.clone().map(|_| Engine::new(Arc::new(client), archive.clone(), clock.clone()));
-    // Beside the archive, and only where that is kept: what is looked for names the same people.
-    let history = match &settings.archive {
-        Location::Disk(path) => Some(path.with_file_name("history")),
-        Location::Memory => None,
-    };
-    let start = Start {
-        profile,
-        archive,
-        engine,
-        refresh: REFRESH,
-        notice,
-        clock: clock.clone(),
-        zone: settings.zone,
-        colour: out.colour,
-        ascii: ascii(global, env),
-        history,
-        panic_at: settings.panic_at,
-    };
-    ended(runtime()?.block_on(tui::run(start))?)
+    if settings.is_new && !(io::stdin().is_terminal() && io::stdout().is_terminal()) {
+        // There is nobody to set anything up: what is missing is the key.
+        settings.key.as_ref().map_err(Clone::clone)?;
+    }
+    let house = house(global, env, clock, (DEFAULT_EMAILS, 1));
+    show(&house, global, env, out, |out| {
+        let first = cli::telling(out, |tell| house.first(&settings, tell))?;
+        Ok(Session { query: query.join(" "), ..first })
+    })
 }
 
 /// Opens the terminal program on an embedded server with a sample mailbox; nothing is kept.
@@ -71,42 +37,38 @@ pub fn profile(global: &Global, env: &Env, clock: &Clock, out: &mut Output) -> R
 /// # Errors
 ///
 /// If the terminal cannot be used.
-pub fn demo(sample: &Sample, global: &Global, env: &Env, clock: &Clock, out: &Output) -> Result<(), Stop> {
+pub fn demo(sample: &Sample, global: &Global, env: &Env, clock: &Clock, out: &mut Output) -> Result<(), Stop> {
     usable(env)?;
-    let runtime = runtime()?;
-    let ended_as = runtime.block_on(async {
-        let failed = |error: std::io::Error| Failure::new(Kind::Io, format!("the embedded server cannot listen: {error}"));
-        let listener = TcpListener::bind("127.0.0.1:0").await.map_err(failed)?;
-        let base_url = BaseUrl::parse(&format!("http://{}", listener.local_addr().map_err(failed)?))?;
-        let mailbox = sample::Mailbox::new(sample.seed, sample.emails, clock(), clock.clone());
-        let rate = Rate::by_hand(f64::from(DEMO_RATE)).expect("the demo's rate is one that is allowed");
-        let access = Access { base_url, key: Ok(ApiKey::new(server::DEMO_KEY, "the demo")?), ca_file: None, rate };
-        let archive = Archive::open(&Location::Memory)?;
-        let client = Client::new(access, Patience::SCREEN, clock.clone());
-        let start = Start {
-            profile: "demo".to_owned(),
-            engine: Ok(Engine::new(Arc::new(client), archive.clone(), clock.clone())),
-            archive,
-            refresh: DEMO_REFRESH,
-            notice: None,
-            clock: clock.clone(),
-            zone: env.zone(),
-            colour: out.colour,
-            ascii: ascii(global, env),
-            history: None,
-            panic_at: PanicAt::of(env),
-        };
-        let served = server::serve(listener, mailbox, Terms::demo(DEMO_RATE), clock.clone(), std::future::pending());
-        tokio::select! {
-            exit = tui::run(start) => exit,
-            served = served => Err(failed(served.err().unwrap_or_else(|| std::io::ErrorKind::Other.into()))),
-        }
-    })?;
-    ended(ended_as)
+    let house = house(global, env, clock, (sample.emails, sample.seed));
+    show(&house, global, env, out, |_| house.demo())
 }
 
-fn ended(exit: Exit) -> Result<(), Stop> {
-    match exit {
+fn house(global: &Global, env: &Env, clock: &Clock, sample: (u32, u64)) -> House {
+    House { flags: global.flags(), env: env.clone(), clock: clock.clone(), sample }
+}
+
+fn show(
+    house: &House,
+    global: &Global,
+    env: &Env,
+    out: &mut Output,
+    first: impl FnOnce(&mut Output) -> Result<Session<Client>, Failure>,
+) -> Result<(), Stop> {
+    let runtime = runtime()?;
+    let session = {
+        let _inside = runtime.enter();
+        first(out)?
+    };
+    let start = Start {
+        session,
+        doors: Arc::new(house.clone()),
+        clock: house.clock.clone(),
+        zone: house.flags.zone.clone().unwrap_or_else(|| env.zone()),
+        colour: out.colour,
+        ascii: ascii(global, env),
+        panic_at: PanicAt::of(env),
+    };
+    match runtime.block_on(tui::run(start))? {
         Exit::Quit => Ok(()),
         Exit::Signal(number) => Err(Stop::Signal(number)),
     }

@@ -1,7 +1,5 @@
 //! `Client`: asks the service over HTTP, at the pace it may, and tells in words what went wrong.
 
-use std::collections::hash_map::RandomState;
-use std::hash::BuildHasher;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -12,12 +10,13 @@ use reqwest::redirect::Policy;
 use reqwest::{Certificate, Response, StatusCode};
 use tokio::sync::OnceCell;
 use tokio::time::{Instant, sleep, timeout};
-use tracing::{info, trace};
+use tracing::info;
 use url::Url;
 
 use super::fault::{Asked, Fault, MAX_BODY, Rejection};
-use super::pace::{self, Budget, Pace, Patience, Retry, Spent, Turn, Urgency};
+use super::pace::{self, Budget, Gate, Patience, Retry, Spent, Turned, jitter};
 use super::seen::Seen;
+use super::wish::{Urgency, Wish};
 use super::{Cursor, MAX_LIMIT, Page, Retrieved, Service, answer, headers};
 use crate::config::clock::Clock;
 use crate::config::{ApiKey, BaseUrl, Rate, Settings};
@@ -59,7 +58,7 @@ impl From<&Settings> for Access {
 #[derive(Clone)]
 pub struct Client {
     inner: Arc<Inner>,
-    urgency: Urgency,
+    wish: Wish,
 }
 
 struct Inner {
@@ -67,31 +66,23 @@ struct Inner {
     patience: Patience,
     clock: Clock,
     http: OnceCell<reqwest::Client>,
-    pace: Mutex<Pace>,
+    gate: Gate,
     skew: Mutex<Option<SignedDuration>>,
-    born: Instant,
 }
 
 impl Client {
     /// A client for requests that a person waits for.
     #[must_use]
     pub fn new(access: Access, patience: Patience, clock: Clock) -> Self {
-        let pace = Mutex::new(Pace::new(access.rate));
-        let inner = Inner { access, patience, clock, http: OnceCell::new(), pace, skew: Mutex::new(None), born: Instant::now() };
-        Self { inner: Arc::new(inner), urgency: Urgency::Person }
-    }
-
-    /// The same client for requests that nobody waits for: they yield to those of a person and to
-    /// the team's sending.
-    #[must_use]
-    pub fn background(&self) -> Self {
-        Self { inner: Arc::clone(&self.inner), urgency: Urgency::Background }
+        let gate = Gate::new(access.rate);
+        let inner = Inner { access, patience, clock, http: OnceCell::new(), gate, skew: Mutex::new(None) };
+        Self { inner: Arc::new(inner), wish: Wish::of(Urgency::Person) }
     }
 
     /// The rate budget as it stands.
     #[must_use]
     pub fn budget(&self) -> Budget {
-        self.inner.with_pace(|pace, now| pace.budget(now))
+        self.inner.gate.budget()
     }
 
     /// How far the service's clock is ahead of ours, as its last answer said.
@@ -138,30 +129,28 @@ impl Client {
         }
     }
 
-    /// Waits for a token. Our own rate is no part of a request's time, but a pause that the service
+    /// Waits for its turn. Our own rate is no part of a request's time, but a pause that the service
     /// asked for is. Whoever stops waiting has sent nothing.
     async fn admit(&self, spent: &mut Spent) -> Result<(), Fault> {
-        loop {
-            match self.inner.with_pace(|pace, now| pace.ask(now, self.urgency)) {
-                Turn::Go => return Ok(()),
-                Turn::Later(wait) => {
-                    trace!(?wait, "keeps to its rate");
-                    sleep(wait).await;
-                }
-                Turn::Paused(wait) => {
-                    info!(?wait, "pauses, as the service asked");
-                    if pace::again(&self.inner.patience, 0, *spent, Retry::After(wait), 0.0).is_none() {
-                        return Err(Fault::Rejected(Rejection { status: 429, wait: Some(wait), is_api: true, ..Rejection::default() }));
-                    }
-                    sleep(wait).await;
-                    spent.paused += wait;
-                }
-            }
-        }
+        let Inner { gate, patience, .. } = &*self.inner;
+        let working = spent.working;
+        let bearable = |paused, wait| pace::again(patience, 0, Spent { working, paused }, Retry::After(wait), 0.0).is_some();
+        gate.pass(&self.wish, &mut spent.paused, bearable).await.map_err(|turned| match turned {
+            Turned::Away => Fault::Unsent(Failure::new(Kind::Internal, "nobody waits for it any more")),
+            Turned::Back(wait) => Fault::Rejected(Rejection { status: 429, wait: Some(wait), is_api: true, ..Rejection::default() }),
+        })
     }
 }
 
 impl Service for Client {
+    fn wanted(&self, wish: &Wish) -> Self {
+        Self { inner: Arc::clone(&self.inner), wish: wish.clone() }
+    }
+
+    fn allowance(&self) -> Option<Budget> {
+        Some(self.budget())
+    }
+
     async fn list(&self, limit: u8, cursor: &Cursor) -> Result<Page, Failure> {
         let mut url = self.inner.access.base_url.below(&["emails"]);
         url.query_pairs_mut().append_pair("limit", &limit.clamp(1, MAX_LIMIT).to_string());
@@ -190,12 +179,6 @@ impl Service for Client {
 }
 
 impl Inner {
-    fn with_pace<T>(&self, act: impl FnOnce(&mut Pace, Duration) -> T) -> T {
-        // A panic elsewhere leaves the numbers usable: each is written whole.
-        let mut pace = self.pace.lock().unwrap_or_else(PoisonError::into_inner);
-        act(&mut pace, self.born.elapsed())
-    }
-
     /// The machinery, built with the first request: reading the system's certificates takes a while.
     async fn http(&self) -> Result<&reqwest::Client, Fault> {
         let build = || async {
@@ -225,12 +208,10 @@ impl Inner {
             let refused = status == StatusCode::TOO_MANY_REQUESTS;
             let wait = headers::wait(response.headers(), &self.clock).or(limits.reset.filter(|_| refused));
             *self.skew.lock().unwrap_or_else(PoisonError::into_inner) = headers::skew(response.headers(), (self.clock)());
-            self.with_pace(|pace, now| {
-                pace.learn(now, limits);
-                if refused {
-                    pace.refuse(now, wait);
-                }
-            });
+            self.gate.learn(limits);
+            if refused {
+                self.gate.refuse(wait);
+            }
             if status == StatusCode::OK {
                 return body(response, MAX_BODY).await;
             }
@@ -301,9 +282,4 @@ async fn body(mut response: Response, most: usize) -> Result<Vec<u8>, Fault> {
         body.extend_from_slice(&chunk);
     }
     Ok(body)
-}
-
-/// A number from 0 to 1 that differs from call to call: each `RandomState` has other keys.
-fn jitter() -> f64 {
-    f64::from(u32::try_from(RandomState::new().hash_one(()) >> 32).expect("the upper half fits")) / f64::from(u32::MAX)
 }

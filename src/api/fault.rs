@@ -129,7 +129,7 @@ impl Fault {
         if error.is_dns() {
             Self::UnknownHost
         } else if error.is_timeout() && error.is_connect() {
-            Self::NoConnection("it was not there within a few seconds".to_owned())
+            Self::NoConnection("there was none within a few seconds".to_owned())
         } else if error.is_timeout() {
             Self::Silent
         } else if error.is_connect() && refused {
@@ -137,7 +137,8 @@ impl Fault {
         } else if error.is_connect() && mentions(&["handshake eof"]) {
             Self::NoConnection("it was closed before it was secure".to_owned())
         } else if error.is_connect() && mentions(&["certificate", "TLS", "tls", "handshake", "corrupt message", "UnknownIssuer"]) {
-            Self::Untrusted(deepest())
+            let by_itself = mentions(&["CaUsedAsEndEntity"]);
+            Self::Untrusted(if by_itself { "its certificate is signed by nobody but itself".to_owned() } else { deepest() })
         } else if error.is_connect() {
             Self::NoConnection(deepest())
         } else if mentions(&["invalid HTTP", "message head is too large", "invalid chunk", "Invalid chunk"]) {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::failure::Failure;
 use crate::mail::EmailId;
 
+mod admit;
 mod answer;
 mod client;
 mod fault;
@@ -14,9 +15,12 @@ mod pace;
 mod seen;
 mod shown;
 pub mod wire;
+mod wish;
 
+pub use admit::try_key;
 pub use client::{Access, Client};
-pub use pace::{Budget, Patience, Urgency};
+pub use pace::{Budget, Patience, jitter};
+pub use wish::{Urgency, Wish};
 
 /// Where a page begins. The service refuses both cursors in one request, so a request has one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,7 +66,18 @@ pub struct Retrieved {
 }
 
 /// The two operations, for whoever needs them: the real client, and simulated services in tests.
-pub trait Service: Send + Sync + 'static {
+pub trait Service: Clone + Send + Sync + 'static {
+    /// The same service, whose requests are wanted so. A service without a pace does not care.
+    #[must_use]
+    fn wanted(&self, _wish: &Wish) -> Self {
+        self.clone()
+    }
+
+    /// The rate budget as it stands, if there is one.
+    fn allowance(&self) -> Option<Budget> {
+        None
+    }
+
     /// One page of at most `limit` (1 to [`MAX_LIMIT`]) emails.
     fn list(&self, limit: u8, cursor: &Cursor) -> impl Future<Output = Result<Page, Failure>> + Send;
 

@@ -59,16 +59,32 @@ pub enum Command {
     PreviousView,
     /// Show this face of the body.
     ShowView(View),
+    /// Fold the head of the email to what matters most, or unfold it.
+    Fold,
     /// Type a date to go to.
     GoToDate,
     /// Type what the list is to be narrowed to.
     Filter,
     /// Narrow the list to rows like the selected one.
     Only(Cell),
+    /// Show all mail to a recipient of the selected email, and what became of it.
+    Card,
+    /// Show the saved view of this number.
+    ShowSaved(u8),
+    /// Show the list of saved views.
+    Views,
+    /// Save what is shown as a view.
+    SaveView,
+    /// Take the marked view away.
+    DropView,
+    /// Look for text in the email.
+    Find,
     /// Go back to what the list showed before.
     Undo,
     /// Show again what was gone back from.
     Redo,
+    /// Go to the place before this one, or forth again.
+    Place(Side),
     /// Fetch older emails until the filter finds enough of them.
     LookBack,
     /// Stop looking further back.
@@ -89,6 +105,12 @@ pub enum Command {
     FullTimes,
     /// Let the terminal have the mouse, so that text can be selected, or take it back.
     Mouse,
+    /// Show the profiles, to switch to another.
+    Profiles,
+    /// Mark the next or the previous of what can be chosen.
+    Item(Side),
+    /// Take what is marked.
+    Take,
     /// Tell all there is to know about what failed.
     Details,
     /// Show all keys, or hide them.
@@ -152,7 +174,7 @@ impl Command {
             },
             Self::Pan(Side::Left) => "pan a wide block left",
             Self::Pan(Side::Right) => "pan a wide block right",
-            Self::Open => "read the email",
+            Self::Open => "read the email; below the last one: look further back",
             Self::Back => "back; clear the filter; at the top: leave",
             Self::Peel => "back; clear the filter",
             Self::NextEmail => "next email",
@@ -162,14 +184,16 @@ impl Command {
             Self::Arrange => "panes beside, below, one at a time",
             Self::Divide(Side::Left) => "smaller list",
             Self::Divide(Side::Right) => "larger list",
-            Self::Mark(Side::Right) => "next match of the filter",
-            Self::Mark(Side::Left) => "previous match of the filter",
+            Self::Find => "find in the email",
+            Self::Mark(Side::Right) => "next match",
+            Self::Mark(Side::Left) => "previous match",
             Self::NextView => "next view of the body",
             Self::PreviousView => "previous view of the body",
             Self::ShowView(View::Rendered) => "body as the recipient saw it",
             Self::ShowView(View::Text) => "plain-text part",
             Self::ShowView(View::Source) => "html source",
             Self::ShowView(View::Raw) => "raw JSON, every field",
+            Self::Fold => "fold or unfold the head of the email",
             Self::GoToDate => "go to a date",
             Self::Filter => "filter the list while you type",
             Self::Only(Cell::Recipient) => "only emails to this recipient",
@@ -177,11 +201,18 @@ impl Command {
             Self::Only(Cell::Subject) => "only emails with this subject",
             Self::Only(Cell::Sender) => "only emails from this sender",
             Self::Only(Cell::Status) => "only emails with this status",
-            Self::Undo => "undo a change of the filter",
+            Self::Card => "all mail to this recipient; again: to the next one",
+            Self::ShowSaved(_) => "show a saved view",
+            Self::Views => "all saved views",
+            Self::SaveView => "save what is shown as a view",
+            Self::DropView => "take the marked view away",
+            Self::Undo => "undo a change of what is shown",
             Self::Redo => "redo it",
+            Self::Place(Side::Left) => "the place before this one",
+            Self::Place(Side::Right) => "the place after this one",
             Self::LookBack => "look further back",
-            Self::Stop => "stop looking further back",
-            Self::Accept => "keep the filter; go to the date",
+            Self::Stop => "stop fetching older mail",
+            Self::Accept => "keep what is typed; go to the date",
             Self::Cancel => "leave it as it was before",
             Self::Complete(Side::Right) => "next offer",
             Self::Complete(Side::Left) => "previous offer",
@@ -191,6 +222,10 @@ impl Command {
             Self::Refresh => "ask the service again now",
             Self::FullTimes => "full times with zone, or short",
             Self::Mouse => "mouse off and on (off: select text)",
+            Self::Profiles => "switch profile",
+            Self::Item(Side::Right) => "mark the next",
+            Self::Item(Side::Left) => "mark the previous",
+            Self::Take => "take what is marked",
             Self::Details => "what failed, in detail",
             Self::Help => "this help",
             Self::Redraw => "paint the screen again",
@@ -221,11 +256,19 @@ impl Command {
             Self::Divide(_) => "divider",
             Self::Mark(_) => "match",
             Self::NextView | Self::PreviousView | Self::ShowView(_) => "view",
+            Self::Fold => "fold",
             Self::GoToDate => "date",
             Self::Filter => "filter",
             Self::Only(_) => "only these",
+            Self::Card => "recipient",
+            Self::ShowSaved(_) => "view",
+            Self::Views => "views",
+            Self::SaveView => "save",
+            Self::DropView => "take away",
+            Self::Find => "find",
             Self::Undo => "undo",
             Self::Redo => "redo",
+            Self::Place(_) => "places",
             Self::LookBack => "further back",
             Self::Stop => "stop",
             Self::Accept => "keep",
@@ -236,6 +279,9 @@ impl Command {
             Self::Refresh => "refresh",
             Self::FullTimes => "times",
             Self::Mouse => "mouse",
+            Self::Profiles => "profile",
+            Self::Item(_) => "choose",
+            Self::Take => "take it",
             Self::Details => "details",
             Self::Help => "help",
             Self::Redraw => "redraw",

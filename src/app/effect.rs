@@ -3,10 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::hall::{Answer, Door};
+use super::mark::Sought;
 use super::slot::Ticket;
+use crate::api::Urgency;
 use crate::archive::{Anchor, Place};
+use crate::config::{Hidden, SavedView};
 use crate::mail::{Email, EmailId};
-use crate::query::Query;
+use crate::query::{Needle, Query};
 use crate::render::{Body, View};
 
 /// Something to be done outside; plain data, so that it can be compared, logged and replayed.
@@ -32,6 +36,22 @@ pub enum Effect {
         /// The row whose rank is wanted.
         place: Option<Place>,
     },
+    /// What became of all emails to an address.
+    Tally {
+        /// Names the attempt.
+        ticket: Ticket,
+        /// The address.
+        address: Needle,
+    },
+    /// Keep a saved view under its number, or forget it.
+    KeepView {
+        /// Names the attempt.
+        ticket: Ticket,
+        /// The number.
+        number: u8,
+        /// The view; `None` to forget it.
+        view: Option<SavedView>,
+    },
     /// Keep a filter that was typed for the next time.
     Remember {
         /// Names the attempt.
@@ -54,6 +74,15 @@ pub enum Effect {
         ticket: Ticket,
         /// Which.
         id: EmailId,
+        /// How urgent it is, if the service has to be asked.
+        urgency: Urgency,
+    },
+    /// An email that may be read next, into the archive, if the service can spare it.
+    Warm {
+        /// Names the attempt.
+        ticket: Ticket,
+        /// Which.
+        id: EmailId,
     },
     /// A body at a width.
     LayOut {
@@ -66,17 +95,22 @@ pub enum Effect {
         /// In columns.
         width: u16,
     },
-    /// Where what a query looks for stands in a body.
+    /// Where what is looked for stands in a body.
     Seek {
         /// Names the attempt.
         ticket: Ticket,
         /// In which body.
         body: Arc<Body>,
         /// What.
-        query: Arc<Query>,
+        sought: Sought,
     },
     /// The page below the oldest email that is known without a gap.
     Extend {
+        /// Names the attempt.
+        ticket: Ticket,
+    },
+    /// The same because the profile wants it, unless another process does that already.
+    Fill {
         /// Names the attempt.
         ticket: Ticket,
     },
@@ -84,6 +118,31 @@ pub enum Effect {
     Refresh {
         /// Names the attempt.
         ticket: Ticket,
+        /// How urgent it is.
+        urgency: Urgency,
+    },
+    /// The profiles that one can switch to.
+    Doors {
+        /// Names the attempt.
+        ticket: Ticket,
+    },
+    /// Whether the service takes a key; nothing is stored.
+    Check {
+        /// Names the attempt.
+        ticket: Ticket,
+        /// Where the service is.
+        base_url: String,
+        /// The key.
+        key: Hidden,
+    },
+    /// Go somewhere else. What is there waits until the answer is taken.
+    Enter {
+        /// Names the attempt.
+        ticket: Ticket,
+        /// Where to.
+        door: Door,
+        /// What was answered to the question that stands before it.
+        answer: Answer,
     },
     /// A pause.
     Rest {
@@ -96,6 +155,21 @@ pub enum Effect {
     },
 }
 
+/// What the service is asked for and may not be wanted any more before it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Errand {
+    /// [`Effect::Read`].
+    Read,
+    /// [`Effect::Warm`].
+    Warm,
+    /// [`Effect::Extend`].
+    Extend,
+    /// [`Effect::Fill`].
+    Fill,
+    /// [`Effect::Refresh`].
+    Refresh,
+}
+
 /// What a pause is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Rest {
@@ -105,6 +179,8 @@ pub enum Rest {
     Refresh,
     /// It is time to go on looking further back.
     Extend,
+    /// A second of a pause that the service has asked for, which is counted down.
+    Second,
 }
 
 /// Effects in the order they are to be started.

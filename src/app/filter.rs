@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use jiff::Zoned;
+use jiff::civil::Date;
 
 use crate::query::{Context, Field, Has, Node, Parsed, Query, Sort, Term, parse};
 
@@ -11,11 +12,13 @@ use crate::query::{Context, Field, Has, Node, Parsed, Query, Sort, Term, parse};
 pub struct Filter {
     text: String,
     query: Arc<Query>,
+    /// The day on which it was understood; words such as `today` mean another one on the next.
+    day: Option<Date>,
 }
 
 impl Default for Filter {
     fn default() -> Self {
-        Self { text: String::new(), query: Arc::new(Query::everything()) }
+        Self { text: String::new(), query: Arc::new(Query::everything()), day: None }
     }
 }
 
@@ -23,13 +26,25 @@ impl Filter {
     /// Reads what was typed, at the time `now`.
     #[must_use]
     pub fn read(text: &str, now: &Zoned) -> Self {
-        Self { text: text.trim().to_owned(), query: Arc::new(parsed(text, now).query) }
+        Self { text: text.trim().to_owned(), query: Arc::new(parsed(text, now).query), day: Some(now.date()) }
     }
 
-    /// The filter that says what `query` means.
+    /// The filter that says what `query` means at the time `now`.
     #[must_use]
-    pub fn of(query: Query) -> Self {
-        Self { text: query.to_string(), query: Arc::new(query) }
+    pub fn of(query: Query, now: &Zoned) -> Self {
+        Self { text: query.to_string(), query: Arc::new(query), day: Some(now.date()) }
+    }
+
+    /// Whether it was understood on another day than that of `now`.
+    #[must_use]
+    pub fn is_of_another_day(&self, now: &Zoned) -> bool {
+        self.day.is_some_and(|day| day != now.date())
+    }
+
+    /// The same filter at the time `now`.
+    #[must_use]
+    pub fn at(self, now: &Zoned) -> Self {
+        if self.is_of_another_day(now) { Self::read(&self.text, now) } else { self }
     }
 
     /// As it was typed.

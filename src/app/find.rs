@@ -13,10 +13,17 @@ use crate::query::{Completion, Field, Needle, Node, Query, Sort, Term, When};
 
 impl Model {
     pub(super) fn begin_filter(&mut self) -> Effect {
-        let prompt = Prompt::new(self.list.filter().clone());
+        let prompt = Prompt::new(Asked::Filter, self.list.filter().text(), self.spot());
         let asked = self.ask_for_offers(&prompt);
         self.prompt = Some(prompt);
         asked
+    }
+
+    /// Opens a line for text to look for in the email from here on. What was looked for last stays
+    /// until something is typed.
+    pub(super) fn begin_find(&mut self) {
+        self.reader.find_from_here();
+        self.prompt = Some(Prompt::new(Asked::Text, "", self.spot()));
     }
 
     fn ask_for_offers(&mut self, prompt: &Prompt) -> Effect {
@@ -52,6 +59,10 @@ impl Model {
 
     /// Takes text that was typed or pasted. Where nothing is typed it is not taken for keys.
     pub(super) fn paste(&mut self, text: &str) -> Effects {
+        if self.fills_in() && self.help.is_none() {
+            self.fill_in(|form| form.insert(text));
+            return Effects::new();
+        }
         let Some(prompt) = self.prompt.as_mut().filter(|_| self.help.is_none()) else {
             self.notice = Some("pasted text means nothing here; / opens a line for it".to_owned());
             return Effects::new();
@@ -73,9 +84,17 @@ impl Model {
         if by_hand {
             prompt.keep();
         }
-        if prompt.asked() == Asked::Date {
-            self.prompt = Some(prompt);
-            return Effects::new();
+        match prompt.asked() {
+            Asked::Date | Asked::View => {
+                self.prompt = Some(prompt);
+                return Effects::new();
+            }
+            Asked::Text => {
+                self.reader.find(prompt.text());
+                self.prompt = Some(prompt);
+                return Effects::new();
+            }
+            Asked::Filter => {}
         }
         let asked = self.ask_for_offers(&prompt);
         self.prompt = Some(prompt);
@@ -96,8 +115,11 @@ impl Model {
         /// So many filters are remembered.
         const MOST: usize = 100;
         let Some(mut prompt) = self.prompt.take() else { return Effects::new() };
-        if prompt.asked() == Asked::Date {
-            return self.go_to_date(prompt);
+        match prompt.asked() {
+            Asked::Date => return self.go_to_date(prompt),
+            Asked::View => return self.save_view(prompt).into_iter().collect(),
+            Asked::Text => return Effects::new(),
+            Asked::Filter => {}
         }
         if prompt.keep() && prompt.text()[..prompt.cursor()].ends_with(':') {
             let asked = self.ask_for_offers(&prompt);
@@ -124,7 +146,7 @@ impl Model {
             return Effects::new();
         }
         let Some(moment) = When::parse(prompt.text().trim()).and_then(|when| when.at(&self.now)) else {
-            self.prompt = Some(prompt);
+            self.prompt = Some(prompt.refused());
             return Effects::new();
         };
         if let Some(Reach::Since(stamp)) = self.service.reach()
@@ -137,13 +159,23 @@ impl Model {
             Sort::Newest => moment.start.max(moment.end - Duration::from_micros(1)),
             Sort::Oldest => moment.start,
         };
+        self.trail.leave(self.spot());
         vec![self.list.go_to(micros.as_microsecond())]
     }
 
     pub(super) fn cancel(&mut self) -> Effects {
         let Some(prompt) = self.prompt.take() else { return Effects::new() };
-        self.offers.clear();
-        self.narrow(prompt.before().clone())
+        match prompt.asked() {
+            Asked::Filter => {
+                self.offers.clear();
+                self.narrow(prompt.before().filter.clone())
+            }
+            Asked::Text => {
+                self.reader.forget_and_return();
+                Effects::new()
+            }
+            Asked::Date | Asked::View => Effects::new(),
+        }
     }
 
     /// Only emails that have this in common with the selected one, of those that are shown.
@@ -168,48 +200,6 @@ impl Model {
         };
         let query = self.list.filter().query();
         let filter = Node::all([query.filter.clone(), Node::Term(term)]);
-        self.show(Filter::of(Query { filter, sort: query.sort }))
-    }
-
-    pub(super) fn undo(&mut self) -> Effects {
-        let Some(filter) = self.past.pop() else {
-            self.notice = Some("there is nothing to undo".to_owned());
-            return Effects::new();
-        };
-        self.future.push(self.list.filter().clone());
-        self.narrow(filter)
-    }
-
-    pub(super) fn redo(&mut self) -> Effects {
-        let Some(filter) = self.future.pop() else {
-            self.notice = Some("there is nothing to redo".to_owned());
-            return Effects::new();
-        };
-        self.past.push(self.list.filter().clone());
-        self.narrow(filter)
-    }
-
-    /// Shows another filter, and remembers the one that was left.
-    pub(super) fn show(&mut self, filter: Filter) -> Effects {
-        let before = self.list.filter().clone();
-        let effects = self.narrow(filter);
-        self.leave(before);
-        effects
-    }
-
-    fn leave(&mut self, before: Filter) {
-        if before.query() != self.list.filter().query() {
-            self.past.push(before);
-            self.future.clear();
-        }
-    }
-
-    fn narrow(&mut self, filter: Filter) -> Effects {
-        let asked = self.list.narrow(filter);
-        if asked.is_some() {
-            self.look_back = None;
-            self.counts.clear();
-        }
-        asked.into_iter().collect()
+        self.show(Filter::of(Query { filter, sort: query.sort }, &self.now))
     }
 }

@@ -32,8 +32,8 @@ pub enum Head {
     Field(Shown, Shown),
     /// So many more fields; the raw view has them all.
     More(usize),
-    /// The faces of the body, one of them shown.
-    Views,
+    /// The faces of the body, one of them shown, and how many lines of the head are folded away.
+    Views(usize),
 }
 
 /// Panes lower than this get the few lines that matter most.
@@ -43,13 +43,26 @@ const MOST_EXTRA: usize = 3;
 /// A recipient list is shown to this many lines.
 const MOST_ADDRESS_LINES: usize = 4;
 
-/// The head of the email in `row`; what only the opened email knows comes when it is there.
+/// Whether a pane of this height gets a folded head if nobody says otherwise.
 #[must_use]
-pub fn of(row: &Row, opened: Option<&Opened>, width: u16, height: u16) -> Vec<Head> {
+pub const fn is_low(height: u16) -> bool {
+    height < LOW
+}
+
+/// The head of the email in `row`, whole or folded to the few lines that matter most; what only the
+/// opened email knows comes when it is there.
+#[must_use]
+pub fn of(row: &Row, opened: Option<&Opened>, width: u16, folded: bool) -> Vec<Head> {
+    let mut lines = fields(row, opened, width, folded);
+    let hidden = if folded { fields(row, opened, width, false).len() - lines.len() } else { 0 };
+    lines.push(Head::Views(hidden));
+    lines
+}
+
+fn fields(row: &Row, opened: Option<&Opened>, width: u16, low: bool) -> Vec<Head> {
     let summary = &row.summary;
     let mut lines = vec![Head::Subject(summary.subject.clone())];
     addresses(&mut lines, "to", &summary.to, width);
-    let low = height < LOW;
     if !low {
         addresses(&mut lines, "cc", &summary.cc, width);
         addresses(&mut lines, "bcc", &summary.bcc, width);
@@ -63,6 +76,9 @@ pub fn of(row: &Row, opened: Option<&Opened>, width: u16, height: u16) -> Vec<He
         lines.push(Head::Scheduled(stamp.clone()));
     }
     lines.push(Head::Status(summary.status.clone()));
+    // What was read tells more than what was listed.
+    let told = opened.map_or(summary, |opened| &opened.email.summary);
+    lines.extend(told.reason().map(|reason| Head::Field(Shown::new("why"), reason)));
     lines.extend(row.gone.map(Head::Gone));
     if !low {
         if let Some(opened) = opened {
@@ -83,7 +99,6 @@ pub fn of(row: &Row, opened: Option<&Opened>, width: u16, height: u16) -> Vec<He
             lines.push(Head::More(extra.len() - MOST_EXTRA));
         }
     }
-    lines.push(Head::Views);
     lines
 }
 

@@ -19,6 +19,8 @@ pub enum Focus {
     Help,
     /// A line that is being typed.
     Prompt,
+    /// A few things to choose from.
+    Choice,
 }
 
 /// One key press, or one step of a sequence.
@@ -129,9 +131,12 @@ pub(super) const LIST: &[Focus] = &[Focus::List];
 pub(super) const READER: &[Focus] = &[Focus::Reader];
 pub(super) const PANES: &[Focus] = &[Focus::List, Focus::Reader];
 pub(super) const TEXT: &[Focus] = &[Focus::Reader, Focus::Help];
-pub(super) const ALL: &[Focus] = &[Focus::List, Focus::Reader, Focus::Help];
+pub(super) const CHOICE: &[Focus] = &[Focus::Choice];
+/// Where a number means a view.
+pub(super) const NUMBERS: &[Focus] = &[Focus::List, Focus::Reader, Focus::Choice];
+pub(super) const ALL: &[Focus] = &[Focus::List, Focus::Reader, Focus::Help, Focus::Choice];
 pub(super) const PROMPT: &[Focus] = &[Focus::Prompt];
-pub(super) const EVERYWHERE: &[Focus] = &[Focus::List, Focus::Reader, Focus::Help, Focus::Prompt];
+pub(super) const EVERYWHERE: &[Focus] = &[Focus::List, Focus::Reader, Focus::Help, Focus::Prompt, Focus::Choice];
 
 const fn on(places: &'static [Focus], keys: &'static [&'static str], command: Command) -> Binding {
     Binding { places, keys, command }
@@ -155,6 +160,20 @@ pub const TABLE: &[Binding] = &[
     on(LIST, &["@ s"], Command::Only(Cell::Subject)),
     on(LIST, &["@ f"], Command::Only(Cell::Sender)),
     on(LIST, &["@ v"], Command::Only(Cell::Status)),
+    on(PANES, &["c"], Command::Card),
+    on(NUMBERS, &["1"], Command::ShowSaved(1)),
+    on(NUMBERS, &["2"], Command::ShowSaved(2)),
+    on(NUMBERS, &["3"], Command::ShowSaved(3)),
+    on(NUMBERS, &["4"], Command::ShowSaved(4)),
+    on(NUMBERS, &["5"], Command::ShowSaved(5)),
+    on(NUMBERS, &["6"], Command::ShowSaved(6)),
+    on(NUMBERS, &["7"], Command::ShowSaved(7)),
+    on(NUMBERS, &["8"], Command::ShowSaved(8)),
+    on(NUMBERS, &["9"], Command::ShowSaved(9)),
+    on(PANES, &["g v"], Command::Views),
+    on(PANES, &["W"], Command::SaveView),
+    on(PANES, &["g [", "Alt-Left"], Command::Place(Side::Left)),
+    on(PANES, &["g ]", "Alt-Right"], Command::Place(Side::Right)),
     on(LIST, &["u"], Command::Undo),
     on(LIST, &["U"], Command::Redo),
     on(LIST, &["b"], Command::LookBack),
@@ -170,6 +189,7 @@ pub const TABLE: &[Binding] = &[
     on(TEXT, &["PgUp", "Ctrl-b"], Command::Scroll(Step::PageUp)),
     on(TEXT, &["g g", "Home"], Command::Scroll(Step::First)),
     on(TEXT, &["G", "End"], Command::Scroll(Step::Last)),
+    on(READER, &["/"], Command::Find),
     on(READER, &["n"], Command::Mark(Side::Right)),
     on(READER, &["N"], Command::Mark(Side::Left)),
     on(READER, &["H"], Command::Pan(Side::Left)),
@@ -180,6 +200,7 @@ pub const TABLE: &[Binding] = &[
     on(PANES, &["Alt-2"], Command::ShowView(View::Text)),
     on(PANES, &["Alt-3"], Command::ShowView(View::Source)),
     on(PANES, &["Alt-4"], Command::ShowView(View::Raw)),
+    on(PANES, &["Z"], Command::Fold),
     on(PANES, &["Tab", "Shift-Tab"], Command::SwitchPane),
     on(PANES, &["z"], Command::FullReader),
     on(PANES, &["P"], Command::Arrange),
@@ -192,8 +213,15 @@ pub const TABLE: &[Binding] = &[
     on(LIST, &["q"], Command::Back),
     on(TEXT, &["q", "Esc", "h", "Left"], Command::Back),
     on(LIST, &["Esc"], Command::Peel),
+    on(PANES, &["g p"], Command::Profiles),
     on(PANES, &["!"], Command::Details),
     on(ALL, &["?", "F1"], Command::Help),
+    on(CHOICE, &["j", "Down", "Tab", "Ctrl-n"], Command::Item(Side::Right)),
+    on(CHOICE, &["k", "Up", "Shift-Tab", "Ctrl-p"], Command::Item(Side::Left)),
+    on(CHOICE, &["Enter", "l", "Right"], Command::Take),
+    on(CHOICE, &["d d"], Command::DropView),
+    on(CHOICE, &["q"], Command::Back),
+    on(CHOICE, &["Esc", "h", "Left"], Command::Peel),
     on(PROMPT, &["Enter"], Command::Accept),
     on(PROMPT, &["Esc"], Command::Cancel),
     on(PROMPT, &["Tab", "Down"], Command::Complete(Side::Right)),

@@ -68,6 +68,8 @@ pub struct Layout {
     pub title: Rect,
     /// Everything between title and bottom: the panes and what divides them.
     pub main: Rect,
+    /// The recipient card above the list; empty if there is none.
+    pub card: Rect,
     /// The list; empty if the reader has everything.
     pub list: Rect,
     /// The line between the panes; empty if one is shown alone.
@@ -81,9 +83,10 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Divides `size`. `reading` says which pane is shown where there is room for one only.
+    /// Divides `size`. `reading` says which pane is shown where there is room for one only, `card`
+    /// whether there is a recipient card.
     #[must_use]
-    pub fn of(size: Size, panes: &Panes, reading: bool) -> Self {
+    pub fn of(size: Size, panes: &Panes, reading: bool, card: bool) -> Self {
         let arrangement = panes.arrangement.unwrap_or(Arrangement::of(size));
         let all = Rect::new(0, 0, size.width, size.height);
         let (title, rest) = cut_top(all, u16::from(size.height >= 6));
@@ -94,16 +97,30 @@ impl Layout {
             Arrangement::Single if reading => (empty, empty, main),
             Arrangement::Single => (main, empty, empty),
             Arrangement::Beside => beside(main, panes.shift),
+            // The card takes of the reader, not of the list, which is low enough.
+            Arrangement::Below if card => below(main, panes.shift.saturating_add(card_height(main).cast_signed() - 1)),
             Arrangement::Below => below(main, panes.shift),
         };
+        let (card, list) = cut_top(list, if card && !list.is_empty() { card_height(main) } else { 0 });
         let row_height = if list.width < NARROW && list.height >= 4 { 2 } else { 1 };
-        Self { arrangement, title, main, list, divider, reader, bottom, row_height }
+        Self { arrangement, title, main, card, list, divider, reader, bottom, row_height }
     }
 
     /// How many emails the list shows at once.
     #[must_use]
     pub fn rows(&self) -> usize {
         usize::from(self.list.height / self.row_height.max(1))
+    }
+}
+
+/// Lines of the card with the rule below it: all there is to say where there is room for it.
+const fn card_height(main: Rect) -> u16 {
+    match main.height {
+        0..=5 => 0,
+        6..=9 => 2,
+        10..=13 => 4,
+        14..=29 => 5,
+        _ => 6,
     }
 }
 
@@ -147,7 +164,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn of(width: u16, height: u16) -> Layout {
-        Layout::of(Size::new(width, height), &Panes::default(), false)
+        Layout::of(Size::new(width, height), &Panes::default(), false, false)
     }
 
     #[test]
@@ -162,7 +179,7 @@ mod tests {
 
     #[test]
     fn a_full_reader_leaves_no_list() {
-        let layout = Layout::of(Size::new(160, 45), &Panes { full: true, ..Panes::default() }, true);
+        let layout = Layout::of(Size::new(160, 45), &Panes { full: true, ..Panes::default() }, true, false);
         assert_eq!(layout.rows(), 0);
         assert_eq!(layout.reader.width, 160);
     }
@@ -170,13 +187,13 @@ mod tests {
     proptest! {
         #[test]
         fn areas_stay_inside_and_do_not_overlap(
-            width in 0_u16..400, height in 0_u16..200, shift in -300_i16..300, full: bool, reading: bool,
+            width in 0_u16..400, height in 0_u16..200, shift in -300_i16..300, full: bool, reading: bool, card: bool,
             by_hand in prop_oneof![Just(None), Just(Some(Arrangement::Beside)), Just(Some(Arrangement::Below)), Just(Some(Arrangement::Single))],
         ) {
             let screen = Rect::new(0, 0, width, height);
             let panes = Panes { arrangement: by_hand, shift, full };
-            let layout = Layout::of(Size::new(width, height), &panes, reading);
-            let areas = [layout.title, layout.list, layout.divider, layout.reader, layout.bottom];
+            let layout = Layout::of(Size::new(width, height), &panes, reading, card);
+            let areas = [layout.title, layout.card, layout.list, layout.divider, layout.reader, layout.bottom];
             for (n, area) in areas.iter().enumerate() {
                 prop_assert_eq!(area.intersection(screen).area(), area.area(), "{:?}", layout);
                 for other in &areas[n + 1..] {

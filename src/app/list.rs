@@ -1,14 +1,15 @@
 //! The list: a window of rows around what is visible, and a selection that is an email, not a position.
 
+mod walk;
+
 use std::collections::BTreeSet;
 
-use super::command::Step;
 use super::effect::Effect;
 use super::filter::Filter;
 use super::marks::{Aim, Home, Marks};
 use super::msg::Counts;
 use super::slot::{Slot, Ticket};
-use crate::archive::{Anchor, Place, Row, Window};
+use crate::archive::{Anchor, Row, Window};
 use crate::failure::Failure;
 use crate::mail::EmailId;
 use crate::query::Sort;
@@ -31,6 +32,10 @@ pub struct List {
     cursor: usize,
     top: usize,
     aim: Aim,
+    /// Whether looking further back may bring more rows below the last one.
+    bottomless: bool,
+    /// Whether the line below the last row, which says so, is where the person is.
+    at_foot: bool,
     /// Steps that the person has asked for beyond the edge of this window.
     owed: isize,
     /// The archive changed while a jump was under way, so its window may be old already.
@@ -69,22 +74,39 @@ impl List {
     /// The selection stays on its email where the filter lets it through, and comes back to it when
     /// a later one does.
     pub fn narrow(&mut self, filter: Filter) -> Option<Effect> {
-        let before = std::mem::replace(&mut self.filter, filter);
-        if before.query() == self.filter.query() {
+        if filter.query() == self.filter.query() {
+            self.filter = filter;
             return None;
         }
-        let marks = self.marks();
-        let here = || Some(Home { cursor: marks.cursor?, top: marks.top? });
-        self.home = self.home.take().or_else(here);
-        (self.total, self.capped, self.first_rank) = (None, false, None);
-        (self.owed, self.unseen, self.outdated) = (0, 0, false);
-        if self.rows().is_empty() {
-            // What was not found of the one says nothing about the other.
-            self.slot.clear();
+        let home = self.home.take().or_else(|| self.here());
+        Some(self.go_home(filter, home))
+    }
+
+    /// Shows a filter again with the email that was selected then.
+    pub fn come_back(&mut self, filter: Filter, home: Option<Home>) -> Effect {
+        self.go_home(filter, home)
+    }
+
+    fn go_home(&mut self, filter: Filter, home: Option<Home>) -> Effect {
+        if filter.query() != self.filter.query() {
+            (self.total, self.capped, self.first_rank) = (None, false, None);
+            if self.rows().is_empty() {
+                // What was not found of the one says nothing about the other.
+                self.slot.clear();
+            }
         }
-        let Some(place) = self.home.as_ref().map(|home| home.cursor.place) else { return Some(self.start()) };
+        (self.owed, self.unseen, self.outdated, self.at_foot) = (0, 0, false, false);
+        (self.filter, self.home) = (filter, home);
+        let Some(place) = self.home.as_ref().map(|home| home.cursor.place) else { return self.start() };
         self.aim = Aim::Home;
-        Some(self.look_around(place))
+        self.look_around(place)
+    }
+
+    /// Where the person is.
+    #[must_use]
+    pub fn here(&self) -> Option<Home> {
+        let marks = self.marks();
+        Some(Home { cursor: marks.cursor?, top: marks.top? })
     }
 
     /// Takes note that the person means the selected email, and not the one before the filter.
@@ -104,10 +126,40 @@ impl List {
         self.rows().get(self.cursor)
     }
 
+    /// Whether rows are on their way.
+    #[must_use]
+    pub const fn is_awaiting(&self) -> bool {
+        self.slot.is_awaiting()
+    }
+
     /// The rows on the screen, and which of them is selected.
     pub fn visible(&self, height: usize) -> impl Iterator<Item = (bool, &Row)> {
-        let cursor = self.cursor;
-        self.rows().iter().enumerate().skip(self.top).take(height).map(move |(n, row)| (n == cursor, row))
+        let cursor = Some(self.cursor).filter(|_| !self.at_foot);
+        self.rows().iter().enumerate().skip(self.top).take(height).map(move |(n, row)| (Some(n) == cursor, row))
+    }
+
+    /// The line below the last row, if it is on the screen: how many rows are above it there, and
+    /// whether the person is on it.
+    #[must_use]
+    pub fn foot(&self, height: usize) -> Option<(usize, bool)> {
+        let above = self.rows().len() - self.top.min(self.rows().len());
+        (self.has_foot() && above < height).then_some((above, self.at_foot))
+    }
+
+    /// Whether the person is on the line below the last row.
+    #[must_use]
+    pub fn is_at_foot(&self) -> bool {
+        self.at_foot && self.has_foot()
+    }
+
+    /// Takes note whether looking further back may bring more rows.
+    pub fn set_bottomless(&mut self, bottomless: bool) {
+        self.bottomless = bottomless;
+        self.at_foot &= bottomless;
+    }
+
+    fn has_foot(&self) -> bool {
+        self.bottomless && self.slot.ready().is_some_and(|window| !window.more_below && !window.rows.is_empty())
     }
 
     /// Position of the selected email among all, counted from 1, where that is known.
@@ -171,42 +223,6 @@ impl List {
         // While rows are on their way, the end that is known may not be the end any more.
         !self.slot.is_awaiting()
             && self.slot.ready().is_some_and(|window| !window.more_below && self.cursor + 2 * height >= window.rows.len())
-    }
-
-    /// Moves the selection; asks for other rows where this needs them.
-    pub fn go(&mut self, step: Step, height: usize) -> Option<Effect> {
-        let page = height.max(1).cast_signed();
-        self.stay();
-        match step {
-            Step::Down => self.walk(1, height),
-            Step::Up => self.walk(-1, height),
-            Step::HalfDown => self.walk((page / 2).max(1), height),
-            Step::HalfUp => self.walk(-(page / 2).max(1), height),
-            Step::PageDown => self.turn(page, height),
-            Step::PageUp => self.turn(-page, height),
-            Step::First => self.jump(Aim::First, height),
-            Step::Last => self.jump(Aim::Last, height),
-        }
-    }
-
-    /// Goes to the first email that is not before this time, in microseconds since 1970.
-    pub fn go_to(&mut self, micros: i64) -> Effect {
-        self.stay();
-        self.owed = 0;
-        self.aim = Aim::Time(micros);
-        self.look(Anchor::At(micros), WINDOW)
-    }
-
-    /// Selects the row that is `offset` rows below the topmost visible one, if there is one.
-    pub fn point(&mut self, offset: usize, height: usize) -> Option<Effect> {
-        let target = self.top + offset;
-        self.aim = Aim::Keep;
-        self.stay();
-        if target >= self.rows().len() {
-            return None;
-        }
-        self.cursor = target;
-        self.show(height)
     }
 
     /// Looks at the same place again, because the archive has changed.
@@ -279,6 +295,11 @@ impl List {
                 }
             }
         }
+        if self.at_foot && self.cursor < last {
+            // Who waits below the last row waits for what comes there.
+            self.at_foot = false;
+            self.cursor += 1;
+        }
         let owed = std::mem::take(&mut self.owed);
         let asked = if owed == 0 { self.show(height) } else { self.walk(owed, height) };
         if std::mem::take(&mut self.outdated) { self.renew() } else { asked }
@@ -302,85 +323,5 @@ impl List {
     /// Takes note that the selected email is being looked at.
     pub fn looked_at(&mut self, id: &EmailId) {
         self.changed.remove(id);
-    }
-
-    /// Makes the visible rows fit a new height.
-    pub fn resized(&mut self, height: usize) -> Option<Effect> {
-        self.show(height)
-    }
-
-    fn walk(&mut self, by: isize, height: usize) -> Option<Effect> {
-        if self.is_jumping() {
-            self.owed += by;
-            return None;
-        }
-        let window = self.slot.ready()?;
-        let last = window.rows.len().checked_sub(1)?.cast_signed();
-        let target = self.cursor.cast_signed() + by;
-        let reached = target.clamp(0, last);
-        let beyond = target - reached;
-        let more = if beyond > 0 { window.more_below } else { window.more_above };
-        if more && beyond != 0 {
-            self.owed += beyond;
-        }
-        self.cursor = reached.cast_unsigned();
-        self.show(height)
-    }
-
-    /// Moves the screen by a page and the selection with it.
-    fn turn(&mut self, by: isize, height: usize) -> Option<Effect> {
-        let len = self.rows().len();
-        let furthest = len.saturating_sub(height);
-        let top = (self.top.cast_signed() + by).clamp(0, furthest.cast_signed()).cast_unsigned();
-        if top == self.top {
-            return self.walk(by, height);
-        }
-        let offset = self.cursor - self.top.min(self.cursor);
-        self.top = top;
-        self.cursor = (top + offset).min(len.saturating_sub(1));
-        self.show(height)
-    }
-
-    fn jump(&mut self, aim: Aim, height: usize) -> Option<Effect> {
-        let window = self.slot.ready()?;
-        let here = if aim == Aim::Last { !window.more_below } else { !window.more_above };
-        self.owed = 0;
-        if here {
-            self.cursor = if aim == Aim::Last { window.rows.len().saturating_sub(1) } else { 0 };
-            return self.show(height);
-        }
-        self.aim = aim;
-        Some(self.look(if aim == Aim::Last { Anchor::Oldest } else { Anchor::Newest }, WINDOW))
-    }
-
-    /// Turns pages until the selection is visible, and asks for rows before the edge is reached.
-    ///
-    /// Pages, not single rows: a list that scrolls by one repaints every cell for each key.
-    fn show(&mut self, height: usize) -> Option<Effect> {
-        let (more_above, more_below, len) = self.slot.ready().map(|window| (window.more_above, window.more_below, window.rows.len()))?;
-        if self.cursor < self.top {
-            self.top = (self.cursor + 1).saturating_sub(height.max(1));
-        } else if self.cursor >= self.top + height {
-            self.top = self.cursor;
-        }
-        self.top = self.top.min(len.saturating_sub(height));
-        if !more_above && !self.slot.is_awaiting() {
-            self.unseen = self.unseen.min(self.top as u64);
-        }
-        let near_top = more_above && self.top < height;
-        let near_bottom = more_below && self.top + 2 * height >= len;
-        if self.slot.is_awaiting() || !(near_top || near_bottom || self.owed != 0) {
-            return None;
-        }
-        let place = self.rows().get(self.top)?.place;
-        Some(self.look_around(place))
-    }
-
-    fn look_around(&mut self, place: Place) -> Effect {
-        self.look(Anchor::Around { place, above: WINDOW / 2 }, WINDOW)
-    }
-
-    fn look(&mut self, anchor: Anchor, rows: usize) -> Effect {
-        Effect::Look { ticket: self.slot.begin(), query: self.filter.query().clone(), anchor, rows }
     }
 }

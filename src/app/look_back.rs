@@ -22,9 +22,25 @@ impl LookBack {
 }
 
 impl Model {
+    /// Whether looking further back may bring something that the filter lets through.
+    #[must_use]
+    pub fn may_find_older(&self) -> bool {
+        !self.list.filter().is_none() && self.service.has_older() && !self.has_all_that_is_wanted()
+    }
+
+    /// Whether the archive is complete from before the time on that the filter begins with.
+    fn has_all_that_is_wanted(&self) -> bool {
+        let reach = self.service.reach().and_then(|reach| if let Reach::Since(stamp) = reach { stamp.at } else { None });
+        self.list.filter().query().since().zip(reach).is_some_and(|(since, reach)| reach < since)
+    }
+
     /// Begins, unless there is nothing further back or nobody to ask.
     pub(super) fn look_back(&mut self) -> Option<Effect> {
         if self.look_back.is_some() {
+            return None;
+        }
+        if self.has_all_that_is_wanted() {
+            self.notice = Some("all mail since the time of this filter is here already".to_owned());
             return None;
         }
         let asked = self.service.extend();
@@ -74,10 +90,11 @@ impl Model {
         asked.into_iter().collect()
     }
 
-    /// Stops; the page that is under way still comes.
+    /// Stops; a page that was asked for still comes, one that was not will not be.
     pub(super) fn stop(&mut self) {
         self.notice = Some(match self.look_back.take() {
             Some(_) => "stopped looking back; b goes on".to_owned(),
+            None if self.service.stop_filling() => "older mail is no longer fetched by itself, until the next start".to_owned(),
             None => "nothing is going on that could be stopped".to_owned(),
         });
     }

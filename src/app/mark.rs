@@ -1,36 +1,196 @@
-//! Where what a filter looks for stands in a body, so that it can be marked and walked.
+//! Where what is looked for stands in a body, so that it can be marked and walked.
 
 use std::ops::Range;
+use std::sync::Arc;
 
-use crate::query::{Field, Query};
-use crate::render::Body;
+use crate::query::fold::is_unspaced;
+use crate::query::{Field, Needle, Query};
+use crate::render::{Body, Line, Role};
 
-/// A place in a body.
+/// What is looked for in a body.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Sought {
+    /// What a filter looks for in bodies: beginnings of words, as the archive finds them.
+    Filter(Arc<Query>),
+    /// This text, wherever it stands.
+    Text(Needle),
+}
+
+impl Sought {
+    /// Whether there is nothing to look for.
+    #[must_use]
+    pub fn is_nothing(&self) -> bool {
+        match self {
+            Self::Filter(query) => query.sought().is_empty(),
+            Self::Text(_) => false,
+        }
+    }
+
+    /// Where it stands in `text`, in order and without overlaps.
+    fn found_in(&self, text: &str) -> Vec<Range<usize>> {
+        let mut found: Vec<Range<usize>> = match self {
+            Self::Text(needle) => needle.parts_of(text),
+            Self::Filter(query) => {
+                let sought = query.sought();
+                let of_bodies = sought.into_iter().filter(|(field, _)| matches!(field, None | Some(Field::Body)));
+                of_bodies.flat_map(|(_, needle)| needle.runs_of(text)).collect()
+            }
+        };
+        found.sort_by_key(|range| (range.start, range.end));
+        found.dedup_by(|next, before| next.start < before.end);
+        found
+    }
+}
+
+/// A place in a body: a line and bytes of its text, and of the lines below it if it was wrapped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mark {
-    /// The line.
-    pub line: usize,
-    /// Bytes of its text.
-    pub range: Range<usize>,
+    /// Top to bottom; never empty.
+    pub parts: Vec<(usize, Range<usize>)>,
+}
+
+impl Mark {
+    /// The line on which it begins.
+    #[must_use]
+    pub fn line(&self) -> usize {
+        self.parts.first().map_or(0, |(line, _)| *line)
+    }
 }
 
 /// More marks than anybody walks.
 const MOST: usize = 1_000;
 
-/// Every place where something that the query looks for begins a word of the body, top to bottom.
+/// So many bytes of text are looked through at once, as far as they end in a blank line: to know
+/// where folded text came from takes many times its size.
+const AT_ONCE: usize = 1 << 16;
+
+/// Every place of the body where what is sought stands, top to bottom, also across the ends of lines.
+/// It ends early when nobody wants it any more.
 #[must_use]
-pub fn marks(body: &Body, query: &Query) -> Vec<Mark> {
-    let sought = query.sought();
-    let needles: Vec<_> = sought.into_iter().filter(|(field, _)| matches!(field, None | Some(Field::Body))).collect();
+pub fn marks(body: &Body, sought: &Sought, is_wanted: impl Fn() -> bool) -> Vec<Mark> {
     let mut marks = Vec::new();
-    for (line, text) in body.lines.iter().map(crate::render::Line::text).enumerate() {
-        let mut found: Vec<Range<usize>> = needles.iter().flat_map(|(_, needle)| needle.runs_of(&text)).collect();
-        found.sort_by_key(|range| (range.start, range.end));
-        found.dedup_by(|next, before| next.start < before.end);
-        marks.extend(found.into_iter().map(|range| Mark { line, range }));
-        if marks.len() >= MOST {
-            break;
+    let mut joined = Joined::default();
+    let last = body.lines.len().saturating_sub(1);
+    for (nth, line) in body.lines.iter().enumerate() {
+        joined.push_line(nth, line);
+        let is_enough = joined.text.len() >= AT_ONCE && (line.spans.is_empty() || joined.text.len() >= 4 * AT_ONCE);
+        if nth == last || is_enough {
+            let found = sought.found_in(&joined.text);
+            marks.extend(found.into_iter().map(|range| joined.mark(range)).filter(|mark| !mark.parts.is_empty()));
+            joined = Joined::default();
+            if marks.len() >= MOST || !is_wanted() {
+                break;
+            }
         }
     }
+    marks.truncate(MOST);
     marks
+}
+
+/// The lines of a body as one text.
+#[derive(Default)]
+struct Joined {
+    text: String,
+    pieces: Vec<Piece>,
+}
+
+/// A span of a line: where it stands in the one text and in its line.
+struct Piece {
+    joined: Range<usize>,
+    line: usize,
+    at: usize,
+}
+
+impl Joined {
+    fn push_line(&mut self, nth: usize, line: &Line) {
+        let begun = self.text.len();
+        let mut at = 0;
+        for span in &line.spans {
+            // What stands before each line of a quote or a list is no part of what it says.
+            if span.mark.role != Role::Indent {
+                self.push(&span.text, nth, at, begun);
+            }
+            at += span.text.len();
+        }
+    }
+
+    fn push(&mut self, text: &str, line: usize, at: usize, begun: usize) {
+        let first_of_line = self.text.len() == begun;
+        let (before, first) = (self.text.chars().next_back(), text.chars().next());
+        // A script without blanks is wrapped anywhere; everything else where a blank was.
+        if first_of_line && begun > 0 && !(before.is_some_and(is_unspaced) && first.is_some_and(is_unspaced)) {
+            self.text.push('\n');
+        }
+        let start = self.text.len();
+        self.text.push_str(text);
+        self.pieces.push(Piece { joined: start..self.text.len(), line, at });
+    }
+
+    fn mark(&self, range: Range<usize>) -> Mark {
+        let mut parts: Vec<(usize, Range<usize>)> = Vec::new();
+        let first = self.pieces.partition_point(|piece| piece.joined.end <= range.start);
+        for piece in self.pieces[first..].iter().take_while(|piece| piece.joined.start < range.end) {
+            let (start, end) = (range.start.max(piece.joined.start), range.end.min(piece.joined.end));
+            let within = piece.at + (start - piece.joined.start)..piece.at + (end - piece.joined.start);
+            match parts.last_mut() {
+                Some((line, before)) if *line == piece.line && before.end == within.start => before.end = within.end,
+                _ if within.is_empty() => {}
+                _ => parts.push((piece.line, within)),
+            }
+        }
+        Mark { parts }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::{self, Span};
+
+    fn body(lines: &[&[(Role, &str)]]) -> Body {
+        let span =
+            |(role, text): &(Role, &str)| Span { text: (*text).into(), mark: render::Mark { role: *role, ..render::Mark::default() } };
+        let line = |spans: &&[(Role, &str)]| Line { spans: spans.iter().map(span).collect(), ..Line::default() };
+        Body { lines: lines.iter().map(line).collect(), ..Body::default() }
+    }
+
+    fn found(body: &Body, text: &str) -> Vec<Vec<(usize, String)>> {
+        let marked = marks(body, &Sought::Text(Needle::new(text).unwrap()), || true);
+        let part = |(line, range): &(usize, Range<usize>)| (*line, body.lines[*line].text()[range.clone()].to_owned());
+        marked.iter().map(|mark| mark.parts.iter().map(part).collect()).collect()
+    }
+
+    #[test]
+    fn text_is_found_anywhere_and_across_the_ends_of_lines() {
+        let body = body(&[
+            &[(Role::Indent, "> "), (Role::Text, "Your new "), (Role::Link, "Receipt")],
+            &[(Role::Indent, "> "), (Role::Text, "is here.")],
+            &[],
+            &[(Role::Text, "ご注文の")],
+            &[(Role::Text, "確認 receipts")],
+        ]);
+        let part = |line: usize, text: &str| (line, text.to_owned());
+        assert_eq!(found(&body, "eceipt"), [[part(0, "eceipt")], [part(4, "eceipt")]]);
+        assert_eq!(found(&body, "new receipt is"), [[part(0, "new Receipt"), part(1, "is")]]);
+        assert_eq!(found(&body, "の確認"), [[part(3, "の"), part(4, "確認")]]);
+        assert_eq!(found(&body, "here. ご"), [[part(1, "here."), part(3, "ご")]]);
+        assert!(found(&body, ">").is_empty());
+    }
+
+    #[test]
+    fn a_long_body_is_looked_through_piece_by_piece_and_no_further_than_wanted() {
+        let text = format!("a line {} and a needle...", "of many letters ".repeat(20));
+        let line: &[(Role, &str)] = &[(Role::Text, &text)];
+        let lines: Vec<_> = std::iter::repeat_n([line, line, &[]], 400).flatten().collect();
+        let body = body(&lines);
+        let sought = Sought::Text(Needle::new("needle... a line").unwrap());
+        let found = marks(&body, &sought, || true);
+        assert!(found.iter().all(|mark| mark.parts.len() == 2));
+        let within_pairs = found.iter().filter(|mark| mark.parts[0].0 + 1 == mark.parts[1].0).count();
+        assert_eq!(within_pairs, 400, "no piece ends within a paragraph");
+        let given_up = marks(&body, &sought, || false).len();
+        assert!((1..found.len() / 2).contains(&given_up), "{given_up}");
+        let everywhere = Sought::Text(Needle::new("e").unwrap());
+        assert_eq!(marks(&body, &everywhere, || true).len(), MOST);
+    }
 }

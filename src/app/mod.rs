@@ -4,10 +4,14 @@
 //! the next state and a list of [`Effect`]s; the performer ([`crate::tui`]) turns each effect into
 //! exactly one later message. No clock, no network, no disk: so any order of events can be tried.
 
+mod card;
 mod command;
 mod effect;
+mod errands;
+mod fill;
 mod filter;
 mod find;
+pub mod hall;
 pub mod head;
 pub mod help;
 pub mod keys;
@@ -18,27 +22,36 @@ mod mark;
 mod marks;
 mod model;
 mod msg;
+mod news;
 mod obey;
 mod point;
 mod prompt;
 mod reader;
 mod service;
 mod slot;
+mod tally;
+mod trail;
+mod views;
+mod warm;
 
+pub use card::Card;
 pub use command::{Cell, Command, Side, Step};
-pub use effect::{Effect, Effects, Rest};
+pub use effect::{Effect, Effects, Errand, Rest};
 pub use filter::{Filter, parsed};
+pub use hall::{Choice, Door, Hall, Kept};
 pub use keys::{Focus, Key};
 pub use layout::{Arrangement, Layout, Panes};
 pub use list::List;
 pub use look_back::LookBack;
-pub use mark::{Mark, marks};
+pub use mark::{Mark, Sought, marks};
 pub use model::{Ending, Model, Opening};
 pub use msg::{Counts, Msg, News, Opened, Pointer};
 pub use prompt::{Asked, Edit, Prompt};
 pub use reader::{MARGIN, Reader, Stage};
 pub use service::Service;
 pub use slot::{Slot, Ticket};
+pub use tally::{Mention, Tally};
+pub use views::numbered;
 
 use unicode_width::UnicodeWidthStr;
 

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
-use jiff::Zoned;
+use jiff::{Timestamp, Zoned};
 use ratatui::layout::Size;
 
+use super::card::Card;
 use super::effect::{Effect, Effects, Rest};
 use super::filter::Filter;
+use super::hall::{Door, Hall, Kept};
 use super::keys::{Focus, Key};
 use super::layout::{Arrangement, Layout, Panes};
 use super::list::List;
@@ -16,9 +18,13 @@ use super::prompt::Prompt;
 use super::reader::{Reader, Stage};
 use super::service::Service;
 use super::slot::Slot;
+use super::trail::Trail;
+use super::warm::Warming;
+use crate::api::{Budget, Urgency};
 use crate::archive::Row;
+use crate::config::{Backfill, SavedViews};
 use crate::failure::Failure;
-use crate::query::Completion;
+use crate::query::{Completion, Sort};
 
 /// What the program is started with.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,12 +37,26 @@ pub struct Opening {
     pub no_service: Option<Failure>,
     /// How often the service is asked for what is new.
     pub refresh: Duration,
+    /// How far back the archive is to reach by itself.
+    pub backfill: Backfill,
+    /// When the service answered last, as far as the archive knows.
+    pub as_of: Option<Timestamp>,
     /// The time, in the person's zone.
     pub now: Zoned,
     /// A word to the person, until the first key.
     pub notice: Option<String>,
+    /// What the list is narrowed to at first; blank for all mail.
+    pub query: String,
     /// Filters that were typed before, the latest last.
     pub history: Vec<String>,
+    /// The saved views.
+    pub views: SavedViews,
+    /// Which door leads here.
+    pub door: Door,
+    /// Where the mail is kept.
+    pub kept: Kept,
+    /// What stands before the mail, if something does.
+    pub hall: Option<Hall>,
 }
 
 /// The state of the terminal program.
@@ -52,6 +72,8 @@ pub struct Model {
     pub service: Service,
     /// The line that is being typed, while there is one.
     pub prompt: Option<Prompt>,
+    /// The card above the list, while it shows the mail to one address.
+    pub card: Option<Card>,
     /// How far the program is with looking further back, while it does.
     pub look_back: Option<LookBack>,
     /// Scroll position of the help, while it is shown.
@@ -60,6 +82,14 @@ pub struct Model {
     pub details: Option<Failure>,
     /// Keys pressed of a sequence that is not complete.
     pub pressed: Vec<Key>,
+    /// What stands before the mail or over it, while it does.
+    pub hall: Option<Hall>,
+    /// Which door leads here.
+    pub door: Door,
+    /// Where the mail is kept.
+    pub kept: Kept,
+    /// Set when the person goes where a door was opened.
+    pub leaving: bool,
     /// A word to the person, until the next key.
     pub notice: Option<String>,
     /// Whether times are shown in full.
@@ -77,15 +107,20 @@ pub struct Model {
     pub(super) reading: bool,
     pub(super) dragging: bool,
     pub(super) now: Zoned,
+    /// What may be asked of the service, as it stood when something happened last.
+    pub(super) budget: Option<Budget>,
+    pub(super) second: Slot<()>,
+    pub(super) warming: Warming,
     /// What could stand at the cursor of the prompt.
     pub(super) offers: Slot<Vec<Completion>>,
     /// Filters that were typed and kept, the latest last.
     pub(super) history: Vec<String>,
     pub(super) remembered: Slot<()>,
-    /// Filters that were left, the latest last.
-    pub(super) past: Vec<Filter>,
-    /// Filters that were gone back from, the latest last.
-    pub(super) future: Vec<Filter>,
+    pub(super) trail: Trail,
+    pub(super) views: SavedViews,
+    /// The marked line of the list of views, while that is shown.
+    pub(super) chooser: Option<usize>,
+    pub(super) saving: Slot<()>,
     pub(super) counts: Slot<()>,
     /// Whether the person has done anything yet.
     pub(super) touched: bool,
@@ -106,17 +141,22 @@ impl Model {
     /// The first state, and what it asks for: rows from the archive, news from the service.
     #[must_use]
     pub fn start(opening: Opening) -> (Self, Effects) {
-        let Opening { size, profile, no_service, refresh, now, notice, history } = opening;
+        let Opening { size, profile, no_service, refresh, backfill, as_of, now, notice, query, history, views, door, kept, hall } = opening;
         let mut model = Self {
             profile,
             list: List::default(),
             reader: Reader::default(),
-            service: Service::new(no_service, refresh),
+            service: Service::new(no_service, refresh, backfill, as_of),
             prompt: None,
+            card: None,
             look_back: None,
             help: None,
             details: None,
             pressed: Vec::new(),
+            hall,
+            door,
+            kept,
+            leaving: false,
             notice,
             full_times: false,
             mouse: true,
@@ -128,17 +168,23 @@ impl Model {
             reading: false,
             dragging: false,
             now,
+            budget: None,
+            second: Slot::default(),
+            warming: Warming::default(),
             offers: Slot::default(),
             history,
             remembered: Slot::default(),
-            past: Vec::new(),
-            future: Vec::new(),
+            trail: Trail::default(),
+            views,
+            chooser: None,
+            saving: Slot::default(),
             counts: Slot::default(),
             touched: false,
             curious: false,
         };
-        let mut effects = vec![model.list.start()];
-        effects.extend(model.service.refresh());
+        let narrowed = model.list.narrow(Filter::read(&query, &model.now));
+        let mut effects = vec![narrowed.unwrap_or_else(|| model.list.start())];
+        effects.extend(model.service.refresh(Urgency::Person));
         effects.extend(model.fit());
         (model, effects)
     }
@@ -149,7 +195,10 @@ impl Model {
         match (self.help, &self.prompt, self.reading) {
             _ if self.details.is_some() => Focus::Help,
             (Some(_), ..) => Focus::Help,
+            _ if self.fills_in() => Focus::Prompt,
+            _ if self.hall.is_some() => Focus::Choice,
             (None, Some(_), _) => Focus::Prompt,
+            _ if self.chooser.is_some() => Focus::Choice,
             (None, None, true) => Focus::Reader,
             (None, None, false) => Focus::List,
         }
@@ -170,7 +219,7 @@ impl Model {
     /// Where everything lies now.
     #[must_use]
     pub fn layout(&self) -> Layout {
-        Layout::of(self.size, &self.panes, self.reading)
+        Layout::of(self.size, &self.panes, self.reading, self.card.is_some())
     }
 
     /// How far the reader is with the selected email.
@@ -184,13 +233,18 @@ impl Model {
         self.now = now;
     }
 
+    /// Takes what may be asked of the service at present.
+    pub const fn allowed(&mut self, budget: Option<Budget>) {
+        self.budget = budget;
+    }
+
     /// Takes what happened; answers with what is to be done about it.
     pub fn update(&mut self, msg: Msg) -> Effects {
         let height = self.list_height();
         let mut effects = Effects::new();
         match msg {
             Msg::Pressed(key) => effects.extend(self.press(key)),
-            Msg::Pasted(text) => effects.extend(self.paste(&text)),
+            Msg::Pasted(text) => effects.extend(self.paste(text.expose())),
             Msg::Pointed(pointer) => effects.extend(self.point(pointer)),
             Msg::Command(command) => effects.extend(self.obey(command)),
             Msg::Resized(size) => {
@@ -218,16 +272,19 @@ impl Model {
                     self.notice = Some(failure.sentence);
                 }
             }
+            Msg::Tallied { ticket, outcome } => self.tallied(ticket, outcome),
+            Msg::ViewKept { ticket, outcome } => self.view_kept(ticket, outcome),
             Msg::Completed { ticket, offers } => self.offered(ticket, offers),
-            Msg::Read { ticket, outcome } => effects.extend(self.reader.settle_email(ticket, outcome)),
+            Msg::Read { ticket, outcome } => effects.extend(self.take_email(ticket, outcome)),
+            Msg::Warmed { ticket } => self.warming.settle(ticket),
             Msg::Laid { ticket, outcome } => self.reader.settle_body(ticket, outcome, self.list.selected()),
-            Msg::Sought { ticket, marks } => self.reader.settle_marks(ticket, marks),
+            Msg::Sought { ticket, marks } => self.reader.settle_marks(ticket, marks, self.list.selected()),
             Msg::Refreshed { ticket, outcome } => {
                 let catching_up = self.service.is_catching_up();
-                let (news, rest) = self.service.refreshed(ticket, outcome);
+                let (news, rest) = self.service.refreshed(ticket, outcome, self.now.timestamp());
                 effects.extend(rest);
                 if std::mem::take(&mut self.curious) {
-                    self.notice = news.as_ref().map(brought);
+                    self.notice = news.as_ref().map(News::in_words);
                 }
                 if let Some(news) = news {
                     effects.extend(self.take_news(news.new, news.changed));
@@ -238,41 +295,35 @@ impl Model {
                 }
             }
             Msg::Extended { ticket, outcome } => {
-                let (news, rest) = self.service.extended(ticket, outcome);
+                let (news, rest) = self.service.extended(ticket, outcome, self.now.timestamp());
                 effects.extend(rest);
                 self.looked_back(news.as_ref());
                 if let Some(news) = news {
-                    // What is older than everything known arrives below, where nobody misses it.
-                    effects.extend(self.take_news(0, news.changed));
-                    effects.extend(self.list.renew());
-                    effects.push(self.count());
+                    effects.extend(self.take_older(&news));
                 }
             }
+            Msg::Filled { ticket, outcome } => {
+                if let Some(news) = self.service.filled(ticket, outcome, self.now.timestamp()) {
+                    effects.extend(self.take_older(&news));
+                }
+            }
+            Msg::Dropped { errand, ticket } => self.drop_errand(errand, ticket),
+            Msg::Doors { ticket, outcome } => self.learn_doors(ticket, outcome),
+            Msg::Checked { ticket, outcome } => effects.extend(self.checked(ticket, outcome)),
+            Msg::Entered { ticket, outcome } => self.entered(ticket, outcome),
             Msg::Rested { ticket, what } => match what {
-                Rest::Selection => effects.extend(self.reader.rested(ticket)),
+                Rest::Selection => {
+                    // What is shown first is not what anybody has asked for.
+                    let urgency = if self.touched { Urgency::Person } else { Urgency::Extend };
+                    effects.extend(self.reader.rested(ticket, urgency));
+                }
                 Rest::Refresh => effects.extend(self.service.refresh_rested(ticket)),
                 Rest::Extend => self.service.extend_rested(ticket),
+                Rest::Second => _ = self.second.settle(ticket, Ok(())),
             },
             Msg::Broken(failure) => self.ending = Some(Ending::Broken(failure)),
         }
         effects.extend(self.fit());
-        effects
-    }
-
-    fn take_news(&mut self, new: u64, changed: Vec<crate::mail::EmailId>) -> Effects {
-        let mut effects = Effects::new();
-        let shows = !self.list.rows().is_empty() || !self.list.filter().is_none();
-        if new == 0 && changed.is_empty() && shows {
-            return effects;
-        }
-        let reread = self.reader.id().is_some_and(|id| changed.contains(id));
-        let unseen = if self.list.rows().is_empty() || !self.list.filter().is_none() { 0 } else { new };
-        self.list.take_news(unseen, changed);
-        effects.extend(self.list.renew());
-        effects.push(self.count());
-        if reread {
-            effects.extend(self.reader.read_again());
-        }
         effects
     }
 
@@ -285,6 +336,12 @@ impl Model {
     /// fetched because the selection nears it.
     fn fit(&mut self) -> Effects {
         let mut effects = Effects::new();
+        if self.prompt.is_none() && self.list.filter().is_of_another_day(&self.now) {
+            // On another day `today` is another one.
+            effects.extend(self.narrow(self.list.filter().clone()));
+        }
+        effects.extend(self.turn_card());
+        self.list.set_bottomless(self.may_find_older() && self.list.filter().query().sort == Sort::Newest);
         let height = self.list_height();
         effects.extend(self.list.resized(height));
         let layout = self.layout();
@@ -301,6 +358,7 @@ impl Model {
         if self.list.nears_the_end(height) && !self.list.rows().is_empty() && self.list.filter().is_none() {
             effects.extend(self.service.extend());
         }
+        effects.extend(self.in_the_background());
         effects
     }
 
@@ -311,16 +369,6 @@ impl Model {
         if rows > 0 {
             return rows;
         }
-        Layout::of(self.size, &Panes { full: false, ..self.panes }, false).rows().max(1)
-    }
-}
-
-/// What a refresh has brought, in words.
-fn brought(news: &News) -> String {
-    match (news.new, news.changed.len()) {
-        (0, 0) => "nothing new".to_owned(),
-        (new, 0) => format!("{new} new"),
-        (0, changed) => format!("{changed} changed"),
-        (new, changed) => format!("{new} new, {changed} changed"),
+        Layout::of(self.size, &Panes { full: false, ..self.panes }, false, self.card.is_some()).rows().max(1)
     }
 }

@@ -5,11 +5,14 @@ use std::sync::Arc;
 use ratatui::layout::{Position, Size};
 
 use super::command::Command;
-use super::effect::Rest;
+use super::effect::{Errand, Rest};
+use super::hall::{Arrival, Choice};
 use super::keys::Key;
 use super::mark::Mark;
 use super::slot::Ticket;
+use super::tally::Tally;
 use crate::archive::{Observation, Place, Reach, Window};
+use crate::config::Hidden;
 use crate::failure::Failure;
 use crate::mail::{Email, EmailId};
 use crate::query::Completion;
@@ -20,8 +23,8 @@ use crate::render::Body;
 pub enum Msg {
     /// A key was pressed.
     Pressed(Key),
-    /// Text was pasted.
-    Pasted(String),
+    /// Text was pasted; it may be a key.
+    Pasted(Hidden),
     /// The mouse was used.
     Pointed(Pointer),
     /// A command was given otherwise than by a key.
@@ -56,6 +59,20 @@ pub enum Msg {
         /// What could stand there, the best first.
         offers: Vec<Completion>,
     },
+    /// Answers `Tally`.
+    Tallied {
+        /// Of the attempt.
+        ticket: Ticket,
+        /// The figures.
+        outcome: Result<Arc<Tally>, Failure>,
+    },
+    /// Answers `KeepView`.
+    ViewKept {
+        /// Of the attempt.
+        ticket: Ticket,
+        /// The file that it is kept in; `None` if nothing is kept.
+        outcome: Result<Option<String>, Failure>,
+    },
     /// Answers `Read`.
     Read {
         /// Of the attempt.
@@ -77,6 +94,11 @@ pub enum Msg {
         /// Every place, top to bottom.
         marks: Vec<Mark>,
     },
+    /// Answers `Warm`.
+    Warmed {
+        /// Of the attempt.
+        ticket: Ticket,
+    },
     /// Answers `Extend`.
     Extended {
         /// Of the attempt.
@@ -84,12 +106,47 @@ pub enum Msg {
         /// What it brought.
         outcome: Result<News, Failure>,
     },
+    /// Answers `Fill`.
+    Filled {
+        /// Of the attempt.
+        ticket: Ticket,
+        /// What it brought; `None` if another process does it.
+        outcome: Result<Option<News>, Failure>,
+    },
+    /// Answers what was not sent to the service in the end, because nobody wanted it any more.
+    Dropped {
+        /// What it was.
+        errand: Errand,
+        /// Of the attempt.
+        ticket: Ticket,
+    },
     /// Answers `Refresh`.
     Refreshed {
         /// Of the attempt.
         ticket: Ticket,
         /// What it brought.
         outcome: Result<News, Failure>,
+    },
+    /// Answers `Doors`.
+    Doors {
+        /// Of the attempt.
+        ticket: Ticket,
+        /// The profiles.
+        outcome: Result<Vec<Choice>, Failure>,
+    },
+    /// Answers `Check`.
+    Checked {
+        /// Of the attempt.
+        ticket: Ticket,
+        /// Whether the key is taken and may read.
+        outcome: Result<(), Failure>,
+    },
+    /// Answers `Enter`.
+    Entered {
+        /// Of the attempt.
+        ticket: Ticket,
+        /// What came of it.
+        outcome: Result<Arrival, Failure>,
     },
     /// Answers `Rest`.
     Rested {

@@ -3,10 +3,11 @@
 use super::command::{Command, Side, Step};
 use super::effect::{Effect, Effects};
 use super::filter::Filter;
+use super::hall::{Form, Kept};
 use super::keys::{self, Focus, Key, Meaning};
 use super::layout::Panes;
 use super::model::{Ending, Model};
-use super::prompt::Prompt;
+use super::prompt::{Asked, Prompt};
 use super::reader::Stage;
 use crate::failure::Failure;
 use crate::render::View;
@@ -42,9 +43,14 @@ impl Model {
         let mut effects = Effects::new();
         match command {
             Command::Select(step) => {
+                if matches!(step, Step::First | Step::Last) {
+                    self.trail.leave(self.spot());
+                }
                 effects.extend(self.list.go(step, height));
-                if step == Step::Last && self.service.has_older() {
+                if step == Step::Last && self.list.filter().is_none() && self.service.has_older() {
                     self.notice = Some("the oldest email fetched so far; older ones are being fetched".to_owned());
+                } else if step == Step::Last && self.may_find_older() {
+                    self.notice = Some("the oldest email found so far; below it, Enter looks further back".to_owned());
                 }
             }
             Command::Scroll(step) => self.scroll(step),
@@ -54,6 +60,7 @@ impl Model {
                 }
                 self.reader.pan_to(side);
             }
+            Command::Open if self.list.is_at_foot() || self.finds_nothing() => effects.extend(self.look_back()),
             Command::Open => effects.extend(self.open()),
             Command::Back => match self.peel() {
                 Some(asked) => effects.extend(asked),
@@ -85,21 +92,41 @@ impl Model {
             Command::Mark(side) => self.notice = Some(self.reader.go_to_mark(side, self.list.selected())),
             Command::NextView => effects.extend(self.step_view(1)),
             Command::PreviousView => effects.extend(self.step_view(View::ALL.len() - 1)),
-            Command::ShowView(view) => effects.extend(self.reader.show_view(view)),
-            Command::GoToDate => self.prompt = Some(Prompt::date(self.list.filter().clone())),
+            Command::ShowView(view) => effects.extend(self.reader.show_view(view, self.list.selected())),
+            Command::Fold => self.reader.fold(self.list.selected()),
+            Command::GoToDate => self.prompt = Some(Prompt::new(Asked::Date, "", self.spot())),
             Command::Filter => effects.push(self.begin_filter()),
             Command::Only(cell) => effects.extend(self.only(cell)),
-            Command::Undo => effects.extend(self.undo()),
-            Command::Redo => effects.extend(self.redo()),
+            Command::Card => effects.extend(self.show_card()),
+            Command::ShowSaved(number) => effects.extend(self.show_saved(number)),
+            Command::Views => self.open_chooser(),
+            Command::SaveView => self.begin_saving(),
+            Command::DropView => effects.extend(self.drop_view()),
+            Command::Find => self.begin_find(),
+            Command::Undo => effects.extend(self.undo(Side::Left)),
+            Command::Redo => effects.extend(self.undo(Side::Right)),
+            Command::Place(side) => effects.extend(self.walk_places(side)),
             Command::LookBack => effects.extend(self.look_back()),
             Command::Stop => self.stop(),
+            Command::Accept if self.fills_in() => effects.extend(self.log_in()),
+            Command::Cancel if self.fills_in() => {
+                self.peel_hall();
+            }
+            Command::Complete(_) if self.fills_in() => self.fill_in(Form::turn),
+            Command::Edit(edit) if self.fills_in() => self.edit_form(edit),
+            Command::Recall(_) if self.fills_in() => {}
+            Command::Profiles => effects.push(self.choose_profile()),
+            Command::Item(side) if self.chooses_view() => self.step_chooser(side),
+            Command::Take if self.chooses_view() => effects.extend(self.choose()),
+            Command::Item(side) => self.mark_item(side),
+            Command::Take => effects.extend(self.take_item()),
             Command::Accept => effects.extend(self.accept()),
             Command::Cancel => effects.extend(self.cancel()),
             Command::Complete(side) => effects.extend(self.complete(side)),
             Command::Recall(side) => effects.extend(self.recall(side)),
             Command::Edit(edit) => effects.extend(self.edit(edit)),
             Command::Refresh => {
-                effects.extend(self.service.refresh());
+                effects.extend(self.service.refresh_by_hand());
                 if self.reader.has_failed() {
                     effects.extend(self.reader.read_again());
                 }
@@ -133,11 +160,17 @@ impl Model {
         effects
     }
 
-    /// Peels one layer: help, the reader on the whole screen, the reader, looking back, the filter.
-    /// `None` if there is none.
+    /// Peels one layer: help, the list of views, what is looked for in the email, the reader on the
+    /// whole screen, the reader, looking back, the card, the filter. `None` if there is none.
     fn peel(&mut self) -> Option<Effects> {
-        if self.details.take().is_some()
-            || self.help.take().is_some()
+        if self.details.take().is_some() || self.help.take().is_some() {
+            return Some(Effects::new());
+        }
+        if self.hall.is_some() {
+            return self.peel_hall().then(Effects::new);
+        }
+        if self.chooser.take().is_some()
+            || (self.reading && self.reader.forget())
             || std::mem::take(&mut self.panes.full)
             || std::mem::take(&mut self.reading)
         {
@@ -147,7 +180,15 @@ impl Model {
             self.stop();
             return Some(Effects::new());
         }
+        if self.card.is_some() {
+            return Some(self.leave_card());
+        }
         (!self.list.filter().is_none()).then(|| self.show(Filter::default()))
+    }
+
+    /// Whether the filter lets nothing through of what is known.
+    fn finds_nothing(&self) -> bool {
+        !self.list.filter().is_none() && self.list.rows().is_empty() && !self.list.is_loading()
     }
 
     /// What failed last, nearest to what is looked at first.
@@ -157,7 +198,8 @@ impl Model {
             Stage::Empty | Stage::Resting | Stage::Loading | Stage::Ready(..) => None,
         };
         let service = self.service.no_service().or(self.service.trouble());
-        read.or(service).or(self.list.failure())
+        let unkept = if let Kept::NotThisTime(failure) = &self.kept { Some(failure) } else { None };
+        read.or(service).or(self.list.failure()).or(unkept)
     }
 
     pub(super) fn open(&mut self) -> Option<Effect> {
@@ -186,7 +228,7 @@ impl Model {
 
     fn step_view(&mut self, by: usize) -> Option<Effect> {
         let now = View::ALL.iter().position(|view| *view == self.reader.view()).unwrap_or(0);
-        self.reader.show_view(View::ALL[(now + by) % View::ALL.len()])
+        self.reader.show_view(View::ALL[(now + by) % View::ALL.len()], self.list.selected())
     }
 
     pub(super) fn scroll(&mut self, step: Step) {

@@ -2,7 +2,7 @@
 
 use ratatui::layout::{Position, Rect};
 
-use super::command::Step;
+use super::command::{Side, Step};
 use super::effect::Effects;
 use super::layout::{Arrangement, Layout};
 use super::model::Model;
@@ -19,6 +19,15 @@ impl Model {
         if self.help.is_some() {
             if let Pointer::Wheel { down, .. } = pointer {
                 (0..NOTCH).for_each(|_| self.scroll(if down { Step::Down } else { Step::Up }));
+            }
+            return effects;
+        }
+        if self.hall.is_some() {
+            return effects;
+        }
+        if self.chooses_view() {
+            if let Pointer::Wheel { down, .. } = pointer {
+                self.step_chooser(if down { Side::Right } else { Side::Left });
             }
             return effects;
         }

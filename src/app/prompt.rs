@@ -5,7 +5,7 @@ use std::ops::Range;
 use tui_input::{Input, InputRequest};
 
 use super::command::Side;
-use super::filter::Filter;
+use super::trail::Spot;
 use crate::mail::clean;
 use crate::query::Completion;
 
@@ -54,6 +54,23 @@ impl Edit {
             Self::DeleteAfter => "delete everything after",
         }
     }
+
+    /// The same for a line of text.
+    pub(super) const fn request(self) -> InputRequest {
+        match self {
+            Self::Left => InputRequest::GoToPrevChar,
+            Self::Right => InputRequest::GoToNextChar,
+            Self::WordLeft => InputRequest::GoToPrevWord,
+            Self::WordRight => InputRequest::GoToNextWord,
+            Self::Start => InputRequest::GoToStart,
+            Self::End => InputRequest::GoToEnd,
+            Self::Backspace => InputRequest::DeletePrevChar,
+            Self::Delete => InputRequest::DeleteNextChar,
+            Self::DeleteWord => InputRequest::DeletePrevWord,
+            Self::DeleteBefore => InputRequest::DeleteFromStart,
+            Self::DeleteAfter => InputRequest::DeleteTillEnd,
+        }
+    }
 }
 
 /// What a line is typed for.
@@ -63,6 +80,10 @@ pub enum Asked {
     Filter,
     /// The time to go to.
     Date,
+    /// What to look for in the email.
+    Text,
+    /// The number and the name of a view.
+    View,
 }
 
 /// What is being typed, and what was there before.
@@ -70,9 +91,11 @@ pub enum Asked {
 pub struct Prompt {
     asked: Asked,
     input: Input,
-    before: Filter,
+    before: Spot,
     /// The offer that stands in the line, and the line and the cursor without it.
     chosen: Option<(usize, String, usize)>,
+    /// Whether it was tried to keep what is typed, and could not be.
+    refused: bool,
     /// How far back in the history the line is from, and the line without it.
     recalled: Option<(usize, String)>,
 }
@@ -80,8 +103,9 @@ pub struct Prompt {
 /// Two prompts are the same if a person could not tell them apart.
 impl PartialEq for Prompt {
     fn eq(&self, other: &Self) -> bool {
-        let seen =
-            |prompt: &Self| (prompt.asked, prompt.text().to_owned(), prompt.input.cursor(), prompt.before.clone(), prompt.chosen.clone());
+        let seen = |prompt: &Self| {
+            (prompt.asked, prompt.text().to_owned(), prompt.input.cursor(), prompt.before.clone(), prompt.chosen.clone(), prompt.refused)
+        };
         seen(self) == seen(other)
     }
 }
@@ -90,16 +114,10 @@ impl PartialEq for Prompt {
 const LONGEST: usize = 1_000;
 
 impl Prompt {
-    /// Opens with the text of the filter that is there.
+    /// Opens with a text, from a place.
     #[must_use]
-    pub fn new(before: Filter) -> Self {
-        Self { asked: Asked::Filter, input: Input::new(before.text().to_owned()), before, chosen: None, recalled: None }
-    }
-
-    /// Opens empty, for a date; the filter that is there stays.
-    #[must_use]
-    pub fn date(before: Filter) -> Self {
-        Self { asked: Asked::Date, input: Input::default(), before, chosen: None, recalled: None }
+    pub fn new(asked: Asked, text: &str, before: Spot) -> Self {
+        Self { asked, input: Input::new(text.to_owned()), before, chosen: None, refused: false, recalled: None }
     }
 
     /// What is asked for.
@@ -127,10 +145,22 @@ impl Prompt {
         (self.input.visual_cursor(), self.input.visual_scroll(width.saturating_sub(1)))
     }
 
-    /// The filter that was there when it was opened.
+    /// Where the person was when it was opened.
     #[must_use]
-    pub const fn before(&self) -> &Filter {
+    pub const fn before(&self) -> &Spot {
         &self.before
+    }
+
+    /// Whether it was tried to keep what is typed, and could not be.
+    #[must_use]
+    pub const fn is_refused(&self) -> bool {
+        self.refused
+    }
+
+    /// Takes note that what is typed cannot be kept.
+    #[must_use]
+    pub fn refused(self) -> Self {
+        Self { refused: true, ..self }
     }
 
     /// Puts text in at the cursor, on one line and without anything that a terminal would obey.
@@ -173,6 +203,7 @@ impl Prompt {
     /// Keeps the offer that stands in the line as if it had been typed; says whether there is one.
     pub fn keep(&mut self) -> bool {
         self.recalled = None;
+        self.refused = false;
         self.chosen.take().is_some()
     }
 
@@ -196,18 +227,6 @@ impl Prompt {
 
     /// Edits the line.
     pub fn edit(&mut self, edit: Edit) {
-        self.input.handle(match edit {
-            Edit::Left => InputRequest::GoToPrevChar,
-            Edit::Right => InputRequest::GoToNextChar,
-            Edit::WordLeft => InputRequest::GoToPrevWord,
-            Edit::WordRight => InputRequest::GoToNextWord,
-            Edit::Start => InputRequest::GoToStart,
-            Edit::End => InputRequest::GoToEnd,
-            Edit::Backspace => InputRequest::DeletePrevChar,
-            Edit::Delete => InputRequest::DeleteNextChar,
-            Edit::DeleteWord => InputRequest::DeletePrevWord,
-            Edit::DeleteBefore => InputRequest::DeleteFromStart,
-            Edit::DeleteAfter => InputRequest::DeleteTillEnd,
-        });
+        self.input.handle(edit.request());
     }
 }

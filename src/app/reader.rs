@@ -1,19 +1,23 @@
 //! The reader: one email, always the selected one, as lines that can be scrolled.
 
+mod find;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::command::{Side, Step};
 use super::effect::{Effect, Rest};
 use super::head::{self, Head};
-use super::mark::Mark;
+use super::mark::{Mark, Sought};
 use super::msg::Opened;
 use super::slot::{Slot, Ticket};
+use crate::api::Urgency;
 use crate::archive::Row;
 use crate::failure::Failure;
 use crate::mail::EmailId;
-use crate::query::Query;
 use crate::render::{Body, View};
+
+use find::Find;
 
 /// How long a selection stands still before its email is asked for, so that a held key costs one
 /// request and not one for each row it passes.
@@ -30,11 +34,21 @@ pub struct Reader {
     id: Option<EmailId>,
     rest: Slot<()>,
     email: Slot<Opened>,
+    /// Whether nobody has asked for the email that is awaited.
+    unasked: bool,
     body: Slot<Arc<Body>>,
     view: View,
+    /// Where the text stood in the other faces of the body.
+    left: Vec<(View, usize)>,
+    /// Where it is to stand when the face that was asked for is there.
+    wanted: Option<usize>,
+    /// Whether the head is folded; by the height of the pane if nobody said so.
+    folded: Option<bool>,
+    /// What is looked for in the email itself, instead of what the filter looks for.
+    find: Option<Find>,
     marks: Slot<Vec<Mark>>,
-    /// The body and the query that the marks are of.
-    sought: Option<(Arc<Body>, Arc<Query>)>,
+    /// What the marks are of, and in which body.
+    sought: Option<(Arc<Body>, Sought)>,
     /// The mark that was gone to last.
     at: Option<usize>,
     scroll: usize,
@@ -107,31 +121,43 @@ impl Reader {
             self.email.clear();
             self.body.clear();
             self.rest.clear();
-            (self.scroll, self.pan) = (0, 0);
+            (self.scroll, self.pan, self.wanted) = (0, 0, None);
+            self.left.clear();
+            self.start_anew();
         }
         let id = id?;
+        // Who opens it asks more urgently than the preview did, and again if it could not be had.
+        let pressing = at_once && ((self.unasked && self.email.is_awaiting()) || self.email.failure().is_some());
         let needed = self.email.ready().is_none() && !self.email.is_awaiting() && self.email.failure().is_none();
-        if !needed {
+        if !needed && !pressing {
             return None;
         }
         if at_once {
             self.rest.clear();
-            return Some(Effect::Read { ticket: self.email.begin(), id: id.clone() });
+            self.unasked = false;
+            return Some(Effect::Read { ticket: self.email.begin(), id: id.clone(), urgency: Urgency::Person });
         }
         (!self.rest.is_awaiting()).then(|| Effect::Rest { ticket: self.rest.begin(), what: Rest::Selection, pause: REST })
     }
 
     /// The selection stood still.
-    pub fn rested(&mut self, ticket: Ticket) -> Option<Effect> {
+    pub fn rested(&mut self, ticket: Ticket, urgency: Urgency) -> Option<Effect> {
         let current = self.rest.settle(ticket, Ok(()));
         let id = self.id.clone().filter(|_| current)?;
-        Some(Effect::Read { ticket: self.email.begin(), id })
+        self.unasked = urgency.is_background();
+        Some(Effect::Read { ticket: self.email.begin(), id, urgency })
     }
 
     /// Asks again for the email: after a failure, or because its status changed.
     pub fn read_again(&mut self) -> Option<Effect> {
         let id = self.id.clone()?;
-        Some(Effect::Read { ticket: self.email.begin(), id })
+        Some(Effect::Read { ticket: self.email.begin(), id, urgency: Urgency::Person })
+    }
+
+    /// Whether the email of this attempt is still waited for.
+    #[must_use]
+    pub const fn awaits(&self, ticket: Ticket) -> bool {
+        self.email.awaits(ticket)
     }
 
     /// Whether the email could not be had.
@@ -151,19 +177,34 @@ impl Reader {
     /// Takes the laid-out body.
     pub fn settle_body(&mut self, ticket: Ticket, outcome: Result<Arc<Body>, Failure>, row: Option<&Row>) {
         if self.body.settle(ticket, outcome) {
+            if let Some(wanted) = self.wanted.take() {
+                self.scroll = wanted;
+            }
             self.clamp(row);
         }
     }
 
-    /// Shows another face of the body.
-    pub fn show_view(&mut self, view: View) -> Option<Effect> {
+    /// Shows another face of the body: where that was left, or from where the head ends.
+    pub fn show_view(&mut self, view: View, row: Option<&Row>) -> Option<Effect> {
         if view == self.view {
             return None;
         }
+        let here = self.wanted.unwrap_or(self.scroll);
+        self.left.retain(|(face, _)| *face != self.view);
+        self.left.push((self.view, here));
+        let left = self.left.iter().find(|(face, _)| *face == view).map(|(_, scroll)| *scroll);
+        let head = row.map_or(0, |row| self.head(row).len());
+        self.wanted = Some(left.unwrap_or(here.min(head)));
         self.view = view;
+        self.pan = 0;
         self.body.clear();
-        (self.scroll, self.pan) = (0, 0);
         self.lay_out()
+    }
+
+    /// Folds the head to the few lines that matter most, or unfolds it.
+    pub fn fold(&mut self, row: Option<&Row>) {
+        self.folded = Some(!self.folded.unwrap_or(head::is_low(self.height)));
+        self.clamp(row);
     }
 
     /// Takes the size of the pane; the body is laid out again if the width is another.
@@ -202,77 +243,11 @@ impl Reader {
         };
     }
 
-    /// Asks for the marks of a query in the body, unless that was done or there is nothing to mark.
-    pub fn seek(&mut self, query: &Arc<Query>) -> Option<Effect> {
-        let wanted = self.body.ready().filter(|_| !query.sought().is_empty());
-        let same = match (&self.sought, wanted) {
-            (Some((body, sought)), Some(wanted)) => Arc::ptr_eq(body, wanted) && sought == query,
-            (None, None) => true,
-            (Some(_), None) | (None, Some(_)) => false,
-        };
-        if same {
-            return None;
-        }
-        self.sought = wanted.map(|body| (body.clone(), query.clone()));
-        self.at = None;
-        self.marks.clear();
-        let (body, query) = self.sought.clone()?;
-        Some(Effect::Seek { ticket: self.marks.begin(), body, query })
-    }
-
-    /// Takes the marks.
-    pub fn settle_marks(&mut self, ticket: Ticket, marks: Vec<Mark>) {
-        self.marks.settle(ticket, Ok(marks));
-    }
-
-    /// What the filter looks for, where it stands in the body that is shown.
-    #[must_use]
-    pub fn marks(&self) -> &[Mark] {
-        self.marks.ready().map_or(&[], |marks| marks)
-    }
-
-    /// The mark that was gone to last.
-    #[must_use]
-    pub const fn mark(&self) -> Option<usize> {
-        self.at
-    }
-
-    /// Goes to the next or the previous mark, past the last to the first; says in words which it is.
-    pub fn go_to_mark(&mut self, side: Side, row: Option<&Row>) -> String {
-        let Some(last) = self.marks().len().checked_sub(1) else { return "nothing of the filter is in this text".to_owned() };
-        let at = match (self.at, side) {
-            (None, Side::Right) => 0,
-            (None, Side::Left) => last,
-            (Some(at), Side::Right) => {
-                if at >= last {
-                    0
-                } else {
-                    at + 1
-                }
-            }
-            (Some(at), Side::Left) => {
-                if at == 0 {
-                    last
-                } else {
-                    at - 1
-                }
-            }
-        };
-        self.at = Some(at);
-        let line = self.marks()[at].line + row.map_or(0, |row| self.head(row).len());
-        let height = usize::from(self.height);
-        if line < self.scroll || line >= self.scroll + height {
-            self.scroll = line.saturating_sub(height / 3);
-            self.clamp(row);
-        }
-        format!("match {} of {}", at + 1, last + 1)
-    }
-
     /// The lines above the body.
     #[must_use]
     pub fn head(&self, row: &Row) -> Vec<Head> {
         let opened = self.email.ready().filter(|opened| opened.email.summary.id == row.summary.id);
-        head::of(row, opened, self.width, self.height)
+        head::of(row, opened, self.width, self.folded.unwrap_or(head::is_low(self.height)))
     }
 
     /// Lines of head and body together.
@@ -303,6 +278,10 @@ impl Reader {
     }
 
     fn clamp(&mut self, row: Option<&Row>) {
+        if self.wanted.is_some() {
+            // How long the text will be is not known yet.
+            return;
+        }
         let lines = row.map_or(0, |row| self.lines(row));
         self.scroll = self.scroll.min(lines.saturating_sub(usize::from(self.height)));
     }

@@ -35,7 +35,7 @@ impl<T> Slot<T> {
 
     /// Takes the outcome of the attempt, if it is still the current one; says whether it was.
     pub fn settle(&mut self, ticket: Ticket, outcome: Result<T, Failure>) -> bool {
-        let current = self.awaiting && ticket.0 == self.minted;
+        let current = self.awaits(ticket);
         if current {
             self.awaiting = false;
             self.held = Some(outcome);
@@ -54,6 +54,12 @@ impl<T> Slot<T> {
     #[must_use]
     pub const fn is_awaiting(&self) -> bool {
         self.awaiting
+    }
+
+    /// Whether the answer to this attempt is being waited for.
+    #[must_use]
+    pub const fn awaits(&self, ticket: Ticket) -> bool {
+        self.awaiting && self.minted == ticket.0
     }
 
     /// The value, if the last answer was one.

@@ -43,6 +43,7 @@ impl Connections {
                 .hint("check the owner and the mode of the folder")
         })?;
         let writer = connect(&file_uri(path))?;
+        schema::is_known(&writer)?;
         writer.pragma_update(None, "journal_mode", "wal")?;
         Self::new(file_uri(path), writer, tell)
     }

@@ -1,6 +1,10 @@
 //! Whether the file of the archive is whole.
 
-use super::Archive;
+use std::path::Path;
+
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use super::{Archive, schema};
 use crate::failure::{Failure, Kind};
 
 impl Archive {
@@ -15,8 +19,26 @@ impl Archive {
         if found == "ok" {
             return Ok(());
         }
-        Err(Failure::new(Kind::Archive, "the archive file is damaged")
-            .hint("move it away and sync again; the service still has its own copy"))
+        Err(Failure::new(Kind::Archive, "the archive file is damaged").hint(PUT_ASIDE))
+    }
+}
+
+/// What helps where a file is of no use any more.
+pub(super) const PUT_ASIDE: &str =
+    "sentbox archive begin puts it aside and begins a new one; what the service no longer has is in the old file alone";
+
+/// Whether the file will never be of use to this version: it is damaged, no archive, or of a newer
+/// version. One that somebody holds, or that may not be read, is none of these. Changes nothing.
+#[must_use]
+pub fn is_beyond_use(path: &Path) -> bool {
+    let looked = || -> rusqlite::Result<bool> {
+        let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        let is_whole = connection.pragma_query_value(None, "quick_check", |row| Ok(row.get::<_, String>(0)? == "ok"))?;
+        Ok(is_whole && schema::is_known(&connection).is_ok())
+    };
+    match looked() {
+        Ok(is_of_use) => !is_of_use,
+        Err(error) => matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)),
     }
 }
 

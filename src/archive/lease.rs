@@ -1,6 +1,7 @@
-//! `Lease`: of all processes on one archive, one asks the service for what is new; the others read.
+//! `Lease`: of all processes on one archive, one does what is enough to be done once; the others read.
 
 use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Seek, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,10 +24,10 @@ pub struct Lease {
 }
 
 impl Lease {
-    /// The lease of the archive at `location`; nobody holds it yet.
-    pub(super) fn on(location: &Location) -> Self {
+    /// The lease of the archive at `location` for the work of that name; nobody holds it yet.
+    pub(super) fn on(location: &Location, work: &str) -> Self {
         let path = match location {
-            Location::Disk(path) => Some(path.with_added_extension("lease")),
+            Location::Disk(path) => Some(path.with_added_extension(work)),
             Location::Memory => None,
         };
         Self { path, held: Arc::default() }
@@ -58,6 +59,30 @@ impl Lease {
         }
     }
 
+    /// Whether no process holds it now.
+    #[must_use]
+    pub fn is_free(&self) -> bool {
+        let Some(path) = &self.path else { return true };
+        // A file that is not there was never locked; one that cannot be opened says nothing.
+        File::open(path).ok().is_none_or(|file| !matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
+    }
+
+    /// Notes for everybody that the service has answered, if it is held here.
+    pub fn note_answer(&self, now: Timestamp) {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(file) = &mut *held {
+            // Nothing hangs on it but a few words on a screen.
+            let _ = file.rewind().and_then(|()| file.set_len(0)).and_then(|()| writeln!(file, "{now}"));
+            let _ = file.set_modified(SystemTime::from(now));
+        }
+    }
+
+    /// When the service has answered last whoever held this, if that was noted.
+    #[must_use]
+    pub fn answered_at(&self) -> Option<Timestamp> {
+        std::fs::read_to_string(self.path.as_ref()?).ok()?.trim().parse().ok()
+    }
+
     /// Gives it to whoever wants it next.
     pub fn release(&self) {
         *self.held.lock().unwrap_or_else(PoisonError::into_inner) = None;
@@ -73,7 +98,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let location = Location::Disk(folder.path().join("mail.db"));
         let now = Timestamp::from_second(1_790_000_000).unwrap();
-        let (one, other) = (Lease::on(&location), Lease::on(&location));
+        let (one, other) = (Lease::on(&location, "lease"), Lease::on(&location, "lease"));
         assert!(one.hold(now) && one.clone().hold(now), "clones are the same lease");
         assert!(!other.hold(now));
         let later = now + STALE + SignedDuration::from_secs(1);
@@ -86,14 +111,30 @@ mod tests {
     }
 
     #[test]
+    fn the_last_answer_is_there_for_everybody() {
+        let folder = tempfile::tempdir().unwrap();
+        let location = Location::Disk(folder.path().join("mail.db"));
+        let now = Timestamp::from_second(1_790_000_000).unwrap();
+        let (one, other) = (Lease::on(&location, "lease"), Lease::on(&location, "lease"));
+        assert!(one.hold(now));
+        assert_eq!(other.answered_at(), None);
+        one.note_answer(now + SignedDuration::from_nanos(5));
+        one.note_answer(now);
+        other.note_answer(Timestamp::UNIX_EPOCH);
+        assert_eq!((one.answered_at(), other.answered_at()), (Some(now), Some(now)), "of whoever holds it");
+        let beside = Lease::on(&location, "walk");
+        assert!(beside.hold(now) && beside.answered_at().is_none(), "each work has a lease of its own");
+    }
+
+    #[test]
     fn an_archive_in_memory_belongs_to_its_process() {
-        let (one, other) = (Lease::on(&Location::Memory), Lease::on(&Location::Memory));
+        let (one, other) = (Lease::on(&Location::Memory, "lease"), Lease::on(&Location::Memory, "lease"));
         assert!(one.hold(Timestamp::UNIX_EPOCH) && other.hold(Timestamp::UNIX_EPOCH));
     }
 
     #[test]
     fn where_no_file_can_be_made_everybody_asks() {
-        let lease = Lease::on(&Location::Disk("/proc/nowhere/mail.db".into()));
+        let lease = Lease::on(&Location::Disk("/proc/nowhere/mail.db".into()), "lease");
         assert!(lease.hold(Timestamp::UNIX_EPOCH));
     }
 }

@@ -23,6 +23,9 @@ mod members;
 mod missing;
 mod moment;
 mod order;
+mod owner;
+#[cfg(test)]
+mod owner_tests;
 mod pack;
 mod packed;
 mod place;
@@ -45,9 +48,11 @@ use connections::Connections;
 use jiff::{SignedDuration, Timestamp};
 
 pub use carry::{Carried, Joins, Stretch};
+pub use health::is_beyond_use;
 pub use import::Imported;
 pub use info::Info;
 pub use lease::Lease;
+pub use owner::{Opened, Owner, Said, Stranger};
 pub use place::Place;
 pub use removal::Removal;
 pub use search::{Counted, Halt, Scope, looks_inside};
@@ -65,6 +70,7 @@ pub struct Archive {
     connections: Arc<Connections>,
     keep: Option<SignedDuration>,
     lease: Lease,
+    walk: Lease,
 }
 
 impl Archive {
@@ -91,13 +97,19 @@ impl Archive {
             })?,
             Location::Memory => Connections::in_memory()?,
         };
-        Ok(Self { connections: Arc::new(connections), keep: None, lease: Lease::on(location) })
+        Ok(Self { connections: Arc::new(connections), keep: None, lease: Lease::on(location, "lease"), walk: Lease::on(location, "walk") })
     }
 
     /// Who of all processes on this archive asks the service for what is new.
     #[must_use]
     pub const fn lease(&self) -> &Lease {
         &self.lease
+    }
+
+    /// Who of all processes on this archive fetches older mail that nobody waits for.
+    #[must_use]
+    pub const fn walk(&self) -> &Lease {
+        &self.walk
     }
 
     /// The same archive, in which no mail stays that is older than `keep`; what is too old at `now`

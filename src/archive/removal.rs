@@ -11,9 +11,10 @@ use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
 use super::entry::Entry;
 use super::fields::{self, summary_columns};
-use super::{Archive, Place, moment, pack, span};
+use super::{Archive, Place, moment, pack, search, span};
 use crate::failure::Failure;
 use crate::mail::{Address, Stamp, Summary};
+use crate::query::Query;
 
 /// One email of so many removed is worth writing the file anew.
 const MUCH: u64 = 20;
@@ -25,6 +26,8 @@ pub enum Removal {
     Before(Timestamp),
     /// What went to this address, alone or with others, openly or not.
     To(String),
+    /// What this query finds.
+    Matching(Query),
 }
 
 /// What a page brought that is to stay out.
@@ -72,7 +75,7 @@ impl Archive {
                     change.execute(sql, [time.as_microsecond()])?;
                     Some(time.as_microsecond())
                 }
-                Removal::To(_) => None,
+                Removal::To(_) | Removal::Matching(_) => None,
             };
             for place in &places {
                 remember(change, *place, horizon)?;
@@ -156,6 +159,7 @@ fn places(connection: &Connection, removal: &Removal) -> Result<Vec<Place>, Fail
             Ok(statement.query_map([edge], |row| row.get(0))?.collect::<Result<_, _>>()?)
         }
         Removal::To(address) => to(connection, address),
+        Removal::Matching(query) => search::places(connection, query),
     }
 }
 

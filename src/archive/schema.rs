@@ -7,7 +7,7 @@ use super::upkeep::Upkeep;
 use crate::failure::{Failure, Kind};
 
 /// Step `n` leads from version `n` to version `n + 1`; a step that was released never changes.
-const STEPS: [Step; 4] = [
+const STEPS: [Step; 5] = [
     |change, _| Ok(change.execute_batch(include_str!("schema/1.sql"))?),
     |change, _| Ok(change.execute_batch(include_str!("schema/2.sql"))?),
     |change, _| Ok(change.execute_batch(include_str!("schema/3.sql"))?),
@@ -16,6 +16,7 @@ const STEPS: [Step; 4] = [
         convert::convert(change, tell)?;
         Ok(change.execute_batch(include_str!("schema/4-filled.sql"))?)
     },
+    |change, _| Ok(change.execute_batch(include_str!("schema/5.sql"))?),
 ];
 
 type Step = fn(&Transaction, &mut dyn FnMut(Upkeep)) -> Result<(), Failure>;
@@ -40,16 +41,26 @@ fn step_by_step(connection: &mut Connection, tell: &mut dyn FnMut(Upkeep)) -> Re
     let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // Read again: another process may have migrated while this one waited for the lock.
     let from = version(&change)?;
-    let Some(steps) = usize::try_from(from).ok().and_then(|from| STEPS.get(from..)) else {
-        return Err(Failure::new(Kind::Archive, format!("the archive was written by a newer version of sentbox (format {from})"))
-            .hint("update sentbox, or start with another archive"));
-    };
+    let Some(steps) = usize::try_from(from).ok().and_then(|from| STEPS.get(from..)) else { return Err(newer(from)) };
     for step in steps {
         step(&change, tell)?;
     }
     change.pragma_update(None, "user_version", VERSION)?;
     change.commit()?;
     Ok(())
+}
+
+/// Refuses tables of a newer version, before anything of their file is changed.
+pub(super) fn is_known(connection: &Connection) -> Result<(), Failure> {
+    match version(connection)? {
+        0..=VERSION => Ok(()),
+        from => Err(newer(from)),
+    }
+}
+
+fn newer(from: u32) -> Failure {
+    Failure::new(Kind::Archive, format!("the archive was written by a newer version of sentbox (format {from})"))
+        .hint("update sentbox; or sentbox archive begin puts it aside and begins a new one")
 }
 
 /// The version of the tables behind `connection`.

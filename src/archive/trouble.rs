@@ -2,6 +2,7 @@
 
 use rusqlite::{ErrorCode, ffi};
 
+use super::health::PUT_ASIDE;
 use crate::failure::{Failure, Kind};
 
 impl From<rusqlite::Error> for Failure {
@@ -18,10 +19,9 @@ impl From<rusqlite::Error> for Failure {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
                 ("another program is holding the archive", "close it, or wait until it is done")
             }
-            Some(ErrorCode::DatabaseCorrupt) => {
-                ("the archive file is damaged", "move it away and sync again; the service still has its own copy")
-            }
-            Some(ErrorCode::NotADatabase) => ("the archive file is not an archive", "name another file, or move this one away"),
+            Some(ErrorCode::DatabaseCorrupt) => DAMAGED,
+            None if is_nonsense(&error) => DAMAGED,
+            Some(ErrorCode::NotADatabase) => ("the archive file is not an archive", PUT_ASIDE),
             Some(ErrorCode::SystemIoFailure) if is_write(&error) => (
                 "the archive cannot take more mail: writing its file failed",
                 "free some space, or raise the limit on the size of files (ulimit -f); what is stored is safe",
@@ -31,6 +31,15 @@ impl From<rusqlite::Error> for Failure {
         };
         Self::new(Kind::Archive, sentence).hint(hint)
     }
+}
+
+/// Nothing is thrown away for the person: the service may have deleted what is in there.
+const DAMAGED: (&str, &str) = ("the archive file is damaged", PUT_ASIDE);
+
+/// Whether a value was read that nobody has written so.
+const fn is_nonsense(error: &rusqlite::Error) -> bool {
+    use rusqlite::Error::{FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, Utf8Error};
+    matches!(error, FromSqlConversionFailure(..) | IntegralValueOutOfRange(..) | InvalidColumnType(..) | Utf8Error(..))
 }
 
 /// Whether the system refused to let a file grow or change.

@@ -1,20 +1,45 @@
 //! Opens the archive that the settings mean.
 
-use super::output::Output;
-use crate::archive::{Archive, Location};
+use super::output::{Output, Stop};
+use crate::archive::{Archive, Location, Opened, Said, Upkeep};
 use crate::config::Settings;
 use crate::config::clock::Clock;
 use crate::failure::{Failure, Kind};
 
 /// Opens the archive on disk, for a command that is of no use without one.
-pub(super) fn open(settings: &Settings, clock: &Clock, out: &mut Output) -> Result<Archive, Failure> {
+pub(super) fn open(settings: &Settings, clock: &Clock, out: &mut Output) -> Result<Archive, Stop> {
+    open_as(settings, Said::Nothing, clock, out)
+}
+
+/// The same for a command that brings mail; the first time it says where that is kept.
+pub(super) fn open_to_fill(settings: &Settings, clock: &Clock, out: &mut Output) -> Result<Archive, Stop> {
+    let new = if let Location::Disk(path) = &settings.archive { Some(path).filter(|path| !path.exists()) } else { None };
+    let archive = open(settings, clock, out)?;
+    if let Some(path) = new {
+        out.note(&format!("what comes is kept in {}, for you alone", path.display()));
+    }
+    Ok(archive)
+}
+
+/// Opens it on what was `said` about an archive that belongs to another key; if nothing was, a person
+/// is asked.
+pub(super) fn open_as(settings: &Settings, said: Said, clock: &Clock, out: &mut Output) -> Result<Archive, Stop> {
     // The archive belongs to a key, so without one it is not known which.
     settings.key.as_ref().map_err(Clone::clone)?;
     match &settings.archive {
-        Location::Disk(_) => kept(settings, clock, out),
-        Location::Memory if settings.no_home => Err(Failure::new(Kind::Archive, NO_HOME).hint("set HOME or XDG_DATA_HOME")),
+        Location::Disk(_) => match opened(settings, said, out)? {
+            Opened::Ours(archive) => Ok(archive.keeping(settings.keep, clock())?),
+            Opened::Strange(stranger) => {
+                let question = format!("{}; is the key of the same team, to go on with it?", stranger.sentence());
+                match out.ask(&question)? {
+                    Some(true) => open_as(settings, Said::SameTeam, clock, out),
+                    Some(false) | None => Err(Failure::from(stranger).into()),
+                }
+            }
+        },
+        Location::Memory if settings.no_home => Err(Failure::new(Kind::Archive, NO_HOME).hint("set HOME or XDG_DATA_HOME").into()),
         Location::Memory => {
-            Err(Failure::new(Kind::Usage, "this needs an archive on disk").hint("leave out --in-memory, or choose another profile"))
+            Err(Failure::new(Kind::Usage, "this needs an archive on disk").hint("leave out --in-memory, or choose another profile").into())
         }
     }
 }
@@ -31,24 +56,27 @@ pub(super) fn open_if_possible(settings: &Settings, clock: &Clock, out: &mut Out
 }
 
 fn kept(settings: &Settings, clock: &Clock, out: &mut Output) -> Result<Archive, Failure> {
-    opened(settings, out)?.keeping(settings.keep, clock())
+    match opened(settings, Said::Nothing, out)? {
+        Opened::Ours(archive) => archive.keeping(settings.keep, clock()),
+        Opened::Strange(stranger) => Err(stranger.into()),
+    }
 }
 
-/// Opens the archive, and shows how far it is if an older one takes its time.
-///
-/// # Errors
-///
-/// If the archive cannot be used.
-pub fn opened(settings: &Settings, out: &mut Output) -> Result<Archive, Failure> {
+fn opened(settings: &Settings, said: Said, out: &mut Output) -> Result<Opened, Failure> {
+    telling(out, |tell| Archive::open_for(settings, said, tell))
+}
+
+/// Opens an archive, and shows how far it is if an older one takes its time.
+pub fn telling<T>(out: &mut Output, open: impl FnOnce(&mut dyn FnMut(Upkeep)) -> T) -> T {
     let mut told = false;
-    let archive = Archive::open_telling(&settings.archive, &mut |upkeep| {
+    let opened = open(&mut |upkeep| {
         told = true;
         out.progress(&upkeep.to_string());
     });
     if told {
         out.progress("");
     }
-    archive
+    opened
 }
 
 const NO_HOME: &str = "there is no home directory, so nothing is kept on disk";

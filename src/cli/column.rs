@@ -18,6 +18,9 @@ pub enum Column {
     /// When the status was seen to change, in UTC.
     #[value(help = NO_HELP)]
     Changed,
+    /// When the service was found to list it no more, in UTC.
+    #[value(help = NO_HELP)]
+    Gone,
     /// Recipients.
     #[value(help = NO_HELP)]
     To,
@@ -62,6 +65,7 @@ impl Column {
             Self::Created => time(&mail.created),
             Self::Status => mail.status.word().to_owned(),
             Self::Changed => row.changed.as_ref().map(|change| change.seen.to_string()).unwrap_or_default(),
+            Self::Gone => row.gone.map(|gone| gone.to_string()).unwrap_or_default(),
             Self::To => list(&mail.to),
             Self::Cc => list(&mail.cc),
             Self::Bcc => list(&mail.bcc),

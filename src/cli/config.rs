@@ -6,8 +6,10 @@ use serde::Serialize;
 
 use super::args::ConfigVerb;
 use super::output::{Output, Shape, Stop};
+use crate::config::clock::Clock;
 use crate::config::{Env, Paths, Profiles, without_keys};
 use crate::failure::{Failure, Kind};
+use crate::query::{Context, parse};
 
 /// The outcome of a check as JSON.
 #[derive(Serialize)]
@@ -15,6 +17,7 @@ struct Checked<'a> {
     path: String,
     profiles: usize,
     default: &'a str,
+    errors: &'a [String],
     warnings: &'a [String],
 }
 
@@ -23,7 +26,7 @@ struct Checked<'a> {
 /// # Errors
 ///
 /// If the file cannot be read, understood or made, or the editor fails.
-pub(super) fn run(verb: ConfigVerb, env: &Env, out: &mut Output) -> Result<(), Stop> {
+pub(super) fn run(verb: ConfigVerb, env: &Env, clock: &Clock, out: &mut Output) -> Result<(), Stop> {
     match verb {
         ConfigVerb::Path => {
             let path = Paths::of(env).config.ok_or_else(|| Failure::new(Kind::Config, "there is no home directory").hint("set HOME"))?;
@@ -35,30 +38,45 @@ pub(super) fn run(verb: ConfigVerb, env: &Env, out: &mut Output) -> Result<(), S
             out.data(&(text + "\n"))?;
             out.flush()
         }
-        ConfigVerb::Check => check(env, out),
+        ConfigVerb::Check => check(env, clock, out),
         ConfigVerb::Edit => {
             edit(env)?;
-            check(env, out)
+            check(env, clock, out)
         }
     }
 }
 
-fn check(env: &Env, out: &mut Output) -> Result<(), Stop> {
-    let profiles = Profiles::read(env)?;
-    for warning in profiles.warnings() {
-        out.note(warning);
+fn check(env: &Env, clock: &Clock, out: &mut Output) -> Result<(), Stop> {
+    let profiles = Profiles::look(env)?;
+    let mut warnings = profiles.warnings().to_vec();
+    for (number, view) in profiles.views().into_iter().flatten() {
+        let notes = parse(&view.query, &Context::new(clock(), env.zone())).notes;
+        warnings.extend(notes.into_iter().map(|note| format!("view {number}, {}: {}", view.name, note.words)));
+    }
+    // A single error is what the command ends with.
+    let several = Some(profiles.errors()).filter(|errors| errors.len() > 1).unwrap_or_default();
+    for words in several.iter().chain(&warnings) {
+        out.note(words);
     }
     let (path, names) = (profiles.path().display().to_string(), profiles.list().len());
     let text = match out.shape {
+        Shape::Human if !profiles.errors().is_empty() => String::new(),
         Shape::Human if !profiles.path().exists() => format!("{path} is not there, which is fine\n"),
         Shape::Human => format!("{path} can be used; profiles: {names}, default: {}\n", profiles.default_name()),
         Shape::Json | Shape::JsonLines => {
-            let checked = Checked { path, profiles: names, default: profiles.default_name(), warnings: profiles.warnings() };
+            let (default, errors) = (profiles.default_name(), profiles.errors());
+            let checked = Checked { path: path.clone(), profiles: names, default, errors, warnings: &warnings };
             serde_json::to_string(&checked).expect("texts are JSON") + "\n"
         }
     };
     out.data(&text)?;
-    out.flush()
+    out.flush()?;
+    let sentence = match profiles.errors() {
+        [] => return Ok(()),
+        [error] => error.clone(),
+        errors => format!("{path} has {} errors", errors.len()),
+    };
+    Err(Failure::new(Kind::Config, sentence).hint("sentbox config edit").into())
 }
 
 /// Opens the file in the person's editor and waits for its end.

@@ -28,7 +28,7 @@ struct Report {
 ///
 /// If the lines cannot be read, or one of them is no email; the others are taken in all the same.
 pub(super) fn run(import: &Import, settings: &Settings, clock: &Clock, out: &mut Output) -> Result<(), Stop> {
-    let archive = archive::open(settings, clock, out)?;
+    let archive = archive::open_to_fill(settings, clock, out)?;
     let path = import.file.as_path();
     let lines: Box<dyn BufRead> = if path == Path::new("-") {
         Box::new(io::stdin().lock())

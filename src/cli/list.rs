@@ -76,7 +76,7 @@ struct Printer<'a> {
 impl Printer<'_> {
     fn print(&mut self, item: &Item) -> Result<(), Stop> {
         let text = match self.out.shape {
-            Shape::Human if self.out.columns.is_some() => self.columns.row(&Summary::from(&item.summary)) + "\n",
+            Shape::Human if self.out.columns.is_some() => self.columns.row(&Summary::from(&item.summary), false) + "\n",
             Shape::Human => fields(&Summary::from(&item.summary)) + "\n",
             Shape::JsonLines => format!("{}\n", guarded(&item.json)),
             Shape::Json => listed(&guarded(&item.json), self.printed == 0),

@@ -6,8 +6,9 @@ use serde::Serialize;
 
 use super::World;
 use super::output::{Output, Shape, Stop};
-use crate::api::{Access, Client, Cursor, Patience, Service as _};
-use crate::config::{ApiKey, Place, Profiles, Rate};
+use crate::api::try_key;
+use crate::archive::Stranger;
+use crate::config::{ApiKey, Flags, Place, Profiles, Settings};
 use crate::failure::{Failure, Kind};
 
 /// Longer than any key; whatever comes after it is not read.
@@ -37,11 +38,15 @@ pub(super) fn run(world: World<'_>) -> Result<(), Stop> {
     }
     let place = profiles.place_for(&global.flags(), env)?;
     let key = asked(&place)?;
-    let access = Access { base_url: place.base_url.clone(), key: Ok(key.clone()), ca_file: place.ca_file.clone(), rate: Rate::default() };
-    let client = Client::new(access, Patience::ONE_SHOT, clock.clone());
-    super::wait_for(async { client.list(1, &Cursor::Start).await.map(drop).map_err(|failure| unstored(failure).into()) })?;
+    super::wait_for(async { Ok(try_key(&place, &key, clock).await?) })?;
     profiles.store(&place, &key)?;
     report(&place, &profiles, out)?;
+    let flags = Flags { profile: Some(place.profile.clone()), ..global.flags() };
+    // Whatever keeps the archive from being looked at is said when it is used.
+    if let Ok(Some(stranger)) = Settings::resolve(&flags, env).and_then(|settings| Stranger::before(&settings)) {
+        let failure = Failure::from(stranger);
+        out.note(&format!("{}; {}", failure.sentence, failure.hint));
+    }
     if let Some(variable) = Profiles::overridden_by(env) {
         out.note(&format!("{variable} is set and goes before this profile; --profile {} uses it all the same", place.profile));
     } else if profiles.default_name() != place.profile {
@@ -63,13 +68,6 @@ fn asked(place: &Place) -> Result<ApiKey, Failure> {
     let mut text = String::new();
     io::stdin().lock().take(MOST).read_to_string(&mut text).map_err(unread)?;
     ApiKey::new(text.lines().next().unwrap_or_default(), "standard input")
-}
-
-/// The same failure, saying that the key was not kept.
-fn unstored(failure: Failure) -> Failure {
-    let hint =
-        if failure.hint.is_empty() { "the key was not stored".to_owned() } else { format!("{}; the key was not stored", failure.hint) };
-    failure.hint(hint)
 }
 
 fn report(place: &Place, profiles: &Profiles, out: &mut Output) -> Result<(), Stop> {

@@ -29,7 +29,7 @@ use std::future::Future;
 
 use clap::CommandFactory as _;
 
-pub use archive::opened;
+pub use archive::telling;
 pub use args::{Args, Command, Verb};
 pub use output::{Output, Shape, Stop};
 pub use usage::{Parsed, parse};
@@ -70,7 +70,7 @@ pub fn run(command: &Command, world: World<'_>) -> Result<(), Stop> {
         Command::Show(show) => show::run(show, &settle(global, env, out)?, clock, out),
         Command::Sync(sync) => {
             let settings = settle(global, env, out)?;
-            let archive = archive::open(&settings, clock, out)?;
+            let archive = archive::open_to_fill(&settings, clock, out)?;
             wait_for(sync::run(sync, &archive, &settings, clock, out))
         }
         Command::Archive { verb } => upkeep::run(verb, &settle(global, env, out)?, clock, out),
@@ -79,7 +79,7 @@ pub fn run(command: &Command, world: World<'_>) -> Result<(), Stop> {
         Command::Serve(serve) => wait_for(serve::run(serve, clock, out)),
         Command::Login => login::run(World { global, env, clock, out }),
         Command::Profile { verb } => profile::run(verb, env, out),
-        Command::Config { verb } => config::run(*verb, env, out),
+        Command::Config { verb } => config::run(*verb, env, clock, out),
         Command::Doctor => doctor::run(World { global, env, clock, out }),
         Command::Completions { shell } => {
             let mut script = Vec::new();

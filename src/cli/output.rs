@@ -96,6 +96,23 @@ impl Output {
         }
     }
 
+    /// Streams that keep what is written: what was said, and not what is data.
+    #[cfg(test)]
+    pub(super) fn kept() -> (Self, std::sync::Arc<std::sync::Mutex<Vec<u8>>>) {
+        struct Kept(std::sync::Arc<std::sync::Mutex<Vec<u8>>>);
+        impl Write for Kept {
+            fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+                self.0.lock().unwrap().extend_from_slice(bytes);
+                Ok(bytes.len())
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let said = std::sync::Arc::default();
+        (Self { stdout: Box::new(io::sink()), stderr: Box::new(Kept(std::sync::Arc::clone(&said))), ..Self::plain(false) }, said)
+    }
+
     /// Writes data to stdout, which keeps it until there is enough of it or [`Output::flush`].
     ///
     /// # Errors

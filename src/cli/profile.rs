@@ -19,7 +19,7 @@ struct Row<'a> {
 
 impl<'a> From<&'a Listed> for Row<'a> {
     fn from(listed: &'a Listed) -> Self {
-        let Listed { name, is_default, base_url, key_from } = listed;
+        let Listed { name, is_default, base_url, key_from, in_memory: _ } = listed;
         Self { name, default: *is_default, base_url, key_from: Some(key_from.as_str()).filter(|from| !from.is_empty()) }
     }
 }
@@ -83,7 +83,7 @@ fn list(profiles: &Profiles, env: &Env, out: &mut Output) -> Result<(), Stop> {
 fn aligned(listed: &[Listed]) -> String {
     let widest = |text: fn(&Listed) -> &str| listed.iter().map(|profile| text(profile).len()).max().unwrap_or_default();
     let (names, urls) = (widest(|profile| &profile.name), widest(|profile| &profile.base_url));
-    let line = |Listed { name, is_default, base_url, key_from }: &Listed| {
+    let line = |Listed { name, is_default, base_url, key_from, in_memory: _ }: &Listed| {
         let mark = if *is_default { '*' } else { ' ' };
         let key_from = if key_from.is_empty() { "no key" } else { key_from };
         format!("{mark} {name:names$}  {base_url:urls$}  {}\n", clean::line(key_from))

@@ -38,9 +38,10 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    /// Status, recipient, subject, time and, if there is room, the id.
+    /// Status, recipient, subject, time and, if there is room, the id; a sign says that the service no
+    /// longer has it.
     #[must_use]
-    pub(super) fn row(&self, summary: &Summary) -> String {
+    pub(super) fn row(&self, summary: &Summary, gone: bool) -> String {
         let width = usize::from(self.width);
         let with_id = width >= WITH_ID;
         let fixed = STATUS + 1 + 2 + TIME + if with_id { 1 + ID } else { 0 };
@@ -50,7 +51,8 @@ impl Columns {
         let first = summary.to.first().map(ToString::to_string).unwrap_or_default();
         let plus = if others > 0 { format!(" +{others}") } else { String::new() };
         let to = format!("{}{plus}", cut(&first, recipient.saturating_sub(plus.width())).trim_end());
-        let status = cut(&format!("{} {}", summary.status.symbol(), summary.status.word()), STATUS);
+        let sign = if gone { "†" } else { " " };
+        let status = cut(&format!("{}{sign}{}", summary.status.symbol(), summary.status.word()), STATUS);
         let time = self.time(&summary.created);
         let mut row =
             format!("{} {} {} {time:>TIME$}", self.coloured(&status, &summary.status), cut(&to, recipient), cut(&summary.subject, subject));
@@ -142,11 +144,11 @@ mod tests {
         ];
         for width in [20, 40, 80, 120, 200] {
             for row in &rows {
-                let row = columns(width).row(row);
+                let row = columns(width).row(row, false);
                 assert!(row.width() <= usize::from(width).max(60), "{width}: {row}");
             }
         }
-        insta::assert_snapshot!(rows.iter().map(|row| columns(80).row(row)).collect::<Vec<_>>().join("\n"), @r"
+        insta::assert_snapshot!(rows.iter().map(|row| columns(80).row(row, false)).collect::<Vec<_>>().join("\n"), @r"
         ✓ delivered  Ana López <ana.lopez… Your receipt #4821               20 Nov 09:41
         ✕ bounced    佐藤 <sato@exampl… +1 ご注文の確認 ご注文の確認 ご注…  20 Nov 09:41
         ? teleporte…                                                        20 Nov 09:41

@@ -113,7 +113,7 @@ impl Printer<'_> {
                 let cells: Vec<String> = self.search.columns.iter().map(|column| column.of(row)).collect();
                 cells.join("\t") + "\n"
             }
-            Shape::Human if self.out.columns.is_some() => self.columns.row(mail) + "\n",
+            Shape::Human if self.out.columns.is_some() => self.columns.row(mail, row.gone.is_some()) + "\n",
             Shape::Human => fields(mail) + "\n",
             Shape::JsonLines => self.json(row)? + "\n",
             Shape::Json => listed(&self.json(row)?, self.printed == 0),

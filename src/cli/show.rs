@@ -1,5 +1,8 @@
 //! `show`: one email, from the archive or else from the service.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
@@ -63,15 +66,20 @@ fn print(email: &Email, gone: Option<Timestamp>, show: &Show, zone: &TimeZone, o
             return out.flush();
         }
         Form::Html => {
-            match &email.html {
-                // A program gets the part whole; a terminal must not be commanded by it.
-                Some(html) if out.columns.is_none() => out.data(html)?,
-                Some(html) => out.data(&clean::block(html))?,
-                None => out.note("this email has no html part"),
-            }
+            let html = part(email.html.as_ref(), "html", "text")?;
+            // A program gets the part whole; a terminal must not be commanded by it.
+            let html = if out.columns.is_none() { Cow::Borrowed(html) } else { clean::block(html) };
+            out.data(&html)?;
             return out.flush();
         }
-        Form::Text => View::Text,
+        Form::Source => {
+            part(email.html.as_ref(), "html", "text")?;
+            View::Source
+        }
+        Form::Text => {
+            part(email.text.as_ref(), "plain-text", "rendered")?;
+            View::Text
+        }
         Form::Rendered => {
             out.data(&head(email, gone, zone))?;
             View::Rendered
@@ -79,6 +87,14 @@ fn print(email: &Email, gone: Option<Timestamp>, show: &Show, zone: &TimeZone, o
     };
     let width = render::width(show.width, out);
     render::write(&lay_out(email, view, width), false, out)
+}
+
+/// The part, or a failure that names the form which has something to show.
+fn part<'a>(part: Option<&'a Arc<str>>, name: &str, other: &str) -> Result<&'a str, Failure> {
+    part.map(|part| &**part).ok_or_else(|| {
+        let failure = Failure::new(Kind::NoSuchPart, format!("this email has no {name} part"));
+        failure.hint(format!("show it with --as {other}"))
+    })
 }
 
 /// What is known about the email beside its body, a line each, and a blank line.

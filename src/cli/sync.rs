@@ -5,16 +5,17 @@ use std::time::Duration;
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use tokio::time::{Instant, sleep, sleep_until};
 
 use super::args;
 use super::output::{Output, Stop};
 use super::signal::Ending;
 use super::tally::{Tally, remaining};
 use super::words::{grouped, reach};
-use crate::api::{Access, Client, Patience};
-use crate::archive::Archive;
+use crate::api::{Access, Client, Patience, Service, Urgency, Wish, jitter};
+use crate::archive::{Archive, Lease, Reach};
 use crate::config::clock::Clock;
-use crate::config::{self, Settings};
+use crate::config::{self, Backfill, Settings};
 use crate::failure::{Failure, Kind};
 use crate::mail::EmailId;
 use crate::sync::{self, Engine, Stopped};
@@ -56,6 +57,9 @@ pub fn back(text: &str) -> Result<Back, String> {
 /// If the service or the archive fails; what was fetched until then is kept, and reported first.
 pub(super) async fn run(sync: &args::Sync, archive: &Archive, settings: &Settings, clock: &Clock, out: &mut Output) -> Result<(), Stop> {
     let (tally, outcome) = mirror(sync, archive, settings, clock, out).await?;
+    if matches!(outcome, Err(Stop::Signal(_))) && !sync.watch {
+        out.note("interrupted; the same command goes on from here");
+    }
     if tally.asked {
         tally.report(sync.bodies, &settings.zone, out)?;
     }
@@ -72,12 +76,15 @@ pub(super) async fn extend(back: Back, archive: &Archive, settings: &Settings, c
     mirror(&sync, archive, settings, clock, out).await?.1
 }
 
+/// How often it is looked whether another process still walks back.
+const LOOK: Duration = Duration::from_secs(1);
+
 /// What was brought, and how it ended.
 type Mirrored = (Tally, Result<(), Stop>);
 
 async fn mirror(sync: &args::Sync, archive: &Archive, settings: &Settings, clock: &Clock, out: &mut Output) -> Result<Mirrored, Stop> {
     // Nobody waits at a screen, and the team's own sending goes first.
-    let client = Client::new(Access::from(settings), Patience::STEADY, clock.clone()).background();
+    let client = Client::new(Access::from(settings), Patience::STEADY, clock.clone()).wanted(&Wish::of(Urgency::Extend));
     let reach = archive.reach()?;
     let engine = Engine::new(Arc::new(client), archive.clone(), clock.clone());
     let ending = Ending::new()?;
@@ -85,7 +92,8 @@ async fn mirror(sync: &args::Sync, archive: &Archive, settings: &Settings, clock
         Back::All => sync::Back::All,
         Back::Span(span) => sync::Back::Until(clock().checked_sub(span).unwrap_or(Timestamp::MIN)),
     };
-    let mut mirror = Mirror { engine, back, clock: clock.clone(), zone: settings.zone.clone(), tally: Tally::new(clock(), reach), out };
+    let tally = Tally::new(clock(), reach);
+    let mut mirror = Mirror { engine, back, backfill: settings.backfill, clock: clock.clone(), zone: settings.zone.clone(), tally, out };
     let outcome = tokio::select! {
         outcome = mirror.run(sync) => outcome,
         number = ending.await_one() => Err(Stop::Signal(number)),
@@ -95,16 +103,18 @@ async fn mirror(sync: &args::Sync, archive: &Archive, settings: &Settings, clock
 }
 
 /// One run of the command.
-struct Mirror<'a> {
-    engine: Engine<Client>,
+struct Mirror<'a, S> {
+    engine: Engine<S>,
     back: sync::Back,
+    /// How far back the profile wants mail to be fetched in any case.
+    backfill: Backfill,
     clock: Clock,
     zone: TimeZone,
     tally: Tally,
     out: &'a mut Output,
 }
 
-impl Mirror<'_> {
+impl<S: Service> Mirror<'_, S> {
     async fn run(&mut self, sync: &args::Sync) -> Result<(), Stop> {
         let mut stop = self.walk().await.err();
         if stop.is_none() && sync.bodies {
@@ -117,9 +127,28 @@ impl Mirror<'_> {
         }
     }
 
+    /// Walks back, unless another process does: then that one is waited for, and what it leaves is walked.
     async fn walk(&mut self) -> Result<(), Failure> {
-        let Self { engine, back, clock, zone, tally, out } = self;
+        let lease = self.engine.archive().walk().clone();
+        let mut told = false;
+        while !lease.hold((self.clock)()) {
+            if !std::mem::replace(&mut told, true) {
+                self.out.note("another sentbox is fetching older mail already; waiting until it is done");
+            }
+            let line = format!("waiting for another sentbox; {}", reach(&self.engine.archive().reach()?, &self.zone));
+            self.out.progress(&line);
+            sleep(LOOK).await;
+        }
+        let walked = self.walk_alone(&lease).await;
+        lease.release();
+        walked
+    }
+
+    async fn walk_alone(&mut self, lease: &Lease) -> Result<(), Failure> {
+        let Self { engine, back, clock, zone, tally, out, .. } = self;
         let synced = engine.all(*back, |synced| {
+            // Held anew with each page: whoever is stopped for long has lost it.
+            let _ = lease.hold(clock());
             tally.reach = synced.reach.clone();
             tally.walked = Some((synced.new, synced.changes, synced.pages));
             tally.asked = true;
@@ -161,8 +190,14 @@ impl Mirror<'_> {
                 _ => {}
             }
             failures = if trouble.is_some() { failures + 1 } else { 0 };
-            let asked_for = trouble.take().and_then(|failure| failure.wait).unwrap_or_default();
-            tokio::time::sleep(REFRESH.saturating_mul(1 << failures.min(2)).max(asked_for)).await;
+            let asked_for = trouble.take().map(|failure| failure.rest()).unwrap_or_default();
+            let pause = REFRESH.saturating_mul(1 << failures.min(2)).max(asked_for);
+            let pause = pause.mul_f64(1.0 + jitter() / 4.0);
+            if failures == 0 {
+                self.fill(pause).await?;
+            } else {
+                sleep(pause).await;
+            }
             if let Err(failure) = self.tick(bodies, &mut round, &mut began).await {
                 if !passes(&failure) {
                     return Err(failure.into());
@@ -172,8 +207,43 @@ impl Mirror<'_> {
         }
     }
 
+    /// Spends a pause with fetching older mail, if the profile wants that; a page that fails is asked for
+    /// again after the next refresh.
+    async fn fill(&mut self, pause: Duration) -> Result<(), Failure> {
+        let until = Instant::now() + pause;
+        while Instant::now() < until && !self.reaches_far_enough()? {
+            match self.engine.fill().await {
+                Ok(Some(synced)) => {
+                    let (before, over) = (self.tally.reach.clone(), synced.new == 0);
+                    self.tally.take(&synced);
+                    self.out.progress(&self.tally.words(false, &self.zone));
+                    if over && before == synced.reach {
+                        break;
+                    }
+                }
+                Ok(None) | Err(_) => break,
+            }
+        }
+        sleep_until(until).await;
+        Ok(())
+    }
+
+    /// Whether the archive reaches as far back as the profile wants.
+    fn reaches_far_enough(&self) -> Result<bool, Failure> {
+        let until = match self.backfill {
+            Backfill::Off => return Ok(true),
+            Backfill::Span(span) => (self.clock)().checked_sub(span).unwrap_or(Timestamp::MIN),
+            Backfill::All => Timestamp::MIN,
+        };
+        Ok(match self.engine.archive().reach()? {
+            Reach::Everything => true,
+            Reach::Since(stamp) => stamp.at.is_none_or(|at| at <= until),
+            Reach::Nothing => false,
+        })
+    }
+
     async fn tick(&mut self, bodies: bool, round: &mut Option<EmailId>, began: &mut Timestamp) -> Result<(), Failure> {
-        let synced = self.engine.head().await?;
+        let synced = self.engine.wanted(&Wish::of(Urgency::Head)).head().await?;
         self.tally.take(&synced);
         if synced.stopped == Stopped::Elsewhere {
             let line = format!("another sentbox asks the service; {}", reach(&synced.reach, &self.zone));
@@ -191,7 +261,7 @@ impl Mirror<'_> {
                 *began = now;
             }
             for _ in 0..RECHECK_PAGES {
-                let (synced, next) = self.engine.recheck(round.take(), until).await?;
+                let (synced, next) = self.engine.wanted(&Wish::of(Urgency::Status)).recheck(round.take(), until).await?;
                 *round = next;
                 if let Some(synced) = synced {
                     self.tally.take(&synced);
@@ -205,16 +275,24 @@ impl Mirror<'_> {
     }
 }
 
-/// Whether a failure is one that may be over the next time.
+/// Whether a failure is one that may be over the next time. A redirect or a refusal may come from
+/// something in between, such as the log-in page of a network.
 const fn passes(failure: &Failure) -> bool {
     match failure.kind {
-        Kind::RateLimited | Kind::Quota | Kind::Server | Kind::Unreachable | Kind::NotTheApi | Kind::TimedOut | Kind::NotFound => true,
+        Kind::RateLimited
+        | Kind::Quota
+        | Kind::Server
+        | Kind::Unreachable
+        | Kind::NotTheApi
+        | Kind::Redirected
+        | Kind::InvalidRequest
+        | Kind::TimedOut
+        | Kind::NotFound => true,
         Kind::Usage
         | Kind::KeyMissing
         | Kind::KeyRejected
         | Kind::KeySendOnly
-        | Kind::InvalidRequest
-        | Kind::Redirected
+        | Kind::NoSuchPart
         | Kind::Archive
         | Kind::Config
         | Kind::Io
@@ -239,17 +317,5 @@ fn failed(stopped: &Stopped) -> Option<Failure> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn spans_are_hours_days_and_weeks() {
-        assert_eq!(back("all"), Ok(Back::All));
-        for (text, hours) in [("12h", 12), ("30d", 720), ("2w", 336), ("0d", 0)] {
-            assert_eq!(back(text), Ok(Back::Span(SignedDuration::from_hours(hours))), "{text}");
-        }
-        for text in ["", "d", "-1d", "30", "3m", "1.5d", "99999999d", "All"] {
-            assert!(back(text).is_err(), "{text}");
-        }
-    }
-}
+#[path = "sync_tests.rs"]
+mod tests;

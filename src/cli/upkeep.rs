@@ -9,11 +9,12 @@ use super::archive;
 use super::args::{Purge, Upkeep};
 use super::output::{Output, Shape, Stop};
 use super::words::{grouped, reach, stamp};
-use crate::archive::{Archive, Info, Location, Reach, Removal};
+use crate::archive::{Archive, Info, Location, Reach, Removal, Said, Scope, Stranger, is_beyond_use, looks_inside};
 use crate::config::Settings;
 use crate::config::clock::Clock;
 use crate::failure::{Failure, Kind};
 use crate::mail::Stamp;
+use crate::query::{Context, Parsed, parse};
 
 /// Does it.
 ///
@@ -21,10 +22,19 @@ use crate::mail::Stamp;
 ///
 /// If the archive cannot be used, or nobody says that mail may be removed.
 pub(super) fn run(verb: &Upkeep, settings: &Settings, clock: &Clock, out: &mut Output) -> Result<(), Stop> {
-    let archive = archive::open(settings, clock, out)?;
+    let said = match verb {
+        Upkeep::Adopt => Said::SameTeam,
+        Upkeep::Begin => Said::OtherTeam,
+        Upkeep::Info | Upkeep::Purge(_) | Upkeep::Vacuum => Said::Nothing,
+    };
+    if said != Said::Nothing {
+        asked_about(said, settings)?;
+    }
+    let archive = archive::open_as(settings, said, clock, out)?;
     match verb {
+        Upkeep::Adopt | Upkeep::Begin => info(&archive, settings, out),
         Upkeep::Info => info(&archive, settings, out),
-        Upkeep::Purge(purge) => self::purge(&archive, purge, clock(), out),
+        Upkeep::Purge(purge) => self::purge(&archive, purge, settings, clock(), out),
         Upkeep::Vacuum => {
             let before = size(settings);
             let emptied = archive.compact()?;
@@ -33,6 +43,19 @@ pub(super) fn run(verb: &Upkeep, settings: &Settings, clock: &Clock, out: &mut O
             told(&Vacuumed { before, after }, &format!("{} before, {} now", bytes(before), bytes(after)), out)
         }
     }
+}
+
+/// # Errors
+///
+/// If there is no archive to say something about: of another key, or one that is of no use.
+fn asked_about(said: Said, settings: &Settings) -> Result<(), Failure> {
+    // Where there is no key or no place for an archive, that is what is said.
+    let Location::Disk(path) = &settings.archive else { return Ok(()) };
+    if said == Said::OtherTeam && path.exists() && is_beyond_use(path) || Stranger::before(settings)?.is_some() {
+        return Ok(());
+    }
+    let sentence = format!("profile {} has no archive of another key that would be in question", settings.profile);
+    Err(Failure::new(Kind::Usage, sentence).hint("sentbox archive info says what it has"))
 }
 
 #[derive(Serialize)]
@@ -60,6 +83,11 @@ struct Vacuumed {
 #[derive(Serialize)]
 struct Purged {
     removed: u64,
+}
+
+#[derive(Serialize)]
+struct Found {
+    would_remove: u64,
 }
 
 fn info(archive: &Archive, settings: &Settings, out: &mut Output) -> Result<(), Stop> {
@@ -99,28 +127,68 @@ fn info(archive: &Archive, settings: &Settings, out: &mut Output) -> Result<(), 
     told(&told_as, &text.join("\n"), out)
 }
 
-fn purge(archive: &Archive, purge: &Purge, now: Timestamp, out: &mut Output) -> Result<(), Stop> {
-    let (removal, which) = match (&purge.older, &purge.to) {
-        (Some(age), _) => (Removal::Before(now.checked_sub(*age).unwrap_or(Timestamp::MIN)), "that old".to_owned()),
-        (None, Some(address)) => (Removal::To(address.clone()), format!("to {address}")),
-        (None, None) => return Err(Failure::new(Kind::Usage, "say which mail to remove").hint("--older 180d, or --to ADDRESS").into()),
-    };
+fn purge(archive: &Archive, purge: &Purge, settings: &Settings, now: Timestamp, out: &mut Output) -> Result<(), Stop> {
+    let (removal, which) = meant(purge, settings, now)?;
+    if let Removal::Matching(query) = &removal
+        && looks_inside(query)
+    {
+        let Scope { fetched, emails } = archive.scope()?;
+        if fetched < emails {
+            let words = format!(
+                "bodies and tags are known of {} of {} emails; what the others say in theirs is not found",
+                grouped(fetched),
+                grouped(emails)
+            );
+            out.note(&words);
+        }
+    }
     let count = archive.count_removal(&removal)?;
-    let mails = if count == 1 { "email" } else { "emails" };
+    let would = format!("{} {which}", counted(count));
+    if purge.dry_run {
+        return told(&Found { would_remove: count }, &format!("would remove {would}"), out);
+    }
     if !purge.yes {
-        let question = format!("remove {} {mails} {which} for good?", grouped(count));
-        match out.ask(&question)? {
+        match out.ask(&format!("remove {would} for good?"))? {
             Some(true) => {}
             Some(false) => return Err(Failure::new(Kind::Io, "nothing was removed").into()),
             None => {
-                let failure = Failure::new(Kind::Usage, format!("this would remove {} {mails} {which} for good", grouped(count)));
+                let failure = Failure::new(Kind::Usage, format!("this would remove {would} for good"));
                 return Err(failure.hint("say --yes if that is meant").into());
             }
         }
     }
     let (removed, emptied) = archive.remove(&removal)?;
     note_log(emptied, out);
-    told(&Purged { removed }, &format!("{} {} removed", grouped(removed), if removed == 1 { "email" } else { "emails" }), out)
+    told(&Purged { removed }, &format!("{} removed", counted(removed)), out)
+}
+
+/// What is to be removed, and the same in words. A query that is not read as it may be meant removes
+/// nothing, nor does one that everything matches.
+fn meant(purge: &Purge, settings: &Settings, now: Timestamp) -> Result<(Removal, String), Failure> {
+    match (&purge.older, &purge.to) {
+        (Some(age), _) => Ok((Removal::Before(now.checked_sub(*age).unwrap_or(Timestamp::MIN)), "that old".to_owned())),
+        (None, Some(address)) => Ok((Removal::To(address.clone()), format!("to {address}"))),
+        (None, None) => {
+            let text = purge.words.join(" ");
+            let Parsed { query, notes, .. } = parse(&text, &Context::new(now, settings.zone.clone()));
+            if let Some(note) = notes.first() {
+                let part = text.get(note.range.clone()).unwrap_or_default();
+                let failure = Failure::new(Kind::Usage, format!("this query is not clear, so nothing was removed: {part}: {}", note.words));
+                return Err(failure.hint("sentbox search shows what a query finds"));
+            }
+            if query.is_everything() {
+                let failure = Failure::new(Kind::Usage, "this query finds everything, so nothing was removed");
+                return Err(failure.hint("to forget a whole team: sentbox profile remove NAME --yes"));
+            }
+            let which = format!("that match {query}");
+            Ok((Removal::Matching(query), which))
+        }
+    }
+}
+
+/// `1 email`, `2 emails`.
+fn counted(count: u64) -> String {
+    format!("{} {}", grouped(count), if count == 1 { "email" } else { "emails" })
 }
 
 fn note_log(emptied: bool, out: &mut Output) {

@@ -2,11 +2,13 @@
 
 use std::ffi::OsString;
 
-use clap::Parser as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{CommandFactory as _, Parser as _};
 
 use super::args::Args;
+use crate::config::nearest;
 use crate::failure::{Failure, Kind};
+use crate::mail::clean;
 
 /// What a command line asks for.
 #[derive(Debug)]
@@ -30,12 +32,24 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Parsed {
     let words: Vec<OsString> = words.into_iter().collect();
     let json = words.iter().any(|word| word == "--json" || word == "--jsonl");
     match Args::try_parse_from(words) {
-        Ok(args) => Parsed::Do(Box::new(args)),
+        Ok(args) => match misspelled(&args) {
+            Some(failure) => Parsed::Wrong { failure, json },
+            None => Parsed::Do(Box::new(args)),
+        },
         Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
             Parsed::Tell(error.render().to_string())
         }
         Err(error) => Parsed::Wrong { failure: failure(&error), json },
     }
+}
+
+/// A single bare word is a query, unless it is more likely a verb with a slip in it.
+fn misspelled(args: &Args) -> Option<Failure> {
+    let (None, [word]) = (&args.verb, args.query.as_slice()) else { return None };
+    let command = Args::command();
+    let verb = nearest(word, command.get_subcommands().map(clap::Command::get_name))?;
+    let failure = Failure::new(Kind::Usage, format!("there is no command {}", clean::line(word)));
+    Some(failure.hint(format!("did you mean {verb}? To look for the word, quote it twice: sentbox '\"{}\"'", clean::line(word))))
 }
 
 fn failure(error: &clap::Error) -> Failure {
@@ -45,7 +59,8 @@ fn failure(error: &clap::Error) -> Failure {
     // Some messages go on in indented lines, such as the list of what is missing.
     let rest: Vec<&str> = text.lines().skip(1).take_while(|line| line.starts_with("  ") && !line.contains("tip:")).map(str::trim).collect();
     let sentence = [&[sentence], &rest[..]].concat().join(" ");
-    let is_negation = error.kind() == ErrorKind::UnknownArgument && text.contains("Usage: sentbox search");
+    let is_negation = error.kind() == ErrorKind::UnknownArgument
+        && ["search", "archive purge", "[OPTIONS]"].iter().any(|usage| text.contains(&format!("Usage: sentbox {usage}")));
     let general = if is_negation { "what is not wanted is `not word`, or `-word` after --" } else { "sentbox --help tells what there is" };
     Failure::new(Kind::Usage, sentence).hint(suggestion(error).unwrap_or_else(|| general.to_owned()))
 }
@@ -75,17 +90,39 @@ mod tests {
 
     #[test]
     fn the_command_line_is_sound() {
-        use clap::CommandFactory as _;
         Args::command().debug_assert();
     }
 
     #[test]
     fn what_resembles_something_is_suggested() {
-        assert_eq!(wrong("sentbox lst").1, "did you mean list?");
+        assert_eq!(wrong("sentbox lst").1, "did you mean list? To look for the word, quote it twice: sentbox '\"lst\"'");
         assert_eq!(wrong("sentbox list --limt 3").1, "did you mean --limit?");
         assert_eq!(wrong("sentbox show x --as htm").1, "did you mean html?");
         assert_eq!(wrong("sentbox search receipt -ana").1, "what is not wanted is `not word`, or `-word` after --");
+        assert_eq!(wrong("sentbox archive purge receipt -ana").1, "what is not wanted is `not word`, or `-word` after --");
         assert_eq!(wrong("sentbox list --after a --before b").1, "sentbox --help tells what there is");
+    }
+
+    #[test]
+    fn what_is_no_verb_is_a_query() {
+        let query = |line: &str| match parse(line.split(' ').map(OsString::from)) {
+            Parsed::Do(args) if args.verb.is_none() => args.query.join(" "),
+            other => panic!("{line} was taken for {other:?}"),
+        };
+        assert_eq!(query("sentbox"), "");
+        assert_eq!(query("sentbox ana@example.com"), "ana@example.com");
+        assert_eq!(query("sentbox to:ana list --utc"), "to:ana list");
+        assert_eq!(query("sentbox -- ana -bo"), "ana -bo");
+        assert_eq!(query("sentbox \"lst\""), "\"lst\"");
+        assert_eq!(wrong("sentbox ana -bo").1, "what is not wanted is `not word`, or `-word` after --");
+    }
+
+    #[test]
+    fn there_is_one_zone() {
+        let Parsed::Do(args) = parse(["sentbox", "list", "--utc"].map(OsString::from)) else { panic!("--utc is a flag") };
+        assert_eq!(args.global.flags().zone, Some(jiff::tz::TimeZone::UTC));
+        assert!(wrong("sentbox list --timezone Mars/Olympus").0.ends_with("as in Europe/Madrid"));
+        assert!(wrong("sentbox list --utc --timezone UTC").0.contains("cannot be used with"));
     }
 
     #[test]

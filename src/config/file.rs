@@ -10,10 +10,12 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::age::{AGES, age};
+use super::backfill::Backfill;
 use super::base::BaseUrl;
 use super::nearest::nearest;
 use super::paths::Paths;
 use super::rate::Rate;
+use super::views::{NUMBERS, SavedView, SavedViews};
 use crate::failure::{Failure, Kind};
 
 /// What the file says; empty if there is none.
@@ -23,8 +25,12 @@ pub(super) struct File {
     pub default_profile: Option<String>,
     /// The profiles by name.
     pub profiles: BTreeMap<String, Profile>,
+    /// The saved views, if there is a table of them.
+    pub views: Option<SavedViews>,
     /// What was not understood and ignored, in words.
     pub warnings: Vec<String>,
+    /// What is not allowed, in words, each with its line.
+    pub errors: Vec<String>,
 }
 
 /// A profile as it stands in the file.
@@ -38,6 +44,8 @@ pub(super) struct Profile {
     pub in_memory: bool,
     /// How old mail may become before it is removed; for ever if nothing is said.
     pub keep: Option<SignedDuration>,
+    /// How far back mail is fetched by itself.
+    pub backfill: Backfill,
     /// Requests a second.
     pub rate: Option<Rate>,
     /// Certificates to trust beside the system's.
@@ -69,8 +77,9 @@ impl fmt::Display for KeySource {
     }
 }
 
-const TOP: [&str; 2] = ["default_profile", "profiles"];
-const PROFILE: [&str; 8] = ["base_url", "api_key_command", "api_key_file", "api_key_env", "archive", "keep", "rate", "ca_file"];
+const TOP: [&str; 3] = ["default_profile", "profiles", "views"];
+const VIEW: [&str; 2] = ["name", "query"];
+const PROFILE: [&str; 9] = ["base_url", "api_key_command", "api_key_file", "api_key_env", "archive", "keep", "backfill", "rate", "ca_file"];
 
 impl File {
     /// Reads the file; if there is none at its usual place, it is empty.
@@ -91,13 +100,30 @@ impl File {
     ///
     /// If it is not TOML, or has a value that is not allowed.
     pub(super) fn parse(text: &str, path: &Path, home: Option<&Path>) -> Result<Self, Failure> {
-        let mut reader = Reader { text, path, home, file: Self::default() };
-        let document = DeTable::parse(text).map_err(|error| {
-            let at = error.span().unwrap_or_default();
-            reader.wrong(&at, error.message())
-        })?;
-        reader.top(document.get_ref())?;
-        Ok(reader.file)
+        let file = Self::look(text, path, home);
+        if file.errors.is_empty() {
+            return Ok(file);
+        }
+        let hint =
+            if file.errors.len() == 1 { "sentbox config edit" } else { "sentbox config check says it line by line; sentbox config edit" };
+        Err(Failure::new(Kind::Config, file.errors.join("; ")).hint(hint))
+    }
+
+    /// Reads what can be understood of `text`; what is wrong is in [`File::errors`].
+    pub(super) fn look(text: &str, path: &Path, home: Option<&Path>) -> Self {
+        let mut reader = Reader { text, path, home, file: Self::default(), errors: Vec::new(), warnings: Vec::new() };
+        let (document, broken) = DeTable::parse_recoverable(text);
+        for error in &broken {
+            reader.wrong(&error.span().unwrap_or_default(), error.message());
+        }
+        // Where the text is no TOML, anything else that could be said about it would be a guess.
+        if broken.is_empty() {
+            reader.top(document.get_ref());
+        }
+        let Reader { mut file, errors, warnings, .. } = reader;
+        file.errors = in_order(errors);
+        file.warnings = in_order(warnings);
+        file
     }
 }
 
@@ -116,86 +142,147 @@ struct Reader<'a> {
     path: &'a Path,
     home: Option<&'a Path>,
     file: File,
+    /// Each with where it is.
+    errors: Vec<(usize, String)>,
+    warnings: Vec<(usize, String)>,
 }
 
 impl Reader<'_> {
-    fn top(&mut self, table: &DeTable<'_>) -> Result<(), Failure> {
+    fn top(&mut self, table: &DeTable<'_>) {
         let mut default = None;
         for (key, value) in table {
             match &**key.get_ref() {
-                "default_profile" => default = Some((self.name(value)?, value.span())),
+                "default_profile" => default = self.name(value).map(|name| (name, value.span())),
                 "profiles" => {
-                    for (name, profile) in self.table(value)? {
-                        let words = self.profile(self.table(profile)?)?;
-                        self.check_name(name.get_ref(), &name.span())?;
-                        self.file.profiles.insert(name.get_ref().to_string(), words);
+                    for (name, profile) in self.table(value).into_iter().flatten() {
+                        self.check_name(name.get_ref(), &name.span());
+                        if let Some(table) = self.table(profile) {
+                            let profile = self.profile(table);
+                            self.file.profiles.insert(name.get_ref().to_string(), profile);
+                        }
                     }
                 }
+                "views" => self.views(value),
                 other => self.unknown(other, &key.span(), &TOP),
             }
         }
         if let Some((name, at)) = default {
             if name != DEFAULT && !self.file.profiles.contains_key(&name) {
                 let instead = did_you_mean(&name, self.file.profiles.keys().map(String::as_str));
-                return Err(self.wrong(&at, &format!("there is no profile {name}{instead}")));
+                self.wrong(&at, &format!("there is no profile {name}{instead}"));
             }
             self.file.default_profile = Some(name);
         }
-        Ok(())
     }
 
-    fn profile(&mut self, table: &DeTable<'_>) -> Result<Profile, Failure> {
+    fn profile(&mut self, table: &DeTable<'_>) -> Profile {
         let mut profile = Profile::default();
         for (key, value) in table {
             let name = &**key.get_ref();
             match name {
-                "base_url" => {
-                    let base = BaseUrl::parse(self.text(value)?).map_err(|failure| self.wrong(&value.span(), &failure.sentence))?;
-                    profile.base_url = Some(base);
-                }
+                "base_url" => profile.base_url = self.text(value).and_then(|text| self.base_url(text, &value.span())),
                 "api_key_command" | "api_key_file" | "api_key_env" => {
-                    let text = self.text(value)?.to_owned();
-                    if text.trim().is_empty() {
-                        return Err(self.wrong(&value.span(), &format!("{name} is empty")));
-                    }
-                    let source = match name {
-                        "api_key_command" => KeySource::Command(text),
-                        "api_key_file" => KeySource::File(self.beside(&text)),
-                        _ => KeySource::Variable(text),
-                    };
-                    if profile.key.replace(source).is_some() {
-                        return Err(self.wrong(&key.span(), "a profile has one of api_key_command, api_key_file and api_key_env"));
+                    let source = self.text(value).and_then(|text| self.key_source(name, text, &value.span()));
+                    if let Some(source) = source
+                        && profile.key.replace(source).is_some()
+                    {
+                        self.wrong(&key.span(), "a profile has one of api_key_command, api_key_file and api_key_env");
                     }
                 }
-                "archive" => {
-                    profile.in_memory = match self.text(value)? {
-                        "disk" => false,
-                        "memory" => true,
-                        _ => return Err(self.wrong(&value.span(), "archive is \"disk\" or \"memory\"")),
-                    }
-                }
+                "archive" => match self.text(value) {
+                    Some("memory") => profile.in_memory = true,
+                    Some("disk") | None => {}
+                    Some(_) => self.wrong(&value.span(), "archive is \"disk\" or \"memory\""),
+                },
                 "keep" => {
-                    let keep = age(self.text(value)?).filter(|age| !age.is_zero());
-                    profile.keep = Some(keep.ok_or_else(|| self.wrong(&value.span(), &format!("keep is {AGES}")))?);
+                    profile.keep = self.text(value).and_then(age).filter(|age| !age.is_zero());
+                    if profile.keep.is_none() && value.get_ref().is_str() {
+                        self.wrong(&value.span(), &format!("keep is {AGES}"));
+                    }
                 }
+                "backfill" => match self.text(value).map(Backfill::parse) {
+                    Some(Some(backfill)) => profile.backfill = backfill,
+                    Some(None) => self.wrong(&value.span(), &format!("backfill is {}", Backfill::ALLOWED)),
+                    None => {}
+                },
                 "rate" => {
                     let number = match value.get_ref() {
                         DeValue::Integer(integer) => integer.as_str().parse().ok(),
                         DeValue::Float(float) => float.as_str().parse().ok(),
                         _ => None,
                     };
-                    let rate = number.and_then(Rate::by_hand);
-                    profile.rate = Some(rate.ok_or_else(|| self.wrong(&value.span(), &format!("rate is {}", Rate::ALLOWED)))?);
+                    profile.rate = number.and_then(Rate::by_hand);
+                    if profile.rate.is_none() {
+                        self.wrong(&value.span(), &format!("rate is {}", Rate::ALLOWED));
+                    }
                 }
-                "ca_file" => profile.ca_file = Some(self.beside(self.text(value)?)),
+                "ca_file" => profile.ca_file = self.text(value).map(|text| self.beside(text)),
                 "api_key" => {
                     let place = self.place(&key.span());
-                    self.file.warnings.push(format!("{place}: a key does not belong here and is ignored; sentbox login stores it safely"));
+                    let words = format!("{place}: a key does not belong here and is ignored; sentbox login stores it safely");
+                    self.warnings.push((key.span().start, words));
                 }
                 other => self.unknown(other, &key.span(), &PROFILE),
             }
         }
-        Ok(profile)
+        profile
+    }
+
+    fn base_url(&mut self, text: &str, at: &Range<usize>) -> Option<BaseUrl> {
+        BaseUrl::parse(text).map_err(|failure| self.wrong(at, &failure.sentence)).ok()
+    }
+
+    fn key_source(&mut self, name: &str, text: &str, at: &Range<usize>) -> Option<KeySource> {
+        if text.trim().is_empty() {
+            self.wrong(at, &format!("{name} is empty"));
+            return None;
+        }
+        Some(match name {
+            "api_key_command" => KeySource::Command(text.to_owned()),
+            "api_key_file" => KeySource::File(self.beside(text)),
+            _ => KeySource::Variable(text.to_owned()),
+        })
+    }
+
+    fn views(&mut self, value: &Spanned<DeValue<'_>>) {
+        let Some(table) = self.table(value) else { return };
+        let mut views = SavedViews::new();
+        for (number, view) in table {
+            let at = number.get_ref().parse().ok().filter(|number| (1..=9).contains(number));
+            if at.is_none() {
+                self.wrong(&number.span(), NUMBERS);
+            } else if let Some((at, view)) = at.zip(self.view(view)) {
+                views.insert(at, view);
+            }
+        }
+        self.file.views = Some(views);
+    }
+
+    fn view(&mut self, value: &Spanned<DeValue<'_>>) -> Option<SavedView> {
+        let (mut name, mut query) = (None, None);
+        let known = self.errors.len();
+        for (key, text) in self.table(value)? {
+            match &**key.get_ref() {
+                "name" => name = self.said(text),
+                "query" => query = self.said(text),
+                other => self.unknown(other, &key.span(), &VIEW),
+            }
+        }
+        let view = name.zip(query).map(|(name, query)| SavedView { name, query });
+        if view.is_none() && self.errors.len() == known {
+            self.wrong(&value.span(), "a view has a name and a query, as in { name = \"Today\", query = \"after:today\" }");
+        }
+        view
+    }
+
+    /// A text in which something is said, on one line.
+    fn said(&mut self, value: &Spanned<DeValue<'_>>) -> Option<String> {
+        let text = self.text(value)?.trim();
+        if text.is_empty() || text.contains(char::is_control) {
+            self.wrong(&value.span(), "a text on one line belongs here");
+            return None;
+        }
+        Some(text.to_owned())
     }
 
     /// A path in the file is meant from the home directory or else from the directory of the file.
@@ -206,38 +293,55 @@ impl Reader<'_> {
         self.path.parent().unwrap_or_else(|| Path::new("")).join(path)
     }
 
-    fn name(&self, value: &Spanned<DeValue<'_>>) -> Result<String, Failure> {
+    fn name(&mut self, value: &Spanned<DeValue<'_>>) -> Option<String> {
         let name = self.text(value)?;
-        self.check_name(name, &value.span())?;
-        Ok(name.to_owned())
+        self.check_name(name, &value.span());
+        Some(name.to_owned())
     }
 
-    fn check_name(&self, name: &str, at: &Range<usize>) -> Result<(), Failure> {
-        if is_profile_name(name) { Ok(()) } else { Err(self.wrong(at, PROFILE_NAME)) }
+    fn check_name(&mut self, name: &str, at: &Range<usize>) {
+        if !is_profile_name(name) {
+            self.wrong(at, PROFILE_NAME);
+        }
     }
 
-    fn text<'v>(&self, value: &'v Spanned<DeValue<'_>>) -> Result<&'v str, Failure> {
-        value.get_ref().as_str().ok_or_else(|| self.wrong(&value.span(), "a text in quotes belongs here"))
+    fn text<'v>(&mut self, value: &'v Spanned<DeValue<'_>>) -> Option<&'v str> {
+        let text = value.get_ref().as_str();
+        if text.is_none() {
+            self.wrong(&value.span(), "a text in quotes belongs here");
+        }
+        text
     }
 
-    fn table<'v, 'i>(&self, value: &'v Spanned<DeValue<'i>>) -> Result<&'v DeTable<'i>, Failure> {
-        value.get_ref().as_table().ok_or_else(|| self.wrong(&value.span(), "a table belongs here"))
+    fn table<'v, 'i>(&mut self, value: &'v Spanned<DeValue<'i>>) -> Option<&'v DeTable<'i>> {
+        let table = value.get_ref().as_table();
+        if table.is_none() {
+            self.wrong(&value.span(), "a table belongs here");
+        }
+        table
     }
 
     fn unknown(&mut self, name: &str, at: &Range<usize>, known: &[&'static str]) {
         let instead = did_you_mean(name, known.iter().copied());
         let place = self.place(at);
-        self.file.warnings.push(format!("{place}: {name:?} is not known here{instead}"));
+        self.warnings.push((at.start, format!("{place}: {name:?} is not known here{instead}")));
     }
 
-    fn wrong(&self, at: &Range<usize>, what: &str) -> Failure {
-        Failure::new(Kind::Config, format!("{}: {what}", self.place(at)))
+    fn wrong(&mut self, at: &Range<usize>, what: &str) {
+        let place = self.place(at);
+        self.errors.push((at.start, format!("{place}: {what}")));
     }
 
     fn place(&self, at: &Range<usize>) -> String {
         let line = self.text.bytes().take(at.start).filter(|byte| *byte == b'\n').count() + 1;
         format!("{}:{line}", self.path.display())
     }
+}
+
+/// What was found, from the first line to the last.
+fn in_order(mut found: Vec<(usize, String)>) -> Vec<String> {
+    found.sort();
+    found.into_iter().map(|(_, words)| words).collect()
 }
 
 /// `; did you mean acme?`, if there is something near.
@@ -258,72 +362,5 @@ pub(super) fn is_profile_name(name: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn parse(text: &str) -> Result<File, String> {
-        File::parse(text, Path::new("/etc/config.toml"), Some(Path::new("/home/ana"))).map_err(|failure| failure.sentence)
-    }
-
-    #[test]
-    fn a_whole_file() {
-        let file = parse(
-            "default_profile = \"acme\"\n[profiles.acme]\nbase_url = \"https://mail.example.com/api\"\napi_key_file = \"key\"\n\
-             archive = \"memory\"\nkeep = \"26w\"\nrate = 0.5\nca_file = \"~/ca.pem\"\n[profiles.other]\nrate = 3\n",
-        )
-        .unwrap();
-        assert_eq!(file.default_profile.as_deref(), Some("acme"));
-        let acme = &file.profiles["acme"];
-        assert_eq!(acme.base_url.as_ref().unwrap().to_string(), "https://mail.example.com/api");
-        assert_eq!(acme.key, Some(KeySource::File("/etc/key".into())));
-        assert_eq!(acme.keep, Some(SignedDuration::from_hours(26 * 7 * 24)));
-        assert!(acme.in_memory && acme.rate == Rate::by_hand(0.5) && acme.ca_file == Some("/home/ana/ca.pem".into()));
-        assert_eq!(file.profiles["other"].rate, Rate::by_hand(3.0));
-        assert!(file.warnings.is_empty());
-    }
-
-    #[test]
-    fn an_unknown_key_is_a_warning_with_the_nearest_name() {
-        let file = parse("[profiles.a]\n\nbaseurl = \"https://example.com\"\ncolour = 1\n").unwrap();
-        assert_eq!(
-            file.warnings,
-            [
-                "/etc/config.toml:3: \"baseurl\" is not known here; did you mean base_url?",
-                "/etc/config.toml:4: \"colour\" is not known here"
-            ]
-        );
-    }
-
-    #[test]
-    fn a_key_in_the_file_is_ignored_and_not_repeated() {
-        let file = parse("[profiles.a]\napi_key = \"re_canary\"\n").unwrap();
-        assert_eq!(file.profiles["a"].key, None);
-        assert_eq!(file.warnings, ["/etc/config.toml:2: a key does not belong here and is ignored; sentbox login stores it safely"]);
-    }
-
-    #[test]
-    fn a_source_is_named_without_what_may_be_secret() {
-        let shown = |command: &str| KeySource::Command(command.to_owned()).to_string();
-        assert_eq!(shown("pass show sentbox/acme"), "command pass ...");
-        assert_eq!(shown("KEY=re_canary; echo $KEY"), "a command");
-    }
-
-    #[test]
-    fn a_wrong_value_is_an_error_with_its_line() {
-        for (text, error) in [
-            ("[profiles.a]\narchive = \"tape\"", "/etc/config.toml:2: archive is \"disk\" or \"memory\""),
-            ("[profiles.a]\n\nrate = 0", "/etc/config.toml:3: rate is a number of requests a second from 0.01 to 10000"),
-            ("[profiles.a]\nrate = \"2\"", "/etc/config.toml:2: rate is a number of requests a second from 0.01 to 10000"),
-            ("[profiles.a]\nkeep = \"0d\"", "/etc/config.toml:2: keep is a number of hours, days or weeks such as 12h, 30d, 8w"),
-            ("profiles = 3", "/etc/config.toml:1: a table belongs here"),
-            ("[profiles.\"../x\"]", "/etc/config.toml:1: a profile's name is made of letters, digits, - and _"),
-            ("[profiles.a]\nbase_url = 7", "/etc/config.toml:2: a text in quotes belongs here"),
-            ("[profiles.a]\napi_key_command = \" \"", "/etc/config.toml:2: api_key_command is empty"),
-            ("\ndefault_profile = \"acne\"\n[profiles.acme]", "/etc/config.toml:2: there is no profile acne; did you mean acme?"),
-        ] {
-            assert_eq!(parse(text).unwrap_err(), error);
-        }
-        assert!(parse("\n\nx = ").unwrap_err().starts_with("/etc/config.toml:3: "));
-        assert!(parse("[profiles.a]\napi_key_env = \"A\"\napi_key_file = \"b\"").is_err());
-    }
-}
+#[path = "file_tests.rs"]
+mod tests;

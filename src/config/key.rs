@@ -15,6 +15,16 @@ use crate::failure::{Failure, Kind};
 /// Long enough to type a passphrase; a command that takes longer hangs.
 const COMMAND_PATIENCE: Duration = Duration::from_mins(1);
 
+/// Whether a command that gives a key may ask a person for something on the terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Asking {
+    /// It may: the terminal is nobody's yet.
+    #[default]
+    Allowed,
+    /// The terminal shows something else, which its words would garble.
+    Silent,
+}
+
 /// A key of the service: wiped from memory when dropped, redacted wherever it is formatted.
 #[derive(Clone)]
 pub struct ApiKey(SecretString);
@@ -53,17 +63,23 @@ impl ApiKey {
         Self::new(&std::fs::read_to_string(path).map_err(unreadable)?, from)
     }
 
-    /// Runs `command` by the shell and takes the first line it prints. It may ask for a passphrase
-    /// on the terminal.
+    /// Runs `command` by the shell and takes the first line it prints.
     ///
     /// # Errors
     ///
     /// If it cannot be run, fails, takes longer than a minute, or prints no key.
-    pub fn from_command(command: &str, from: &str) -> Result<Self, Failure> {
-        let failed =
-            |why: String| Failure::new(Kind::Config, format!("the command of {from} {why}")).hint("run it by hand to see what is wrong");
+    pub fn from_command(command: &str, from: &str, asking: Asking) -> Result<Self, Failure> {
+        let hint = match asking {
+            Asking::Allowed => "run it by hand to see what is wrong",
+            Asking::Silent => "if it asks for something, leave and start sentbox with --profile; or run it by hand to see what is wrong",
+        };
+        let failed = |why: String| Failure::new(Kind::Config, format!("the command of {from} {why}")).hint(hint);
+        let mut shell = Command::new("sh");
+        if asking == Asking::Silent {
+            shell.stdin(Stdio::null()).stderr(Stdio::null());
+        }
         // Another source's key is none of its business.
-        let mut child = without_keys(Command::new("sh").args(["-c", command]))
+        let mut child = without_keys(shell.args(["-c", command]))
             .stdout(Stdio::piped())
             .spawn()
             .map_err(|error| failed(format!("cannot be run: {error}")))?;
@@ -158,8 +174,10 @@ mod tests {
 
     #[test]
     fn a_command_gives_its_first_line() {
-        assert_eq!(ApiKey::from_command("printf 're_x\\nsecond\\n'", "a test").unwrap().expose(), "re_x");
-        assert_eq!(ApiKey::from_command("exit 3", "a test").unwrap_err().kind, Kind::Config);
+        let of = |command: &str, asking| ApiKey::from_command(command, "a test", asking);
+        assert_eq!(of("printf 're_x\\nsecond\\n'", Asking::Allowed).unwrap().expose(), "re_x");
+        assert_eq!(of("exit 3", Asking::Allowed).unwrap_err().kind, Kind::Config);
+        assert_eq!(of("read line || echo re_nobody", Asking::Silent).unwrap().expose(), "re_nobody", "nobody is asked");
     }
 
     #[cfg(unix)]

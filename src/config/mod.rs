@@ -1,10 +1,12 @@
 //! Flags, environment and file become settings; secrets stay secret.
 
 mod age;
+mod backfill;
 mod base;
 pub mod clock;
 mod env;
 mod file;
+mod hidden;
 mod key;
 mod nearest;
 mod panic_at;
@@ -13,11 +15,14 @@ mod private;
 mod profiles;
 mod rate;
 mod settings;
+mod views;
 
 pub use age::{AGES, age};
+pub use backfill::Backfill;
 pub use base::BaseUrl;
 pub use env::Env;
-pub use key::{ApiKey, without_keys};
+pub use hidden::Hidden;
+pub use key::{ApiKey, Asking, without_keys};
 pub use nearest::nearest;
 pub use panic_at::PanicAt;
 pub use paths::Paths;
@@ -25,3 +30,4 @@ pub use private::make_folder;
 pub use profiles::{Listed, Place, Profiles};
 pub use rate::Rate;
 pub use settings::{Flags, Location, Settings};
+pub use views::{SavedView, SavedViews, ViewFile, built_in};

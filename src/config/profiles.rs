@@ -7,7 +7,7 @@ use toml_edit::{DocumentMut, Item, Table, value};
 
 use super::file::{DEFAULT, File, KeySource, PROFILE_NAME, is_profile_name, text_of};
 use super::private::{make_folder, replace, write_secret};
-use super::{ApiKey, BaseUrl, Env, Flags, Paths};
+use super::{ApiKey, BaseUrl, Env, Flags, Paths, SavedViews};
 use crate::failure::{Failure, Kind};
 
 /// The profiles of the configuration file.
@@ -30,6 +30,8 @@ pub struct Listed {
     pub base_url: String,
     /// Where its key comes from, in words; nothing secret. Empty if it has none.
     pub key_from: String,
+    /// Whether nothing of its mail is kept on disk.
+    pub in_memory: bool,
 }
 
 /// What a new key is for.
@@ -59,10 +61,35 @@ impl Profiles {
         Ok(Self { path, paths, text, file })
     }
 
+    /// The file, and all that is wrong with it, line by line; also one that cannot be used.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read, or there is no home directory.
+    pub fn look(env: &Env) -> Result<Self, Failure> {
+        let paths = Paths::of(env);
+        let path = path_of(&paths)?;
+        let text = if path.exists() { text_of(&path)? } else { String::new() };
+        let file = File::look(&text, &path, paths.home.as_deref());
+        Ok(Self { path, paths, text, file })
+    }
+
+    /// What in the file is not allowed, a sentence each; none in one that was [read](Self::read).
+    #[must_use]
+    pub fn errors(&self) -> &[String] {
+        &self.file.errors
+    }
+
     /// The configuration file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The saved views, if the file says something about views.
+    #[must_use]
+    pub const fn views(&self) -> Option<&SavedViews> {
+        self.file.views.as_ref()
     }
 
     /// What in the file was not understood, a sentence each.
@@ -85,6 +112,7 @@ impl Profiles {
             is_default: name == self.default_name(),
             base_url: profile.base_url.clone().unwrap_or_else(BaseUrl::real).to_string(),
             key_from: profile.key.as_ref().map(ToString::to_string).unwrap_or_default(),
+            in_memory: profile.in_memory,
         };
         self.file.profiles.iter().map(listed).collect()
     }
@@ -241,7 +269,7 @@ impl Profiles {
 
     /// Changes the file, comments and order kept. A change that cannot be made, or would make the
     /// file one that cannot be read, leaves it as it was.
-    fn change(&mut self, change: impl FnOnce(&mut DocumentMut) -> Option<()>) -> Result<(), Failure> {
+    pub(super) fn change(&mut self, change: impl FnOnce(&mut DocumentMut) -> Option<()>) -> Result<(), Failure> {
         let stuck = || {
             Failure::new(Kind::Config, format!("{} is written in a way that cannot be changed safely", self.path.display()))
                 .hint("change it by hand: sentbox config edit")
@@ -280,7 +308,12 @@ const TEMPLATE: &str = "\
 # base_url = \"https://api.resend.com\"
 # api_key_command = \"pass show sentbox/acme\"   # or api_key_file, or api_key_env
 # archive = \"disk\"                             # or \"memory\": nothing is kept
+# keep = \"180d\"                                # nothing older stays
+# backfill = \"30d\"                             # how far back to mirror by itself; or \"all\"; default \"off\"
 # rate = 2.0                                   # requests a second
+#
+# [views]                                      # the keys 1 to 9; W saves one from the screen
+# 1 = { name = \"Today\", query = \"after:today\" }
 ";
 
 /// Names the default profile; a comment beside it stays.

@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 
 use super::file::{DEFAULT, File, KeySource, PROFILE_NAME, Profile, is_profile_name};
-use super::{ApiKey, BaseUrl, Env, PanicAt, Paths, Rate, nearest};
+use super::{ApiKey, Asking, Backfill, BaseUrl, Env, PanicAt, Paths, Rate, SavedViews, built_in, nearest};
 use crate::failure::{Failure, Kind};
 
 /// What the command line says about where to go and how. There is no flag that takes a key:
@@ -23,6 +23,10 @@ pub struct Flags {
     pub rate: Option<f64>,
     /// Certificates to trust beside the system's.
     pub ca_file: Option<PathBuf>,
+    /// Whether a command that gives the key may ask for something.
+    pub asking: Asking,
+    /// The zone in which times are shown and read.
+    pub zone: Option<TimeZone>,
 }
 
 /// Where the archive is.
@@ -45,19 +49,29 @@ pub struct Settings {
     pub key: Result<ApiKey, Failure>,
     /// Where the key comes from, in words.
     pub key_from: String,
+    /// Whether nothing says where a key would come from: nobody has set sentbox up yet.
+    pub is_new: bool,
+    /// Whether key and address come from the profile, and not from the environment.
+    pub of_profile: bool,
     /// Where the archive is. On disk it is bound to the profile, the address and the key's
     /// fingerprint by its path, so that two teams' mail is never mixed; a new key starts a new one.
     pub archive: Location,
+    /// Whether it is in memory because flag or profile say so.
+    pub in_memory: bool,
     /// How old mail may become in it; `None` is for ever.
     pub keep: Option<SignedDuration>,
+    /// How far back it is to reach by itself.
+    pub backfill: Backfill,
     /// Whether it is in memory for want of a home directory, which whoever opens it should say.
     pub no_home: bool,
     /// Requests a second.
     pub rate: Rate,
     /// Certificates to trust beside the system's.
     pub ca_file: Option<PathBuf>,
-    /// The zone in which times are shown.
+    /// The zone in which times are shown and read.
     pub zone: TimeZone,
+    /// The saved views; those that are built in if the file says nothing about views.
+    pub views: SavedViews,
     /// What in the file was not understood, a sentence each.
     pub warnings: Vec<String>,
     /// Where a debug build is told to panic.
@@ -76,7 +90,8 @@ impl Settings {
         let (name, profile) = chosen(flags, env, &file)?;
         let mut no_home = false;
         let pair = Pair::find(flags, env, &name, &profile)?;
-        let archive = if flags.in_memory || profile.in_memory {
+        let in_memory = flags.in_memory || profile.in_memory;
+        let archive = if in_memory {
             Location::Memory
         } else if let Some(archives) = paths.archives_of(&name) {
             match &pair.key {
@@ -89,17 +104,22 @@ impl Settings {
         };
         Ok(Self {
             archive,
+            in_memory,
             keep: profile.keep,
+            backfill: profile.backfill,
             rate: rate(flags, env, &profile)?,
             ca_file: flags.ca_file.clone().or(profile.ca_file),
-            zone: env.zone(),
+            zone: flags.zone.clone().unwrap_or_else(|| env.zone()),
             no_home,
+            views: file.views.unwrap_or_else(built_in),
             warnings: file.warnings,
             panic_at: PanicAt::of(env),
             profile: name,
             base_url: pair.base_url,
             key: pair.key,
             key_from: pair.key_from,
+            is_new: pair.is_new,
+            of_profile: pair.of_profile,
         })
     }
 }
@@ -151,6 +171,8 @@ struct Pair {
     base_url: BaseUrl,
     key: Result<ApiKey, Failure>,
     key_from: String,
+    is_new: bool,
+    of_profile: bool,
 }
 
 impl Pair {
@@ -162,7 +184,8 @@ impl Pair {
             if env.get("SENTBOX_BASE_URL").is_some() {
                 let base_url = completed(flags, env_base(env, "SENTBOX_BASE_URL")?, "SENTBOX_BASE_URL")?;
                 let failure = Failure::new(Kind::KeyMissing, "SENTBOX_BASE_URL is set, but not the key that belongs to it");
-                return Ok(Self { base_url, key: Err(failure.hint("set SENTBOX_API_KEY too")), key_from: String::new() });
+                let key = Err(failure.hint("set SENTBOX_API_KEY too"));
+                return Ok(Self { base_url, key, key_from: String::new(), is_new: false, of_profile: false });
             }
             let profile_named = env.get("SENTBOX_PROFILE").is_some();
             if !profile_named && let Some(pair) = Self::from_environment(flags, env, "RESEND_API_KEY", "RESEND_BASE_URL")? {
@@ -171,7 +194,7 @@ impl Pair {
         }
         let key_from = format!("profile {name}");
         let key = match &profile.key {
-            Some(KeySource::Command(command)) => ApiKey::from_command(command, &key_from),
+            Some(KeySource::Command(command)) => ApiKey::from_command(command, &key_from, flags.asking),
             Some(KeySource::File(path)) => ApiKey::from_file(path, &key_from),
             Some(KeySource::Variable(variable)) => match env.get(variable) {
                 Some(text) => ApiKey::new(text, variable),
@@ -180,13 +203,15 @@ impl Pair {
             None => Err(Failure::new(Kind::KeyMissing, "there is no API key")
                 .hint("run sentbox login, or set SENTBOX_API_KEY; sentbox demo needs none")),
         };
-        Ok(Self { base_url: completed(flags, profile.base_url.clone(), &key_from)?, key, key_from })
+        let base_url = completed(flags, profile.base_url.clone(), &key_from)?;
+        Ok(Self { base_url, key, key_from, is_new: profile.key.is_none(), of_profile: true })
     }
 
     fn from_environment(flags: &Flags, env: &Env, key: &str, base: &str) -> Result<Option<Self>, Failure> {
         let Some(text) = env.get(key) else { return Ok(None) };
         let base_url = completed(flags, env_base(env, base)?, base)?;
-        Ok(Some(Self { base_url, key: ApiKey::new(text, key), key_from: key.to_owned() }))
+        let (key, key_from) = (ApiKey::new(text, key), key.to_owned());
+        Ok(Some(Self { base_url, key, key_from, is_new: false, of_profile: false }))
     }
 }
 

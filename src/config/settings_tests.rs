@@ -106,6 +106,8 @@ fn rates_come_by_flag_environment_and_profile_in_this_order() {
     let world = World::new(&[("SENTBOX_RATE", "3")]);
     assert_eq!(world.settle(&Flags::default()).unwrap().rate, Rate::by_hand(3.0).unwrap());
     assert_eq!(world.settle(&Flags { rate: Some(4.0), ..Flags::default() }).unwrap().rate, Rate::by_hand(4.0).unwrap());
+    let zone = TimeZone::fixed(jiff::tz::offset(3));
+    assert_eq!(world.settle(&Flags { zone: Some(zone.clone()), ..Flags::default() }).unwrap().zone, zone);
     assert_eq!(world.settle(&Flags { rate: Some(0.0), ..Flags::default() }).unwrap_err().kind, Kind::Usage);
     assert_eq!(World::new(&[("SENTBOX_RATE", "fast")]).settle(&Flags::default()).unwrap_err().kind, Kind::Usage);
 }

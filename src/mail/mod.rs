@@ -47,6 +47,25 @@ pub struct Summary {
     pub extra: Vec<(Shown, Shown)>,
 }
 
+impl Summary {
+    /// Why it bounced, in the words of the service, where it says so.
+    #[must_use]
+    pub fn reason(&self) -> Option<Shown> {
+        #[derive(serde::Deserialize)]
+        struct Bounce {
+            message: String,
+        }
+        let (_, json) = self.extra.iter().find(|(name, _)| &**name == "bounce")?;
+        let bounce: Bounce = serde_json::from_str(json).ok()?;
+        Some(Shown::new(&bounce.message)).filter(|message| !message.is_empty())
+    }
+
+    /// Everybody who gets it: to, cc and bcc.
+    pub fn recipients(&self) -> impl Iterator<Item = &Address> {
+        self.to.iter().chain(&self.cc).chain(&self.bcc)
+    }
+}
+
 /// A label that the sender attached to an email.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tag {

@@ -127,6 +127,7 @@ const fn source(operator: Operator) -> Option<Source<'static>> {
         Operator::Text(field @ (Field::To | Field::From | Field::Cc | Field::Bcc | Field::ReplyTo | Field::Any)) => {
             Some(Source::Address(field))
         }
+        Operator::Recipient => Some(Source::Address(Field::To)),
         Operator::Domain => Some(Source::Domain),
         Operator::Tag => Some(Source::TagName),
         Operator::Status => Some(Source::Status),
@@ -161,7 +162,7 @@ fn values(operator: Operator, text: &str, range: Range<usize>, cursor: usize, kn
             }
             None => found(known.values(Source::TagName, &fold::fold(typed), MOST), &range, str::to_owned),
         },
-        Operator::Text(_) | Operator::Domain => {
+        Operator::Text(_) | Operator::Recipient | Operator::Domain => {
             source(operator).map(|source| found(known.values(source, &fold::fold(typed), MOST), &range, str::to_owned)).unwrap_or_default()
         }
     }
@@ -250,6 +251,7 @@ mod tests {
             ("to:| x", vec!["to:ana@example.com x", "to:joana@example.org x"]),
             ("cc:\"bill|", vec!["cc:billing@acme.example"]),
             ("to:\"|", vec!["to:ana@example.com", "to:joana@example.org"]),
+            ("recipient:joa|", vec!["recipient:joana@example.org"]),
             ("domain:ex|", vec!["domain:example.com"]),
             ("tag:p|", vec!["tag:plan"]),
             ("tag:plan=|", vec!["tag:plan=pro", "tag:\"plan=pro max\""]),
@@ -257,7 +259,7 @@ mod tests {
             ("status:|", Status::KNOWN.iter().map(Status::word).chain(["teleported"]).collect()),
             ("status:Bou|", vec!["status:bounced"]),
             ("status:sent,de|,opened x", vec!["status:sent,delayed,opened x", "status:sent,delivered,opened x"]),
-            ("is:|", vec!["is:trouble", "is:scheduled"]),
+            ("is:|", vec!["is:trouble", "is:scheduled", "is:gone"]),
             ("has:b|", vec!["has:bcc", "has:body"]),
             ("sort:|", vec!["sort:newest", "sort:oldest"]),
             ("after:t|", vec!["after:today", "after:this-week", "after:this-month", "after:tue", "after:thu"]),

@@ -51,6 +51,7 @@ fn what_is_typed_and_its_canonical_text() {
             "reply-to:help any:a cc:b bcc:c from:d body:e id:f message-id:<g@h>",
             "reply-to:help any:a cc:b bcc:c from:d body:e id:f message-id:<g@h>",
         ),
+        ("recipient:Ana@example.com", "recipient:Ana@example.com"),
         ("domain:@Example.org", "domain:Example.org"),
         ("status:delivered,opened,delivered", "status:delivered,opened"),
         ("status:\"delivered, opened\"", "status:delivered,opened"),
@@ -179,7 +180,7 @@ fn what_is_misread_is_said_where_it_stands() {
         ("status:boun", "boun", "bounced?"),
         ("status:opened,teleported", "opened,teleported", "those are scheduled, queued"),
         ("to:", "to:", "needs a value right after the colon, as in to:ana@example.com"),
-        ("is:bad", "bad", "this can be trouble or scheduled"),
+        ("is:bad", "bad", "this can be trouble, scheduled or gone"),
         ("has:wings", "wings", "cc, bcc, reply-to, text, html, body or tag"),
         ("sort:size", "size", "newest or oldest"),
         ("after:soon", "soon", "today, mon, last-week"),
@@ -224,6 +225,25 @@ fn each_byte_has_its_role() {
     }
 }
 
+#[test]
+fn some_queries_want_nothing_before_a_time() {
+    for (text, since) in [
+        ("", None),
+        ("receipt", None),
+        ("after:2026-11-02 receipt", Some("2026-11-01T23:00:00Z")),
+        ("after:2026-11-02 on:2026-11", Some("2026-11-01T23:00:00Z")),
+        ("after:2026-11-02 or on:2026-11", Some("2026-10-31T23:00:00Z")),
+        ("after:2026-11-02 or receipt", None),
+        ("before:2026-11-02", None),
+        ("-before:2026-11-02", Some("2026-11-01T23:00:00Z")),
+        ("-(before:2026-11-02 or receipt)", Some("2026-11-01T23:00:00Z")),
+        ("-(before:2026-11-02 receipt)", None),
+        ("-after:2026-11-02", None),
+    ] {
+        assert_eq!(read(text).query.since(), since.map(|since| since.parse().unwrap()), "{text}");
+    }
+}
+
 pub(super) fn address(text: &str) -> Address {
     Address::parse(text)
 }
@@ -251,8 +271,8 @@ fn what_each_operator_finds() {
     let tags = [Tag { name: Shown::new("Category"), value: Shown::new("Reçu 1") }];
     let bodies = Bodies { text: Some("Hello Ana,\nthe order costs 31.90 Euro."), html: None };
     let seen_change = Some("2026-11-20T08:00:00Z".parse().unwrap());
-    let listed = Facts { summary: &mail, bodies: None, tags: None, seen_change: None };
-    let fetched = Facts { summary: &mail, bodies: Some(bodies), tags: Some(&tags), seen_change };
+    let listed = Facts { summary: &mail, bodies: None, tags: None, seen_change: None, gone: false };
+    let fetched = Facts { summary: &mail, bodies: Some(bodies), tags: Some(&tags), seen_change, gone: true };
     let (yes, no) = (Some(true), Some(false));
     for (text, when_listed, when_fetched) in [
         ("", yes, yes),
@@ -291,6 +311,8 @@ fn what_each_operator_finds() {
         ("message-id:111", yes, yes),
         ("message-id:<111-222@mail.example>", yes, yes),
         ("message-id:222", no, no),
+        ("recipient:ANA.lopez@example.com recipient:team@example.org", yes, yes),
+        ("recipient:lopez@example.com or recipient:ana.lopez@example or recipient:billing@acme.example", no, no),
         ("domain:EXAMPLE.com", yes, yes),
         ("domain:mail.example.test", yes, yes),
         ("domain:example.test", no, no),
@@ -323,6 +345,7 @@ fn what_each_operator_finds() {
         ("after:7d -after:2h", yes, yes),
         ("seen-change:1d", no, yes),
         ("-seen-change:1d", yes, no),
+        ("is:gone", no, yes),
         ("seen-change:30w -seen-change:0h", no, yes),
         ("sort:oldest", yes, yes),
     ] {
@@ -339,7 +362,7 @@ fn what_each_operator_finds() {
 #[test]
 fn an_unknown_status_is_found_by_its_word() {
     let mail = Summary { status: Status::parse("Teleported"), ..summary() };
-    let facts = Facts { summary: &mail, bodies: None, tags: None, seen_change: None };
+    let facts = Facts { summary: &mail, bodies: None, tags: None, seen_change: None, gone: false };
     assert_eq!(matches(&read("status:TELEPORTED").query, &facts), Some(true));
     assert_eq!(matches(&read("status:tele").query, &facts), Some(false));
 }

@@ -53,7 +53,7 @@ pub(super) fn lex(text: &str) -> (Vec<Token>, Vec<Note>) {
         at = end;
     }
     for open in std::mem::take(&mut lexer.open) {
-        lexer.note(open..open + 1, "this bracket is not closed; it reaches to the end");
+        lexer.unclosed(open, "this bracket is not closed; it reaches to the end");
     }
     (tokens, lexer.notes)
 }
@@ -146,7 +146,7 @@ impl Lexer<'_> {
             return None;
         }
         if !quote.closed {
-            self.note(at..at + 1, "this quote is not closed; it reaches to the end");
+            self.unclosed(at, "this quote is not closed; it reaches to the end");
         }
         Some(quote)
     }
@@ -168,7 +168,11 @@ impl Lexer<'_> {
     }
 
     fn note(&mut self, range: Range<usize>, words: &str) {
-        self.notes.push(Note { range, words: words.to_owned() });
+        self.notes.push(Note { range, words: words.to_owned(), unfinished: false });
+    }
+
+    fn unclosed(&mut self, at: usize, words: &str) {
+        self.notes.push(Note { range: at..at + 1, words: words.to_owned(), unfinished: true });
     }
 }
 

@@ -18,6 +18,8 @@ pub struct Facts<'a> {
     pub tags: Option<&'a [Tag]>,
     /// When its status was last observed to change; `None` if it never was.
     pub seen_change: Option<Timestamp>,
+    /// Whether the service was found to list it no more.
+    pub gone: bool,
 }
 
 /// The bodies of one email, as text that can be read; `None` for a part that it lacks.
@@ -64,13 +66,12 @@ fn term(term: &Term, facts: &Facts<'_>) -> Option<bool> {
     match term {
         Term::Word(needle) => Some(word(needle, facts)),
         Term::Text(wanted, needle) => field(*wanted, needle, facts),
-        Term::Domain(needle) => {
-            let mut recipients = mail.to.iter().chain(&mail.cc).chain(&mail.bcc);
-            Some(recipients.any(|address| fold(address.domain()) == needle.folded()))
-        }
+        Term::Recipient(needle) => Some(mail.recipients().any(|address| fold(&address.email) == needle.folded())),
+        Term::Domain(needle) => Some(mail.recipients().any(|address| fold(address.domain()) == needle.folded())),
         Term::Status(wanted) => Some(wanted.iter().any(|status| fold(status.word()) == fold(mail.status.word()))),
         Term::Is(Is::Trouble) => Some(mail.status.is_trouble()),
         Term::Is(Is::Scheduled) => Some(mail.status == Status::Scheduled),
+        Term::Is(Is::Gone) => Some(facts.gone),
         Term::Has(part) => has(*part, facts),
         Term::Tag { name, value } => facts.tags.map(|tags| {
             let same = |needle: &Needle, text: &str| fold(text) == needle.folded();

@@ -8,6 +8,8 @@ use super::Field;
 pub enum Operator {
     /// A part of one field: `to:`, `subject:`, ..
     Text(Field),
+    /// `recipient:`.
+    Recipient,
     /// `domain:`.
     Domain,
     /// `status:`.
@@ -31,12 +33,12 @@ pub enum Operator {
 }
 
 /// Operator, name, meaning, example; in the order in which they are offered.
-const TABLE: [(Operator, &str, &str, &str); 20] = [
+const TABLE: [(Operator, &str, &str, &str); 21] = [
     (Operator::Text(Field::To), "to", "part of a recipient's name or address", "to:ana@example.com"),
     (Operator::Text(Field::From), "from", "part of the sender's name or address", "from:billing"),
     (Operator::Text(Field::Subject), "subject", "part of the subject", "subject:\"your receipt\""),
     (Operator::Status, "status", "what became of it; several with commas", "status:bounced,delayed"),
-    (Operator::Is, "is", "trouble, or still scheduled", "is:trouble"),
+    (Operator::Is, "is", "trouble, still scheduled, or gone from the service", "is:trouble"),
     (Operator::Domain, "domain", "a recipient's whole domain", "domain:example.org"),
     (Operator::After, "after", "sent then or later", "after:7d"),
     (Operator::Before, "before", "sent earlier than that", "before:2026-11-02"),
@@ -44,6 +46,7 @@ const TABLE: [(Operator, &str, &str, &str); 20] = [
     (Operator::Tag, "tag", "a tag, with its value if you like", "tag:category=receipt"),
     (Operator::Text(Field::Body), "body", "start of a word in the body, where it was read", "body:refund"),
     (Operator::Text(Field::Any), "any", "part of any address: to, from, cc, bcc, reply-to", "any:ana"),
+    (Operator::Recipient, "recipient", "a recipient's whole address: to, cc or bcc", "recipient:ana@example.com"),
     (Operator::Text(Field::Cc), "cc", "part of a copy recipient", "cc:team@example.org"),
     (Operator::Text(Field::Bcc), "bcc", "part of a blind-copy recipient", "bcc:archive"),
     (Operator::Text(Field::ReplyTo), "reply-to", "part of the address for answers", "reply-to:help"),

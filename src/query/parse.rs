@@ -75,6 +75,8 @@ pub struct Note {
     pub range: Range<usize>,
     /// A sentence without a capital and a full stop, safe to show.
     pub words: String,
+    /// Whether it may come right when the text goes on: a hint for who still types, and no mistake.
+    pub unfinished: bool,
 }
 
 /// Reads `text`.
@@ -85,6 +87,9 @@ pub fn parse(text: &str, context: &Context) -> Parsed {
     let filter = parser.group().unwrap_or_else(|| Query::everything().filter);
     let Parser { spans, mut notes, sort, .. } = parser;
     notes.sort_by_key(|note| note.range.start);
+    for note in &mut notes {
+        note.unfinished |= note.range.end == text.len();
+    }
     Parsed { query: Query { filter, sort }, spans, notes }
 }
 
@@ -170,7 +175,7 @@ impl Parser<'_> {
 
     fn word(&mut self, range: Range<usize>, word: &str, role: Role) -> Option<Node> {
         let Some(needle) = Needle::new(word) else {
-            self.notes.push(Note { range, words: "nothing here can be looked for".to_owned() });
+            self.notes.push(Note { range, words: "nothing here can be looked for".to_owned(), unfinished: false });
             self.take(Role::Error);
             return None;
         };
@@ -182,7 +187,7 @@ impl Parser<'_> {
         let token = self.tokens[self.at].range.clone();
         self.at += 1;
         self.spans.push(Span { range: token.start..value.start, role: Role::Operator });
-        let note = |words| Note { range: value.clone(), words };
+        let note = |words| Note { range: value.clone(), words, unfinished: false };
         let (node, notes) = match value::read(operator, text, self.now) {
             Ok(Reading::Sort(sort)) => {
                 self.sort = sort;

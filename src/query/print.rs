@@ -50,6 +50,7 @@ impl fmt::Display for Term {
         match self {
             Self::Word(needle) => f.write_str(&word(needle.text())),
             Self::Text(field, needle) => operator(f, Operator::Text(*field), needle.text()),
+            Self::Recipient(needle) => operator(f, Operator::Recipient, needle.text()),
             Self::Domain(needle) => operator(f, Operator::Domain, needle.text()),
             Self::Status(statuses) => {
                 let words: Vec<&str> = statuses.iter().map(Status::word).collect();

@@ -74,6 +74,7 @@ pub(crate) fn operator() -> impl Strategy<Value = Term> {
     prop_oneof![
         4 => (prop::sample::select(fields), needle()).prop_map(|(field, needle)| Term::Text(field, needle)),
         1 => prop::sample::select(vec!["Example.com", "a.bc", "ab.cd", "b.cd"]).prop_map(|domain| Term::Domain(Needle::new(domain).unwrap())),
+        1 => prop::sample::select(vec!["Ana@Example.com", "sato@a.bc", "broken <", "ana"]).prop_map(|address| Term::Recipient(Needle::new(address).unwrap())),
         2 => prop::sample::subsequence(statuses, 1..3).prop_map(Term::Status),
         1 => prop::sample::select(Is::ALL.to_vec()).prop_map(Term::Is),
         2 => prop::sample::select(Has::ALL.to_vec()).prop_map(Term::Has),
@@ -108,13 +109,14 @@ pub(crate) struct Sample {
     pub(crate) html: Option<String>,
     pub(crate) tags: Vec<Tag>,
     pub(crate) seen_change: Option<Timestamp>,
+    pub(crate) gone: bool,
 }
 
 impl Sample {
     /// With everything fetched.
     pub(crate) fn fetched(&self) -> Facts<'_> {
         let bodies = Bodies { text: self.text.as_deref(), html: self.html.as_deref() };
-        Facts { summary: &self.summary, bodies: Some(bodies), tags: Some(&self.tags), seen_change: self.seen_change }
+        Facts { summary: &self.summary, bodies: Some(bodies), tags: Some(&self.tags), seen_change: self.seen_change, gone: self.gone }
     }
 
     /// With the bodies and the tags fetched or not.
@@ -133,8 +135,8 @@ pub(crate) fn mail() -> impl Strategy<Value = Sample> {
     let tags = prop::sample::subsequence(vec![("a", "ana"), ("b", "receipt"), ("ab", "")], 0..3);
     let seconds = || 1_760_000_000_i64..1_800_000_000;
     let headers = (people(), people(), people(), subject, status, "[0-9a-f]{8}", prop::option::weighted(0.9, seconds()));
-    let rest = (body(), body(), tags, prop::option::of(seconds()));
-    (headers, rest).prop_map(|((to, cc, reply_to, subject, status, id, created), (text, html, tags, seen))| {
+    let rest = (body(), body(), tags, prop::option::of(seconds()), prop::bool::weighted(0.2));
+    (headers, rest).prop_map(|((to, cc, reply_to, subject, status, id, created), (text, html, tags, seen, gone))| {
         let addresses = |texts: Vec<&str>| texts.into_iter().map(address).collect();
         let second = |second| Timestamp::from_second(second).expect("the generated times are near");
         Sample {
@@ -152,6 +154,7 @@ pub(crate) fn mail() -> impl Strategy<Value = Sample> {
             html,
             tags: tags.into_iter().map(|(name, value)| Tag { name: Shown::new(name), value: Shown::new(value) }).collect(),
             seen_change: seen.map(second),
+            gone,
         }
     })
 }

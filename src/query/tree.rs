@@ -1,5 +1,7 @@
 //! `Query`: what is looked for, as a tree that has one shape for one meaning.
 
+use jiff::Timestamp;
+
 use crate::mail::Status;
 
 use super::{Moment, Needle};
@@ -22,10 +24,29 @@ impl Query {
         Self { filter: Node::And(Vec::new()), sort: Sort::Newest }
     }
 
+    /// Before which time no email matches, if there is such a time.
+    #[must_use]
+    pub fn since(&self) -> Option<Timestamp> {
+        since(&self.filter, true)
+    }
+
     /// Whether every email matches.
     #[must_use]
     pub fn is_everything(&self) -> bool {
         self.filter == Node::And(Vec::new())
+    }
+}
+
+fn since(node: &Node, wanted: bool) -> Option<Timestamp> {
+    match (node, wanted) {
+        (Node::And(nodes), true) | (Node::Or(nodes), false) => nodes.iter().filter_map(|node| since(node, wanted)).max(),
+        (Node::Or(nodes), true) | (Node::And(nodes), false) => {
+            let sides: Option<Vec<Timestamp>> = nodes.iter().map(|node| since(node, wanted)).collect();
+            sides?.into_iter().min()
+        }
+        (Node::Not(inner), _) => since(inner, !wanted),
+        (Node::Term(Term::After(moment) | Term::On(moment)), true) | (Node::Term(Term::Before(moment)), false) => Some(moment.start),
+        (Node::Term(_), _) => None,
     }
 }
 
@@ -95,6 +116,8 @@ pub enum Term {
     Word(Needle),
     /// A part of one field.
     Text(Field, Needle),
+    /// The whole address of a recipient (to, cc or bcc).
+    Recipient(Needle),
     /// The whole domain of a recipient (to, cc or bcc).
     Domain(Needle),
     /// One of these statuses. Never empty.
@@ -152,11 +175,13 @@ pub enum Is {
     Trouble,
     /// Still waiting for its send time.
     Scheduled,
+    /// The service no longer lists it.
+    Gone,
 }
 
 impl Is {
     /// Every class.
-    pub const ALL: [Self; 2] = [Self::Trouble, Self::Scheduled];
+    pub const ALL: [Self; 3] = [Self::Trouble, Self::Scheduled, Self::Gone];
 
     /// The word in a query.
     #[must_use]
@@ -164,6 +189,7 @@ impl Is {
         match self {
             Self::Trouble => "trouble",
             Self::Scheduled => "scheduled",
+            Self::Gone => "gone",
         }
     }
 
@@ -173,6 +199,7 @@ impl Is {
         match self {
             Self::Trouble => "bounced, complained, failed, suppressed or delayed",
             Self::Scheduled => "waits for its send time",
+            Self::Gone => "the service no longer has it",
         }
     }
 }

@@ -17,6 +17,7 @@ pub(super) fn read(operator: Operator, text: &str, now: &Zoned) -> Result<Readin
     let needle = |text: &str| Needle::new(text).ok_or_else(|| "nothing here can be looked for".to_owned());
     let term = match operator {
         Operator::Text(field) => Term::Text(field, needle(text)?),
+        Operator::Recipient => Term::Recipient(needle(text)?),
         Operator::Domain => Term::Domain(needle(text.trim_start_matches(|c: char| c == '@' || c.is_whitespace()))?),
         Operator::Status => Term::Status(statuses(text)?),
         Operator::Is => Term::Is(choice(text, Is::ALL, Is::word)?),

@@ -19,6 +19,7 @@ mod prepared;
 mod raw;
 mod read;
 mod rebuild;
+mod rows;
 mod source;
 mod text;
 

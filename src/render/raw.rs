@@ -1,7 +1,8 @@
 //! The service's JSON, every field: indented and coloured, but each number, key and string as it came.
 
-use super::body::{Body, Line, Mark, Role, Span};
-use super::flow::{self, Piece};
+use super::body::{Body, Role};
+use super::flow;
+use super::rows::{self, Row, mark};
 
 /// Longer strings are folded: bodies would bury the fields around them, and have views of their own.
 const FOLD: usize = 600;
@@ -9,15 +10,8 @@ const FOLD: usize = 600;
 /// How much of a folded string is shown.
 const FOLDED: usize = 200;
 
-/// Deeper nesting is no longer indented.
-const MAX_DEPTH: usize = 24;
-
-/// One line of the indented JSON, before it is wrapped.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-struct Row {
-    depth: usize,
-    runs: Vec<(String, Mark)>,
-}
+/// How much further in a row goes on that is wrapped.
+const HANG: usize = 2;
 
 /// Indented JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -69,21 +63,7 @@ impl Raw {
 
     /// Wraps the rows at `width` columns, under their own indentation.
     pub(super) fn at(&self, width: usize) -> Body {
-        let mut body = Body::default();
-        for row in &self.rows {
-            if body.lines.len() >= super::text::MAX_LINES {
-                body.notes.push(super::notes::cut("it has more than 50 000 lines"));
-                break;
-            }
-            let lead = |more: usize| -> Vec<Span> {
-                let blanks = (row.depth.min(MAX_DEPTH) * 2 + more).min(width / 3);
-                if blanks == 0 { Vec::new() } else { vec![Span { text: " ".repeat(blanks).into(), mark: mark(Role::Indent) }] }
-            };
-            let pieces: Vec<Piece<'_>> = row.runs.iter().map(|(text, mark)| Piece { text, mark: *mark, whole: false }).collect();
-            let lines: Vec<Line> = flow::wrap(&pieces, width, &lead(0), &lead(2));
-            body.lines.extend(lines);
-        }
-        body
+        rows::wrap(&self.rows, width, HANG)
     }
 }
 
@@ -120,10 +100,6 @@ impl Writer {
             self.rows.push(std::mem::take(&mut self.row));
         }
     }
-}
-
-fn mark(role: Role) -> Mark {
-    Mark { role, ..Mark::default() }
 }
 
 /// Length in bytes of the token at the start of `rest`.

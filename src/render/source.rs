@@ -3,20 +3,12 @@
 //! Nothing is changed but line breaks and indentation, and those are marked as added, so that
 //! copying gives the source back byte for byte (cleaned).
 
-use super::body::{Body, End, Line, Mark, Role, Span};
-use super::flow::{self, Piece};
+use super::body::{Body, End, Role};
+use super::flow;
+use super::rows::{self, Row, mark};
 
-/// Deeper nesting is no longer indented.
-const MAX_DEPTH: usize = 20;
-
-/// One line of the source as it will be shown, before it is wrapped.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-struct Row {
-    depth: usize,
-    runs: Vec<(String, Mark)>,
-    /// The source has a line feed here.
-    feed: bool,
-}
+/// How much further in a row goes on that is wrapped: attributes stand out from what a tag holds.
+const HANG: usize = 4;
 
 /// Html source, taken apart once.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -44,30 +36,13 @@ impl Source {
                 raw = writer.tag(markup);
             }
         }
-        writer.end_row(false);
+        writer.end_row(End::Nothing);
         Self { rows: writer.rows }
     }
 
     /// Wraps the rows at `width` columns, under their own indentation.
     pub(super) fn at(&self, width: usize) -> Body {
-        let mut body = Body::default();
-        for row in &self.rows {
-            if body.lines.len() >= super::text::MAX_LINES {
-                body.notes.push(super::notes::cut("it has more than 50 000 lines"));
-                break;
-            }
-            let lead = |more: usize| -> Vec<Span> {
-                let blanks = (row.depth * 2 + more).min(width / 3);
-                if blanks == 0 { Vec::new() } else { vec![Span { text: " ".repeat(blanks).into(), mark: mark(Role::Indent) }] }
-            };
-            let pieces: Vec<Piece<'_>> = row.runs.iter().map(|(text, mark)| Piece { text, mark: *mark, whole: false }).collect();
-            let mut lines: Vec<Line> = flow::wrap(&pieces, width, &lead(0), &lead(4));
-            if let (Some(last), false) = (lines.last_mut(), row.feed) {
-                last.end = End::Nothing;
-            }
-            body.lines.extend(lines);
-        }
-        body
+        rows::wrap(&self.rows, width, HANG)
     }
 }
 
@@ -83,26 +58,27 @@ impl Writer {
     fn add(&mut self, text: &str, role: Role) {
         for (i, line) in text.split('\n').enumerate() {
             if i > 0 {
-                self.end_row(true);
+                self.end_row(End::Break);
             }
             flow::grow(&mut self.row.runs, line, mark(role));
         }
     }
 
-    fn end_row(&mut self, feed: bool) {
-        if feed || !self.row.runs.is_empty() {
-            self.row.feed = feed;
+    /// Ends the row; one that nothing stands on is dropped unless the source has a line feed there.
+    fn end_row(&mut self, end: End) {
+        if end == End::Break || !self.row.runs.is_empty() {
+            self.row.end = end;
             self.rows.push(std::mem::take(&mut self.row));
-            self.row.depth = self.depth.min(MAX_DEPTH);
+            self.row.depth = self.depth;
         }
     }
 
     /// Starts a new row unless nothing stands on this one yet.
     fn fresh_row(&mut self) {
         if self.row.runs.iter().any(|(text, _)| !text.trim().is_empty()) {
-            self.end_row(false);
+            self.end_row(End::Nothing);
         }
-        self.row.depth = if self.row.runs.is_empty() { self.depth.min(MAX_DEPTH) } else { 0 };
+        self.row.depth = if self.row.runs.is_empty() { self.depth } else { 0 };
     }
 
     /// Adds a tag; returns the name of the element if its content is no markup.
@@ -125,7 +101,7 @@ impl Writer {
             self.depth += 1;
         }
         if block && closing {
-            self.end_row(false);
+            self.end_row(End::Nothing);
         }
         if closing { None } else { ["script", "style", "textarea", "title"].into_iter().find(|raw| *raw == name) }
     }
@@ -145,10 +121,6 @@ impl Writer {
             rest = &rest[len..];
         }
     }
-}
-
-fn mark(role: Role) -> Mark {
-    Mark { role, ..Mark::default() }
 }
 
 /// Length in bytes of the markup at the start of `rest`, which starts with `<` or is empty.

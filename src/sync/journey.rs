@@ -9,7 +9,7 @@ use tracing::debug;
 use super::exchange::{Answer, Arrived, Ask, Finding, Goal, Next};
 use super::plan::Walk;
 use super::synced::{NAMED, Stopped, Synced};
-use crate::api::{Cursor, Item, Page};
+use crate::api::{Cursor, Item, Page, wire};
 use crate::archive::{Archive, Carried, Ground, Joins, Reach, Stretch};
 use crate::failure::{Failure, Kind};
 use crate::mail::{EmailId, Stamp};
@@ -116,6 +116,11 @@ impl Journey {
         let rising = if self.ask == Ask::Start { rises(&items).unwrap_or(self.ground.rising) } else { self.ground.rising };
         if rising {
             items.reverse();
+        }
+        // The archive reads each email from its JSON; held twice, a page of long lists of recipients takes
+        // more memory than all the rest.
+        for item in &mut items {
+            item.summary = wire::Summary { id: std::mem::take(&mut item.summary.id), ..wire::Summary::default() };
         }
         let carried = if length > 0 || (self.ask == Ask::Start && !has_more) {
             self.archive.carry(&Stretch { items, joins: self.joins(rising), rising, asked })?

@@ -12,6 +12,8 @@ mod tests;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use tracing::info;
+
 use exchange::Goal;
 use follow::Following;
 use journey::{Brought, Journey, Step, is_about_the_cursor};
@@ -19,8 +21,8 @@ use journey::{Brought, Journey, Step, is_about_the_cursor};
 pub use bodies::Bodies;
 pub use synced::{Back, NAMED, Stopped, Synced};
 
-use crate::api::{Cursor, MAX_LIMIT, Service};
-use crate::archive::{Archive, Joins, Stretch};
+use crate::api::{Budget, Cursor, MAX_LIMIT, Service, Wish};
+use crate::archive::{Archive, Joins, Lease, Stretch};
 use crate::config::clock::Clock;
 use crate::failure::{Failure, Kind};
 use crate::mail::{Email, EmailId};
@@ -45,11 +47,32 @@ impl<S> Clone for Engine<S> {
     }
 }
 
+/// A lease that is given up when this is dropped.
+struct Held<'a>(&'a Lease);
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.0.release();
+    }
+}
+
 impl<S: Service> Engine<S> {
     /// An engine between `service` and `archive`; `clock` tells when something was seen.
     #[must_use]
     pub fn new(service: Arc<S>, archive: Archive, clock: Clock) -> Self {
         Self { service, archive, clock, following: Arc::default() }
+    }
+
+    /// The same engine, whose requests are wanted so.
+    #[must_use]
+    pub fn wanted(&self, wish: &Wish) -> Self {
+        Self { service: Arc::new(self.service.wanted(wish)), ..self.clone() }
+    }
+
+    /// What may be asked of the service at present, if it is asked at a pace.
+    #[must_use]
+    pub fn budget(&self) -> Option<Budget> {
+        self.service.allowance()
     }
 
     /// The archive that is filled.
@@ -79,10 +102,16 @@ impl<S: Service> Engine<S> {
             }
             following.lock().unwrap_or_else(PoisonError::into_inner).look(&archive).map(Some)
         });
-        match followed.await? {
-            Some(synced) => Ok(synced),
-            None => self.walk(Goal::Head, |_| ()).await,
+        if let Some(synced) = followed.await? {
+            return Ok(synced);
         }
+        let synced = self.walk(Goal::Head, |_| ()).await?;
+        let now = (self.clock)();
+        let noted = self.blocking(move |archive| {
+            archive.lease().note_answer(now);
+            Ok(synced)
+        });
+        noted.await
     }
 
     /// Fetches the page below the newest stretch that is known whole. No request if there is none.
@@ -92,6 +121,23 @@ impl<S: Service> Engine<S> {
     /// As [`head`](Self::head).
     pub async fn extend(&self) -> Result<Synced, Failure> {
         self.walk(Goal::Extend, |_| ()).await
+    }
+
+    /// The same where nobody waits for it: `None`, and no request, if another process on the same archive
+    /// does this, or asks for what is new.
+    ///
+    /// # Errors
+    ///
+    /// As [`head`](Self::head).
+    pub async fn fill(&self) -> Result<Option<Synced>, Failure> {
+        let now = (self.clock)();
+        let held = self.blocking(move |archive| Ok(archive.lease().hold(now) && archive.walk().hold(now)));
+        if !held.await? {
+            return Ok(None);
+        }
+        // For one page only: whoever is told to walk further need not wait for this.
+        let _held = Held(self.archive.walk());
+        self.extend().await.map(Some)
     }
 
     /// Fetches everything new and then everything older as far `back` as is asked for. `progress` is
@@ -173,7 +219,12 @@ impl<S: Service> Engine<S> {
         let (mut journey, mut step) = self.blocking(move |archive| Journey::begin(archive, goal)).await?;
         loop {
             let cursor = match step {
-                Step::Over(stopped) => return self.blocking(move |_| journey.synced(stopped)).await,
+                Step::Over(stopped) => {
+                    let synced = self.blocking(move |_| journey.synced(stopped)).await?;
+                    let Synced { new, changes, pages, stopped, .. } = &synced;
+                    info!(?goal, pages, new, changes, because = stopped.word(), "a walk has ended");
+                    return Ok(synced);
+                }
                 Step::Request(cursor) => cursor,
             };
             let asked = (self.clock)();

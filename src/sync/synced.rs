@@ -51,6 +51,22 @@ pub enum Stopped {
     Failed(Failure),
 }
 
+impl Stopped {
+    /// Why, as one word for the log, in which nothing foreign is quoted.
+    #[must_use]
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::End => "end",
+            Self::Budget => "budget",
+            Self::NoProgress => "no_progress",
+            Self::Elsewhere => "elsewhere",
+            Self::CursorGone => "cursor_gone",
+            Self::Failed(failure) => failure.kind.word(),
+        }
+    }
+}
+
 /// How far back to go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Back {

@@ -12,6 +12,7 @@ use ratatui::layout::{Position, Size};
 use tokio::time::{Instant, sleep_until};
 
 use crate::app::{Key, Msg, Pointer};
+use crate::config::Hidden;
 
 /// How long a lone Esc waits for the rest of an escape sequence that a slow line split in two.
 const SPLIT: Duration = Duration::from_millis(25);
@@ -74,7 +75,7 @@ impl<E: Stream<Item = io::Result<Event>> + Unpin> Input<E> {
             Event::Key(key) if key.kind != KeyEventKind::Release => self.take_key(*key),
             Event::Mouse(mouse) => self.ready.extend(pointer(*mouse).map(Msg::Pointed)),
             Event::Resize(width, height) => self.ready.push_back(Msg::Resized(Size::new(*width, *height))),
-            Event::Paste(text) => self.ready.push_back(Msg::Pasted(text.clone())),
+            Event::Paste(text) => self.ready.push_back(Msg::Pasted(Hidden::new(text))),
             Event::Key(_) | Event::FocusGained | Event::FocusLost => {}
         }
     }

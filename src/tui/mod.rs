@@ -2,16 +2,18 @@
 
 mod bodies;
 mod history;
+mod house;
 mod input;
 mod performer;
 mod program;
+mod questions;
+mod session;
 mod signals;
 pub mod terminal;
 mod thrifty;
 
 use std::io::{self, BufWriter, IsTerminal};
-use std::path::PathBuf;
-use std::time::Duration;
+use std::sync::Arc;
 
 use crossterm::event::EventStream;
 use jiff::tz::TimeZone;
@@ -20,17 +22,17 @@ use ratatui::{Terminal, TerminalOptions, Viewport};
 use rustix::process::{Signal, kill_current_process_group};
 
 pub use history::History;
+pub use house::House;
 pub use performer::{Pause, Performer, sleep};
 pub use program::{Program, Request, Turn};
+pub use session::{Check, Doors, Entry, Session};
 pub use thrifty::Thrifty;
 
 use crate::api::Service;
-use crate::app::{Ending, Opening};
-use crate::archive::Archive;
+use crate::app::Ending;
 use crate::config::PanicAt;
 use crate::config::clock::Clock;
 use crate::failure::{Failure, Kind};
-use crate::sync::Engine;
 use crate::view::{Glyphs, Look, Theme};
 use signals::Signals;
 use terminal::Hold;
@@ -40,16 +42,10 @@ const FRAME_BYTES: usize = 1 << 16;
 
 /// What the terminal program is started with.
 pub struct Start<S: Service> {
-    /// The profile, in the person's words.
-    pub profile: String,
-    /// Where everything that is looked at is kept.
-    pub archive: Archive,
-    /// Carries the service into the archive; or why the service cannot be asked.
-    pub engine: Result<Engine<S>, Failure>,
-    /// How often the service is asked for what is new.
-    pub refresh: Duration,
-    /// A word to the person, until the first key.
-    pub notice: Option<String>,
+    /// What is shown first.
+    pub session: Session<S>,
+    /// Where one can go from there.
+    pub doors: Arc<dyn Doors<S>>,
     /// Tells the time.
     pub clock: Clock,
     /// The zone in which times are shown.
@@ -58,8 +54,6 @@ pub struct Start<S: Service> {
     pub colour: bool,
     /// Whether to keep to ASCII.
     pub ascii: bool,
-    /// Where the filters that are typed are kept, if they are.
-    pub history: Option<PathBuf>,
     /// Where a debug build is told to panic.
     pub panic_at: Option<PanicAt>,
 }
@@ -86,25 +80,14 @@ pub async fn run<S: Service>(start: Start<S>) -> Result<Exit, Failure> {
     let (columns, rows) = crossterm::terminal::size().map_err(|error| lost(&error))?;
     let mut signals = Signals::listen().map_err(|error| lost(&error))?;
     let size = Size::new(columns, rows);
-    let Start { profile, archive, engine, refresh, notice, clock, zone, colour, ascii, history, panic_at } = start;
-    let (engine, no_service) = match engine {
-        Ok(engine) => (Some(engine), None),
-        Err(failure) => (None, Some(failure)),
-    };
+    let Start { session, doors, clock, zone, colour, ascii, panic_at } = start;
     let look = Look { theme: Theme::new(colour), glyphs: if ascii { Glyphs::ASCII } else { Glyphs::UNICODE }, now: clock(), zone };
-    let history = History::new(history);
-    // A history that cannot be read is no reason not to start.
-    let typed = history.load().unwrap_or_default();
-    let now = look.now.to_zoned(look.zone.clone());
-    let opening = Opening { size, profile, no_service, refresh, now, notice, history: typed };
-    let lease = archive.lease().clone();
-    let performer = Performer::new(archive, engine, history, sleep(), panic_at);
 
     let mut hold = Hold::take(true).map_err(|error| lost(&error))?;
     let backend = Thrifty::new(BufWriter::with_capacity(FRAME_BYTES, io::stdout()));
     let viewport = Viewport::Fixed(Rect::new(0, 0, columns, rows));
     let terminal = Terminal::with_options(backend, TerminalOptions { viewport }).map_err(|error| lost(&error))?;
-    let mut program = Program::start(opening, performer, EventStream::new(), terminal, look, clock, panic_at);
+    let mut program = Program::start(session, doors, sleep(), EventStream::new(), (terminal, size), look, clock, panic_at);
     loop {
         let turn = tokio::select! {
             biased;
@@ -116,7 +99,7 @@ pub async fn run<S: Service>(start: Start<S>) -> Result<Exit, Failure> {
             Turn::Again(Request::Suspend) => {
                 drop(hold);
                 // Who is stopped asks for nothing; somebody else may.
-                lease.release();
+                program.lease().release();
                 // The whole job stops here, and goes on here when the shell continues it.
                 let _ = kill_current_process_group(Signal::TSTP);
                 hold = Hold::take(program.model().mouse).map_err(|error| lost(&error))?;

@@ -2,29 +2,38 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::task::{JoinError, JoinSet};
 
 use super::bodies::Bodies;
 use super::history::History;
-use crate::api::Service;
-use crate::app::{Counts, Effect, Msg, News, Opened, Rest, marks};
-use crate::archive::{Archive, Counted, Halt, Place};
-use crate::config::PanicAt;
+use super::questions::{Timely, counts, halted, renewed, tally};
+use super::session::{Doors, Entry, Session};
+use crate::api::{Budget, Service, Urgency, Wish, jitter};
+use crate::app::{Effect, Errand, Msg, News, Opened, Rest, Ticket, marks};
+use crate::archive::{Archive, Halt, Lease};
+use crate::config::{PanicAt, ViewFile};
 use crate::failure::{Failure, Kind};
 use crate::mail::EmailId;
-use crate::query::{Known, KnownValue, Query, Sort, Source, complete};
+use crate::query::{Query, complete};
 use crate::sync::{Engine, Stopped, Synced};
 
 /// How a pause is spent. Tests hand in one that they end by hand.
 pub type Pause = Arc<dyn Fn(Rest, Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
 
-/// Spends a pause by letting time pass.
+/// Spends a pause by letting time pass. Those before the service is asked again are up to a quarter
+/// longer: colleagues run sentbox as well, and are not to come back all at once.
 #[must_use]
 pub fn sleep() -> Pause {
-    Arc::new(|_, pause| Box::pin(tokio::time::sleep(pause)))
+    Arc::new(|what, pause| {
+        let longer = match what {
+            Rest::Refresh | Rest::Extend => pause.mul_f64(1.0 + jitter() / 4.0),
+            Rest::Selection | Rest::Second => pause,
+        };
+        Box::pin(tokio::time::sleep(longer))
+    })
 }
 
 /// Performs effects. There is no channel: a task *returns* its message, so an empty set of tasks
@@ -33,40 +42,69 @@ pub struct Performer<S: Service> {
     archive: Archive,
     engine: Option<Engine<S>>,
     history: History,
+    views: ViewFile,
     bodies: Arc<Mutex<Bodies>>,
     pause: Pause,
     panic_at: Option<PanicAt>,
     looking: Halt,
     counting: Halt,
+    tallying: Halt,
+    seeking: Halt,
     offering: Halt,
     /// What was looked for last.
     query: Arc<Query>,
     work: JoinSet<Msg>,
+    /// Requests that nobody waits for.
+    quiet: JoinSet<Msg>,
+    /// What the service is asked for on behalf of whom.
+    errands: Vec<(Errand, Ticket, Wish)>,
     /// Selections that come to rest.
     settling: JoinSet<Msg>,
     /// The clock.
     rests: JoinSet<Msg>,
+    doors: Arc<dyn Doors<S>>,
+    /// What is behind the door that was opened last.
+    entered: Arc<Mutex<Option<Session<S>>>>,
+    /// What ends with the session.
+    _beside: JoinSet<()>,
 }
 
 impl<S: Service> Performer<S> {
-    /// Reads from `archive`, and carries into it what `engine` brings, if there is one.
+    /// Reads from the session's archive, and carries into it what its engine brings, if there is one;
+    /// `doors` lead to other sessions.
     #[must_use]
-    pub fn new(archive: Archive, engine: Option<Engine<S>>, history: History, pause: Pause, panic_at: Option<PanicAt>) -> Self {
+    pub(super) fn new(
+        archive: Archive,
+        engine: Option<Engine<S>>,
+        beside: JoinSet<()>,
+        (history, views): (History, ViewFile),
+        doors: Arc<dyn Doors<S>>,
+        pause: Pause,
+        panic_at: Option<PanicAt>,
+    ) -> Self {
         let bodies = Arc::new(Mutex::new(Bodies::default()));
         Self {
             archive,
             engine,
             history,
+            views,
             bodies,
             pause,
             panic_at,
             looking: Halt::default(),
             counting: Halt::default(),
+            tallying: Halt::default(),
+            seeking: Halt::default(),
             offering: Halt::default(),
             query: Arc::new(Query::everything()),
             work: JoinSet::new(),
+            quiet: JoinSet::new(),
+            errands: Vec::new(),
             settling: JoinSet::new(),
             rests: JoinSet::new(),
+            doors,
+            entered: Arc::default(),
+            _beside: beside,
         }
     }
 
@@ -92,6 +130,14 @@ impl<S: Service> Performer<S> {
                 let halt = renewed(&mut self.counting);
                 self.blocking(move || Msg::Counted { ticket, outcome: counts(&archive, &query, place, &halt) });
             }
+            Effect::Tally { ticket, address } => {
+                let halt = renewed(&mut self.tallying);
+                self.blocking(move || Msg::Tallied { ticket, outcome: tally(&archive, &address, &halt).map(Arc::new) });
+            }
+            Effect::KeepView { ticket, number, view } => {
+                let views = self.views.clone();
+                self.blocking(move || Msg::ViewKept { ticket, outcome: views.keep(number, view.as_ref()) });
+            }
             Effect::Remember { ticket, text } => {
                 let history = self.history.clone();
                 self.blocking(move || {
@@ -103,10 +149,22 @@ impl<S: Service> Performer<S> {
                 let halt = renewed(&mut self.offering);
                 self.blocking(move || Msg::Completed { ticket, offers: complete(&text, cursor, &Timely { archive, halt }) });
             }
-            Effect::Read { ticket, id } => {
+            Effect::Read { ticket, id, urgency } => {
+                let wish = self.wish(Errand::Read, ticket, urgency);
                 self.work.spawn(async move {
                     PanicAt::strike(panic_at, PanicAt::Fetch);
-                    Msg::Read { ticket, outcome: read(archive, engine, id).await }
+                    let outcome = read(archive, engine.map(|engine| engine.wanted(&wish)), id).await;
+                    unless_dropped(&wish, Errand::Read, ticket, outcome, |outcome| Msg::Read { ticket, outcome })
+                });
+            }
+            Effect::Warm { ticket, id } => {
+                let wish = self.wish(Errand::Warm, ticket, Urgency::Warm);
+                self.quiet.spawn(async move {
+                    if let Some(engine) = engine {
+                        // Whoever opens it is told what is wrong with it.
+                        let _ = engine.wanted(&wish).read(&id).await;
+                    }
+                    Msg::Warmed { ticket }
                 });
             }
             Effect::LayOut { ticket, email, view, width } => {
@@ -116,23 +174,58 @@ impl<S: Service> Performer<S> {
                     Msg::Laid { ticket, outcome: Ok(Bodies::at(&bodies, &email, view, width)) }
                 });
             }
-            Effect::Seek { ticket, body, query } => self.blocking(move || Msg::Sought { ticket, marks: marks(&body, &query) }),
+            Effect::Seek { ticket, body, sought } => {
+                let halt = renewed(&mut self.seeking);
+                self.blocking(move || Msg::Sought { ticket, marks: marks(&body, &sought, || !halt.is_halted()) });
+            }
             Effect::Extend { ticket } => {
+                let wish = self.wish(Errand::Extend, ticket, Urgency::Person);
                 self.work.spawn(async move {
                     let outcome = match engine {
-                        Some(engine) => engine.extend().await.map(news),
+                        Some(engine) => engine.wanted(&wish).extend().await.map(news),
                         None => Err(no_service()),
                     };
-                    Msg::Extended { ticket, outcome }
+                    unless_dropped(&wish, Errand::Extend, ticket, outcome, |outcome| Msg::Extended { ticket, outcome })
                 });
             }
-            Effect::Refresh { ticket } => {
-                self.work.spawn(async move {
+            Effect::Fill { ticket } => {
+                let wish = self.wish(Errand::Fill, ticket, Urgency::Extend);
+                self.quiet.spawn(async move {
                     let outcome = match engine {
-                        Some(engine) => engine.head().await.map(news),
+                        Some(engine) => engine.wanted(&wish).fill().await.map(|synced| synced.map(news)),
                         None => Err(no_service()),
                     };
-                    Msg::Refreshed { ticket, outcome }
+                    unless_dropped(&wish, Errand::Fill, ticket, outcome, |outcome| Msg::Filled { ticket, outcome })
+                });
+            }
+            Effect::Refresh { ticket, urgency } => {
+                let wish = self.wish(Errand::Refresh, ticket, urgency);
+                let tasks = if urgency.is_background() { &mut self.quiet } else { &mut self.work };
+                tasks.spawn(async move {
+                    let outcome = match engine {
+                        Some(engine) => engine.wanted(&wish).head().await.map(news),
+                        None => Err(no_service()),
+                    };
+                    unless_dropped(&wish, Errand::Refresh, ticket, outcome, |outcome| Msg::Refreshed { ticket, outcome })
+                });
+            }
+            Effect::Doors { ticket } => {
+                let doors = self.doors.clone();
+                self.blocking(move || Msg::Doors { ticket, outcome: doors.choices() });
+            }
+            Effect::Check { ticket, base_url, key } => {
+                let check = self.doors.check(base_url, key);
+                self.work.spawn(async move { Msg::Checked { ticket, outcome: check.await } });
+            }
+            Effect::Enter { ticket, door, answer } => {
+                let (doors, entered) = (self.doors.clone(), self.entered.clone());
+                self.blocking(move || {
+                    let entry = doors.open(&door, answer).map(Entry::parts);
+                    let outcome = entry.map(|(session, arrival)| {
+                        *entered.lock().unwrap_or_else(PoisonError::into_inner) = session;
+                        arrival
+                    });
+                    Msg::Entered { ticket, outcome }
                 });
             }
             Effect::Rest { ticket, what, pause } => {
@@ -150,6 +243,7 @@ impl<S: Service> Performer<S> {
     pub async fn next(&mut self) -> Msg {
         let joined = tokio::select! {
             Some(joined) = self.work.join_next(), if !self.work.is_empty() => joined,
+            Some(joined) = self.quiet.join_next(), if !self.quiet.is_empty() => joined,
             Some(joined) = self.settling.join_next(), if !self.settling.is_empty() => joined,
             Some(joined) = self.rests.join_next(), if !self.rests.is_empty() => joined,
             else => std::future::pending().await,
@@ -159,17 +253,55 @@ impl<S: Service> Performer<S> {
 
     /// A message that is there already.
     pub fn try_next(&mut self) -> Option<Msg> {
-        let ready = self.work.try_join_next().or_else(|| self.settling.try_join_next());
+        let ready = self.work.try_join_next().or_else(|| self.quiet.try_join_next()).or_else(|| self.settling.try_join_next());
         ready.or_else(|| self.rests.try_join_next()).map(message)
+    }
+
+    /// What is behind the door that was opened last; whoever does not go there lets it go.
+    pub(super) fn entered(&mut self) -> Option<Session<S>> {
+        self.entered.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// The doors and the pauses, for who performs next.
+    pub(super) fn ways(&self) -> (Arc<dyn Doors<S>>, Pause) {
+        (self.doors.clone(), self.pause.clone())
+    }
+
+    /// The lease of the archive.
+    pub(super) const fn lease(&self) -> &Lease {
+        self.archive.lease()
     }
 
     /// Whether nothing is going on but the clock: a selection that comes to rest is something.
     #[must_use]
     pub fn is_idle(&self) -> bool {
-        self.has_answered() && self.settling.is_empty()
+        self.has_answered() && self.quiet.is_empty() && self.settling.is_empty()
     }
 
-    /// Whether everything that was asked of archive, service and renderer is answered.
+    /// What may be asked of the service at present.
+    #[must_use]
+    pub fn budget(&self) -> Option<Budget> {
+        self.engine.as_ref().and_then(Engine::budget)
+    }
+
+    /// Withdraws what nobody wants any more: what has not been sent to the service yet will not be.
+    pub fn withdraw(&mut self, wanted: impl Fn(Errand, Ticket) -> bool) {
+        self.errands.retain(|(errand, ticket, wish)| {
+            let wanted = wanted(*errand, *ticket);
+            if !wanted {
+                wish.withdraw();
+            }
+            wanted
+        });
+    }
+
+    fn wish(&mut self, errand: Errand, ticket: Ticket, urgency: Urgency) -> Wish {
+        let wish = Wish::of(urgency);
+        self.errands.push((errand, ticket, wish.clone()));
+        wish
+    }
+
+    /// Whether everything that a person waits for is answered by archive, service and renderer.
     #[must_use]
     pub fn has_answered(&self) -> bool {
         self.work.is_empty()
@@ -180,54 +312,26 @@ impl<S: Service> Performer<S> {
     }
 }
 
-/// A switch for the next search; the one before is broken off.
-fn renewed(halt: &mut Halt) -> Halt {
-    halt.halt();
-    *halt = Halt::default();
-    halt.clone()
-}
-
-/// What the archive knows, for as long as nobody has typed on: offers must not hold up the search.
-struct Timely {
-    archive: Archive,
-    halt: Halt,
-}
-
-impl Known for Timely {
-    fn values(&self, source: Source<'_>, part: &str, limit: usize) -> Vec<KnownValue> {
-        if self.halt.is_halted() { Vec::new() } else { self.archive.values(source, part, limit) }
+impl<S: Service> Drop for Performer<S> {
+    /// Tasks end with their sets. A search on a thread of its own has to be told; whoever waits for
+    /// the archive's lease waits no longer.
+    fn drop(&mut self) {
+        for halt in [&self.looking, &self.counting, &self.tallying, &self.offering] {
+            halt.halt();
+        }
+        self.archive.lease().release();
     }
 }
 
-/// Nobody is told: who broke the search off has asked another question since.
-fn halted() -> Failure {
-    Failure::new(Kind::Internal, "the search was broken off")
-}
-
-/// How many emails the query finds, and how many of them stand before `place`.
-fn counts(archive: &Archive, query: &Query, place: Option<Place>, halt: &Halt) -> Result<Counts, Failure> {
-    /// Nobody reads the end of such a list.
-    const MOST: u64 = 10_000;
-    if query.is_everything() && query.sort == Sort::Newest {
-        let before = place.map(|place| Ok::<_, Failure>((place, archive.rank(place)?))).transpose()?;
-        let all = archive.count()?;
-        return Ok(Counts { total: all, capped: false, all, fetched: None, before });
-    }
-    let (total, capped) = match archive.count_matching(query, MOST, halt)?.ok_or_else(halted)? {
-        Counted::Exactly(total) => (total, false),
-        Counted::MoreThan(total) => (total, true),
-    };
-    let before = match place {
-        None => None,
-        Some(place) => match archive.rank_matching(query, place, MOST, halt)?.ok_or_else(halted)? {
-            Counted::MoreThan(_) => None,
-            Counted::Exactly(newer) if query.sort == Sort::Newest => Some((place, newer)),
-            Counted::Exactly(newer) if !capped => Some((place, total.saturating_sub(newer + 1))),
-            Counted::Exactly(_) => None,
-        },
-    };
-    let scope = archive.scope()?;
-    Ok(Counts { total, capped, all: scope.emails, fetched: Some(scope.fetched), before })
+/// The message of an errand, unless it failed because it was withdrawn before it was sent.
+fn unless_dropped<T>(
+    wish: &Wish,
+    errand: Errand,
+    ticket: Ticket,
+    outcome: Result<T, Failure>,
+    message: impl FnOnce(Result<T, Failure>) -> Msg,
+) -> Msg {
+    if outcome.is_err() && wish.is_withdrawn() { Msg::Dropped { errand, ticket } } else { message(outcome) }
 }
 
 fn message(joined: Result<Msg, JoinError>) -> Msg {

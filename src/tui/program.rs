@@ -1,19 +1,24 @@
 //! The loop: what happens, what follows, what is drawn.
 
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crossterm::event::Event;
 use futures_util::Stream;
+use jiff::Zoned;
 use ratatui::Terminal;
 use ratatui::backend::Backend;
-use ratatui::layout::Rect;
+use ratatui::layout::{Rect, Size};
 use tokio::time::{Instant, sleep_until};
 
+use super::history::History;
 use super::input::Input;
-use super::performer::Performer;
+use super::performer::{Pause, Performer};
+use super::session::{Doors, Session};
 use crate::api::Service;
 use crate::app::{Ending, Model, Msg, Opening};
+use crate::archive::Lease;
 use crate::config::PanicAt;
 use crate::config::clock::Clock;
 use crate::view::{self, Look};
@@ -66,20 +71,20 @@ where
     B: Backend,
     E: Stream<Item = io::Result<Event>> + Unpin,
 {
-    /// Starts the model and what it asks for.
+    /// Starts with a session. A terminal comes with its size.
+    #[expect(clippy::too_many_arguments, reason = "these are the parts of the world, and each is needed once")]
     pub fn start(
-        opening: Opening,
-        mut performer: Performer<S>,
+        session: Session<S>,
+        doors: Arc<dyn Doors<S>>,
+        pause: Pause,
         events: E,
-        terminal: Terminal<B>,
+        (terminal, size): (Terminal<B>, Size),
         look: Look,
         clock: Clock,
         panic_at: Option<PanicAt>,
     ) -> Self {
-        let (model, effects) = Model::start(opening);
-        for effect in effects {
-            performer.perform(effect);
-        }
+        let now = look.now.to_zoned(look.zone.clone());
+        let (model, performer) = opened(session, doors, pause, panic_at, (size, now));
         // The archive answers within a few milliseconds: the first frame waits for it, so that the
         // first thing to be seen is the list and not an empty frame.
         let due = Some(Instant::now() + FRAME);
@@ -96,6 +101,21 @@ where
             begun: false,
             due,
         }
+    }
+
+    /// Leaves the session for the one behind the door that was opened, if the person still wants to
+    /// go there. Work of the old one ends, and its archive is given back.
+    fn follow(&mut self) {
+        let Some(session) = self.performer.entered().filter(|_| self.model.leaving) else { return };
+        let (doors, pause) = self.performer.ways();
+        let now = (self.clock)().to_zoned(self.look.zone.clone());
+        (self.model, self.performer) = opened(session, doors, pause, self.panic_at, (self.model.size(), now));
+        self.answering = true;
+    }
+
+    /// Who asks the service for what is new in the archive that is shown.
+    pub const fn lease(&self) -> &Lease {
+        self.performer.lease()
     }
 
     /// The state, for looking at.
@@ -194,9 +214,15 @@ where
             _ => {}
         }
         self.model.at((self.clock)().to_zoned(self.look.zone.clone()));
+        let was_entered = matches!(msg, Msg::Entered { .. });
+        self.model.allowed(self.performer.budget());
         for effect in self.model.update(msg) {
             self.performer.perform(effect);
         }
+        if was_entered {
+            self.follow();
+        }
+        self.performer.withdraw(|errand, ticket| self.model.wants(errand, ticket));
     }
 
     /// At once for what a person did, and for what comes of it as soon as it is there whole; for
@@ -232,4 +258,45 @@ where
         self.due = None;
         Ok(())
     }
+}
+
+/// The first state of a session, and who performs what it asks for.
+fn opened<S: Service>(
+    session: Session<S>,
+    doors: Arc<dyn Doors<S>>,
+    pause: Pause,
+    panic_at: Option<PanicAt>,
+    (size, now): (Size, Zoned),
+) -> (Model, Performer<S>) {
+    let Session { profile, door, archive, kept, engine, refresh, backfill, notice, query, hall, history, views, view_file, beside } =
+        session;
+    let (engine, no_service) = match engine {
+        Ok(engine) => (Some(engine), None),
+        Err(failure) => (None, Some(failure)),
+    };
+    let history = History::new(history);
+    // A history that cannot be read is no reason not to start.
+    let typed = history.load().unwrap_or_default();
+    let as_of = archive.lease().answered_at();
+    let (model, effects) = Model::start(Opening {
+        size,
+        profile,
+        no_service,
+        refresh,
+        backfill,
+        as_of,
+        now,
+        notice,
+        query,
+        history: typed,
+        views,
+        door,
+        kept,
+        hall,
+    });
+    let mut performer = Performer::new(archive, engine, beside, (history, view_file), doors, pause, panic_at);
+    for effect in effects {
+        performer.perform(effect);
+    }
+    (model, performer)
 }

@@ -1,23 +1,29 @@
 //! Draws the line at the top (whose mail, how far back, how it stands) and the line at the bottom
 //! (where one is, what goes on, which keys help).
 
+use std::time::Duration;
+
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::look::Look;
 use super::{cut, time};
+use crate::app::hall::Face;
 use crate::app::keys::{key_for, written};
-use crate::app::{Command, Focus, Layout, Model, Side, Stage, Step};
+use crate::app::{Command, Door, Focus, Kept, Layout, Model, Side, Stage, Step};
 use crate::archive::Reach;
 
 /// Below this many columns there is no room for what can be had otherwise.
 const ROOMY: u16 = 50;
+/// From this many columns on there is room for figures that few people look for.
+const SPACIOUS: u16 = 80;
 
 /// Draws both lines.
 pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
-    line(title_left(model, look), title_right(model, look, layout.title.width), layout.title, look, frame);
+    line(title_left(model, look, layout.title.width), title_right(model, look, layout.title.width), layout.title, look, frame);
     if model.focus() == Focus::Prompt {
+        // Who types sees the keys where the line is.
         return;
     }
     // Where there is little room, the way back is worth more than what there is to know.
@@ -50,16 +56,37 @@ fn line(left: Vec<Span>, right: Vec<Span>, area: Rect, look: &Look, frame: &mut 
     buffer.set_line(start, area.y, &right, area.width);
 }
 
-fn title_left<'a>(model: &Model, look: &Look) -> Vec<Span<'a>> {
+fn title_left<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
     let filter = model.list.filter();
-    let shown = if filter.is_none() { "all mail" } else { filter.text() };
-    vec![
+    if let Some(hall) = &model.hall {
+        let (whose, what) = match &hall.face {
+            Face::SetUp { .. } => ("sentbox", "set-up"),
+            Face::Profiles(_) => (model.profile.as_str(), "profiles"),
+            Face::Question { .. } => (model.profile.as_str(), "a question"),
+        };
+        return vec![
+            Span::styled(format!(" {whose}"), look.theme.title()),
+            Span::styled(format!(" {} {what} ", look.glyphs.into), look.theme.text()),
+        ];
+    }
+    let view = model.view();
+    let shown = view.map_or(if filter.is_none() { "all mail" } else { filter.text() }, |(_, view)| &view.name);
+    let kept_nowhere = model.door != Door::Demo && !matches!(model.kept, Kept::InFile(_));
+    let mut spans = vec![
         Span::styled(format!(" {}", model.profile), look.theme.title()),
+        Span::styled(if kept_nowhere { " (not kept)" } else { "" }, look.theme.text()),
         Span::styled(format!(" {} {shown} ", look.glyphs.into), look.theme.text()),
-    ]
+    ];
+    if view.is_some() && width >= ROOMY {
+        spans.push(Span::styled(format!(" {} ", filter.text()), look.theme.chrome()));
+    }
+    spans
 }
 
 fn title_right<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
+    if model.hall.as_ref().is_some_and(|hall| !hall.is_over_mail()) {
+        return Vec::new();
+    }
     let dot = format!(" {} ", look.glyphs.dot);
     let mut parts: Vec<Span> = Vec::new();
     if let Some(count) = count(model, look).filter(|_| width >= ROOMY) {
@@ -71,8 +98,8 @@ fn title_right<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
     let service = &model.service;
     parts.push(match (service.no_service(), service.trouble()) {
         (Some(_), _) => Span::styled("not connected", look.theme.trouble()),
-        (None, Some(failure)) if failure.is_offline() => Span::styled("offline", look.theme.trouble()),
-        (None, Some(_)) => Span::styled("in trouble", look.theme.trouble()),
+        (None, Some(failure)) if failure.is_offline() => Span::styled(away("offline", model, look, width), look.theme.trouble()),
+        (None, Some(_)) => Span::styled(away("in trouble", model, look, width), look.theme.trouble()),
         (None, None) if service.has_answered() => Span::styled("live", look.theme.text()),
         (None, None) => Span::styled(format!("asking{}", look.glyphs.ellipsis), look.theme.chrome()),
     });
@@ -87,6 +114,16 @@ fn title_right<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
     spans
 }
 
+/// `offline since 14:02 · as of 13:58`: since when, and how old what is shown may be.
+fn away(how: &str, model: &Model, look: &Look, width: u16) -> String {
+    let Some(since) = model.service.since() else { return how.to_owned() };
+    let since = time::seen(since, look);
+    match model.service.as_of().map(|as_of| time::seen(as_of, look)) {
+        Some(as_of) if width >= ROOMY => format!("{how} since {since} {} as of {as_of}", look.glyphs.dot),
+        _ => format!("{how} since {since}"),
+    }
+}
+
 /// How many emails there are, and how far back: `48 310 emails since 3 May`, `12 of 48 310 since 3 May`.
 pub fn count(model: &Model, look: &Look) -> Option<String> {
     let list = &model.list;
@@ -94,8 +131,13 @@ pub fn count(model: &Model, look: &Look) -> Option<String> {
     let reach = model.service.reach().map(|reach| reach_words(reach, look)).unwrap_or_default();
     Some(match list.all().filter(|_| !list.filter().is_none()) {
         Some(all) => format!("{}{} of {}{reach}", if list.is_capped() { "more than " } else { "" }, grouped(total), grouped(all)),
-        None => format!("{} {}{reach}", grouped(total), if total == 1 { "email" } else { "emails" }),
+        None => format!("{}{reach}", emails(total)),
     })
+}
+
+/// `1 email`, `48 310 emails`.
+pub fn emails(number: u64) -> String {
+    format!("{} {}", grouped(number), if number == 1 { "email" } else { "emails" })
 }
 
 /// How far back the archive is complete: ` since 3 May`, or nothing if it is whole.
@@ -115,9 +157,9 @@ fn bottom_left<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
     }
     if let Some(look_back) = &model.look_back {
         let reach = model.service.reach().map(|reach| reach_words(reach, look)).unwrap_or_default();
-        let emails = if look_back.brought() == 1 { "email" } else { "emails" };
-        let long = format!("looking back: {} {emails}{}", grouped(look_back.brought()), reach.replace(" since", ", since"));
-        let short = format!("{} {emails} back", grouped(look_back.brought()));
+        let brought = emails(look_back.brought());
+        let long = format!("looking back: {brought}{}", reach.replace(" since", ", since"));
+        let short = format!("{brought} back");
         let words = if width < ROOMY { short } else { long };
         spans.push(Span::styled(words, look.theme.accent()));
         let stop = key_for(model.focus(), Command::Stop).map_or_else(String::new, |key| format!("; {key} stops"));
@@ -129,21 +171,52 @@ fn bottom_left<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
         spans.push(Span::styled(format!("{} {}", written(&keys.join(" ")), look.glyphs.ellipsis), look.theme.accent()));
         return spans;
     }
-    if let Some(trouble) = model.service.trouble().filter(|_| model.focus() == Focus::List && !model.list.rows().is_empty()) {
+    if let Some(pause) = pause(model) {
+        spans.push(Span::styled(pause, look.theme.trouble()));
+    } else if let Some(trouble) = model.service.trouble().filter(|_| model.focus() == Focus::List && !model.list.rows().is_empty()) {
         spans.push(Span::styled(format!("{} {} ", trouble.sentence, look.glyphs.dot), look.theme.trouble()));
         spans.push(Span::styled("asking again by itself; r asks now, ! tells more", look.theme.text()));
         return spans;
     }
     if model.service.is_extending() && model.list.nears_the_end(model.list_height()) {
         spans.push(Span::styled(format!("fetching older emails{} ", look.glyphs.ellipsis), look.theme.accent()));
+    } else if model.service.is_filling() && model.focus() == Focus::List {
+        spans.extend(filling(model, look, width));
     }
     hints(model, look, &mut spans, width);
     spans
 }
 
+/// What the service has asked for, counted down: `the service asks to wait 12 s  `.
+fn pause(model: &Model) -> Option<String> {
+    let pause = model.budget()?.paused_for;
+    // A second goes by unnoticed.
+    if pause <= Duration::from_secs(1) {
+        return None;
+    }
+    let seconds = pause.as_secs() + u64::from(pause.subsec_nanos() > 0);
+    let left = match seconds {
+        0..120 => format!("{seconds} s"),
+        120..7200 => format!("{} min", seconds.div_ceil(60)),
+        _ => format!("{} h", seconds.div_ceil(3600)),
+    };
+    Some(format!("the service asks to wait {left}  "))
+}
+
+/// Older mail that is fetched by itself, at which rate, and the key that stops it.
+fn filling<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
+    let rate = model.budget().map(|budget| format!(", {:.1}/s", budget.background)).filter(|_| width >= SPACIOUS);
+    let words = if width >= ROOMY { "fetching older mail" } else { "older mail" };
+    let stop = key_for(Focus::List, Command::Stop).map_or_else(String::new, |key| format!("; {key} stops"));
+    vec![
+        Span::styled(format!("{words}{}", rate.unwrap_or_default()), look.theme.accent()),
+        Span::styled(format!("{stop}  "), look.theme.text()),
+    ]
+}
+
 /// Position and total: ` 1/48 310   `, as wide while one moves as it will get.
 fn position(model: &Model) -> String {
-    if model.focus() == Focus::Help {
+    if matches!(model.focus(), Focus::Help | Focus::Choice) {
         return " ".to_owned();
     }
     match (model.list.position(), model.list.total()) {
@@ -161,6 +234,8 @@ fn hints(model: &Model, look: &Look, spans: &mut Vec<Span>, width: u16) {
     const LIST: &[Command] = &[
         Command::Open,
         Command::Filter,
+        Command::Card,
+        Command::Views,
         Command::Select(Step::Down),
         Command::Select(Step::Last),
         Command::Refresh,
@@ -175,18 +250,35 @@ fn hints(model: &Model, look: &Look, spans: &mut Vec<Span>, width: u16) {
         Command::Peel,
         Command::LookBack,
         Command::Filter,
+        Command::Card,
+        Command::SaveView,
         Command::Undo,
         Command::Select(Step::Down),
         Command::Select(Step::Last),
         Command::FullReader,
         Command::SwitchPane,
     ];
+    const CARD: &[Command] = &[
+        Command::Open,
+        Command::Back,
+        Command::LookBack,
+        Command::Card,
+        Command::Filter,
+        Command::SaveView,
+        Command::Select(Step::Down),
+        Command::SwitchPane,
+    ];
+    const FINDING: &[Command] =
+        &[Command::Mark(Side::Right), Command::Back, Command::Find, Command::Scroll(Step::Down), Command::NextEmail];
+    const VIEWS: &[Command] = &[Command::Take, Command::Back, Command::Item(Side::Right), Command::DropView];
     const READER: &[Command] = &[
         Command::Back,
         Command::NextEmail,
         Command::PreviousEmail,
         Command::Scroll(Step::Down),
         Command::NextView,
+        Command::Find,
+        Command::Card,
         Command::FullReader,
         Command::SwitchPane,
     ];
@@ -195,10 +287,14 @@ fn hints(model: &Model, look: &Look, spans: &mut Vec<Span>, width: u16) {
     const HELP: &[Command] = &[Command::Back, Command::Scroll(Step::Down), Command::Scroll(Step::Last)];
     const FOUND_NOTHING: &[Command] = &[Command::Peel, Command::LookBack, Command::Filter, Command::Undo];
     const PROMPT: &[Command] = &[Command::Accept, Command::Cancel];
+    const CHOICE: &[Command] = &[Command::Take, Command::Item(Side::Right), Command::Back];
     const NOTHING: &[Command] = &[Command::Refresh, Command::Back];
     let focus = model.focus();
     let wanted = match focus {
+        Focus::Choice if model.chooses_view() => VIEWS,
+        Focus::Reader if model.reader.finds().is_some() => FINDING,
         Focus::Reader if model.reader.is_wide() => WIDE,
+        Focus::List if model.card.is_some() => CARD,
         Focus::List if !model.list.filter().is_none() && !model.list.rows().is_empty() => FOUND,
         Focus::List if !model.list.filter().is_none() => FOUND_NOTHING,
         Focus::List if model.list.rows().is_empty() => NOTHING,
@@ -206,12 +302,16 @@ fn hints(model: &Model, look: &Look, spans: &mut Vec<Span>, width: u16) {
         Focus::Prompt => PROMPT,
         Focus::Reader => READER,
         Focus::Help => HELP,
+        Focus::Choice => CHOICE,
     };
     let used: usize = spans.iter().map(Span::width).sum();
     let mut room = usize::from(width).saturating_sub(used);
     let help = [Command::Help];
     let reserved = 8;
     for (last, command) in wanted.iter().map(|command| (false, command)).chain(help.iter().map(|command| (true, command))) {
+        if *command == Command::LookBack && !model.may_find_older() {
+            continue;
+        }
         let Some(key) = key_for(focus, *command) else { continue };
         let text = format!("{key} {}", command.hint());
         let columns = unicode_width::UnicodeWidthStr::width(text.as_str()) + 2;
@@ -237,7 +337,11 @@ fn bottom_right<'a>(model: &Model, look: &Look, room: usize) -> Vec<Span<'a>> {
         1 => words.push("1 link".to_owned()),
         n => words.push(format!("{n} links")),
     }
-    words.push(scrolled(model, row));
+    if let (Some(at), of @ 1..) = (model.reader.mark(), model.reader.marks().len()) {
+        words.push(format!("{}/{of}", at + 1));
+    }
+    // As wide as it gets, so that the keys beside it stay where they are while one scrolls.
+    words.push(format!("{:>4}", scrolled(model, row)));
     let join = |words: &[String]| format!(" {} ", words.join(&format!(" {} ", look.glyphs.dot)));
     while words.len() > 1 && unicode_width::UnicodeWidthStr::width(join(&words).as_str()) > room {
         words.remove(0);

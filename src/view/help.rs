@@ -32,6 +32,9 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> b
             Span::styled(cut::fit(look.glyphs.changed, keys, ""), look.theme.news()),
             Span::styled(format!(" {words}"), look.theme.text()),
         ]),
+        HelpLine::Gone(words) => {
+            Line::from(vec![Span::raw(cut::fit(look.glyphs.gone, keys, "")), Span::styled(format!(" {words}"), look.theme.text())])
+        }
         HelpLine::Keys(all, words) => Line::from(vec![
             Span::styled(cut::fit(&all, keys, look.glyphs.ellipsis), look.theme.accent()),
             Span::styled(format!(" {words}"), look.theme.text()),

@@ -3,12 +3,13 @@
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
+use unicode_width::UnicodeWidthStr;
 
-use super::cut;
 use super::found::{self, Sought};
 use super::look::Look;
-use super::time;
-use crate::app::{Focus, Layout, Model};
+use super::{bars, cut, time};
+use crate::app::keys::key_for;
+use crate::app::{Command, Focus, Layout, Model};
 use crate::archive::Row;
 use crate::mail::Address;
 use crate::query::Field;
@@ -37,6 +38,27 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
         };
         if layout.row_height == 1 { one_line(&drawn, line, look, frame) } else { two_lines(&drawn, line, look, frame) }
     }
+    foot(model, layout, look, frame);
+}
+
+/// The line below the last row: how far back was looked, and that one can look further.
+fn foot(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
+    let Some((above, selected)) = model.list.foot(layout.rows()) else { return };
+    let area = layout.list;
+    let y = area.y + u16::try_from(above).unwrap_or(u16::MAX) * layout.row_height;
+    let width = usize::from(area.width).saturating_sub(2);
+    let since = model.service.reach().map(|reach| bars::reach_words(reach, look)).unwrap_or_default();
+    let key = key_for(Focus::List, Command::Open).unwrap_or_default();
+    let long = match model.look_back {
+        Some(_) => format!("looking further back{}", look.glyphs.ellipsis),
+        None => format!("looked at all mail{since}; {key} looks further back"),
+    };
+    let words = if long.width() > width { format!("{key} looks further back") } else { long };
+    let bar = if selected { look.glyphs.bar } else { " " };
+    let style = if selected && model.focus() == Focus::List { look.theme.selected(true) } else { look.theme.chrome() };
+    let mut pen = Pen { at: Position::new(area.x, y), end: area.right(), frame };
+    pen.write(bar, look.theme.accent());
+    pen.write(&cut::cut(&words, width, look.glyphs.ellipsis), style);
 }
 
 /// A row and what is special about it.
@@ -93,7 +115,13 @@ fn status(drawn: &Drawn, pen: &mut Pen, word: usize, look: &Look) {
     let style = look.theme.status(status);
     pen.write(bar(drawn, look), look.theme.accent());
     pen.write(look.glyphs.status(status), style);
-    let (mark, style_of_mark) = if drawn.changed { (look.glyphs.changed, look.theme.news()) } else { (" ", Style::new()) };
+    let (mark, style_of_mark) = if drawn.row.gone.is_some() {
+        (look.glyphs.gone, look.theme.text())
+    } else if drawn.changed {
+        (look.glyphs.changed, look.theme.news())
+    } else {
+        (" ", Style::new())
+    };
     pen.write(mark, style_of_mark);
     if word > 0 {
         pen.write(&cut::fit(status.word(), word, look.glyphs.ellipsis), style);
@@ -119,7 +147,7 @@ fn recipient(drawn: &Drawn, pen: &mut Pen, columns: usize, look: &Look) {
     let room = columns.saturating_sub(suffix.len());
     let first = to.first().map_or("(nobody)", |address| &*address.email);
     let name = cut::cut(first, room, look.glyphs.ellipsis);
-    let used = unicode_width::UnicodeWidthStr::width(name.as_str()) + suffix.len();
+    let used = name.width() + suffix.len();
     let style = if drawn.selected { look.theme.selected(drawn.focused) } else { look.theme.text() };
     let at = pen.at;
     pen.write(&name, style);
@@ -138,7 +166,7 @@ fn subject(drawn: &Drawn, pen: &mut Pen, columns: usize, look: &Look) {
 
 fn recipients_width(to: &[Address]) -> usize {
     let more = if to.len() > 1 { 4 } else { 0 };
-    to.first().map_or(8, |address| unicode_width::UnicodeWidthStr::width(&*address.email)) + more
+    to.first().map_or(8, |address| address.email.width()) + more
 }
 
 /// How the columns of a one-line row share a width.

@@ -161,6 +161,10 @@ pub struct Glyphs {
     pub into: &'static str,
     /// Marks a row whose status changed.
     pub changed: &'static str,
+    /// Marks a row that the service no longer has.
+    pub gone: &'static str,
+    /// Stands for a letter that is not shown.
+    pub hidden: &'static str,
     /// From one status to the next.
     pub arrow: &'static str,
     ascii: bool,
@@ -168,13 +172,33 @@ pub struct Glyphs {
 
 impl Glyphs {
     /// Unicode, as most terminals can.
-    pub const UNICODE: Self =
-        Self {
-            bar: "▌", vertical: "│", horizontal: "─", ellipsis: "…", dot: "·", into: "▸", changed: "•", arrow: "→", ascii: false
-        };
+    pub const UNICODE: Self = Self {
+        bar: "▌",
+        vertical: "│",
+        horizontal: "─",
+        ellipsis: "…",
+        dot: "·",
+        into: "▸",
+        changed: "•",
+        gone: "†",
+        hidden: "•",
+        arrow: "→",
+        ascii: false,
+    };
     /// ASCII alone.
-    pub const ASCII: Self =
-        Self { bar: ">", vertical: "|", horizontal: "-", ellipsis: "~", dot: "-", into: ">", changed: "*", arrow: ">", ascii: true };
+    pub const ASCII: Self = Self {
+        bar: ">",
+        vertical: "|",
+        horizontal: "-",
+        ellipsis: "~",
+        dot: "-",
+        into: ">",
+        changed: "*",
+        gone: "+",
+        hidden: "*",
+        arrow: ">",
+        ascii: true,
+    };
 
     /// The symbol of a status; they differ in shape, so that colour is never needed. Two columns at
     /// most in ASCII, one otherwise.

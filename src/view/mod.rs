@@ -1,9 +1,11 @@
 //! Draws a model, and changes nothing.
 
 mod bars;
+mod card;
 mod cut;
 mod details;
 mod found;
+mod hall;
 mod help;
 mod list;
 mod look;
@@ -11,6 +13,7 @@ mod prompt;
 mod reader;
 mod screens;
 mod time;
+mod views;
 
 pub use look::{Glyphs, Look, Theme};
 
@@ -23,9 +26,11 @@ use crate::app::{Arrangement, Layout, Model};
 pub fn draw(model: &Model, look: &Look, frame: &mut Frame) {
     let layout = model.layout();
     bars::draw(model, &layout, look, frame);
-    if help::draw(model, &layout, look, frame) || details::draw(model, &layout, look, frame) {
+    let over = [help::draw, details::draw, hall::draw, views::draw];
+    if over.iter().any(|draw| draw(model, &layout, look, frame)) {
         return;
     }
+    card::draw(model, &layout, look, frame);
     if !screens::draw(model, &layout, look, frame) {
         list::draw(model, &layout, look, frame);
         divider(&layout, look, frame);

@@ -10,8 +10,8 @@ use unicode_width::UnicodeWidthStr;
 use super::look::Look;
 use super::{bars, cut};
 use crate::app::keys::{Focus, key_for};
-use crate::app::{Asked, Command, Layout, Model, Prompt, parsed};
-use crate::query::{Note, Parsed, When};
+use crate::app::{Asked, Command, Layout, Model, Prompt, numbered, parsed};
+use crate::query::{Note, Parsed, Role, When};
 
 /// Draws the prompt on the bottom line, if there is one.
 pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
@@ -22,10 +22,17 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
     let (sign, right) = match prompt.asked() {
         Asked::Filter => (" / ", right(model, look, usize::from(area.width) / 2)),
         Asked::Date => (" date ", Line::default()),
+        Asked::Text => (" find ", found(model, look)),
+        Asked::View => (" save as ", Line::default()),
     };
     let sign_width = u16::try_from(sign.len()).unwrap_or(0);
     let room = area.width.saturating_sub(sign_width + u16::try_from(right.width()).unwrap_or(area.width));
     let (cursor, scroll) = prompt.columns(usize::from(room));
+
+    // What is still being typed is no mistake yet.
+    let at_end = prompt.cursor() == text.len() && !prompt.is_refused();
+    let note = meaning.note_at(prompt.cursor()).or(meaning.notes.first());
+    let is_calm = note.is_none_or(|note| note.unfinished) && at_end;
 
     let buffer = frame.buffer_mut();
     buffer.set_stringn(area.x, area.y, sign, usize::from(area.width), look.theme.accent());
@@ -34,7 +41,7 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
     for (at, letter) in text.grapheme_indices(true) {
         let shown = column.checked_sub(scroll).filter(|shown| shown + letter.width() <= end);
         if let Some(x) = shown.and_then(|shown| u16::try_from(shown).ok()) {
-            buffer.set_string(start + x, area.y, letter, style(&meaning, at, look));
+            buffer.set_string(start + x, area.y, letter, style(&meaning, at, is_calm, look));
         }
         column += letter.width();
     }
@@ -42,9 +49,10 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
     let x = start + u16::try_from(cursor.saturating_sub(scroll)).unwrap_or(0);
     frame.set_cursor_position(Position::new(x.min(area.right().saturating_sub(1)), area.y));
     let mut above = Rect { y: area.y.saturating_sub(1), ..area };
-    if let Some(note) = meaning.note_at(prompt.cursor()).or(meaning.notes.first()) {
+    if let Some(note) = note {
         let words = cut::fit(&format!(" {}", note.words), usize::from(above.width), look.glyphs.ellipsis);
-        frame.buffer_mut().set_stringn(above.x, above.y, words, usize::from(above.width), look.theme.trouble());
+        let style = if is_calm { look.theme.text() } else { look.theme.trouble() };
+        frame.buffer_mut().set_stringn(above.x, above.y, words, usize::from(above.width), style);
         above.y = above.y.saturating_sub(1);
     }
     offers(model, prompt, above, look, frame);
@@ -98,10 +106,33 @@ fn meaning(prompt: &Prompt, model: &Model) -> Parsed {
         Asked::Date => {
             let when = When::parse(prompt.text().trim());
             let words = "a date, as in 2026-11-02, yesterday, mon, last-week, 7d".to_owned();
-            let notes = if when.is_some() { Vec::new() } else { vec![Note { range: 0..prompt.text().len(), words }] };
+            let notes = if when.is_some() { Vec::new() } else { vec![Note { range: 0..prompt.text().len(), words, unfinished: true }] };
+            Parsed { notes, ..parsed("", model.now()) }
+        }
+        Asked::Text => parsed("", model.now()),
+        Asked::View => {
+            let words = match numbered(prompt.text()) {
+                None => Some("a number from 1 to 9 and a name, as in 3 Trouble".to_owned()),
+                Some((number, _)) => {
+                    let before = model.views().get(&number).filter(|view| view.query != model.list.filter().text());
+                    before.map(|view| format!("in the place of {} ({})", view.name, view.query))
+                }
+            };
+            let notes = words.map(|words| Note { range: 0..prompt.text().len(), words, unfinished: true }).into_iter().collect();
             Parsed { notes, ..parsed("", model.now()) }
         }
     }
+}
+
+/// Which of how many places in the email is shown.
+fn found<'a>(model: &Model, look: &Look) -> Line<'a> {
+    let words = match (model.reader.finds(), model.reader.mark(), model.reader.marks().len()) {
+        (None, ..) => return Line::default(),
+        (Some(_), Some(at), of) => format!("{}/{of} ", at + 1),
+        (Some(_), None, _) if model.reader.is_seeking() => String::new(),
+        (Some(_), None, _) => "not in this text ".to_owned(),
+    };
+    Line::styled(words, look.theme.text())
 }
 
 /// How many are found, and the keys, as much of it as fits.
@@ -121,7 +152,8 @@ fn right<'a>(model: &Model, look: &Look, room: usize) -> Line<'a> {
 }
 
 /// How the letter at this byte looks.
-fn style(meaning: &Parsed, at: usize, look: &Look) -> Style {
+fn style(meaning: &Parsed, at: usize, is_calm: bool, look: &Look) -> Style {
     let span = meaning.spans.iter().find(|span| span.range.contains(&at));
-    span.map_or_else(Style::new, |span| look.theme.typed(span.role))
+    let role = span.map(|span| if is_calm && span.role == Role::Error { Role::Word } else { span.role });
+    role.map_or_else(Style::new, |role| look.theme.typed(role))
 }

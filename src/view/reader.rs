@@ -1,15 +1,17 @@
 //! Draws the email: head, the faces of the body, the body.
 
 use ratatui::Frame;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::look::Look;
-use super::{cut, screens, time};
+use super::{cut, found, screens, time};
 use crate::app::head::{Head, LABEL_WIDTH};
-use crate::app::{Layout, MARGIN, Model, Stage, width_of};
+use crate::app::keys::{Focus, key_for};
+use crate::app::{Command, Layout, MARGIN, Model, Stage, width_of};
 use crate::archive::{Observation, Row};
+use crate::query::Field;
 use crate::render::{Body, View};
 
 /// Draws the reader's pane.
@@ -49,23 +51,70 @@ fn document(model: &Model, row: &Row, body: Option<&Body>, note: Option<&str>, a
     for (line, y) in lines.iter().zip(area.top()..area.bottom()) {
         frame.buffer_mut().set_line(area.x, y, line, area.width);
     }
+    if model.reader.finds().is_none() {
+        marks_of_head(model, &head, area, look, frame);
+    }
     if let Some(body) = body {
         marks(model, body, head.len(), area, look, frame);
     }
 }
 
-/// Underlines what the filter looks for in the lines of the body that are visible.
+/// Underlines what is looked for in the lines of the body that are visible.
 fn marks(model: &Model, body: &Body, head: usize, area: Rect, look: &Look, frame: &mut Frame) {
     for (nth, mark) in model.reader.marks().iter().enumerate() {
-        let y = (head + mark.line).checked_sub(model.reader.scroll()).and_then(|y| u16::try_from(y).ok());
-        let (Some(y), Some(line)) = (y.filter(|y| *y < area.height), body.lines.get(mark.line)) else { continue };
-        let pan = if line.wide { usize::from(model.reader.pan()) } else { 0 };
-        let text = line.text();
-        let column = |byte: usize| unicode_width::UnicodeWidthStr::width(&text[..byte]).saturating_sub(pan).min(usize::from(area.width));
-        let (start, end) = (column(mark.range.start), column(mark.range.end));
-        let x = area.x + u16::try_from(start).unwrap_or(0);
-        let place = Rect { x, y: area.y + y, width: u16::try_from(end - start).unwrap_or(0), height: 1 };
-        frame.buffer_mut().set_style(place, look.theme.found(model.reader.mark() == Some(nth)));
+        let style = look.theme.found(model.reader.mark() == Some(nth));
+        for (at, range) in &mark.parts {
+            let y = (head + at).checked_sub(model.reader.scroll()).and_then(|y| u16::try_from(y).ok());
+            let (Some(y), Some(line)) = (y.filter(|y| *y < area.height), body.lines.get(*at)) else { continue };
+            let pan = if line.wide { usize::from(model.reader.pan()) } else { 0 };
+            let text = line.text();
+            let column =
+                |byte: usize| unicode_width::UnicodeWidthStr::width(&text[..byte]).saturating_sub(pan).min(usize::from(area.width));
+            let (start, end) = (column(range.start), column(range.end));
+            let x = area.x + u16::try_from(start).unwrap_or(0);
+            let place = Rect { x, y: area.y + y, width: u16::try_from(end - start).unwrap_or(0), height: 1 };
+            frame.buffer_mut().set_style(place, style);
+        }
+    }
+}
+
+/// Underlines what the filter looks for in the subject and the addresses.
+fn marks_of_head(model: &Model, head: &[Head], area: Rect, look: &Look, frame: &mut Frame) {
+    let sought = model.list.filter().query().sought();
+    let mut label = "";
+    for (nth, line) in head.iter().enumerate() {
+        let (text, fields, lead): (&str, &[Field], u16) = match line {
+            Head::Subject(subject) => (subject, &[Field::Subject], 0),
+            Head::Addresses(named, text) => {
+                label = if named.is_empty() { label } else { named };
+                (text, fields_of(label), LABEL_WIDTH)
+            }
+            Head::Sent(_)
+            | Head::Scheduled(_)
+            | Head::Status(_)
+            | Head::Gone(_)
+            | Head::History(_)
+            | Head::Tags(_)
+            | Head::Field(..)
+            | Head::More(_)
+            | Head::Views(_) => continue,
+        };
+        let y = nth.checked_sub(model.reader.scroll()).and_then(|y| u16::try_from(y).ok()).filter(|y| *y < area.height);
+        let Some(y) = y else { continue };
+        let at = Position::new(area.x + lead, area.y + y);
+        let columns = usize::from(area.width.saturating_sub(lead));
+        found::underline(text, &found::parts(text, fields, &sought), at, columns, look, frame);
+    }
+}
+
+/// What a filter can look for in a line of addresses.
+fn fields_of(label: &str) -> &'static [Field] {
+    match label {
+        "to" => &[Field::To, Field::Any],
+        "cc" => &[Field::Cc, Field::Any],
+        "bcc" => &[Field::Bcc, Field::Any],
+        "from" => &[Field::From, Field::Any],
+        _ => &[Field::ReplyTo, Field::Any],
     }
 }
 
@@ -95,7 +144,7 @@ fn head_line<'a>(line: &'a Head, view: View, width: usize, look: &Look) -> Line<
         Head::Field(name, value) => labelled(name, value, theme.text(), width, look),
         Head::More(1) => labelled("", "1 more field in the raw view", theme.chrome(), width, look),
         Head::More(count) => labelled("", &format!("{count} more fields in the raw view"), theme.chrome(), width, look),
-        Head::Views => views(view, width, look),
+        Head::Views(hidden) => views(view, *hidden, width, look),
     }
 }
 
@@ -117,8 +166,8 @@ fn observed(history: &[Observation], look: &Look) -> String {
     seen.join(&format!(" {} ", look.glyphs.arrow))
 }
 
-/// The rule between head and body, with the faces of the body on it.
-fn views<'a>(shown: View, width: usize, look: &Look) -> Line<'a> {
+/// The rule between head and body, with the faces of the body on it, and what is folded away above it.
+fn views<'a>(shown: View, hidden: usize, width: usize, look: &Look) -> Line<'a> {
     let rule = look.glyphs.horizontal;
     let mut spans = vec![Span::styled(rule, look.theme.chrome())];
     let mut used = 1;
@@ -128,7 +177,18 @@ fn views<'a>(shown: View, width: usize, look: &Look) -> Line<'a> {
         spans.push(Span::styled(rule, look.theme.chrome()));
         used += view.word().len() + 3;
     }
-    spans.push(Span::styled(rule.repeat(width.saturating_sub(used)), look.theme.chrome()));
+    let key = key_for(Focus::Reader, Command::Fold).unwrap_or_default();
+    let more = if hidden == 1 { "line" } else { "lines" };
+    let room = width.saturating_sub(used);
+    let forms = [format!(" {key} shows {hidden} more {more} "), format!(" {key} +{hidden} "), format!(" +{hidden}")];
+    let words = forms.iter().find(|words| words.len() < room).unwrap_or(&forms[2]).clone();
+    if hidden > 0 && words.len() < room {
+        spans.push(Span::styled(rule.repeat(room - words.len() - 1), look.theme.chrome()));
+        spans.push(Span::styled(words, look.theme.text()));
+        spans.push(Span::styled(rule, look.theme.chrome()));
+    } else {
+        spans.push(Span::styled(rule.repeat(room), look.theme.chrome()));
+    }
     Line::from(spans)
 }
 

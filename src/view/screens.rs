@@ -8,7 +8,7 @@ use ratatui::widgets::{Paragraph, Wrap};
 use super::bars;
 use super::look::Look;
 use crate::app::keys::key_for;
-use crate::app::{Command, Focus, Layout, Model};
+use crate::app::{Command, Focus, Kept, Layout, Model};
 use crate::archive::Reach;
 use crate::failure::Failure;
 
@@ -24,7 +24,8 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> b
     } else if !model.list.filter().is_none() && !model.list.is_loading() {
         nothing_found(model, area, look, frame);
     } else if let Some(problem) = model.service.no_service() {
-        failure(problem, "the service cannot be asked", "q leaves", area, look, frame);
+        let help = if model.service.is_refused() { "r tries again; q leaves" } else { "q leaves" };
+        failure(problem, "the service cannot be asked", help, area, look, frame);
     } else if let Some(problem) = model.service.trouble() {
         failure(problem, "there is nothing to show yet", "sentbox tries again by itself; r tries now", area, look, frame);
     } else if model.list.is_loading() {
@@ -41,7 +42,10 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> b
         let lines = vec![
             Line::styled(format!("Asking for the newest emails{}", look.glyphs.ellipsis), theme.title()),
             Line::default(),
-            Line::raw("The archive is empty; what comes is kept in it and is there at once next time."),
+            Line::raw(match &model.kept {
+                Kept::InFile(file) => format!("What comes is kept in {file}, for you alone, and is there at once next time."),
+                Kept::Nowhere | Kept::NotThisTime(_) => "What comes is not kept: it is gone when you leave.".to_owned(),
+            }),
         ];
         centred(lines, area, frame);
     }
@@ -57,17 +61,14 @@ fn nothing_found(model: &Model, area: Rect, look: &Look, frame: &mut Frame) {
         let whole = reach == Some(&Reach::Everything);
         let since = reach.filter(|_| !whole).map(|reach| bars::reach_words(reach, look)).unwrap_or_default();
         let all_of = if whole { "all " } else { "" };
-        lines.push(Line::raw(format!("Looked at {all_of}{} emails{since}.", bars::grouped(all))));
+        lines.push(Line::raw(format!("Looked at {all_of}{}{since}.", bars::emails(all))));
         if let Some(fetched) = list.fetched().filter(|fetched| *fetched < all && list.filter().looks_inside()) {
             lines.push(Line::raw(format!("Bodies and tags are known for {} of them.", bars::grouped(fetched))));
         }
     }
     let key = |command| key_for(Focus::List, command).unwrap_or_default();
     if model.prompt.is_none() {
-        let back = match model.service.reach() {
-            Some(Reach::Everything) | None => String::new(),
-            Some(Reach::Since(_) | Reach::Nothing) => format!("{} looks further back; ", key(Command::LookBack)),
-        };
+        let back = if model.may_find_older() { format!("{} looks further back; ", key(Command::Open)) } else { String::new() };
         lines.extend([Line::default(), Line::raw(format!("{back}{} shows all mail again", key(Command::Peel)))]);
     }
     centred(lines, area, frame);

@@ -110,6 +110,10 @@ fn an_email_is_shown_as_asked() {
     <p>Thanks. See <b>your receipt</b>.</p>
     exit code 0
     ");
+    assert_snapshot!(sentbox.told(&format!("show {id} --as source")), @r"
+    <p>Thanks. See <b>your receipt</b>.</p>
+    exit code 0
+    ");
     let json: Value = serde_json::from_str(&sentbox.stdout(&format!("show {id} --json"))).unwrap();
     assert_eq!(json, serde_json::from_str::<Value>(RECEIPT).unwrap());
     assert_eq!(sentbox.stdout(&format!("show {id} --as json")), sentbox.stdout(&format!("show {id} --jsonl")));
@@ -124,6 +128,12 @@ fn an_email_is_shown_as_asked() {
     bell � and �31m
     exit code 0
     ");
+    assert_snapshot!(sentbox.told("show 5b --as html"), @r"
+    stderr: sentbox: this email has no html part
+    stderr:    hint: show it with --as text
+    exit code 1
+    ");
+    assert_eq!(sentbox.told("show 5b --as source"), sentbox.told("show 5b --as html"));
     assert_snapshot!(sentbox.told("show 5b --json"), @r#"
     {"object":"email","id":"5b","to":"x@example.com","from":"\u001b]0;gotcha\u0007","created_at":"yesterday","subject":"red \u001b[31mtext\u202e and\ttabs","last_event":"teleported","html":null,"text":"bell \u0007 and \u009b31m"}
     exit code 0
@@ -188,6 +198,7 @@ fn lines_are_taken_in_and_bad_ones_are_named() {
     let lines = format!("{RECEIPT}\n\nnot json\n{HOSTILE}\n");
     assert_snapshot!(sentbox.shown(&sentbox.fed("import -", &lines)), @r"
     2 emails read, 2 of them new
+    stderr: sentbox: what comes is kept in [HOME]/.local/share/sentbox/default/api.resend.com-9c925810/archive.sqlite, for you alone
     stderr: sentbox: line 3: an email that cannot be read: expected ident at line 1 column 2
     stderr: sentbox: 1 of 3 lines are no email
     exit code 1
@@ -207,11 +218,11 @@ fn lines_are_taken_in_and_bad_ones_are_named() {
 #[test]
 fn wrong_usage_is_code_2_with_a_hint() {
     let sentbox = Sentbox::new();
-    assert_snapshot!(sentbox.told("lst"), @r"
-    stderr: sentbox: unrecognized subcommand 'lst'
-    stderr:    hint: did you mean list?
+    assert_snapshot!(sentbox.told("lst"), @r#"
+    stderr: sentbox: there is no command lst
+    stderr:    hint: did you mean list? To look for the word, quote it twice: sentbox '"lst"'
     exit code 2
-    ");
+    "#);
     assert_snapshot!(sentbox.told("list --limit none"), @r"
     stderr: sentbox: invalid value 'none' for '--limit <N>': invalid digit found in string
     stderr:    hint: sentbox --help tells what there is
@@ -371,6 +382,7 @@ fn a_wrong_file_is_code_8_with_its_line() {
     std::fs::write(config.join("config.toml"), "[profiles.acme]\nbaseurl = \"https://example.com\"\nrate = \"much\"\n").unwrap();
     assert_snapshot!(sentbox.told("list"), @r"
     stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: rate is a number of requests a second from 0.01 to 10000
+    stderr:    hint: sentbox config edit
     exit code 8
     ");
     std::fs::write(config.join("config.toml"), "[profiles.acme]\nbaseurl = \"https://example.com\"\n").unwrap();
@@ -446,7 +458,8 @@ fn what_is_generated_from_the_code_is_there() {
     assert_snapshot!(sentbox.stdout("--help"), @r"
     The sent box of a team, in a terminal: did we send it, what did it say, what became of it?
 
-    Usage: sentbox [OPTIONS] [COMMAND]
+    Usage: sentbox [OPTIONS] [QUERY]...
+           sentbox [OPTIONS] <COMMAND>
 
     Commands:
       demo         Open the terminal program on a sample mailbox; needs no key and keeps nothing
@@ -466,25 +479,30 @@ fn what_is_generated_from_the_code_is_there() {
       man          Print the manual page
       help         Print this message or the help of the given subcommand(s)
 
+    Arguments:
+      [QUERY]...  Open the terminal program on what matches this; all words together are one query
+
     Options:
       -h, --help     Print help
       -V, --version  Print version
 
     Global options:
-      -p, --profile <NAME>  Use this profile, and no key from the environment
-          --base-url <URL>  Where the service is
-          --json            Print one JSON document, and errors as JSON
-          --jsonl           Print one JSON object a line, and errors as JSON
-          --color <WHEN>    Style the output [default: auto] [possible values: auto, always, never]
-          --ascii           Draw with ASCII alone
-          --in-memory       Keep nothing on disk
-          --rate <N>        Requests a second, shared with what your team sends
-          --ca-file <FILE>  Trust the certificates in this file, too
-      -q, --quiet           Say nothing but results and errors
-      -v, --verbose...      Keep a log and tell more about errors; -vv logs everything
-          --log <FILE>      Keep the log in this file
+      -p, --profile <NAME>   Use this profile, and no key from the environment
+          --base-url <URL>   Where the service is
+          --json             Print one JSON document, and errors as JSON
+          --jsonl            Print one JSON object a line, and errors as JSON
+          --color <WHEN>     Style the output [default: auto] [possible values: auto, always, never]
+          --ascii            Draw with ASCII alone
+          --in-memory        Keep nothing on disk
+          --rate <N>         Requests a second, shared with what your team sends
+          --ca-file <FILE>   Trust the certificates in this file, too
+          --utc              Show and read times in UTC
+          --timezone <ZONE>  Show and read times in this zone, as in Europe/Madrid
+      -q, --quiet            Say nothing but results and errors
+      -v, --verbose...       Keep a log and tell more about errors; -vv logs everything
+          --log <FILE>       Keep the log in this file
 
-    Without a command, the terminal program opens.
+    Without a command, the terminal program opens: on all mail, or on what matches QUERY.
 
     The API key comes from SENTBOX_API_KEY (its service: SENTBOX_BASE_URL), from RESEND_API_KEY
     (RESEND_BASE_URL), or from a profile, which `sentbox login` makes. No flag takes one.

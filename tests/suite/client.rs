@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use sentbox::api::{Access, Client, Cursor, Patience, Service as _};
+use sentbox::api::{Access, Client, Cursor, Patience, Service as _, Urgency, Wish};
 use sentbox::config::{ApiKey, BaseUrl, Rate, clock};
 use sentbox::failure::{Failure, Kind};
 use sentbox::mail::EmailId;
@@ -234,12 +234,34 @@ async fn a_wait_beyond_patience_is_refused_with_its_time() {
 }
 
 #[tokio::test]
+async fn what_nobody_wants_any_more_is_not_sent() {
+    let double = Double::new(vec![ok(PAGE)]).await;
+    let access = Access {
+        base_url: BaseUrl::parse(&format!("http://{}", double.address)).unwrap(),
+        key: ApiKey::new(KEY, "a test"),
+        ca_file: None,
+        rate: Rate::by_hand(0.01).unwrap(),
+    };
+    let client = Client::new(access, Patience::ONE_SHOT, clock::system());
+    for _ in 0..4 {
+        client.list(20, &Cursor::Start).await.unwrap();
+    }
+    let wish = Wish::of(Urgency::Person);
+    let queued = client.wanted(&wish);
+    let (asked, ()) = tokio::join!(queued.list(20, &Cursor::Start), async {
+        tokio::task::yield_now().await;
+        wish.withdraw();
+    });
+    assert!(asked.is_err() && double.heard().len() == 4);
+}
+
+#[tokio::test]
 async fn the_budget_is_what_the_service_last_said() {
     let headers = "ratelimit-limit: 10\r\nratelimit-policy: 10;w=1\r\nratelimit-remaining: 7\r\nratelimit-reset: 1\r\n";
     let double = Double::new(vec![answer("200 OK", headers, PAGE)]).await;
     let client = double.client();
     client.list(20, &Cursor::Start).await.unwrap();
-    let budget = client.background().budget();
+    let budget = client.wanted(&Wish::of(Urgency::Extend)).budget();
     assert_eq!((budget.limit, budget.remaining, budget.paused_for), (Some(10), Some(7), Duration::ZERO));
     assert!((budget.rate - 9.0).abs() < 1e-9, "a rate by hand goes to 90 % of the limit");
 }

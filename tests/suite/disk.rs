@@ -91,6 +91,51 @@ fn a_damaged_archive_is_said_to_be_one() {
     bytes[4096..len].fill(0x5a);
     std::fs::write(&path, &bytes).unwrap();
     let words = sentbox.told("sync");
-    assert!(words.contains("the archive file is damaged") && words.contains("move it away") && words.ends_with("exit code 8"), "{words}");
+    assert!(
+        words.contains("the archive file is damaged")
+            && words.contains("sentbox archive begin puts it aside")
+            && words.ends_with("exit code 8"),
+        "{words}"
+    );
     assert_eq!(std::fs::read(&path).unwrap(), bytes);
+}
+
+#[test]
+fn a_value_that_nobody_has_written_is_damage_too() {
+    let service = sample(30);
+    let sentbox = Sentbox::at(&service);
+    sentbox.stdout("sync --back all --rate 1000");
+    let connection = rusqlite::Connection::open(path(&sentbox)).unwrap();
+    connection.execute("UPDATE mail SET subject = CAST(X'61ff62' AS TEXT) WHERE rowid = (SELECT max(rowid) FROM mail)", []).unwrap();
+    drop(connection);
+    let words = sentbox.told("search after:1970-01-01");
+    assert!(words.contains("the archive file is damaged") && words.contains("archive begin") && words.ends_with("exit code 8"), "{words}");
+}
+
+#[test]
+fn an_archive_that_is_of_no_use_is_put_aside_and_another_begun() {
+    let service = sample(30);
+    let spoil: [fn(&PathBuf); 3] = [
+        |path| std::fs::write(path, "Dear Sir or Madam").unwrap(),
+        |path| {
+            let mut bytes = std::fs::read(path).unwrap();
+            bytes[4096..].fill(0x5a);
+            std::fs::write(path, bytes).unwrap();
+        },
+        |path| rusqlite::Connection::open(path).unwrap().pragma_update(None, "user_version", 99).unwrap(),
+    ];
+    for spoil in spoil {
+        let sentbox = Sentbox::at(&service);
+        sentbox.stdout("sync --back all --rate 1000");
+        let whole = sentbox.told("archive begin");
+        assert!(whole.contains("no archive") && whole.ends_with("exit code 2"), "one that is of use stays: {whole}");
+        let path = path(&sentbox);
+        spoil(&path);
+        let before = std::fs::read(&path).unwrap();
+        assert!(sentbox.told("archive info").contains("sentbox archive begin puts it aside"));
+        assert!(sentbox.stdout("archive begin").contains("emails   0"));
+        assert!(sentbox.told("sync --back all --rate 1000").contains("30"), "mail comes again");
+        let aside = path.parent().unwrap().with_added_extension("aside1").join("archive.sqlite");
+        assert!(std::fs::read(aside).unwrap() == before, "nothing is destroyed");
+    }
 }

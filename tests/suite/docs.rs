@@ -15,7 +15,7 @@ fn keys() -> String {
         match line {
             // The signs explain themselves where they stand; the README has the keys.
             HelpLine::Title("Signs") => break,
-            HelpLine::Status(_) | HelpLine::Changed(_) => {}
+            HelpLine::Status(_) | HelpLine::Changed(_) | HelpLine::Gone(_) => {}
             HelpLine::Title(title) => {
                 let _ = write!(out, "| {title} | |\n| --- | --- |\n");
             }

@@ -4,8 +4,8 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
-use std::sync::mpsc::{Sender, channel};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 
 use sentbox::api::Cursor;
@@ -27,17 +27,30 @@ struct Watched {
     watch: Watch,
 }
 
-/// So many pages to go, and who is then told.
-type Watch = Arc<Mutex<Option<(u64, Sender<()>)>>>;
+type Watch = Arc<Mutex<Option<Due>>>;
+
+/// What is agreed upon.
+struct Due {
+    /// So many pages to go.
+    left: u64,
+    /// Who is then told.
+    tell: Sender<()>,
+    /// The page after that waits for this.
+    hold: Option<Receiver<()>>,
+}
 
 impl Source for Watched {
     fn page(&self, cursor: &Cursor, limit: u8) -> Result<Page, Fault> {
         let mut watch = self.watch.lock().unwrap();
-        if let Some((left, tell)) = watch.as_mut() {
-            *left = left.saturating_sub(1);
+        if let Some(Due { left, tell, hold }) = watch.as_mut() {
             if *left == 0 {
-                let _ = tell.send(());
+                hold.take().map(|hold| hold.recv());
                 *watch = None;
+            } else {
+                *left -= 1;
+                if *left == 0 {
+                    let _ = tell.send(());
+                }
             }
         }
         drop(watch);
@@ -119,7 +132,7 @@ fn rounds(seeds: u64) {
         // The first run has six pages to fetch; each later one reads at least the first and the last again.
         for pages in [1 + chance.below(6), 1 + chance.below(2)] {
             let (tell, told) = channel();
-            *watch.lock().unwrap() = Some((pages, tell));
+            *watch.lock().unwrap() = Some(Due { left: pages, tell, hold: None });
             let mut child = sentbox.command("sync --back all --rate 1000 --quiet").stdout(Stdio::null()).spawn().unwrap();
             told.recv().unwrap();
             // From here on the page is made, sent, read, written: any instant of it may be the last.
@@ -136,15 +149,64 @@ fn rounds(seeds: u64) {
         }
         sentbox.stdout("sync --back all --rate 1000");
         let path = archive_below(sentbox.home()).unwrap();
-        assert_eq!(check(&path, &truth), truth.len(), "seed {seed}");
-        let archive = Archive::open(&Location::Disk(path)).unwrap();
-        assert_eq!(archive.reach().unwrap(), Reach::Everything);
-        let rows = archive.window(&Anchor::Newest, usize::MAX).unwrap().rows;
-        for (row, (id, email)) in rows.iter().zip(&truth) {
-            assert_eq!(row.summary.id.as_str(), id, "seed {seed}");
-            let kept: Value = serde_json::from_str(&archive.summary_json(&row.summary.id).unwrap().unwrap()).unwrap();
-            assert_eq!(&kept, email, "seed {seed}");
+        same(&path, &truth, seed);
+    }
+}
+
+/// The archive has all that the service lists, in its order, member by member.
+fn same(path: &Path, truth: &[(String, Value)], seed: u64) {
+    assert_eq!(check(path, truth), truth.len(), "seed {seed}");
+    let archive = Archive::open(&Location::Disk(path.to_owned())).unwrap();
+    assert_eq!(archive.reach().unwrap(), Reach::Everything);
+    let rows = archive.window(&Anchor::Newest, usize::MAX).unwrap().rows;
+    for (row, (id, email)) in rows.iter().zip(truth) {
+        assert_eq!(row.summary.id.as_str(), id, "seed {seed}");
+        let kept: Value = serde_json::from_str(&archive.summary_json(&row.summary.id).unwrap().unwrap()).unwrap();
+        assert_eq!(&kept, email, "seed {seed}");
+    }
+}
+
+/// Sends a signal to a child.
+fn signal(child: &Child, name: &str) {
+    assert!(Command::new("kill").args([name, &child.id().to_string()]).status().unwrap().success());
+}
+
+/// Waits until the system has stopped it.
+fn until_stopped(child: &Child) {
+    let pid = rustix::process::Pid::from_child(child);
+    let status = rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::UNTRACED).unwrap();
+    assert!(status.is_some_and(|(_, status)| status.stopped()));
+}
+
+#[test]
+fn a_sync_that_is_suspended_is_in_nobodys_way_and_goes_on() {
+    let now = clock::now();
+    let mailbox = || Mailbox::new(11, EMAILS, now, Arc::new(move || now));
+    let truth = truth(&mailbox());
+    let watch = Watch::default();
+    let service = Service::new(Watched { mailbox: mailbox(), watch: Arc::clone(&watch) });
+    for seed in 0..5 {
+        let mut chance = Chance(seed);
+        let sentbox = Sentbox::at(&service);
+        let (tell, told) = channel();
+        let (go_on, hold) = channel();
+        *watch.lock().unwrap() = Some(Due { left: 2 + chance.below(3), tell, hold: Some(hold) });
+        let mut child = sentbox.command("sync --back all --rate 1000 --quiet").stdout(Stdio::null()).spawn().unwrap();
+        told.recv().unwrap();
+        for _ in 0..chance.below(400_000) {
+            std::hint::spin_loop();
         }
+        signal(&child, "-STOP");
+        until_stopped(&child);
+        let path = archive_below(sentbox.home()).unwrap();
+        // Who reads does not wait for who was stopped, even in the middle of a change.
+        let before = check(&path, &truth);
+        assert!(sentbox.run("search status:delivered --limit 3").status.success(), "seed {seed}");
+        go_on.send(()).unwrap();
+        signal(&child, "-CONT");
+        assert!(child.wait().unwrap().success(), "seed {seed}");
+        assert!(check(&path, &truth) >= before && before < truth.len(), "seed {seed}: {before}");
+        same(&path, &truth, seed);
     }
 }
 

@@ -2,9 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use std::io::Read as _;
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Command, Stdio};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 
 use sentbox::api::Cursor;
@@ -120,4 +120,46 @@ fn a_second_process_reads_what_the_first_one_brings() {
     let mut report = String::new();
     first.stdout.take().unwrap().read_to_string(&mut report).unwrap();
     assert!(report.contains("3 emails new"), "{report}");
+}
+
+/// A mailbox that answers no page before it is told to, and tells of each that it was asked for.
+struct Gated(Mailbox, Mutex<Sender<()>>, Mutex<Receiver<()>>);
+
+impl Source for Gated {
+    fn page(&self, cursor: &Cursor, limit: u8) -> Result<Page, Fault> {
+        self.1.lock().unwrap().send(()).unwrap();
+        // Once nobody holds them back any more, all of them go on.
+        let _ = self.2.lock().unwrap().recv();
+        self.0.page(cursor, limit)
+    }
+
+    fn email(&self, id: &EmailId) -> Result<Box<RawValue>, Fault> {
+        self.0.email(id)
+    }
+}
+
+#[test]
+fn of_two_that_walk_back_one_waits_and_then_finds_it_done() {
+    let (tell, told) = channel();
+    let (open, gate) = channel();
+    let service = Service::new(Gated(mailbox(450), Mutex::new(tell), Mutex::new(gate)));
+    // Whatever fails, the gate opens before the service is to end.
+    let open: Sender<()> = open;
+    let sentbox = Sentbox::at(&service);
+    let walk = || sentbox.command("sync --back all --rate 1000").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let first = walk();
+    told.recv().unwrap();
+    let mut second = walk();
+    let mut said = BufReader::new(second.stderr.take().unwrap()).lines();
+    assert_eq!(said.next().unwrap().unwrap(), "sentbox: another sentbox is fetching older mail already; waiting until it is done");
+    assert_eq!(told.try_iter().count(), 0, "nothing was asked twice");
+    drop(open);
+    let report = String::from_utf8(first.wait_with_output().unwrap().stdout).unwrap();
+    assert_eq!(report, "450 emails new, 0 changed; everything the service has is here\n");
+    let output = second.wait_with_output().unwrap();
+    let report = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(report, "0 emails new, 0 changed; everything the service has is here\n");
+    // Five pages of the first, and two of the second: what is new, and whether the end is still the end.
+    let asked = 1 + told.try_iter().count();
+    assert!((6..=8).contains(&asked), "{asked}");
 }

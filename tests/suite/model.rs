@@ -4,8 +4,9 @@
 use crate::world::{Mailbox, World, opening};
 use proptest::prelude::*;
 use ratatui::layout::{Position, Size};
-use sentbox::app::{Cell, Command, Effect, Ending, Focus, Msg, Opening, Pointer, Rest, Stage, Step};
+use sentbox::app::{Cell, Command, Effect, Ending, Focus, Msg, Opening, Pointer, Rest, Side, Stage, Step};
 use sentbox::archive::Anchor;
+use sentbox::config::Hidden;
 use sentbox::failure::{Failure, Kind};
 
 fn requests(world: &World) -> usize {
@@ -130,11 +131,28 @@ fn without_a_key_nothing_is_asked_and_the_archive_is_still_there() {
 #[test]
 fn a_rejected_key_ends_the_asking() {
     let mut world = World::start(opening(80, 24), Mailbox::of(0));
-    let Effect::Refresh { ticket } = world.pending[1] else { panic!("the second effect is the refresh") };
+    let Effect::Refresh { ticket, .. } = world.pending[1] else { panic!("the second effect is the refresh") };
     world.happen(Msg::Refreshed { ticket, outcome: Err(Failure::new(Kind::KeyRejected, "the key is not valid")) });
-    assert!(!world.pending.iter().any(|effect| matches!(effect, Effect::Rest { what: Rest::Refresh, .. })));
+    let is_refresh = |effect: &&Effect| matches!(effect, Effect::Refresh { .. } | Effect::Rest { what: Rest::Refresh, .. });
+    world.pending.retain(|effect| !matches!(effect, Effect::Refresh { .. }));
+    assert_eq!(world.pending.iter().find(is_refresh), None);
     world.press("r");
-    assert!(world.model.notice.is_some());
+    assert!(world.pending.iter().any(|effect| matches!(effect, Effect::Refresh { .. })), "but a person may ask");
+    world.settle();
+    assert_eq!(world.model.service.no_service(), None);
+    assert!(world.pending.iter().any(|effect| matches!(effect, Effect::Rest { what: Rest::Refresh, .. })), "and it goes on");
+}
+
+#[test]
+fn a_quota_that_is_used_up_is_not_asked_for_every_minute() {
+    let mut world = World::start(opening(80, 24), Mailbox::of(5));
+    let Effect::Refresh { ticket, .. } = world.pending[1] else { panic!("the second effect is the refresh") };
+    world.happen(Msg::Refreshed { ticket, outcome: Err(Failure::new(Kind::Quota, "the team's quota is used up")) });
+    let pause = world.pending.iter().find_map(|effect| match effect {
+        Effect::Rest { what: Rest::Refresh, pause, .. } => Some(*pause),
+        _ => None,
+    });
+    assert_eq!(pause, Some(std::time::Duration::from_hours(1)));
 }
 
 #[test]
@@ -290,14 +308,14 @@ fn a_storm_in_the_prompt_is_text_and_one_answer_counts() {
     world.press("/");
     let before = looks(&world);
     world.write("qq rGzM?#29");
-    world.happen(Msg::Pasted("q\n\u{1b}[A\u{7}9".to_owned()));
+    world.happen(Msg::Pasted(Hidden::new("q\n\u{1b}[A\u{7}9")));
     assert_eq!(world.model.ending, None);
     assert_eq!(world.model.prompt.as_ref().map(|prompt| prompt.text().to_owned()).as_deref(), Some("qq rGzM?#29q [A9"));
     assert!(looks(&world) - before <= 12, "at most a query for each change");
     world.press("Ctrl-u").write("#29").settle();
     assert_eq!(world.model.list.total(), Some(11), "an older answer never stands for a newer question");
     world.press("Enter").settle();
-    world.happen(Msg::Pasted("q".to_owned()));
+    world.happen(Msg::Pasted(Hidden::new("q")));
     assert_eq!((world.model.ending.clone(), world.model.focus()), (None, Focus::List));
     assert!(world.model.notice.is_some());
 }
@@ -359,12 +377,23 @@ fn what_was_typed_earlier_is_typed_again() {
 }
 
 #[test]
+fn a_query_of_the_command_line_is_the_first_filter() {
+    let query = "#29".to_owned();
+    let mut world = World::start(Opening { query, ..opening(120, 40) }, Mailbox::of(300));
+    let looks = world.asked.iter().filter(|effect| matches!(effect, Effect::Look { .. })).count();
+    world.settle();
+    assert_eq!((looks, world.model.list.filter().text(), world.model.list.total()), (1, "#29", Some(11)));
+    world.press("Esc").settle();
+    assert_eq!((world.model.list.filter().text(), world.model.list.total()), ("", Some(300)));
+}
+
+#[test]
 fn the_matches_in_an_email_are_walked() {
     let mut world = World::at_rest(120, 24, Mailbox::of(300));
     world.press("Enter n").settle();
-    assert_eq!(world.model.notice.as_deref(), Some("nothing of the filter is in this text"));
+    assert_eq!(world.model.notice.as_deref(), Some("nothing is looked for; / finds in this text"));
     world.press("q /").write("\"line 2\" or receipt or subject:email").press("Enter Enter").settle();
-    let marked: Vec<usize> = world.model.reader.marks().iter().map(|mark| mark.line).collect();
+    let marked: Vec<usize> = world.model.reader.marks().iter().map(sentbox::app::Mark::line).collect();
     assert_eq!(marked, [3, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30], "in the body, words that begin so");
     world.press("n");
     assert_eq!((world.model.notice.as_deref(), world.model.reader.scroll()), (Some("match 1 of 11"), 0));
@@ -505,6 +534,10 @@ fn event() -> impl Strategy<Value = Event> {
         1 => Just(Command::Refresh),
         1 => Just(Command::Only(Cell::Status)),
         1 => Just(Command::Only(Cell::Domain)),
+        1 => Just(Command::Card),
+        1 => (1_u8..5).prop_map(Command::ShowSaved),
+        1 => prop::sample::select(vec![Side::Left, Side::Right]).prop_map(Command::Place),
+        1 => Just(Command::Peel),
         1 => Just(Command::Undo),
         1 => Just(Command::Redo),
         1 => Just(Command::LookBack),
@@ -569,7 +602,7 @@ proptest! {
         // Whatever happened, everything that was asked for is answered in the end, and the program is well.
         world.settle();
         prop_assert_eq!(defect(&world), None);
-        if world.model.ending.is_none() && !world.mailbox.rows.is_empty() {
+        if world.model.ending.is_none() && !world.mailbox.found(world.model.list.filter().query()).is_empty() {
             prop_assert!(world.model.list.selected().is_some());
         }
     }

@@ -175,10 +175,44 @@ fn the_file_is_found_edited_and_checked() {
     exit code 0
     "#);
     assert_eq!(std::fs::read_to_string(sentbox.home().join("seen")).unwrap(), "", "the editor gets no key");
+    let views = "[views]\n1 = { name = \"Today\", query = \"after:today\" }\n2 = { name = \"Odd\", query = \"on:soon (a\", keys = 1 }\n";
+    std::fs::write(config(&sentbox).join("config.toml"), views).unwrap();
+    assert_snapshot!(sentbox.told("config check"), @r#"
+    [HOME]/.config/sentbox/config.toml can be used; profiles: 0, default: default
+    stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: "keys" is not known here
+    stderr: sentbox: view 2, Odd: a time is a date like 2026-11-02 or 2026-11-02T09:30, a word like today, mon, last-week, or a span like 2h, 7d, 3w
+    stderr: sentbox: view 2, Odd: this bracket is not closed; it reaches to the end
+    exit code 0
+    "#);
+    std::fs::write(config(&sentbox).join("config.toml"), "[views]\n\n10 = { name = \"Ten\", query = \"x\" }\n").unwrap();
+    assert_snapshot!(sentbox.told("config check"), @r"
+    stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: a view has a number from 1 to 9
+    stderr:    hint: sentbox config edit
+    exit code 8
+    ");
     std::fs::write(config(&sentbox).join("config.toml"), "[profiles.a\n").unwrap();
     assert_eq!(sentbox.run("config check").status.code(), Some(8));
+    let wrong = "[profiles.a]\nrate = 0\nratte = 1\n[profiles.b]\narchive = \"tape\"\n";
+    std::fs::write(config(&sentbox).join("config.toml"), wrong).unwrap();
+    assert_snapshot!(sentbox.told("config check"), @r#"
+    stderr: sentbox: [HOME]/.config/sentbox/config.toml:2: rate is a number of requests a second from 0.01 to 10000
+    stderr: sentbox: [HOME]/.config/sentbox/config.toml:5: archive is "disk" or "memory"
+    stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: "ratte" is not known here; did you mean rate?
+    stderr: sentbox: [HOME]/.config/sentbox/config.toml has 2 errors
+    stderr:    hint: sentbox config edit
+    exit code 8
+    "#);
+    assert_snapshot!(sentbox.told("list"), @r#"
+    stderr: sentbox: [HOME]/.config/sentbox/config.toml:2: rate is a number of requests a second from 0.01 to 10000; [HOME]/.config/sentbox/config.toml:5: archive is "disk" or "memory"
+    stderr:    hint: sentbox config check says it line by line; sentbox config edit
+    exit code 8
+    "#);
+    let checked: Value = serde_json::from_slice(&sentbox.run("config check --json").stdout).unwrap();
+    assert_eq!((checked["errors"].as_array().unwrap().len(), checked["warnings"].as_array().unwrap().len()), (2, 1));
     assert_eq!(sentbox.run("config edit").status.code(), Some(0), "a broken file can be edited");
-    assert_eq!(sentbox.with("VISUAL", "false").run("config edit").status.code(), Some(1));
+    let spoiling = sentbox.with("VISUAL", "printf '[profiles.a]\\nrate = 0\\n' >");
+    assert_eq!(spoiling.run("config edit").status.code(), Some(8), "what was made of it is looked at");
+    assert_eq!(spoiling.with("VISUAL", "false").run("config edit").status.code(), Some(1));
 }
 
 #[test]
@@ -197,7 +231,7 @@ fn the_doctor_looks_at_everything_and_its_code_tells_what_failed() {
     assert!(says("key").starts_with("ok re_..., fingerprint ") && says("key").ends_with("/.config/sentbox/keys/acme"), "{}", says("key"));
     assert!(says("service").contains("answers") && says("access").contains("may read"));
     assert!(says("rate").contains("2 requests a second; the service allows the team 1000"), "{}", says("rate"));
-    assert!(says("archive").contains("whole, 1 emails, 1 MB, everything the service has"), "{}", says("archive"));
+    assert!(says("archive").contains("whole, 1 emails, 1 MB; everything the service has is here"), "{}", says("archive"));
     assert_eq!((says("colours"), says("unicode")), ("ok 256".into(), "ok yes, by C.UTF-8".into()));
 
     let code = |sentbox: &Sentbox| {
@@ -216,4 +250,48 @@ fn the_doctor_looks_at_everything_and_its_code_tells_what_failed() {
     assert_eq!(code(&sentbox), 5);
     std::fs::write(config(&sentbox).join("config.toml"), "[").unwrap();
     assert_eq!(code(&sentbox), 8);
+}
+
+#[test]
+fn where_nobody_can_set_it_up_the_missing_key_is_the_failure() {
+    assert_snapshot!(Sentbox::new().told(""), @r"
+    stderr: sentbox: there is no API key
+    stderr:    hint: run sentbox login, or set SENTBOX_API_KEY; sentbox demo needs none
+    exit code 3
+    ");
+}
+
+#[test]
+fn a_new_key_of_a_profile_says_whose_mail_it_goes_on_with() {
+    let service = service();
+    let sentbox = Sentbox::new();
+    log_in(&sentbox, &service, "-p acme");
+    sentbox.stdout("sync --back all");
+    let key_file = config(&sentbox).join("keys/acme");
+    std::fs::write(&key_file, "re_canary_of_somebody\n").unwrap();
+    let told = |line: &str| sentbox.told(line).replace(&service.base(), "[SERVICE]");
+    assert_snapshot!(told("search receipt"), @r"
+    stderr: sentbox: profile acme has an archive of 1 email that belongs to another key (fingerprint 9c925810, for [SERVICE])
+    stderr:    hint: if the key is of the same team, go on with it: sentbox archive adopt; if not, leave it alone: sentbox archive begin
+    exit code 8
+    ");
+    assert!(told("doctor").contains("FAILED  archive   profile acme has an archive of 1 email"));
+    assert!(told("show 5b").contains("belongs to another key"), "what needs no archive goes on");
+    let archives = sentbox.home().join(".local/share/sentbox/acme");
+    assert_eq!(std::fs::read_dir(&archives).unwrap().count(), 1, "nothing was begun unasked");
+
+    let begun = told("archive begin");
+    assert!(begun.contains("emails   0") && begun.ends_with("exit code 0"), "{begun}");
+    assert_eq!(sentbox.stdout("search receipt --count"), "0\n");
+    std::fs::write(&key_file, "re_canary_third\n").unwrap();
+    let mut folders = std::fs::read_dir(&archives).unwrap().map(|entry| entry.unwrap().path());
+    std::fs::remove_dir_all(folders.find(|folder| !folder.display().to_string().ends_with("9c925810")).unwrap()).unwrap();
+    let adopted = told("archive adopt --json");
+    assert!(adopted.contains("\"emails\":1") && adopted.ends_with("exit code 0"), "{adopted}");
+    assert_eq!(sentbox.stdout("search receipt --count"), "1\n");
+    assert_snapshot!(told("archive adopt"), @r"
+    stderr: sentbox: profile acme has no archive of another key that would be in question
+    stderr:    hint: sentbox archive info says what it has
+    exit code 2
+    ");
 }

@@ -2,6 +2,7 @@
 
 use ratatui::layout::Size;
 use sentbox::app::Ending;
+use sentbox::config::Backfill;
 use sentbox::tui::Turn;
 
 use crate::running::Running;
@@ -105,6 +106,40 @@ async fn it_finds_while_one_types_and_looks_further_back() {
 }
 
 #[tokio::test]
+async fn it_shows_all_mail_to_a_recipient() {
+    let mut it = Running::start(WIDE, 2_000).await;
+    it.press("G").await;
+    it.press("G").await;
+    let open = it.open_email();
+    it.press("c").await;
+    let model = it.program.model();
+    let tally = model.card.as_ref().and_then(sentbox::app::Card::tally).expect("it is counted").clone();
+    assert_eq!((Some(tally.total), it.open_email()), (model.list.total(), open.clone()));
+    assert_eq!(tally.statuses.iter().map(|(_, count)| count).sum::<u64>(), tally.total);
+    assert!(it.screen().contains(&format!("{} of 300 emails since", tally.total)), "{}", it.screen());
+    it.press("b").await;
+    let model = it.program.model();
+    let further = model.card.as_ref().and_then(sentbox::app::Card::tally).expect("it is counted again");
+    assert_eq!(Some(further.total), model.list.total());
+    assert!(further.total >= tally.total && it.screen().contains("2 000 emails, complete"), "{}", it.screen());
+    it.press("Esc").await;
+    assert_eq!(it.open_email(), open);
+}
+
+#[tokio::test]
+async fn what_is_saved_as_a_view_stands_in_the_configuration() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().to_str().unwrap();
+    let env = [("HOME", folder), ("SENTBOX_API_KEY", "re_test"), ("SENTBOX_BASE_URL", "http://127.0.0.1:9")].into_iter().collect();
+    let mut it = Running::at_home(WIDE, env).await;
+    it.press("/ i s : t r o u b l e Enter").await;
+    it.press("W Ctrl-u 7 Space O d d Enter").await;
+    let text = std::fs::read_to_string(home.path().join(".config/sentbox/config.toml")).unwrap();
+    assert!(text.contains("7 = { name = \"Odd\", query = \"is:trouble\" }") && text.contains("Today"), "{text}");
+    assert!(it.screen().contains("Odd") && it.screen().contains("written to"), "{}", it.screen());
+}
+
+#[tokio::test]
 async fn it_goes_to_a_date() {
     let mut it = Running::start(WIDE, 600).await;
     it.press("g d y e s t e r d a y Enter").await;
@@ -116,4 +151,13 @@ async fn it_goes_to_a_date() {
     it.press("k").await;
     let above = it.program.model().list.selected().and_then(|row| row.summary.created.at);
     assert!(above.is_some_and(|at| at >= midnight), "{}", it.screen());
+}
+
+#[tokio::test]
+async fn it_fetches_older_mail_by_itself_if_the_profile_wants_it() {
+    let it = Running::filling(WIDE, 350, Backfill::All).await;
+    assert_eq!(it.position(), (Some(1), Some(350)), "{}", it.screen());
+    assert!(it.screen().contains("350 emails, complete"), "{}", it.screen());
+    let it = Running::start(WIDE, 350).await;
+    assert_eq!(it.position(), (Some(1), Some(100)));
 }

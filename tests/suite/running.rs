@@ -13,13 +13,13 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::layout::Size;
 use sentbox::api::{Access, Client, Patience};
-use sentbox::app::{Key, Opening, Rest, Stage};
+use sentbox::app::{Door, Kept, Key, Rest, Stage};
 use sentbox::archive::{Archive, Location};
 use sentbox::config::clock::Clock;
-use sentbox::config::{ApiKey, BaseUrl, Rate};
+use sentbox::config::{ApiKey, Backfill, BaseUrl, Env, Flags, Rate, Settings, ViewFile, built_in};
 use sentbox::server::{self, Terms, sample};
 use sentbox::sync::Engine;
-use sentbox::tui::{History, Pause, Performer, Program, Turn};
+use sentbox::tui::{House, Pause, Program, Session, Turn};
 use sentbox::view::{Glyphs, Look, Theme};
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, mpsc, watch};
@@ -52,41 +52,71 @@ pub struct Running {
 
 impl Running {
     pub async fn start(size: Size, emails: u32) -> Self {
+        Self::filling(size, emails, Backfill::Off).await
+    }
+
+    /// The same with a profile that wants older mail fetched by itself.
+    pub async fn filling(size: Size, emails: u32, backfill: Backfill) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
-        let start: Timestamp = START.parse().unwrap();
-        let (now, seen) = watch::channel(start);
-        let clock: Clock = Arc::new(move || *seen.borrow());
-        let mailbox = sample::Mailbox::new(7, emails, start, clock.clone());
+        let base = format!("http://{}", listener.local_addr().unwrap());
+        let (now, clock) = time();
+        let mailbox = sample::Mailbox::new(7, emails, clock(), clock.clone());
         let unplug = Arc::new(Notify::new());
         let mut server = JoinSet::new();
         server.spawn(server::serve(listener, mailbox, Terms::demo(10_000), clock.clone(), {
             let unplug = unplug.clone();
             async move { unplug.notified().await }
         }));
+        let client = client(&base, Patience { tries: 1, ..Patience::SCREEN }, clock.clone());
+        Self { server, unplug, ..Self::with(size, client, backfill, now, clock).await }
+    }
 
-        let base_url = BaseUrl::parse(&format!("http://{address}")).unwrap();
-        let key = ApiKey::new(server::DEMO_KEY, "the test").unwrap();
-        let access = Access { base_url, key: Ok(key), ca_file: None, rate: Rate::by_hand(10_000.0).unwrap() };
-        let client = Client::new(access, Patience { tries: 1, ..Patience::SCREEN }, clock.clone());
+    /// One that runs against a service of somebody else.
+    pub async fn facing(base: &str, size: Size, patience: Patience) -> Self {
+        let (now, clock) = time();
+        Self::with(size, client(base, patience, clock.clone()), Backfill::Off, now, clock).await
+    }
+
+    async fn with(size: Size, client: Client, backfill: Backfill, now: watch::Sender<Timestamp>, clock: Clock) -> Self {
         let archive = Archive::open(&Location::Memory).unwrap();
-        let engine = Engine::new(Arc::new(client), archive.clone(), clock.clone());
-        let refresh = Arc::new(Notify::new());
-        let performer = Performer::new(archive, Some(engine), History::default(), pauses(refresh.clone()), None);
-
-        let (keyboard, events) = mpsc::unbounded_channel();
-        let opening = Opening {
-            size,
+        let session = Session {
             profile: "demo".to_owned(),
-            no_service: None,
+            door: Door::Demo,
+            engine: Ok(Engine::new(Arc::new(client), archive.clone(), clock.clone())),
+            archive,
+            kept: Kept::Nowhere,
             refresh: std::time::Duration::from_secs(30),
-            now: start.to_zoned(TimeZone::UTC),
+            backfill,
             notice: None,
-            history: Vec::new(),
+            query: String::new(),
+            hall: None,
+            history: None,
+            views: built_in(),
+            view_file: ViewFile::default(),
+            beside: JoinSet::new(),
         };
+        let house = House { flags: Flags::default(), env: Env::default(), clock, sample: (0, 1) };
+        Self::begin(size, session, house, now).await
+    }
+
+    /// Starts as the program does with these flags in this environment.
+    pub async fn at_home(size: Size, env: Env) -> Self {
+        let (now, clock) = time();
+        let house = House { flags: Flags::default(), env, clock, sample: (300, 7) };
+        let settings = Settings::resolve(&house.flags, &house.env).unwrap();
+        let session = house.first(&settings, &mut |_| ()).unwrap();
+        Self::begin(size, session, house, now).await
+    }
+
+    async fn begin(size: Size, session: Session<Client>, house: House, now: watch::Sender<Timestamp>) -> Self {
+        let refresh = Arc::new(Notify::new());
+        let (keyboard, events) = mpsc::unbounded_channel();
+        let (start, clock) = (*now.borrow(), house.clock.clone());
         let look = Look { theme: Theme::new(true), glyphs: Glyphs::UNICODE, now: start, zone: TimeZone::UTC };
         let terminal = Terminal::new(TestBackend::new(size.width, size.height)).unwrap();
-        let program = Program::start(opening, performer, Keyboard(events), terminal, look, clock, None);
+        let pause = pauses(refresh.clone());
+        let program = Program::start(session, Arc::new(house), pause, Keyboard(events), (terminal, size), look, clock, None);
+        let (server, unplug) = (JoinSet::new(), Arc::default());
         let mut running = Self { program, keyboard, refresh, now, server, unplug, turn: None };
         running.until_idle().await;
         running
@@ -104,6 +134,13 @@ impl Running {
             let Key { code, modifiers } = Key::parse(key).expect("a key of the table");
             self.keyboard.send(Event::Key(KeyEvent::new(code, modifiers))).unwrap();
         }
+        self.turn = self.program.step().await.unwrap();
+        self.until_idle().await;
+    }
+
+    /// Pastes text, as a terminal hands it over in one piece.
+    pub async fn paste(&mut self, text: &str) {
+        self.keyboard.send(Event::Paste(text.to_owned())).unwrap();
         self.turn = self.program.step().await.unwrap();
         self.until_idle().await;
     }
@@ -145,6 +182,19 @@ impl Running {
     }
 }
 
+/// A clock that a test sets.
+fn time() -> (watch::Sender<Timestamp>, Clock) {
+    let (now, seen) = watch::channel(START.parse().unwrap());
+    (now, Arc::new(move || *seen.borrow()))
+}
+
+/// A client that does not wait for itself.
+pub fn client(base: &str, patience: Patience, clock: Clock) -> Client {
+    let base_url = BaseUrl::parse(base).unwrap();
+    let key = ApiKey::new(server::DEMO_KEY, "the test");
+    Client::new(Access { base_url, key, ca_file: None, rate: Rate::by_hand(10_000.0).unwrap() }, patience, clock)
+}
+
 /// The selection rests at once; a refresh when the test says so.
 fn pauses(refresh: Arc<Notify>) -> Pause {
     Arc::new(move |what, _| {
@@ -152,6 +202,7 @@ fn pauses(refresh: Arc<Notify>) -> Pause {
         match what {
             Rest::Selection => Box::pin(std::future::ready(())),
             Rest::Refresh | Rest::Extend => Box::pin(async move { refresh.notified().await }),
+            Rest::Second => Box::pin(std::future::pending()),
         }
     })
 }

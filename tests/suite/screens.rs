@@ -1,16 +1,19 @@
 //! Ring 2: what is drawn, as text, at the sizes people have.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
+use crate::hall::setting_up;
 use crate::world::{Mailbox, NOW, World, opening, row_of};
 use jiff::tz::TimeZone;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::layout::Size;
 use ratatui::style::Modifier;
-use sentbox::api::wire;
+use sentbox::api::{Budget, wire};
 use sentbox::app::{Effect, Msg, News};
 use sentbox::archive::{Reach, Row};
+use sentbox::config::Backfill;
 use sentbox::failure::{Details, Failure, Kind};
 use sentbox::mail::EmailId;
 use sentbox::view::{Glyphs, Look, Theme, draw};
@@ -28,6 +31,12 @@ fn terminal(world: &World, look: &Look) -> Terminal<TestBackend> {
 
 fn screen(world: &World) -> String {
     text(&terminal(world, &look()))
+}
+
+/// What is drawn when the archive has answered, and the service not yet.
+pub fn screen_after_archive(mut world: World) -> String {
+    world.answer_archive();
+    screen(&world)
 }
 
 fn text(terminal: &Terminal<TestBackend>) -> String {
@@ -91,13 +100,38 @@ fn varied() -> Mailbox {
     mailbox
 }
 
+macro_rules! setting_up_at {
+    ($($name:ident: $width:literal x $height:literal, $keys:literal;)*) => {
+        $(
+            #[test]
+            fn $name() {
+                let mut world = setting_up($width, $height);
+                world.press($keys).settle();
+                insta::assert_snapshot!(screen(&world));
+            }
+        )*
+    };
+}
+
+setting_up_at! {
+    set_up_wide: 160 x 45, "j";
+    set_up_small: 80 x 24, "j";
+    set_up_narrow: 40 x 12, "j";
+    set_up_tiny: 20 x 5, "j";
+    log_in_small: 80 x 24, "Enter";
+    log_in_narrow: 40 x 12, "Enter Tab";
+    log_in_one_cell: 1 x 1, "Enter";
+}
+
 macro_rules! snapshot_at {
     ($($name:ident: $width:literal x $height:literal, $keys:literal;)*) => {
         $(
             #[test]
             fn $name() {
                 let mut world = World::at_rest($width, $height, varied());
-                world.press($keys).settle();
+                for key in $keys.split(' ') {
+                    world.press(key).settle();
+                }
                 insta::assert_snapshot!(screen(&world));
             }
         )*
@@ -114,6 +148,9 @@ snapshot_at! {
     tiny: 20 x 5, "j";
     one_cell: 1 x 1, "j";
     full_reader: 80 x 24, "j z";
+    profiles_wide: 160 x 20, "g p";
+    profiles_small: 80 x 24, "g p j";
+    profiles_narrow: 40 x 12, "g p j";
     help: 80 x 24, "?";
     full_times: 160 x 12, "t";
     one_above_the_other_by_hand: 160 x 24, "P";
@@ -122,6 +159,21 @@ snapshot_at! {
     filtered: 120 x 16, "@ v";
     going_to_a_date: 60 x 16, "g d 7 x";
     filtered_narrow: 40 x 12, "@ v";
+    unfolded: 60 x 20, "j Z";
+    card: 160 x 45, "j c";
+    card_medium: 100 x 30, "j c";
+    card_small: 80 x 24, "j c";
+    card_of_the_next_recipient: 60 x 20, "j c c";
+    card_narrow: 40 x 12, "j c";
+    card_tiny: 20 x 5, "j c";
+    a_saved_view: 120 x 16, "2";
+    a_saved_view_narrow: 40 x 12, "2";
+    saved_views: 80 x 24, "2 g v j";
+    saved_views_narrow: 40 x 12, "g v";
+    saving_a_view: 80 x 24, "@ v W Ctrl-u 2 Space L o s t";
+    finding_in_an_email: 80 x 24, "Enter / l i n e Space 4";
+    found_in_an_email: 80 x 24, "Enter / 4 Enter n n";
+    found_in_an_email_narrow: 40 x 12, "Enter / 4 Enter n n";
 }
 
 #[test]
@@ -150,7 +202,8 @@ fn what_is_looked_for_is_underlined_where_it_stands() {
     };
     assert_eq!(underlined(&world), "");
     world.press("/").write("to:OKAFOR or to:long.local.part or subject:注文 or subject:okafor").press("Enter").settle();
-    assert_eq!(underlined(&world), "okafor注 文 long.local.part".replace(' ', ""));
+    // In the rows, and between the first and the third in the head of the selected email.
+    assert_eq!(underlined(&world), "okafor注文okaforlong.local.part");
 }
 
 #[test]
@@ -218,6 +271,36 @@ fn offline_with_an_archive() {
 }
 
 #[test]
+fn offline_since_when_and_as_of_when() {
+    let mut start = opening(100, 12);
+    start.as_of = Some("2026-11-19T18:05:00Z".parse().unwrap());
+    let mut world = World::start(start, varied());
+    world.answer(0);
+    fail_refresh(&mut world, Failure::new(Kind::Unreachable, "127.0.0.1:8025 refuses the connection"));
+    world.settle();
+    let title = screen(&world).lines().next().unwrap().to_owned();
+    assert!(title.ends_with("9 emails · offline since 09:42 · as of 19 Nov 18:05"), "{title}");
+}
+
+#[test]
+fn older_mail_by_itself_and_a_pause() {
+    let mut start = opening(100, 12);
+    start.backfill = Backfill::All;
+    let mut mailbox = varied();
+    mailbox.older_pages = 5;
+    let mut world = World::start(start, mailbox);
+    while !world.model.service.is_filling() {
+        world.answer(0);
+    }
+    let budget = Budget { rate: 2.0, background: 0.5, limit: Some(10), remaining: None, paused_for: Duration::ZERO };
+    world.model.allowed(Some(budget));
+    let bottom = |world: &World| screen(world).lines().last().unwrap().to_owned();
+    assert!(bottom(&world).contains("fetching older mail, 0.5/s; Ctrl-x stops  Enter read"), "{}", bottom(&world));
+    world.model.allowed(Some(Budget { paused_for: Duration::from_millis(11_500), ..budget }));
+    assert!(bottom(&world).contains("the service asks to wait 12 s"), "{}", bottom(&world));
+}
+
+#[test]
 fn an_email_that_cannot_be_had() {
     let mut world = World::start(opening(120, 20), varied());
     while let Some(n) = world.pending.iter().position(|effect| !matches!(effect, Effect::Rest { .. })) {
@@ -251,7 +334,7 @@ fn new_and_changed_emails_are_marked() {
     let mut world = World::at_rest(120, 12, varied());
     world.press("j").settle();
     world.press("r");
-    let Some(Effect::Refresh { ticket }) = world.pending.pop() else { panic!("a refresh is asked for") };
+    let Some(Effect::Refresh { ticket, .. }) = world.pending.pop() else { panic!("a refresh is asked for") };
     world.mailbox.arrive();
     world.mailbox.arrive();
     world.happen(Msg::Refreshed {
@@ -273,6 +356,26 @@ fn ascii_without_colours() {
 }
 
 #[test]
+fn mail_that_the_service_no_longer_has_is_marked_in_list_head_and_legend() {
+    let mut mailbox = varied();
+    mailbox.rows[1].gone = Some("2026-11-19T08:30:00Z".parse().unwrap());
+    let mut world = World::at_rest(160, 12, mailbox.clone());
+    world.press("j").settle();
+    let wide = screen(&world);
+    assert!(wide.contains("✕†bounced") && wide.contains("the service no longer has it (noticed 19 Nov 08:30)"), "{wide}");
+    let mut ascii = look();
+    ascii.glyphs = Glyphs::ASCII;
+    assert!(text(&terminal(&world, &ascii)).contains("xx+bounced"));
+    let mut narrow = World::at_rest(40, 12, mailbox);
+    assert!(screen(&narrow).contains("✕†bounced"), "{}", screen(&narrow));
+    narrow.press("/").write("is:gone").press("Enter").settle();
+    assert_eq!(narrow.visible().len(), 1);
+    let mut help = World::at_rest(100, 30, varied());
+    help.press("? G");
+    assert!(screen(&help).contains("† ") && screen(&help).contains("is:gone finds it"), "{}", screen(&help));
+}
+
+#[test]
 fn the_selected_row_is_seen_without_colour() {
     let world = World::at_rest(80, 24, varied());
     let terminal = terminal(&world, &Look { theme: Theme::new(false), ..look() });
@@ -285,7 +388,35 @@ fn no_size_panics_and_nothing_foreign_reaches_the_screen() {
     for width in [0, 1, 2, 3, 5, 10, 23, 24, 55, 56, 60, 119, 120, 300] {
         for height in [0, 1, 2, 3, 5, 6, 8, 15, 16, 100] {
             let mut world = World::at_rest(width, height, varied());
-            for keys in ["Enter", "q", "z", "?", "q", "P", "P", "t", "G", "> > > > >", "q", "/", "a b c Enter", "Esc", "@ t"] {
+            for keys in [
+                "Enter",
+                "q",
+                "z",
+                "?",
+                "q",
+                "P",
+                "P",
+                "t",
+                "G",
+                "> > > > >",
+                "q",
+                "/",
+                "a b c Enter",
+                "Esc",
+                "@ t",
+                "c",
+                "b",
+                "g [",
+                "2",
+                "g v",
+                "j",
+                "q",
+                "W",
+                "Esc",
+                "Enter / 1 Enter",
+                "Z",
+                "q q",
+            ] {
                 world.press(keys).settle();
                 let shown = screen(&world);
                 assert!(!shown.chars().any(|c| (c.is_control() && c != '\n') || c == '\u{202e}'), "{width}x{height}");
@@ -296,6 +427,6 @@ fn no_size_panics_and_nothing_foreign_reaches_the_screen() {
 
 fn fail_refresh(world: &mut World, failure: Failure) {
     let n = world.pending.iter().position(|effect| matches!(effect, Effect::Refresh { .. })).expect("a refresh is under way");
-    let Effect::Refresh { ticket } = world.pending.remove(n) else { unreachable!() };
+    let Effect::Refresh { ticket, .. } = world.pending.remove(n) else { unreachable!() };
     world.happen(Msg::Refreshed { ticket, outcome: Err(failure) });
 }

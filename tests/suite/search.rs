@@ -112,3 +112,16 @@ fn more_is_fetched_first_if_that_is_asked_for() {
     let wanted = listed.lines().filter(|line| serde_json::from_str::<Value>(line).unwrap()["last_event"] == "delivered").count();
     assert_eq!(sentbox.stdout("search --count status:delivered"), format!("{wanted}\n"));
 }
+
+#[test]
+fn mail_that_the_service_no_longer_has_is_found_as_such() {
+    let sentbox = filled();
+    assert_eq!(sentbox.stdout("search is:gone --count"), "0\n");
+    let info: serde_json::Value = serde_json::from_str(&sentbox.stdout("archive info --json")).unwrap();
+    let connection = rusqlite::Connection::open(info["path"].as_str().unwrap()).unwrap();
+    // As when the service says that it does not have this email.
+    connection.execute("UPDATE mail SET gone = 1779264000000000, listed = 0 WHERE last_event = 'bounced'", []).unwrap();
+    assert_eq!(sentbox.stdout("search is:gone --columns id,gone"), "two\t2026-05-20T08:00:00Z\n");
+    assert_eq!(sentbox.stdout("search --columns id,gone -- -is:gone"), "three\t\none\t\n");
+    assert_eq!(sentbox.stdout("search is:gone is:trouble --count"), "1\n");
+}

@@ -30,13 +30,21 @@ fn always(answer: String) -> String {
 }
 
 /// Files below a folder in which the key stands, by name or content.
-fn holders(folder: &Path) -> Vec<PathBuf> {
+pub fn holders(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
             found.extend(holders(&path));
-        } else if contains(&fs::read(&path).unwrap()) || path.display().to_string().contains(CANARY) {
+            continue;
+        }
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            // A journal of the archive is there only while something is written.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(error) => panic!("{}: {error}", path.display()),
+        };
+        if contains(&bytes) || path.display().to_string().contains(CANARY) {
             found.push(path);
         }
     }

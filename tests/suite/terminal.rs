@@ -6,6 +6,7 @@ use std::num::NonZeroU16;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
+use crate::binary::{Fixed, KEY, Service};
 use portable_pty::{Child, CommandBuilder, ExitStatus, MasterPty, PtySize, native_pty_system};
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -21,6 +22,8 @@ struct Session {
     keyboard: Box<dyn Write + Send>,
     output: Receiver<Vec<u8>>,
     screen: vt100::Parser,
+    /// Every byte that was read.
+    seen: Vec<u8>,
     modes_before: String,
     /// Keeps the terminal open after the child has ended, so that its modes can be compared.
     slave: Box<dyn portable_pty::SlavePty + Send>,
@@ -55,7 +58,7 @@ impl Session {
             }
         });
         let screen = vt100::Parser::new(cells(rows), cells(columns), 0);
-        Self { child, master: pair.master, keyboard, output, screen, modes_before, slave: pair.slave, home }
+        Self { child, master: pair.master, keyboard, output, screen, seen: Vec::new(), modes_before, slave: pair.slave, home }
     }
 
     /// A session that shows the sample mailbox.
@@ -73,7 +76,10 @@ impl Session {
                 return text;
             }
             match self.output.recv_timeout(PATIENCE) {
-                Ok(bytes) => self.screen.process(&bytes),
+                Ok(bytes) => {
+                    self.screen.process(&bytes);
+                    self.seen.extend(bytes);
+                }
                 Err(error) => panic!("{what} did not appear ({error}):\n{text}"),
             }
         }
@@ -206,8 +212,29 @@ fn a_panic_in_any_kind_of_work_gives_the_terminal_back_and_leaves_a_report() {
 #[test]
 fn without_a_key_the_way_in_is_shown() {
     let mut session = Session::start(SENTBOX, &[], &[], (80, 24));
-    session.until("what to do", |screen| screen.contains("SENTBOX_API_KEY") && screen.contains("sentbox demo"));
+    session.until("what to do", |screen| screen.contains("Log in") && screen.contains("Look around") && screen.contains("api_key_command"));
     session.press("q");
+    assert_eq!(session.end().0, 0);
+}
+
+#[test]
+fn a_key_that_is_pasted_is_used_and_nowhere_to_be_seen() {
+    let service = Service::new(Fixed(vec![r#"{"id":"5b","to":["ana@example.com"],"subject":"Your receipt","text":"Thanks"}"#]));
+    let mut session = Session::start(SENTBOX, &["-vv", "--base-url", &service.base()], &[], (100, 30));
+    session.until("the set-up screen", |screen| screen.contains("Log in"));
+    session.press("\r");
+    session.until("the form", |screen| screen.contains("paste or type it"));
+    session.press(&format!("\u{1b}[200~{KEY}\n\u{1b}[201~"));
+    let form = session.until("the letters", |screen| screen.contains("20 letters"));
+    assert!(form.contains("••••") && !form.contains("canary"), "{form}");
+    session.press("\r");
+    session.until("the list", |screen| screen.contains("ana@example.com") && screen.contains("stored in"));
+    session.press("q");
+    let home = session.home.path().to_owned();
+    let holders = crate::secrets::holders(&home);
+    assert_eq!(holders, [home.join(".config/sentbox/keys/default")]);
+    assert!(home.join(".local/state/sentbox/sentbox.log").exists());
+    assert!(!session.seen.windows(9).any(|window| window == b"re_canary"));
     assert_eq!(session.end().0, 0);
 }
 

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+use std::path::{Path, PathBuf};
+
 use crate::binary::{Fixed, KEY, Sentbox, Service};
 use serde_json::Value;
 
@@ -35,10 +37,75 @@ fn a_customer_is_removed_on_demand_and_stays_out() {
     sentbox.stdout("sync --back all");
     assert_eq!(info(&sentbox)["emails"], 0);
     insta::assert_snapshot!(sentbox.told("archive purge --yes"), @r"
-    stderr: sentbox: the following required arguments were not provided: <--older <AGE>|--to <ADDRESS>>
+    stderr: sentbox: the following required arguments were not provided: <QUERY|--older <AGE>|--to <ADDRESS>>
     stderr:    hint: sentbox --help tells what there is
     exit code 2
     ");
+}
+
+/// Files below a folder that hold one of these texts, in whatever case.
+fn holders(folder: &Path, texts: &[&str]) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(holders(&path, texts));
+            continue;
+        }
+        let bytes = std::fs::read(&path).unwrap().to_ascii_lowercase();
+        if texts.iter().any(|text| bytes.windows(text.len()).any(|window| window == text.as_bytes())) {
+            found.push(path);
+        }
+    }
+    found
+}
+
+#[test]
+fn what_a_query_finds_is_removed_to_the_last_byte() {
+    let service = Service::new(Fixed(vec![ANA, BOTH, BO]));
+    let sentbox = Sentbox::at(&service);
+    sentbox.stdout("sync --back all --bodies");
+    let traces = ["ana@example.com", "hello ana", "hello both", "\"a1\"", "\"b1\""];
+    assert!(!holders(sentbox.home(), &traces).is_empty());
+    insta::assert_snapshot!(sentbox.told("archive purge any:ana@example.com or to:nobody@example.net"), @r"
+    stderr: sentbox: this would remove 2 emails that match any:ana@example.com or to:nobody@example.net for good
+    stderr:    hint: say --yes if that is meant
+    exit code 2
+    ");
+    assert_eq!(sentbox.stdout("archive purge any:ana@example.com --dry-run"), "would remove 2 emails that match any:ana@example.com\n");
+    assert_eq!(sentbox.stdout("archive purge any:ana@example.com --dry-run --json"), "{\"would_remove\":2}\n");
+    assert_eq!(info(&sentbox)["emails"], 3);
+    assert_eq!(sentbox.stdout("archive purge any:ana@example.com --yes"), "2 emails removed\n");
+    assert_eq!(holders(sentbox.home(), &traces), Vec::<PathBuf>::new());
+    sentbox.stdout("sync --back all --bodies");
+    assert_eq!(sentbox.run("show a1").status.code(), Some(0), "the service still has it");
+    assert_eq!((&info(&sentbox)["emails"], &info(&sentbox)["bodies"]), (&1.into(), &1.into()));
+    assert_eq!(holders(sentbox.home(), &traces), Vec::<PathBuf>::new(), "it is shown, and not taken in again");
+}
+
+#[test]
+fn a_query_that_may_be_a_slip_removes_nothing() {
+    let service = Service::new(Fixed(vec![ANA, BOTH, BO]));
+    let sentbox = Sentbox::at(&service);
+    sentbox.stdout("sync --back all");
+    insta::assert_snapshot!(sentbox.told("archive purge sort:oldest --yes"), @r"
+    stderr: sentbox: this query finds everything, so nothing was removed
+    stderr:    hint: to forget a whole team: sentbox profile remove NAME --yes
+    exit code 2
+    ");
+    insta::assert_snapshot!(sentbox.told("archive purge not before:never --yes"), @r"
+    stderr: sentbox: this query is not clear, so nothing was removed: never: a time is a date like 2026-11-02 or 2026-11-02T09:30, a word like today, mon, last-week, or a span like 2h, 7d, 3w
+    stderr:    hint: sentbox search shows what a query finds
+    exit code 2
+    ");
+    assert_eq!(sentbox.run("archive purge ana --older 1d --yes").status.code(), Some(2));
+    assert_eq!(sentbox.run("archive purge ana --dry-run --yes").status.code(), Some(2));
+    insta::assert_snapshot!(sentbox.told("archive purge hello --dry-run"), @r"
+    would remove 3 emails that match hello
+    exit code 0
+    ");
+    assert_eq!(sentbox.stdout("archive purge nobody --yes --quiet"), "0 emails removed\n");
+    assert_eq!(info(&sentbox)["emails"], 3);
 }
 
 #[test]

@@ -5,10 +5,12 @@ use std::sync::Arc;
 use crossterm::event::{KeyCode, KeyModifiers};
 use ratatui::layout::Size;
 use sentbox::api::wire;
-use sentbox::app::{Counts, Effect, Model, Msg, News, Opened, Opening, marks};
+use sentbox::app::hall::Arrival;
+use sentbox::app::{Choice, Counts, Door, Effect, Kept, Model, Msg, News, Opened, Opening, Tally, marks};
 use sentbox::archive::{Anchor, Observation, Place, Reach, Row, Window};
+use sentbox::config::{Backfill, built_in};
 use sentbox::mail::{Email, EmailId, Shown, Status, Summary, Tag};
-use sentbox::query::{Facts, Query, Sort, complete, matches};
+use sentbox::query::{Facts, Node, Query, Sort, Term, complete, matches};
 use sentbox::render::{Body, Line, Mark, Span};
 
 /// The instant at which the tests take place: a Friday.
@@ -26,9 +28,16 @@ pub fn opening(width: u16, height: u16) -> Opening {
         profile: "acme".to_owned(),
         no_service: None,
         refresh: std::time::Duration::from_secs(30),
+        backfill: Backfill::Off,
+        as_of: None,
         now: now(),
         notice: None,
+        query: String::new(),
         history: Vec::new(),
+        views: built_in(),
+        door: Door::Profile("acme".to_owned()),
+        kept: Kept::InFile("~/.local/share/sentbox/acme/archive.sqlite".to_owned()),
+        hall: None,
     }
 }
 
@@ -68,25 +77,40 @@ impl Mailbox {
                 let (total, all) = (found.len() as u64, self.rows.len() as u64);
                 Msg::Counted { ticket: *ticket, outcome: Ok(Counts { total, capped: false, all, fetched: Some(0), before }) }
             }
+            Effect::Tally { ticket, address } => {
+                let query = Query { filter: Node::Term(Term::Recipient(address.clone())), sort: Sort::Newest };
+                let mut tally = Tally::default();
+                self.found(&query).iter().for_each(|row| assert!(tally.take(row, address)));
+                Msg::Tallied { ticket: *ticket, outcome: Ok(Arc::new(tally)) }
+            }
+            Effect::KeepView { ticket, .. } => Msg::ViewKept { ticket: *ticket, outcome: Ok(Some("config.toml".to_owned())) },
             Effect::Remember { ticket, .. } => Msg::Remembered { ticket: *ticket, outcome: Ok(()) },
             Effect::Complete { ticket, text, cursor } => Msg::Completed { ticket: *ticket, offers: complete(text, *cursor, &()) },
-            Effect::Read { ticket, id } => Msg::Read { ticket: *ticket, outcome: Ok(self.opened(id)) },
+            Effect::Warm { ticket, .. } => Msg::Warmed { ticket: *ticket },
+            Effect::Read { ticket, id, .. } => Msg::Read { ticket: *ticket, outcome: Ok(self.opened(id)) },
             Effect::LayOut { ticket, email, .. } => Msg::Laid { ticket: *ticket, outcome: Ok(Arc::new(body(email))) },
-            Effect::Seek { ticket, body, query } => Msg::Sought { ticket: *ticket, marks: marks(body, query) },
-            Effect::Refresh { ticket } => {
+            Effect::Seek { ticket, body, sought } => Msg::Sought { ticket: *ticket, marks: marks(body, sought, || true) },
+            Effect::Refresh { ticket, .. } => {
                 let new = std::mem::take(&mut self.arriving);
                 (0..new).for_each(|_| self.arrive());
                 Msg::Refreshed { ticket: *ticket, outcome: Ok(self.news(new)) }
             }
-            Effect::Extend { ticket } => {
-                let new = if self.older_pages > 0 { 100 } else { 0 };
-                self.older_pages = self.older_pages.saturating_sub(1);
-                let oldest = self.rows.last().map_or(0, |row| row.place.micros());
-                self.rows.extend((1..=new).map(|n| row(oldest - n)));
-                Msg::Extended { ticket: *ticket, outcome: Ok(self.news(new.cast_unsigned())) }
-            }
+            Effect::Extend { ticket } => Msg::Extended { ticket: *ticket, outcome: Ok(self.older()) },
+            Effect::Fill { ticket } => Msg::Filled { ticket: *ticket, outcome: Ok(Some(self.older())) },
+            Effect::Doors { ticket } => Msg::Doors { ticket: *ticket, outcome: Ok(choices()) },
+            Effect::Check { ticket, .. } => Msg::Checked { ticket: *ticket, outcome: Ok(()) },
+            Effect::Enter { ticket, .. } => Msg::Entered { ticket: *ticket, outcome: Ok(Arrival::Open) },
             Effect::Rest { ticket, what, .. } => Msg::Rested { ticket: *ticket, what: *what },
         }
+    }
+
+    /// The next page below.
+    fn older(&mut self) -> News {
+        let new = if self.older_pages > 0 { 100 } else { 0 };
+        self.older_pages = self.older_pages.saturating_sub(1);
+        let oldest = self.rows.last().map_or(0, |row| row.place.micros());
+        self.rows.extend((1..=new).map(|n| row(oldest - n)));
+        self.news(new.cast_unsigned())
     }
 
     fn news(&self, new: u64) -> News {
@@ -99,7 +123,10 @@ impl Mailbox {
 
     /// What the query finds, in its order.
     pub fn found(&self, query: &Query) -> Vec<Row> {
-        let facts = |row: &Row| matches(query, &Facts { summary: &row.summary, bodies: None, tags: None, seen_change: None }) == Some(true);
+        let facts = |row: &Row| {
+            let facts = Facts { summary: &row.summary, bodies: None, tags: None, seen_change: None, gone: row.gone.is_some() };
+            matches(query, &facts) == Some(true)
+        };
         let mut found: Vec<Row> = self.rows.iter().filter(|row| facts(row)).cloned().collect();
         if query.sort == Sort::Oldest {
             found.reverse();
@@ -128,6 +155,23 @@ impl Mailbox {
         let row = self.rows.iter().find(|row| row.summary.id == *id).expect("only listed emails are opened");
         Opened { email: Arc::new(email(&row.summary)), history: vec![seen(&row.summary.status)] }
     }
+}
+
+/// Profiles to switch to.
+fn choices() -> Vec<Choice> {
+    let choice = |door, name: &str, base_url: &str, key_from: &str, kept: &str| Choice {
+        door,
+        name: name.to_owned(),
+        base_url: base_url.to_owned(),
+        key_from: key_from.to_owned(),
+        kept: kept.to_owned(),
+    };
+    let profile = |name: &str| Door::Profile(name.to_owned());
+    vec![
+        choice(profile("acme"), "acme", "https://api.resend.com", "key from file ~/.config/sentbox/keys/acme", "12 MB kept"),
+        choice(profile("staging"), "staging", "https://mail.staging.example.com/api", "key from command pass ...", "nothing kept"),
+        choice(Door::Demo, "demo", "sample mail", "no key needed", "nothing is kept"),
+    ]
 }
 
 /// Email number `n`; the larger, the newer.
@@ -231,7 +275,7 @@ impl World {
     /// Answers everything but pauses for a refresh, in order, until nothing is under way.
     pub fn settle(&mut self) -> &mut Self {
         use sentbox::app::Rest;
-        let clock = |effect: &Effect| matches!(effect, Effect::Rest { what: Rest::Refresh | Rest::Extend, .. });
+        let clock = |effect: &Effect| matches!(effect, Effect::Rest { what: Rest::Refresh | Rest::Extend | Rest::Second, .. });
         while let Some(n) = self.pending.iter().position(|effect| !clock(effect)) {
             self.answer(n);
         }
@@ -240,7 +284,8 @@ impl World {
 
     /// Answers what the archive is asked, which takes no time that a person would notice.
     pub fn answer_archive(&mut self) -> &mut Self {
-        let archive = |effect: &Effect| matches!(effect, Effect::Look { .. } | Effect::Count { .. } | Effect::Complete { .. });
+        let archive =
+            |effect: &Effect| matches!(effect, Effect::Look { .. } | Effect::Count { .. } | Effect::Tally { .. } | Effect::Complete { .. });
         while let Some(n) = self.pending.iter().position(archive) {
             self.answer(n);
         }

@@ -1,5 +1,7 @@
 //! The window onto what a query finds: the same question as for the whole list, and the same answer.
 
+use rusqlite::Connection;
+
 use super::halt::Halt;
 use super::walk::{Walk, Way};
 use crate::archive::window::{BOTTOM, Row, TOP};
@@ -46,6 +48,16 @@ impl Archive {
         })?;
         Ok(done.is_some() && is_whole)
     }
+}
+
+/// Where everything stands that the query finds.
+pub(in crate::archive) fn places(connection: &Connection, query: &Query) -> Result<Vec<Place>, Failure> {
+    let mut places = Vec::new();
+    Walk::new(connection, query)?.each(Way::Down, TOP, |row| {
+        places.push(row.place);
+        true
+    })?;
+    Ok(places)
 }
 
 /// What the query finds, top to bottom.

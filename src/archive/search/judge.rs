@@ -31,7 +31,7 @@ impl Judge<'_> {
 
     fn accepts(&self, row: &Row) -> Result<bool, Failure> {
         let seen_change = row.changed.as_ref().map(|observation| observation.seen);
-        let shallow = Facts { summary: &row.summary, bodies: None, tags: None, seen_change };
+        let shallow = Facts { summary: &row.summary, bodies: None, tags: None, seen_change, gone: row.gone.is_some() };
         let verdict = matches(self.query, &shallow);
         let is_final = match self.plan.depth {
             Depth::Summary => true,

@@ -25,6 +25,7 @@ mod tokens;
 mod walk;
 
 pub use count::{Counted, Scope};
+pub(super) use find::places;
 pub(super) use forget::forget;
 pub use halt::Halt;
 pub(super) use index::Index;

@@ -50,6 +50,8 @@ pub(super) struct Plan {
     pub(super) costly: bool,
     /// What of the bodies and tags the query looks at.
     pub(super) depth: Depth,
+    /// Whether all matches are mail that the service no longer lists.
+    pub(super) gone: bool,
 }
 
 /// What of the bodies and tags a query looks at.
@@ -74,7 +76,15 @@ impl Plan {
         }
         let (newest, oldest) = bounds(&query.filter, true);
         let exact = ask.is_asked() && is_exact(&query.filter, true, 0);
-        Ok(Self { exact, costly: ask.is_costly(), ask, newest: Place(newest), oldest: Place(oldest), depth: depth(&query.filter, true) })
+        Ok(Self {
+            exact,
+            costly: ask.is_costly(),
+            ask,
+            newest: Place(newest),
+            oldest: Place(oldest),
+            depth: depth(&query.filter, true),
+            gone: demands_gone(&query.filter),
+        })
     }
 }
 
@@ -185,9 +195,16 @@ fn is_exact(node: &Node, wanted: bool, deep: usize) -> bool {
         Node::Term(Term::Domain(_) | Term::Status(_) | Term::Has(_) | Term::Tag { .. }) => true,
         // All grams of three characters are there, so a needle of that length is its gram.
         Node::Term(Term::Text(Field::Subject, needle)) => wanted && needle.folded().chars().count() == 3,
-        Node::Term(Term::Word(_) | Term::Text(..) | Term::Is(_) | Term::After(_) | Term::Before(_) | Term::On(_) | Term::SeenChange(_)) => {
-            false
-        }
+        Node::Term(
+            Term::Word(_)
+            | Term::Text(..)
+            | Term::Recipient(_)
+            | Term::Is(_)
+            | Term::After(_)
+            | Term::Before(_)
+            | Term::On(_)
+            | Term::SeenChange(_),
+        ) => false,
     }
 }
 
@@ -243,6 +260,7 @@ impl Asker<'_> {
             Term::Text(Field::Body, needle) => body(needle),
             Term::Text(Field::Id, needle) => id_start(kind::ID, needle.folded()),
             Term::Text(Field::MessageId, needle) => id_start(kind::MESSAGE_ID, tokens::bare(needle.folded())),
+            Term::Recipient(needle) => roughly(grams(kind::RECIPIENT, needle)),
             Term::Domain(needle) => exactly(Ask::Token(tokens::token(kind::DOMAIN, needle.folded().chars()))),
             Term::Status(statuses) => exactly(any_status(statuses)),
             Term::Is(Is::Trouble) => {
@@ -250,6 +268,8 @@ impl Asker<'_> {
                 roughly(any_status(&trouble))
             }
             Term::Is(Is::Scheduled) => roughly(any_status(&[Status::Scheduled])),
+            // That mail leaves the service changes no token; a table index knows those that did.
+            Term::Is(Is::Gone) => Ask::All,
             Term::Has(Has::Body) => if_fetched(Ask::or([flagged(Has::Text), flagged(Has::Html)])),
             Term::Has(part @ (Has::Text | Has::Html | Has::Tag)) => if_fetched(flagged(*part)),
             Term::Has(part @ (Has::Cc | Has::Bcc | Has::ReplyTo)) => exactly(flagged(*part)),
@@ -344,6 +364,14 @@ fn bounds(node: &Node, wanted: bool) -> (i64, i64) {
         (Node::Term(Term::Before(moment)), true) | (Node::Term(Term::After(moment)), false) => before(moment.start),
         (Node::Term(Term::On(moment)), true) => both(after(moment.start), before(moment.end)),
         (Node::Term(_), _) => OPEN,
+    }
+}
+
+fn demands_gone(node: &Node) -> bool {
+    match node {
+        Node::And(nodes) => nodes.iter().any(demands_gone),
+        Node::Term(term) => *term == Term::Is(Is::Gone),
+        Node::Or(_) | Node::Not(_) => false,
     }
 }
 

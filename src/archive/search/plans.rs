@@ -91,6 +91,8 @@ fn every_question_walks_an_index_and_sorts_nothing() {
     for (sql, expected) in [
         (walk::ROWS_DOWN, "SEARCH mail USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
         (walk::ROWS_UP, "SEARCH mail USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
+        (walk::GONE_DOWN, "SEARCH mail USING INDEX mail_gone (place>? AND place<?)"),
+        (walk::GONE_UP, "SEARCH mail USING INDEX mail_gone (place>? AND place<?)"),
         (
             walk::FOUND_DOWN,
             "SCAN search VIRTUAL TABLE INDEX 64:M1><; CORRELATED SCALAR SUBQUERY 1; SEARCH mail USING COVERING INDEX mail_slots (slot=?)",

@@ -61,6 +61,9 @@ fn filled(mails: &[(Sample, bool)]) -> Archive {
         }
     }
     carry(&archive, mails.iter().map(|(sample, _)| json(sample, &event(sample), false)).collect(), at(1_900_000_000));
+    for (sample, _) in mails.iter().filter(|(sample, _)| sample.gone) {
+        archive.mark_gone(&sample.summary.id, at(1_950_000_000)).unwrap();
+    }
     archive
 }
 
@@ -76,7 +79,7 @@ fn plainly(archive: &Archive, query: &Query) -> Vec<Row> {
         let bodies = email.as_ref().map(|email| Bodies { text: email.text.as_deref(), html: html.as_deref() });
         let seen_change = row.changed.as_ref().map(|observation| observation.seen);
         let tags = email.as_ref().map(|email| &*email.tags);
-        matches(query, &Facts { summary: &row.summary, bodies, tags, seen_change }) == Some(true)
+        matches(query, &Facts { summary: &row.summary, bodies, tags, seen_change, gone: row.gone.is_some() }) == Some(true)
     };
     let mut rows: Vec<Row> = all(archive).into_iter().filter(is_found).collect();
     if query.sort == Sort::Oldest {

@@ -78,7 +78,7 @@ impl Tokens {
 
     /// All of it but the senders.
     pub(super) fn summary(&mut self, mail: &Summary, changed: bool) {
-        for address in mail.to.iter().chain(&mail.cc).chain(&mail.bcc) {
+        for address in mail.recipients() {
             self.grams(kind::RECIPIENT, &fold(&address.to_string()));
             let domain = fold(address.domain());
             if !domain.is_empty() {

@@ -21,6 +21,10 @@ const DENSE: usize = 4;
 
 pub(super) const ROWS_DOWN: &str = "SELECT place FROM mail WHERE place > ?1 AND place <= ?2 ORDER BY place";
 pub(super) const ROWS_UP: &str = "SELECT place FROM mail WHERE place < ?1 AND place >= ?2 ORDER BY place DESC";
+pub(super) const GONE_DOWN: &str =
+    "SELECT place FROM mail INDEXED BY mail_gone WHERE gone IS NOT NULL AND place > ?1 AND place <= ?2 ORDER BY place";
+pub(super) const GONE_UP: &str =
+    "SELECT place FROM mail INDEXED BY mail_gone WHERE gone IS NOT NULL AND place < ?1 AND place >= ?2 ORDER BY place DESC";
 pub(super) const FOUND_DOWN: &str = "SELECT (SELECT place FROM mail WHERE slot = search.rowid) FROM search \
      WHERE search MATCH ?3 AND rowid > ?1 AND rowid <= ?2 ORDER BY rowid";
 pub(super) const FOUND_UP: &str = "SELECT (SELECT place FROM mail WHERE slot = search.rowid) FROM search \
@@ -141,6 +145,8 @@ impl<'a> Walk<'a> {
             };
             let slot = if way == Way::Down { slot::floor } else { slot::ceiling };
             let sql = match (way, *ask == Ask::All) {
+                (Way::Down, true) if self.plan.gone => GONE_DOWN,
+                (Way::Up, true) if self.plan.gone => GONE_UP,
                 (Way::Down, true) => ROWS_DOWN,
                 (Way::Up, true) => ROWS_UP,
                 (Way::Down, false) => FOUND_DOWN,

@@ -6,16 +6,19 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args as Group, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use jiff::tz::TimeZone;
 
 pub use super::column::Column;
 pub use verbs::{ConfigVerb, Form, Import, List, Order, ProfileVerb, Purge, Render, Sample, Search, Serve, Show, Sync, Upkeep};
 
-use crate::config::Flags;
+use crate::config::{Asking, Flags};
 
 /// The sent box of a team, in a terminal: did we send it, what did it say, what became of it?
 #[derive(Debug, Parser)]
-#[command(name = "sentbox", version, max_term_width = 100, after_help = AFTER_HELP)]
+#[command(name = "sentbox", version, max_term_width = 100, override_usage = USAGE, after_help = AFTER_HELP)]
 pub struct Args {
+    /// Open the terminal program on what matches this; all words together are one query
+    pub query: Vec<String>,
     /// What is said about any command.
     #[command(flatten)]
     pub global: Global,
@@ -24,8 +27,12 @@ pub struct Args {
     pub verb: Option<Verb>,
 }
 
+const USAGE: &str = "\
+sentbox [OPTIONS] [QUERY]...
+       sentbox [OPTIONS] <COMMAND>";
+
 const AFTER_HELP: &str = "\
-Without a command, the terminal program opens.
+Without a command, the terminal program opens: on all mail, or on what matches QUERY.
 
 The API key comes from SENTBOX_API_KEY (its service: SENTBOX_BASE_URL), from RESEND_API_KEY
 (RESEND_BASE_URL), or from a profile, which `sentbox login` makes. No flag takes one.
@@ -65,6 +72,12 @@ pub struct Global {
     /// Trust the certificates in this file, too
     #[arg(long, global = true, value_name = "FILE")]
     pub ca_file: Option<PathBuf>,
+    /// Show and read times in UTC
+    #[arg(long, global = true, conflicts_with = "timezone")]
+    pub utc: bool,
+    /// Show and read times in this zone, as in Europe/Madrid
+    #[arg(long, global = true, value_name = "ZONE", value_parser = zone)]
+    pub timezone: Option<TimeZone>,
     /// Say nothing but results and errors
     #[arg(short, long, global = true)]
     pub quiet: bool,
@@ -159,6 +172,7 @@ const SEARCH_HELP: &str = "\
 Words must all match: part of an address or subject, the start of a word in a body that was read.
   to: from: cc: bcc: reply-to: any: subject: body: id: message-id:   text in one field
   status:bounced,failed  is:trouble  is:scheduled  tag:name=value  has:cc  domain:example.org
+  recipient:ana@example.com                                          a whole address in to, cc or bcc
   after:7d before:2026-11-02 on:yesterday seen-change:1d             times
   \"two words\"  a or b  ( )  not x, or -x after --                  how terms go together
 
@@ -172,8 +186,19 @@ impl Global {
     /// The part that settles where to go.
     #[must_use]
     pub fn flags(&self) -> Flags {
-        let Self { profile, base_url, json: _, jsonl: _, color: _, in_memory, rate, ca_file, quiet: _, ascii: _, verbose: _, log: _ } =
-            self;
-        Flags { profile: profile.clone(), base_url: base_url.clone(), in_memory: *in_memory, rate: *rate, ca_file: ca_file.clone() }
+        let Self { profile, base_url, in_memory, rate, ca_file, utc, timezone, .. } = self;
+        Flags {
+            profile: profile.clone(),
+            base_url: base_url.clone(),
+            in_memory: *in_memory,
+            rate: *rate,
+            ca_file: ca_file.clone(),
+            asking: Asking::Allowed,
+            zone: utc.then_some(TimeZone::UTC).or_else(|| timezone.clone()),
+        }
     }
+}
+
+fn zone(name: &str) -> Result<TimeZone, String> {
+    TimeZone::get(name).map_err(|_| "this machine knows no such time zone; they are named as in Europe/Madrid".to_owned())
 }

@@ -153,6 +153,9 @@ pub enum Form {
     /// The html part, as written.
     #[value(help = NO_HELP)]
     Html,
+    /// The html part, an element a line, in colour on a terminal.
+    #[value(help = NO_HELP)]
+    Source,
     /// The service's JSON.
     #[value(help = NO_HELP)]
     Json,
@@ -202,12 +205,19 @@ pub enum Upkeep {
     Purge(Purge),
     /// Write its file anew, without the room that removed mail has left
     Vacuum,
+    /// Go on with the archive of the profile's former key: the new key is of the same team
+    Adopt,
+    /// Begin a new archive where the present one is damaged, or of another team; that one is put aside
+    Begin,
 }
 
 /// `archive purge`.
 #[derive(Debug, Group)]
-#[command(group = clap::ArgGroup::new("which").required(true).args(["older", "to"]))]
+#[command(group = clap::ArgGroup::new("which").required(true).args(["words", "older", "to"]))]
 pub struct Purge {
+    /// What to remove; all words together are one query
+    #[arg(value_name = "QUERY")]
+    pub words: Vec<String>,
     /// Mail older than this: a number of hours (h), days (d) or weeks (w)
     #[arg(long, value_name = "AGE", value_parser = age)]
     pub older: Option<SignedDuration>,
@@ -217,6 +227,9 @@ pub struct Purge {
     /// Do not ask
     #[arg(long)]
     pub yes: bool,
+    /// Only say how many emails it would remove
+    #[arg(long, conflicts_with = "yes")]
+    pub dry_run: bool,
 }
 
 fn age(text: &str) -> Result<SignedDuration, String> {

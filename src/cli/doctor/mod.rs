@@ -9,8 +9,9 @@ use tokio::time::Instant;
 use super::World;
 use super::json::guarded;
 use super::output::{Output, Shape, Stop};
+use super::words::{grouped, reach as reach_words};
 use crate::api::{Access, Client, Cursor, Patience, Service as _};
-use crate::archive::{Archive, Location, Reach};
+use crate::archive::{Archive, Location, Stranger};
 use crate::config::{Env, Paths, Profiles, Settings};
 use crate::failure::{Failure, Kind};
 use crate::mail::clean;
@@ -181,6 +182,10 @@ fn archive(settings: &Settings, found: &mut Vec<Finding>) {
             return;
         }
     };
+    // What ails the file is found below.
+    if let Ok(Some(stranger)) = Stranger::before(settings) {
+        return found.push(Finding::bad("archive", stranger.into()));
+    }
     let shown = path.display();
     let Ok(metadata) = std::fs::metadata(path) else {
         found.push(Finding::good("archive", format!("{shown}, which is not there yet")));
@@ -192,13 +197,9 @@ fn archive(settings: &Settings, found: &mut Vec<Finding>) {
     });
     found.push(match examined {
         Ok((count, reach)) => {
-            let reach = match reach {
-                Reach::Everything => "everything the service has".to_owned(),
-                Reach::Since(stamp) => format!("complete since {}", stamp.at.map_or_else(|| stamp.raw.to_string(), |at| at.to_string())),
-                Reach::Nothing => "not complete anywhere".to_owned(),
-            };
             let megabytes = metadata.len().div_ceil(1_000_000);
-            Finding::good("archive", format!("{shown}: whole, {count} emails, {megabytes} MB, {reach}"))
+            let reach = reach_words(&reach, &settings.zone);
+            Finding::good("archive", format!("{shown}: whole, {} emails, {megabytes} MB; {reach}", grouped(count)))
         }
         Err(failure) => Finding::bad("archive", failure),
     });

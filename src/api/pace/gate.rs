@@ -1,0 +1,193 @@
+//! `Gate`: the queue in which requests wait for their turn; it does what [`Pace`] decides.
+
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep};
+use tracing::{info, trace};
+
+use super::{Budget, Limits, Pace, Place, Turn};
+use crate::api::wish::{Urgency, Wish};
+use crate::config::Rate;
+
+/// Why somebody was not let through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::api) enum Turned {
+    /// Nobody wants it any more.
+    Away,
+    /// The service has asked for a pause, longer than it can be waited.
+    Back(Duration),
+}
+
+/// The one way to the service, which all tasks of the process share.
+pub(in crate::api) struct Gate {
+    pace: Mutex<Pace>,
+    /// The queue or the budget has changed.
+    changed: Notify,
+    born: Instant,
+}
+
+impl Gate {
+    pub(in crate::api) fn new(rate: Rate) -> Self {
+        Self { pace: Mutex::new(Pace::new(rate)), changed: Notify::new(), born: Instant::now() }
+    }
+
+    /// Waits in the queue for a token. Whoever stops waiting has left the queue and sent nothing.
+    /// `paused` counts what was waited because the service asked for it; `bearable` says whether a
+    /// further pause can be waited.
+    pub(in crate::api) async fn pass(
+        &self,
+        wish: &Wish,
+        paused: &mut Duration,
+        bearable: impl Fn(Duration, Duration) -> bool,
+    ) -> Result<(), Turned> {
+        let queued = self.join(wish.urgency());
+        let mut told = false;
+        loop {
+            // What changes from here on is noticed, also before it is waited for.
+            let mut changed = std::pin::pin!(self.changed.notified());
+            changed.as_mut().enable();
+            if wish.is_withdrawn() {
+                return Err(Turned::Away);
+            }
+            let (wait, is_pause) = match self.with(|pace, now| pace.ask(now, queued.place, jitter())) {
+                Turn::Go => return Ok(()),
+                Turn::Behind => (Duration::MAX, false),
+                Turn::Later(wait) => (wait, false),
+                Turn::Paused(wait) if !bearable(*paused, wait) => return Err(Turned::Back(wait)),
+                Turn::Paused(wait) => (wait, true),
+            };
+            if is_pause && !std::mem::replace(&mut told, true) {
+                info!(?wait, "pauses, as the service asked");
+            }
+            trace!(?wait, urgency = ?wish.urgency(), "waits for its turn");
+            let began = Instant::now();
+            tokio::select! {
+                () = wish.until_withdrawn() => {}
+                () = changed => {}
+                () = sleep(wait) => {}
+            }
+            if is_pause {
+                *paused += began.elapsed();
+            }
+        }
+    }
+
+    /// Learns what an answer said about the limit.
+    pub(in crate::api) fn learn(&self, limits: Limits) {
+        self.with(|pace, now| pace.learn(now, limits, jitter()));
+        self.changed.notify_waiters();
+    }
+
+    /// Learns that a request was refused for the rate, and how long it was asked to wait.
+    pub(in crate::api) fn refuse(&self, wait: Option<Duration>) {
+        self.with(|pace, now| pace.refuse(now, wait, jitter()));
+        self.changed.notify_waiters();
+    }
+
+    pub(in crate::api) fn budget(&self) -> Budget {
+        self.with(|pace, now| pace.budget(now))
+    }
+
+    fn join(&self, urgency: Urgency) -> Queued<'_> {
+        Queued { place: self.with(|pace, _| pace.join(urgency)), gate: self }
+    }
+
+    fn with<T>(&self, act: impl FnOnce(&mut Pace, Duration) -> T) -> T {
+        // A panic elsewhere leaves the numbers usable: each is written whole.
+        let mut pace = self.pace.lock().unwrap_or_else(PoisonError::into_inner);
+        act(&mut pace, self.born.elapsed())
+    }
+}
+
+/// A place in the queue, given up when it is dropped: a request that nobody waits for any more holds up
+/// nobody.
+struct Queued<'a> {
+    place: Place,
+    gate: &'a Gate,
+}
+
+impl Drop for Queued<'_> {
+    fn drop(&mut self) {
+        self.gate.with(|pace, _| pace.leave(self.place));
+        self.gate.changed.notify_waiters();
+    }
+}
+
+/// A number from 0 to 1 that differs from call to call: each `RandomState` has other keys.
+#[must_use]
+pub fn jitter() -> f64 {
+    f64::from(u32::try_from(RandomState::new().hash_one(()) >> 32).expect("the upper half fits")) / f64::from(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tokio::task::{JoinSet, yield_now};
+
+    use super::*;
+
+    async fn pass(gate: &Gate, wish: &Wish) -> Result<(), Turned> {
+        let mut paused = Duration::ZERO;
+        gate.pass(wish, &mut paused, |paused, wait| paused + wait < Duration::from_mins(1)).await
+    }
+
+    /// A gate whose tokens are used up.
+    async fn busy() -> Arc<Gate> {
+        let gate = Gate::new(Rate::default());
+        for _ in 0..4 {
+            pass(&gate, &Wish::of(Urgency::Person)).await.unwrap();
+        }
+        Arc::new(gate)
+    }
+
+    fn queue(gate: &Arc<Gate>, tasks: &mut JoinSet<&'static str>, name: &'static str, wish: &Wish) {
+        let (gate, wish) = (Arc::clone(gate), wish.clone());
+        tasks.spawn(async move { if pass(&gate, &wish).await.is_ok() { name } else { "turned away" } });
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_more_urgent_goes_first_however_late_it_comes() {
+        let (gate, mut tasks) = (busy().await, JoinSet::new());
+        queue(&gate, &mut tasks, "older mail", &Wish::of(Urgency::Extend));
+        yield_now().await;
+        queue(&gate, &mut tasks, "new mail", &Wish::of(Urgency::Head));
+        yield_now().await;
+        queue(&gate, &mut tasks, "an email", &Wish::of(Urgency::Person));
+        let order: Vec<_> =
+            [tasks.join_next().await, tasks.join_next().await, tasks.join_next().await].map(|name| name.unwrap().unwrap()).into();
+        assert_eq!(order, ["an email", "new mail", "older mail"]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_nobody_wants_any_more_costs_nothing() {
+        let (gate, mut tasks) = (busy().await, JoinSet::new());
+        let began = Instant::now();
+        let withdrawn = Wish::of(Urgency::Person);
+        queue(&gate, &mut tasks, "withdrawn", &withdrawn);
+        let dropped = Wish::of(Urgency::Person);
+        let dropped = tokio::time::timeout(Duration::from_millis(10), pass(&gate, &dropped)).await;
+        assert!(dropped.is_err(), "it waits its turn");
+        withdrawn.withdraw();
+        assert_eq!(tasks.join_next().await.unwrap().unwrap(), "turned away");
+        pass(&gate, &Wish::of(Urgency::Person)).await.unwrap();
+        assert!(began.elapsed() < Duration::from_millis(510), "the next token is for who is left: {:?}", began.elapsed());
+        assert_eq!(pass(&gate, &withdrawn).await, Err(Turned::Away), "and it stays so");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_pause_is_waited_if_it_can_be_and_counted() {
+        let gate = Gate::new(Rate::default());
+        gate.refuse(Some(Duration::from_secs(90)));
+        let person = Wish::of(Urgency::Person);
+        let Err(Turned::Back(wait)) = pass(&gate, &person).await else { panic!("that is too long") };
+        assert!(wait >= Duration::from_secs(90));
+        let mut paused = Duration::ZERO;
+        gate.pass(&person, &mut paused, |_, _| true).await.unwrap();
+        assert!(paused >= Duration::from_secs(90) && gate.budget().paused_for.is_zero());
+    }
+}

@@ -1,0 +1,263 @@
+//! The decisions one by one, and what holds whatever is asked and answered.
+
+use super::*;
+use proptest::prelude::*;
+
+mod company;
+
+const S: fn(f64) -> Duration = Duration::from_secs_f64;
+/// No jitter, to either side.
+const MIDDLE: f64 = 0.5;
+
+fn limits(limit: u32, remaining: u32, reset: f64) -> Limits {
+    Limits { limit: Some(limit), window: Some(S(1.0)), remaining: Some(remaining), reset: Some(S(reset)) }
+}
+
+/// Asks for one request, and gives it up if it may not go at once.
+fn ask(pace: &mut Pace, now: f64, urgency: Urgency) -> Turn {
+    let place = pace.join(urgency);
+    let turn = pace.ask(S(now), place, MIDDLE);
+    pace.leave(place);
+    turn
+}
+
+#[test]
+fn a_burst_goes_at_once_and_then_the_rate_holds() {
+    let mut pace = Pace::new(Rate::default());
+    for _ in 0..4 {
+        assert_eq!(ask(&mut pace, 0.0, Urgency::Person), Turn::Go);
+    }
+    assert_eq!(ask(&mut pace, 0.0, Urgency::Person), Turn::Later(S(0.5)));
+    assert_eq!(ask(&mut pace, 0.5, Urgency::Person), Turn::Go);
+}
+
+#[test]
+fn background_leaves_a_token_for_the_person() {
+    let mut pace = Pace::new(Rate::default());
+    for now in [0.0, 0.1, 0.2, 0.3] {
+        while ask(&mut pace, now, Urgency::Extend) == Turn::Go {}
+    }
+    assert_eq!(ask(&mut pace, 0.3, Urgency::Person), Turn::Go);
+}
+
+#[test]
+fn the_queue_is_let_through_by_urgency_and_then_in_turn() {
+    let mut pace = Pace::new(Rate::default());
+    let wanted = [Urgency::Warm, Urgency::Extend, Urgency::Person, Urgency::Status, Urgency::Person, Urgency::Head];
+    let places: Vec<Place> = wanted.into_iter().map(|urgency| pace.join(urgency)).collect();
+    let mut gone = Vec::new();
+    for second in 0..20 {
+        for (n, place) in places.iter().enumerate() {
+            if !gone.contains(&n) && pace.ask(S(f64::from(second)), *place, MIDDLE) == Turn::Go {
+                gone.push(n);
+            }
+        }
+    }
+    assert_eq!(gone, [2, 4, 5, 3, 1, 0]);
+}
+
+#[test]
+fn who_leaves_the_queue_holds_up_nobody() {
+    let mut pace = Pace::new(Rate::default());
+    let (person, head) = (pace.join(Urgency::Person), pace.join(Urgency::Head));
+    assert_eq!(pace.ask(S(0.0), head, MIDDLE), Turn::Behind);
+    pace.leave(person);
+    assert_eq!(pace.ask(S(0.0), head, MIDDLE), Turn::Go);
+}
+
+#[test]
+fn the_rate_is_a_share_of_the_stated_limit() {
+    let mut pace = Pace::new(Rate::default());
+    pace.learn(S(0.0), limits(4, 4, 1.0), MIDDLE);
+    assert!((pace.budget(S(0.0)).rate - 1.0).abs() < 1e-9);
+    let mut by_hand = Pace::new(Rate::by_hand(50.0).unwrap());
+    by_hand.learn(S(0.0), limits(10, 10, 1.0), MIDDLE);
+    assert!((by_hand.budget(S(0.0)).rate - 9.0).abs() < 1e-9);
+}
+
+#[test]
+fn a_small_limit_makes_a_small_burst_and_background_still_gets_its_turn() {
+    let mut pace = Pace::new(Rate::default());
+    pace.learn(S(0.0), limits(2, 2, 1.0), MIDDLE);
+    assert_eq!(ask(&mut pace, 1.0, Urgency::Extend), Turn::Go);
+    assert_eq!(ask(&mut pace, 1.0, Urgency::Person), Turn::Later(S(2.0)));
+}
+
+#[test]
+fn background_yields_when_less_than_half_is_left_and_everybody_when_nothing_is() {
+    let mut pace = Pace::new(Rate::default());
+    pace.learn(S(0.0), limits(10, 4, 1.0), 0.0);
+    assert_eq!(ask(&mut pace, 0.2, Urgency::Head), Turn::Later(S(0.8)).max_of(&mut pace, 0.2));
+    assert_eq!(ask(&mut pace, 0.2, Urgency::Person), Turn::Go);
+    pace.learn(S(1.0), limits(10, 0, 0.5), 0.0);
+    assert_eq!(ask(&mut pace, 1.25, Urgency::Person), Turn::Paused(S(0.25)));
+}
+
+impl Turn {
+    /// The later of this and what the share of background work still asks for.
+    fn max_of(self, pace: &mut Pace, now: f64) -> Self {
+        let share = pace.share.wait(S(now), pace.speed(), pace.window());
+        match self {
+            Self::Later(wait) => Self::Later(wait.max(share)),
+            other => other,
+        }
+    }
+}
+
+#[test]
+fn what_is_left_bounds_what_a_person_may_take_at_once() {
+    let mut pace = Pace::new(Rate::default());
+    pace.learn(S(0.0), limits(10, 2, 1.0), MIDDLE);
+    assert_eq!(ask(&mut pace, 0.0, Urgency::Person), Turn::Later(S(0.25)));
+}
+
+#[test]
+fn warming_is_for_when_there_is_plenty() {
+    let mut pace = Pace::new(Rate::default());
+    assert_eq!(ask(&mut pace, 0.0, Urgency::Warm), Turn::Go);
+    assert!(matches!(ask(&mut pace, 0.0, Urgency::Warm), Turn::Later(_)), "one token is missing");
+    assert_eq!(ask(&mut pace, 1.0, Urgency::Extend), Turn::Later(S(1.0)).max_of(&mut pace, 1.0), "half a token a second");
+    pace.learn(S(20.0), limits(10, 7, 1.0), MIDDLE);
+    assert!(matches!(ask(&mut pace, 20.9, Urgency::Warm), Turn::Later(_)), "somebody is using the limit");
+    assert!(matches!(ask(&mut pace, 25.0, Urgency::Warm), Turn::Later(_)), "somebody was there just now");
+    assert_eq!(ask(&mut pace, 60.0, Urgency::Warm), Turn::Go);
+}
+
+#[test]
+fn a_refusal_silences_everybody_and_background_for_longer() {
+    let mut pace = Pace::new(Rate::default());
+    pace.refuse(S(0.0), Some(S(3.0)), 0.0);
+    assert_eq!(ask(&mut pace, 1.0, Urgency::Person), Turn::Paused(S(2.0)));
+    assert_eq!(pace.budget(S(1.0)).paused_for, S(2.0));
+    assert_eq!(ask(&mut pace, 3.0, Urgency::Person), Turn::Go);
+    assert_eq!(ask(&mut pace, 3.0, Urgency::Extend), Turn::Later(S(5.0)));
+    pace.refuse(S(20.0), Some(S(3.0)), 1.0);
+    assert_eq!(pace.budget(S(20.0)).paused_for, S(3.5), "not all at the same moment");
+}
+
+#[test]
+fn a_rate_by_hand_may_use_more_than_half_if_it_says_so() {
+    let mut pace = Pace::new(Rate::by_hand(8.0).unwrap());
+    pace.learn(S(0.0), limits(10, 4, 1.0), 0.0);
+    assert!(pace.silent_until.is_zero());
+    pace.learn(S(0.0), limits(10, 1, 1.0), 0.0);
+    assert_eq!(pace.silent_until, S(1.0));
+}
+
+fn urgency() -> impl Strategy<Value = Urgency> {
+    prop::sample::select(vec![Urgency::Person, Urgency::Head, Urgency::Status, Urgency::Extend, Urgency::Warm])
+}
+
+/// Something that happens to a pace.
+#[derive(Debug, Clone)]
+enum Event {
+    Joins(Urgency),
+    /// One of those who wait leaves.
+    Leaves(usize),
+    /// Time passes, in milliseconds.
+    Passes(u64),
+    Answered(u32),
+    Refused(Option<u64>),
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    prop_oneof![
+        4 => urgency().prop_map(Event::Joins),
+        1 => any::<usize>().prop_map(Event::Leaves),
+        4 => (0_u64..1500).prop_map(Event::Passes),
+        3 => (0_u32..=10).prop_map(Event::Answered),
+        1 => prop::option::of(0_u64..4000).prop_map(Event::Refused),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever is asked and learnt: in no stretch of time goes out more than a burst and the rate; the
+    /// more urgent never waits behind the less urgent; and what nobody waits for does not go while the
+    /// service is known to have less than half left, nor in the seconds after a refusal.
+    #[test]
+    fn the_rules_hold(events in prop::collection::vec((event(), 0.0_f64..=1.0), 1..200)) {
+        let mut pace = Pace::new(Rate::default());
+        let mut now = Duration::ZERO;
+        let mut waiting: Vec<Place> = Vec::new();
+        let mut sent: Vec<Duration> = Vec::new();
+        let (mut scarce_until, mut silent_until, mut paused_until) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
+        for (event, jitter) in events {
+            match event {
+                Event::Joins(urgency) => waiting.push(pace.join(urgency)),
+                Event::Leaves(n) if !waiting.is_empty() => {
+                    let place = waiting.remove(n % waiting.len());
+                    pace.leave(place);
+                }
+                Event::Leaves(_) => {}
+                Event::Passes(millis) => now += Duration::from_millis(millis),
+                Event::Answered(remaining) => {
+                    pace.learn(now, limits(10, remaining, 1.0), jitter);
+                    scarce_until = if remaining < 5 { now + S(1.0) } else { scarce_until.min(now) };
+                    if remaining == 0 {
+                        paused_until = paused_until.max(now + S(1.0));
+                    }
+                }
+                Event::Refused(wait) => {
+                    let wait = wait.map(Duration::from_millis);
+                    pace.refuse(now, wait, jitter);
+                    paused_until = paused_until.max(now + wait.unwrap_or(PAUSE));
+                    silent_until = silent_until.max(now + SILENCE);
+                }
+            }
+            // Everybody asks, in any order.
+            let mut first = waiting.iter().copied().min();
+            let mut n = 0;
+            while n < waiting.len() {
+                let place = waiting[n];
+                match pace.ask(now, place, jitter) {
+                    Turn::Go => {
+                        prop_assert_eq!(Some(place), first);
+                        prop_assert!(now >= paused_until);
+                        if place.urgency.is_background() {
+                            prop_assert!(now >= scarce_until && now >= silent_until, "{:?} at {:?}", place, now);
+                        }
+                        sent.push(now);
+                        waiting.remove(n);
+                        first = waiting.iter().copied().min();
+                        n = 0;
+                    }
+                    Turn::Behind => {
+                        prop_assert_ne!(Some(place), first);
+                        n += 1;
+                    }
+                    Turn::Later(wait) | Turn::Paused(wait) => {
+                        prop_assert!(Some(place) == first && !wait.is_zero());
+                        n += 1;
+                    }
+                }
+            }
+            for (n, begin) in sent.iter().enumerate() {
+                let most = BURST + 2.0 * now.saturating_sub(*begin).as_secs_f64() + 1e-6;
+                prop_assert!(f64::from(u32::try_from(sent.len() - n).unwrap()) <= most);
+            }
+        }
+    }
+
+    /// Whoever is first and waits as long as it is told is let through in the end, if it has a limit that
+    /// is not used up.
+    #[test]
+    fn patience_is_rewarded(urgency in urgency(), remaining in 0_u32..=10, refused in any::<bool>()) {
+        let mut pace = Pace::new(Rate::default());
+        pace.learn(S(0.0), limits(10, remaining, 1.0), MIDDLE);
+        if refused {
+            pace.refuse(S(0.0), None, MIDDLE);
+        }
+        let place = pace.join(urgency);
+        let mut now = Duration::ZERO;
+        for _ in 0..60 {
+            match pace.ask(now, place, MIDDLE) {
+                Turn::Go => return Ok(()),
+                Turn::Later(wait) | Turn::Paused(wait) => now += wait,
+                Turn::Behind => prop_assert!(false, "there is nobody else"),
+            }
+        }
+        prop_assert!(false, "still waiting at {now:?}");
+    }
+}

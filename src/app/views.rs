@@ -1,0 +1,162 @@
+//! Saved views: choosing one by its number or from a list, saving what is shown, taking one away.
+
+use super::command::Side;
+use super::effect::{Effect, Effects};
+use super::filter::Filter;
+use super::model::Model;
+use super::prompt::{Asked, Prompt};
+use super::slot::Ticket;
+use crate::config::{SavedView, SavedViews};
+use crate::failure::Failure;
+
+/// The number and the name in a line such as `3 Trouble`.
+#[must_use]
+pub fn numbered(line: &str) -> Option<(u8, &str)> {
+    let line = line.trim();
+    let number = line.chars().next()?.to_digit(10).filter(|number| *number > 0)?;
+    let name = line[1..].strip_prefix(char::is_whitespace)?.trim();
+    Some((u8::try_from(number).ok()?, name)).filter(|_| !name.is_empty())
+}
+
+impl Model {
+    /// The saved views.
+    #[must_use]
+    pub const fn views(&self) -> &SavedViews {
+        &self.views
+    }
+
+    /// The view that the list shows, if what it shows is one.
+    #[must_use]
+    pub fn view(&self) -> Option<(u8, &SavedView)> {
+        let text = self.list.filter().text();
+        self.views.iter().find(|(_, view)| !text.is_empty() && view.query.trim() == text).map(|(number, view)| (*number, view))
+    }
+
+    /// Which line of the list of views is marked, while that is shown.
+    #[must_use]
+    pub const fn chooser(&self) -> Option<usize> {
+        self.chooser
+    }
+
+    /// Whether a view is being chosen.
+    #[must_use]
+    pub const fn chooses_view(&self) -> bool {
+        self.chooser.is_some() && self.hall.is_none()
+    }
+
+    /// Shows a view.
+    pub(super) fn show_saved(&mut self, number: u8) -> Effects {
+        if self.hall.is_some() {
+            self.notice = Some("views are of the mail behind this".to_owned());
+            return Effects::new();
+        }
+        let Some(view) = self.views.get(&number) else {
+            self.notice = Some(format!("no view has the number {number}; W saves what is shown as one"));
+            return Effects::new();
+        };
+        self.chooser = None;
+        self.reading = false;
+        self.panes.full = false;
+        let filter = Filter::read(&view.query, &self.now);
+        self.show(filter)
+    }
+
+    /// Shows the list of views, with the mark on the one that is shown.
+    pub(super) fn open_chooser(&mut self) {
+        let shown = self.view().map(|(number, _)| number);
+        self.chooser = Some(self.views.keys().position(|number| Some(*number) == shown).unwrap_or(0));
+    }
+
+    /// The number of the marked line.
+    fn chosen(&self) -> Option<u8> {
+        self.views.keys().nth(self.chooser?).copied()
+    }
+
+    /// Shows the marked view.
+    pub(super) fn choose(&mut self) -> Effects {
+        self.chosen().map(|number| self.show_saved(number)).unwrap_or_default()
+    }
+
+    /// Moves the mark in the list of views.
+    pub(super) fn step_chooser(&mut self, side: Side) {
+        let last = self.views.len().saturating_sub(1);
+        self.chooser = self.chooser.map(|at| match side {
+            Side::Right => (at + 1).min(last),
+            Side::Left => at.saturating_sub(1),
+        });
+    }
+
+    /// Takes the marked view away.
+    pub(super) fn drop_view(&mut self) -> Option<Effect> {
+        if !self.chooses_view() {
+            self.notice = Some("only a view is taken away so".to_owned());
+            return None;
+        }
+        let number = self.chosen()?;
+        let view = self.views.remove(&number)?;
+        self.chooser = self.chooser.map(|at| at.min(self.views.len().saturating_sub(1)));
+        self.notice = Some(format!("{} ({}) is taken away", view.name, view.query));
+        Some(Effect::KeepView { ticket: self.saving.begin(), number, view: None })
+    }
+
+    /// Asks for a number and a name for what is shown.
+    pub(super) fn begin_saving(&mut self) {
+        if self.list.filter().text().is_empty() {
+            self.notice = Some("all mail needs no view; / narrows the list to something worth saving".to_owned());
+            return;
+        }
+        let text = match self.view() {
+            Some((number, view)) => format!("{number} {}", view.name),
+            None => (1..=9).find(|number| !self.views.contains_key(number)).map_or_else(String::new, |number| format!("{number} ")),
+        };
+        self.prompt = Some(Prompt::new(Asked::View, &text, self.spot()));
+    }
+
+    /// Saves what is shown. What has no number and no name stays in the line.
+    pub(super) fn save_view(&mut self, prompt: Prompt) -> Option<Effect> {
+        let Some((number, name)) = numbered(prompt.text()) else {
+            self.prompt = Some(prompt.refused()).filter(|prompt| !prompt.text().trim().is_empty());
+            return None;
+        };
+        let view = SavedView { name: name.to_owned(), query: self.list.filter().text().to_owned() };
+        self.views.insert(number, view.clone());
+        self.notice = Some(format!("{number} shows {name} from now on"));
+        Some(Effect::KeepView { ticket: self.saving.begin(), number, view: Some(view) })
+    }
+
+    /// Takes where the views are kept, or why they are not.
+    pub(super) fn view_kept(&mut self, ticket: Ticket, outcome: Result<Option<String>, Failure>) {
+        if !self.saving.settle(ticket, Ok(())) {
+            return;
+        }
+        let words = match outcome {
+            Ok(Some(file)) => format!("written to {file}"),
+            Ok(None) => "until you leave: nothing is kept here".to_owned(),
+            Err(failure) => format!("until you leave: {}", failure.sentence),
+        };
+        let said = self.notice.take().map(|said| format!("{said}; ")).unwrap_or_default();
+        self.notice = Some(said + &words);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::numbered;
+
+    #[test]
+    fn a_view_is_saved_under_a_number_and_a_name() {
+        for (line, read) in [
+            ("3 Trouble", Some((3, "Trouble"))),
+            (" 9  Late  mail ", Some((9, "Late  mail"))),
+            ("0 None", None),
+            ("12 Dozen", None),
+            ("3", None),
+            ("3 ", None),
+            ("Trouble", None),
+            ("佐藤", None),
+            ("", None),
+        ] {
+            assert_eq!(numbered(line), read, "{line}");
+        }
+    }
+}

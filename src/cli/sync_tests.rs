@@ -1,0 +1,131 @@
+//! Staying, in a time that passes by itself: a service that is played to the command.
+
+use std::sync::Mutex;
+
+use super::*;
+use crate::api::{Cursor, Item, Page, Retrieved, wire};
+use crate::archive::Location;
+
+#[test]
+fn who_stays_waits_for_all_but_a_key_that_is_refused_and_this_machine() {
+    let stays = [Kind::Unreachable, Kind::Server, Kind::RateLimited, Kind::Quota, Kind::NotTheApi, Kind::Redirected, Kind::InvalidRequest];
+    assert!(stays.into_iter().all(|kind| passes(&Failure::new(kind, ""))));
+    let ends = [Kind::KeyMissing, Kind::KeyRejected, Kind::KeySendOnly, Kind::Archive, Kind::Io, Kind::Internal];
+    assert!(!ends.into_iter().any(|kind| passes(&Failure::new(kind, ""))));
+}
+
+#[test]
+fn spans_are_hours_days_and_weeks() {
+    assert_eq!(back("all"), Ok(Back::All));
+    for (text, hours) in [("12h", 12), ("30d", 720), ("2w", 336), ("0d", 0)] {
+        assert_eq!(back(text), Ok(Back::Span(SignedDuration::from_hours(hours))), "{text}");
+    }
+    for text in ["", "d", "-1d", "30", "3m", "1.5d", "99999999d", "All"] {
+        assert!(back(text).is_err(), "{text}");
+    }
+}
+
+/// The last email's time, in seconds since 1970.
+const NOW: i64 = 1_790_000_000;
+
+/// A service with so many emails, an hour between them, that fails as long as it is told to.
+#[derive(Clone, Default)]
+struct Played(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    emails: i64,
+    failure: Option<Failure>,
+    requests: u32,
+}
+
+impl Service for Played {
+    async fn list(&self, limit: u8, cursor: &Cursor) -> Result<Page, Failure> {
+        let mut state = self.0.lock().unwrap();
+        state.requests += 1;
+        if let Some(failure) = &state.failure {
+            return Err(failure.clone());
+        }
+        let below = match cursor {
+            Cursor::After(id) => id.as_str().parse().unwrap(),
+            Cursor::Start | Cursor::Before(_) => state.emails,
+        };
+        let from = (below - i64::from(limit)).max(0);
+        Ok(Page { items: (from..below).rev().map(item).collect(), unreadable: 0, has_more: from > 0 })
+    }
+
+    async fn retrieve(&self, _: &EmailId) -> Result<Retrieved, Failure> {
+        unreachable!("no bodies are asked for")
+    }
+}
+
+fn item(n: i64) -> Item {
+    let at = Timestamp::from_second(NOW - (1_000 - n) * 3600).unwrap();
+    let json = format!(r#"{{"id":"{n}","to":["ana@example.com"],"created_at":"{at}","last_event":"sent"}}"#);
+    Item { summary: wire::Summary::read(&json).unwrap(), json: json.into() }
+}
+
+/// A run of `sync --watch` over `played`, which `script` watches; what it has said.
+async fn watching(played: &Played, backfill: Backfill, script: impl AsyncFnOnce(&Archive)) -> String {
+    let archive = Archive::open(&Location::Memory).unwrap();
+    let started = Instant::now();
+    let clock: Clock = Arc::new(move || Timestamp::from_second(NOW).unwrap() + started.elapsed());
+    let engine = Engine::new(Arc::new(played.clone()), archive.clone(), clock.clone());
+    let (mut out, said) = Output::kept();
+    let tally = Tally::new(clock(), Reach::Nothing);
+    let zone = TimeZone::UTC;
+    let back = sync::Back::Until(clock());
+    let mut mirror = Mirror { engine, back, backfill, clock, zone, tally, out: &mut out };
+    let sync = args::Sync { back: Back::Span(SignedDuration::ZERO), bodies: false, watch: true };
+    tokio::select! {
+        ended = mirror.run(&sync) => panic!("it stays: {ended:?}"),
+        () = script(&archive) => {}
+    }
+    let said = said.lock().unwrap().clone();
+    String::from_utf8(said).unwrap()
+}
+
+/// Lets time pass until it is so; no more than ten minutes of it.
+async fn until(is_so: impl Fn() -> bool) {
+    for _ in 0..600 {
+        if is_so() {
+            return;
+        }
+        sleep(Duration::from_secs(1)).await;
+    }
+    panic!("that never came about");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_new_comes_by_itself_and_trouble_is_said_once() {
+    let played = Played::default();
+    played.0.lock().unwrap().emails = 3;
+    let said = watching(&played, Backfill::Off, async |archive| {
+        let has = |emails: u64| archive.count().unwrap() == emails;
+        until(|| has(3)).await;
+        played.0.lock().unwrap().emails = 5;
+        until(|| has(5)).await;
+        played.0.lock().unwrap().failure = Some(Failure::new(Kind::Unreachable, "no route"));
+        let before = played.0.lock().unwrap().requests;
+        until(|| played.0.lock().unwrap().requests >= before + 3).await;
+        (played.0.lock().unwrap().failure, played.0.lock().unwrap().emails) = (None, 6);
+        until(|| has(6)).await;
+        sleep(Duration::from_secs(1)).await;
+    });
+    assert_eq!(said.await, "sentbox: no route; it is asked again later\nsentbox: the service answers again\n");
+    assert!(played.0.lock().unwrap().requests < 30, "it is asked on a clock");
+}
+
+#[tokio::test(start_paused = true)]
+async fn older_mail_comes_between_as_far_as_the_profile_wants() {
+    for (backfill, emails) in [(Backfill::Off, 100), (Backfill::All, 1_000), (Backfill::Span(SignedDuration::from_hours(450)), 500)] {
+        let played = Played::default();
+        played.0.lock().unwrap().emails = 1_000;
+        watching(&played, backfill, async |archive| {
+            until(|| archive.count().unwrap() >= emails).await;
+            sleep(Duration::from_mins(5)).await;
+            assert_eq!(archive.count().unwrap(), emails, "{backfill:?}");
+        })
+        .await;
+    }
+}

@@ -1,0 +1,338 @@
+//! `House`: the doors that there really are: the profiles of the configuration, and the sample mailbox.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+
+use super::session::{Check, Doors, Entry, Session};
+use crate::api::{Access, Client, Patience, try_key};
+use crate::app::hall::{Answer, Question, Welcome};
+use crate::app::{Choice, Door, Hall, Kept};
+use crate::archive::{Anchor, Archive, Location, Opened, Said, Stranger, Upkeep};
+use crate::config::clock::Clock;
+use crate::config::{ApiKey, Asking, Backfill, BaseUrl, Env, Flags, Hidden, Paths, Profiles, Rate, Settings, ViewFile, built_in};
+use crate::failure::{Failure, Kind};
+use crate::mail::clean;
+use crate::server::{self, Terms, sample};
+use crate::sync::Engine;
+
+/// How often the service is asked for what is new: one request, which also re-reads the statuses of
+/// the newest hundred emails.
+const REFRESH: Duration = Duration::from_secs(30);
+/// The same for the sample mailbox, which is not shared with anybody.
+const DEMO_REFRESH: Duration = Duration::from_secs(4);
+/// Requests a second that the embedded server answers.
+const DEMO_RATE: u32 = 100;
+
+/// Everything that leads to a session.
+#[derive(Clone)]
+pub struct House {
+    /// What was said on the command line.
+    pub flags: Flags,
+    /// The environment.
+    pub env: Env,
+    /// Tells the time.
+    pub clock: Clock,
+    /// How many emails the sample mailbox begins with, and which they are.
+    pub sample: (u32, u64),
+}
+
+impl House {
+    /// The session that the settings mean, with which the program starts: one without a key too, or
+    /// with a question before it. `tell` hears how far it is with an archive of an older version. Blocks,
+    /// and belongs where tasks can be started.
+    ///
+    /// # Errors
+    ///
+    /// If not even memory can be had for an archive.
+    pub fn first(&self, settings: &Settings, tell: &mut dyn FnMut(Upkeep)) -> Result<Session<Client>, Failure> {
+        if settings.is_new {
+            let hall = Hall::set_up(self.welcome(settings));
+            return Ok(Session { hall: Some(hall), ..self.session(settings, Door::Usual, Archive::open(&settings.archive))? });
+        }
+        let opened = match Archive::open_for(settings, Said::Nothing, tell) {
+            Ok(Opened::Strange(stranger)) => {
+                let no_service = Failure::new(Kind::Archive, "it is not known yet where the mail goes");
+                let nowhere = Settings { archive: Location::Memory, key: Err(no_service), ..settings.clone() };
+                let hall = Some(Hall::question(self.question(&stranger, &Door::Usual)));
+                return Ok(Session { hall, ..self.session(&nowhere, Door::Usual, Archive::open(&Location::Memory))? });
+            }
+            Ok(Opened::Ours(archive)) => Ok(archive),
+            Err(failure) => Err(failure),
+        };
+        self.session(settings, door_of(settings), opened)
+    }
+
+    /// What must be known before an archive is opened whose mail belongs to another key.
+    fn question(&self, stranger: &Stranger, door: &Door) -> Question {
+        let sentence = stranger.sentence();
+        let about = vec![
+            format!("{}{}.", sentence[..1].to_uppercase(), &sentence[1..]),
+            "Is the new key of the same team? The mail of two teams should not be mixed.".to_owned(),
+            format!("The archive is {}. It stays, whatever you say.", self.shown(&stranger.path)),
+        ];
+        let answers = vec![
+            (Answer::SameTeam, "Same team: go on with it".to_owned()),
+            (Answer::OtherTeam, "Another team: begin a new one".to_owned()),
+        ];
+        Question { door: door.clone(), about, answers }
+    }
+
+    /// A session on the archive that was `opened`, or in memory if its file cannot be used: whatever
+    /// ails the file, the mail can be looked at, and the file stays as it is.
+    fn session(&self, settings: &Settings, door: Door, opened: Result<Archive, Failure>) -> Result<Session<Client>, Failure> {
+        let now = (self.clock)();
+        let mut notice = None;
+        let opened = opened.and_then(|archive| archive.keeping(settings.keep, now)).and_then(|archive| {
+            // What is damaged may open all the same; then the first look at it fails.
+            archive.window(&Anchor::Newest, 1)?;
+            Ok(archive)
+        });
+        let (archive, kept) = match (opened, &settings.archive) {
+            (Ok(archive), Location::Disk(path)) => (archive, Kept::InFile(self.shown(path))),
+            (Ok(archive), Location::Memory) => {
+                notice = settings.no_home.then(|| "there is no home directory, so nothing is kept".to_owned());
+                (archive, Kept::Nowhere)
+            }
+            (Err(failure), _) => {
+                notice = Some(format!("{}, so nothing is kept this time: {}", failure.sentence, failure.hint));
+                (Archive::open(&Location::Memory)?.keeping(settings.keep, now)?, Kept::NotThisTime(failure))
+            }
+        };
+        let client = Client::new(Access::from(settings), Patience::SCREEN, self.clock.clone());
+        let engine = settings.key.clone().map(|_| Engine::new(Arc::new(client), archive.clone(), self.clock.clone()));
+        // Beside the archive, and only where that is kept: what is looked for names the same people.
+        let history = match (&settings.archive, &kept) {
+            (Location::Disk(path), Kept::InFile(_)) => Some(path.with_file_name("history")),
+            _ => None,
+        };
+        let profile = settings.profile.clone();
+        Ok(Session {
+            profile,
+            door,
+            archive,
+            kept,
+            engine,
+            refresh: REFRESH,
+            backfill: settings.backfill,
+            notice,
+            query: String::new(),
+            hall: None,
+            history,
+            views: settings.views.clone(),
+            view_file: ViewFile::of(self.env.clone()),
+            beside: JoinSet::new(),
+        })
+    }
+
+    /// Settles a door. A profile that is chosen by name owes nothing to the address that was named for another.
+    fn settle(&self, door: &Door) -> Result<Settings, Failure> {
+        let flags = match door {
+            Door::Profile(name) => Flags { profile: Some(name.clone()), base_url: None, ..self.flags.clone() },
+            Door::Usual | Door::Demo | Door::New { .. } => self.flags.clone(),
+        };
+        Settings::resolve(&Flags { asking: Asking::Silent, ..flags }, &self.env)
+    }
+
+    fn entry(&self, door: &Door, answer: Answer) -> Result<Entry<Client>, Failure> {
+        let settings = self.settle(door)?;
+        settings.key.as_ref().map_err(Clone::clone)?;
+        let said = match answer {
+            Answer::None => Said::Nothing,
+            Answer::SameTeam => Said::SameTeam,
+            Answer::OtherTeam => Said::OtherTeam,
+        };
+        let opened = match Archive::open_for(&settings, said, &mut |_| ()) {
+            Ok(Opened::Strange(stranger)) => return Ok(Entry::Asks(self.question(&stranger, door))),
+            Ok(Opened::Ours(archive)) => Ok(archive),
+            // What cannot be done as it was said is not done in memory instead.
+            Err(failure) if said != Said::Nothing => return Err(failure),
+            Err(failure) => Err(failure),
+        };
+        Ok(Entry::Open(Box::new(self.session(&settings, door_of(&settings), opened)?)))
+    }
+
+    /// Stores the key, and opens its profile.
+    fn log_in(&self, base_url: &str, key: &Hidden) -> Result<Entry<Client>, Failure> {
+        let key = typed(key)?;
+        let mut profiles = Profiles::read(&self.env)?;
+        let place = profiles.place_for(&self.flags_for(base_url), &self.env)?;
+        profiles.store(&place, &key)?;
+        let entry = self.entry(&Door::Profile(place.profile.clone()), Answer::None)?;
+        if let Entry::Open(mut session) = entry {
+            let stored = format!("the key may read, send and delete; it is stored in {}", self.shown(&place.key_file));
+            session.notice = Some(session.notice.map_or(stored.clone(), |more| format!("{stored}; {more}")));
+            return Ok(Entry::Open(session));
+        }
+        Ok(entry)
+    }
+
+    fn flags_for(&self, base_url: &str) -> Flags {
+        Flags { base_url: Some(base_url.to_owned()), ..self.flags.clone() }
+    }
+
+    /// The sample mailbox behind a server of its own; nothing is kept.
+    ///
+    /// # Errors
+    ///
+    /// If the server cannot listen.
+    pub fn demo(&self) -> Result<Session<Client>, Failure> {
+        let failed = |error: std::io::Error| Failure::new(Kind::Io, format!("the embedded server cannot listen: {error}"));
+        let bound = std::net::TcpListener::bind("127.0.0.1:0").map_err(failed)?;
+        bound.set_nonblocking(true).map_err(failed)?;
+        let listener = TcpListener::from_std(bound).map_err(failed)?;
+        let base_url = BaseUrl::parse(&format!("http://{}", listener.local_addr().map_err(failed)?))?;
+        let (emails, seed) = self.sample;
+        let mailbox = sample::Mailbox::new(seed, emails, (self.clock)(), self.clock.clone());
+        let served = server::serve(listener, mailbox, Terms::demo(DEMO_RATE), self.clock.clone(), std::future::pending());
+        let mut beside = JoinSet::new();
+        // A server that fails is noticed as one that does not answer.
+        beside.spawn(async move { drop(served.await) });
+        let rate = Rate::by_hand(f64::from(DEMO_RATE)).expect("the demo's rate is one that is allowed");
+        let access = Access { base_url, key: Ok(ApiKey::new(server::DEMO_KEY, "the demo")?), ca_file: None, rate };
+        let archive = Archive::open(&Location::Memory)?;
+        let client = Client::new(access, Patience::SCREEN, self.clock.clone());
+        Ok(Session {
+            profile: "demo".to_owned(),
+            door: Door::Demo,
+            engine: Ok(Engine::new(Arc::new(client), archive.clone(), self.clock.clone())),
+            archive,
+            kept: Kept::Nowhere,
+            refresh: DEMO_REFRESH,
+            backfill: Backfill::Off,
+            notice: None,
+            query: String::new(),
+            hall: None,
+            history: None,
+            views: built_in(),
+            view_file: ViewFile::default(),
+            beside,
+        })
+    }
+
+    /// What the set-up screen has to say.
+    fn welcome(&self, settings: &Settings) -> Welcome {
+        let place = Profiles::read(&self.env).and_then(|profiles| {
+            let place = profiles.place_for(&self.flags, &self.env)?;
+            let in_memory =
+                self.flags.in_memory || profiles.list().iter().any(|listed| listed.name == settings.profile && listed.in_memory);
+            let mail = match &self.archives(&settings.profile) {
+                Some(folder) if !in_memory => format!("{}, what was listed and read, for you alone", self.shown(folder)),
+                _ => "in memory: nothing of it is kept".to_owned(),
+            };
+            Ok(vec![
+                ("mail", mail),
+                ("key", format!("{}, for you alone", self.shown(&place.key_file))),
+                ("profile", format!("{}, in {}", place.profile, self.shown(profiles.path()))),
+            ])
+        });
+        let otherwise = format!(
+            "To have the key from a password store, leave, run sentbox config edit, and say in [profiles.{}]: \
+             api_key_command = \"pass show sentbox\"",
+            settings.profile
+        );
+        // Whoever has profiles, but none that is meant if none is named, need not put in a key again.
+        let listed = Profiles::read(&self.env).map(|profiles| profiles.list()).unwrap_or_default();
+        let with_key = listed.into_iter().filter(|listed| !listed.key_from.is_empty() && listed.name != settings.profile);
+        let profiles = with_key.map(|listed| (listed.name, listed.base_url)).collect();
+        Welcome { base_url: settings.base_url.to_string(), place, profiles, otherwise }
+    }
+
+    fn archives(&self, profile: &str) -> Option<std::path::PathBuf> {
+        Paths::of(&self.env).archives_of(profile)
+    }
+
+    /// What a profile has kept, by the size of its files: the archives themselves stay shut.
+    fn kept(&self, profile: &str, in_memory: bool) -> String {
+        if in_memory || self.flags.in_memory {
+            return "nothing is kept".to_owned();
+        }
+        let bytes = self.archives(profile).map_or(0, |folder| size(&folder));
+        match bytes {
+            0 => "nothing kept".to_owned(),
+            1..1_000_000 => "less than 1 MB kept".to_owned(),
+            _ => format!("{} MB kept", bytes / 1_000_000),
+        }
+    }
+
+    /// A path as people write it, below their home directory.
+    fn shown(&self, path: &Path) -> String {
+        self.short(&path.display().to_string())
+    }
+
+    /// The same for paths within a text.
+    fn short(&self, text: &str) -> String {
+        let text = clean::line(text);
+        let home = self.env.get("HOME").filter(|home| home.len() > 1).map(|home| format!("{}/", home.trim_end_matches('/')));
+        home.map_or_else(|| text.to_string(), |home| text.replace(&home, "~/"))
+    }
+}
+
+/// The same door, however it was named: a profile of the file, or what the environment says.
+fn door_of(settings: &Settings) -> Door {
+    if settings.of_profile { Door::Profile(settings.profile.clone()) } else { Door::Usual }
+}
+
+/// The key as it was put in.
+fn typed(key: &Hidden) -> Result<ApiKey, Failure> {
+    ApiKey::new(key.expose(), "the screen")
+}
+
+/// Bytes of the files in a folder and below; what cannot be read counts nothing.
+fn size(folder: &Path) -> u64 {
+    let Ok(entries) = std::fs::read_dir(folder) else { return 0 };
+    let of = |entry: std::fs::DirEntry| match entry.metadata() {
+        Ok(metadata) if metadata.is_dir() => size(&entry.path()),
+        Ok(metadata) => metadata.len(),
+        Err(_) => 0,
+    };
+    entries.flatten().map(of).sum()
+}
+
+impl Doors<Client> for House {
+    fn choices(&self) -> Result<Vec<Choice>, Failure> {
+        let profiles = Profiles::read(&self.env)?;
+        let mut choices: Vec<Choice> = Vec::new();
+        if let Some(variable) = Profiles::overridden_by(&self.env).filter(|_| self.flags.profile.is_none()) {
+            let settings = self.settle(&Door::Usual)?;
+            choices.push(Choice {
+                door: Door::Usual,
+                name: settings.profile.clone(),
+                base_url: settings.base_url.to_string(),
+                key_from: format!("key from {variable}"),
+                kept: self.kept(&settings.profile, settings.in_memory),
+            });
+        }
+        choices.extend(profiles.list().into_iter().map(|listed| Choice {
+            door: Door::Profile(listed.name.clone()),
+            kept: self.kept(&listed.name, listed.in_memory),
+            base_url: listed.base_url,
+            key_from: if listed.key_from.is_empty() { "no key".to_owned() } else { format!("key from {}", self.short(&listed.key_from)) },
+            name: listed.name,
+        }));
+        let words = ["sample mail", "no key needed", "nothing is kept"].map(str::to_owned);
+        let [base_url, key_from, kept] = words;
+        choices.push(Choice { door: Door::Demo, name: "demo".to_owned(), base_url, key_from, kept });
+        Ok(choices)
+    }
+
+    fn check(&self, base_url: String, key: Hidden) -> Check {
+        let this = self.clone();
+        Box::pin(async move {
+            let key = typed(&key)?;
+            let place = Profiles::read(&this.env)?.place_for(&this.flags_for(&base_url), &this.env)?;
+            try_key(&place, &key, &this.clock).await
+        })
+    }
+
+    fn open(&self, door: &Door, answer: Answer) -> Result<Entry<Client>, Failure> {
+        match door {
+            Door::Usual | Door::Profile(_) => self.entry(door, answer),
+            Door::Demo => Ok(Entry::Open(Box::new(self.demo()?))),
+            Door::New { base_url, key } => self.log_in(base_url, key),
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! `Session`: one profile that is open, with all that is let go when it is left.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+
+use crate::api::Service;
+use crate::app::hall::{Answer, Arrival, Question};
+use crate::app::{Choice, Door, Hall, Kept};
+use crate::archive::Archive;
+use crate::config::{Backfill, Hidden, SavedViews, ViewFile};
+use crate::failure::Failure;
+use crate::sync::Engine;
+
+/// A profile that is open, and what is said about it when it is shown.
+pub struct Session<S: Service> {
+    /// The profile, in the person's words.
+    pub profile: String,
+    /// The door that leads here.
+    pub door: Door,
+    /// Where everything that is looked at is kept.
+    pub archive: Archive,
+    /// The same in words.
+    pub kept: Kept,
+    /// Carries the service into the archive; or why the service cannot be asked.
+    pub engine: Result<Engine<S>, Failure>,
+    /// How often the service is asked for what is new.
+    pub refresh: Duration,
+    /// How far back the archive is to reach by itself.
+    pub backfill: Backfill,
+    /// A word to the person, until the first key.
+    pub notice: Option<String>,
+    /// What the list is narrowed to at first; blank for all mail.
+    pub query: String,
+    /// What stands before the mail, if something does.
+    pub hall: Option<Hall>,
+    /// Where the filters that are typed are kept, if they are.
+    pub history: Option<PathBuf>,
+    /// The saved views.
+    pub views: SavedViews,
+    /// Where they are kept, if they are.
+    pub view_file: ViewFile,
+    /// What runs beside it, and ends with it: the embedded server of the sample mailbox.
+    pub beside: JoinSet<()>,
+}
+
+/// Opens sessions. Its calls ask the disk and block, but for [`Doors::check`].
+pub trait Doors<S: Service>: Send + Sync {
+    /// The profiles that one can switch to.
+    ///
+    /// # Errors
+    ///
+    /// If the configuration cannot be read.
+    fn choices(&self) -> Result<Vec<Choice>, Failure>;
+
+    /// Has the service asked whether it takes this key.
+    fn check(&self, base_url: String, key: Hidden) -> Check;
+
+    /// Opens a door, or says what must be known before.
+    ///
+    /// # Errors
+    ///
+    /// If what is behind it cannot be used.
+    fn open(&self, door: &Door, answer: Answer) -> Result<Entry<S>, Failure>;
+}
+
+/// A key that is being tried.
+pub type Check = std::pin::Pin<Box<dyn Future<Output = Result<(), Failure>> + Send>>;
+
+/// What a door leads to.
+pub enum Entry<S: Service> {
+    /// A profile.
+    Open(Box<Session<S>>),
+    /// A question that stands before it.
+    Asks(Question),
+}
+
+impl<S: Service> Entry<S> {
+    /// The session, if there is one, and what the person is told.
+    pub(super) fn parts(self) -> (Option<Session<S>>, Arrival) {
+        match self {
+            Self::Open(session) => (Some(*session), Arrival::Open),
+            Self::Asks(question) => (None, Arrival::Asks(question)),
+        }
+    }
+}

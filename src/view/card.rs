@@ -1,0 +1,129 @@
+//! Draws the recipient card: one address, and what became of all mail to it.
+
+use ratatui::Frame;
+use ratatui::text::{Line, Span};
+use unicode_width::UnicodeWidthStr;
+
+use super::look::Look;
+use super::{bars, cut, time};
+use crate::app::keys::key_for;
+use crate::app::{Card, Command, Focus, Layout, Mention, Model, Tally};
+use crate::mail::{Stamp, Status};
+
+/// Draws the card and the rule below it, if there is one.
+pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
+    let area = layout.card;
+    let Some(card) = model.card.as_ref().filter(|_| !area.is_empty()) else { return };
+    let width = usize::from(area.width).saturating_sub(2);
+    let rule = area.bottom() - 1;
+    for (line, y) in lines(card, model, look, width, usize::from(area.height) - 1).iter().zip(area.y..rule) {
+        frame.buffer_mut().set_line(area.x + 1, y, line, area.width.saturating_sub(2));
+    }
+    let line = look.glyphs.horizontal.repeat(usize::from(area.width));
+    frame.buffer_mut().set_stringn(area.x, rule, line, usize::from(area.width), look.theme.chrome());
+}
+
+/// As many lines as there is room for, those that matter most.
+fn lines<'a>(card: &'a Card, model: &Model, look: &Look, width: usize, height: usize) -> Vec<Line<'a>> {
+    let mut lines = vec![heading(card, look, width)];
+    let Some(tally) = card.tally() else {
+        lines.push(match card.failure() {
+            Some(failure) => Line::styled(failure.sentence.as_str(), look.theme.trouble()),
+            None => Line::styled(format!("counting{}", look.glyphs.ellipsis), look.theme.chrome()),
+        });
+        return lines;
+    };
+    let reach = Line::raw(cut::cut(&reach(tally, model, look, width), width, look.glyphs.ellipsis));
+    let trouble = trouble(tally, look, width);
+    let statuses = statuses(tally, look);
+    match height {
+        0 | 1 => {}
+        2 => lines.push(trouble),
+        3 if tally.trouble.is_some() => lines.extend([reach, trouble]),
+        3 => lines.extend([reach, statuses]),
+        4 => lines.extend([reach, statuses, trouble]),
+        _ => lines.extend([reach, statuses, trouble, latest(tally, look, width)]),
+    }
+    lines
+}
+
+/// Who it is, and when the first and the last email were accepted.
+fn heading<'a>(card: &'a Card, look: &Look, width: usize) -> Line<'a> {
+    let name = card.tally().map(|tally| &*tally.name).filter(|name| !name.is_empty());
+    let who = name.map_or_else(|| card.address().to_owned(), |name| format!("{name} <{}>", card.address()));
+    let times = card.tally().map(|tally| span(tally, look)).unwrap_or_default();
+    let fits = |who: &str| who.width() + times.width() + 2 <= width;
+    // The address matters more than the name, and both more than the times.
+    let who = if who.width() <= width { who } else { card.address().to_owned() };
+    let mut spans = vec![Span::styled(cut::cut(&who, width, look.glyphs.ellipsis), look.theme.title())];
+    if !times.is_empty() && fits(&who) {
+        spans.push(Span::raw(" ".repeat(width - who.width() - times.width())));
+        spans.push(Span::styled(times, look.theme.text()));
+    }
+    Line::from(spans)
+}
+
+/// `first 3 May, last 09:41`.
+fn span(tally: &Tally, look: &Look) -> String {
+    let at = |stamp: &Stamp| time::medium(stamp, look);
+    match (&tally.first, &tally.last) {
+        (Some(first), Some(last)) if tally.total > 1 && !tally.capped => format!("first {}, last {}", at(first), at(&last.created)),
+        (_, Some(last)) if tally.total > 1 => format!("last {}", at(&last.created)),
+        (_, Some(only)) => at(&only.created),
+        (_, None) => String::new(),
+    }
+}
+
+/// `12 of 48 310 emails since 3 May; b looks further back`.
+fn reach(tally: &Tally, model: &Model, look: &Look, width: usize) -> String {
+    let more = if tally.capped { "more than " } else { "" };
+    let total = bars::grouped(tally.total);
+    let reach = model.service.reach().map(|reach| bars::reach_words(reach, look)).unwrap_or_default();
+    let of = model.list.all().map_or_else(|| bars::emails(tally.total), |all| format!("of {}", bars::emails(all)));
+    let said = if model.list.all().is_some() { format!("{more}{total} {of}{reach}") } else { format!("{more}{of}{reach}") };
+    let key = key_for(Focus::List, Command::LookBack).filter(|_| model.may_find_older());
+    let hint = key.map(|key| format!("; {key} looks further back")).unwrap_or_default();
+    if said.width() + hint.width() <= width { said + &hint } else { said }
+}
+
+/// `✓ delivered 9   ✕ bounced 2`.
+fn statuses<'a>(tally: &Tally, look: &Look) -> Line<'a> {
+    let mut spans = Vec::new();
+    for (status, count) in &tally.statuses {
+        spans.push(status_word(status, look));
+        spans.push(Span::styled(format!(" {}   ", bars::grouped(*count)), look.theme.text()));
+    }
+    if spans.is_empty() {
+        spans.push(Span::styled("no email to this address is known", look.theme.text()));
+    }
+    Line::from(spans)
+}
+
+/// What went wrong, said plainly; and just as plainly that nothing did.
+fn trouble<'a>(tally: &Tally, look: &Look, width: usize) -> Line<'a> {
+    let Some(last) = &tally.trouble else {
+        let words = if tally.total == 0 { "" } else { "nothing bounced, nobody complained" };
+        return Line::styled(words, look.theme.text());
+    };
+    let count = tally.statuses.iter().find(|(status, _)| *status == last.status).map_or(0, |(_, count)| *count);
+    let reason = last.reason.as_ref().map_or_else(|| last.status.meaning().to_owned(), ToString::to_string);
+    let which = if count == 1 { String::new() } else { format!(" {}, the last", bars::grouped(count)) };
+    let words = format!("{which}: email of {}; {reason}", time::medium(&last.created, look));
+    let lead = status_word(&last.status, look);
+    let room = width.saturating_sub(lead.width());
+    Line::from(vec![lead, Span::styled(cut::cut(&words, room, look.glyphs.ellipsis), look.theme.text())])
+}
+
+/// `latest ✓ delivered 09:41  Your receipt`.
+fn latest<'a>(tally: &Tally, look: &Look, width: usize) -> Line<'a> {
+    let Some(Mention { status, created, subject, .. }) = &tally.last else { return Line::default() };
+    let lead = Span::styled("latest ", look.theme.chrome());
+    let word = status_word(status, look);
+    let words = format!(" {}  {subject}", time::medium(created, look));
+    let room = width.saturating_sub(lead.width() + word.width());
+    Line::from(vec![lead, word, Span::styled(cut::cut(&words, room, look.glyphs.ellipsis), look.theme.text())])
+}
+
+fn status_word<'a>(status: &Status, look: &Look) -> Span<'a> {
+    Span::styled(format!("{} {}", look.glyphs.status(status), status.word()), look.theme.status(status))
+}

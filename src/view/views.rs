@@ -1,0 +1,45 @@
+//! Draws the list of saved views.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use unicode_width::UnicodeWidthStr;
+
+use super::cut;
+use super::look::Look;
+use crate::app::{Layout, Model};
+
+/// Draws the list if it is shown; says whether it is.
+pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> bool {
+    let Some(chosen) = model.chooser() else { return false };
+    let area = layout.main;
+    let left = 1.min(area.width);
+    let inner = Rect { x: area.x + left, width: area.width - left, ..area };
+    let width = usize::from(inner.width);
+    let names = model.views().values().map(|view| view.name.width()).max().unwrap_or(0).min(width / 3);
+    let mut lines = vec![Line::styled("Saved views", look.theme.title()), Line::default()];
+    for (nth, (number, view)) in model.views().iter().enumerate() {
+        let is_chosen = nth == chosen;
+        let bar = if is_chosen { look.glyphs.bar } else { " " };
+        let room = width.saturating_sub(names + 7);
+        lines.push(Line::from(vec![
+            Span::styled(bar, look.theme.accent()),
+            Span::styled(format!("{number}  "), look.theme.accent()),
+            Span::styled(
+                cut::cut(&view.name, names, look.glyphs.ellipsis),
+                if is_chosen { look.theme.selected(true) } else { look.theme.text() },
+            ),
+            Span::raw(" ".repeat(names.saturating_sub(view.name.width()) + 2)),
+            Span::styled(cut::cut(&view.query, room, look.glyphs.ellipsis), look.theme.text()),
+        ]));
+    }
+    if model.views().is_empty() {
+        lines.push(Line::raw("There are none. / narrows the list, W saves what it shows."));
+    }
+    // Where there is little room, what is chosen matters more than the title.
+    let skipped = (chosen + 3).saturating_sub(usize::from(inner.height));
+    for (line, y) in lines.iter().skip(skipped).zip(inner.top()..inner.bottom()) {
+        frame.buffer_mut().set_line(inner.x, y, line, inner.width);
+    }
+    true
+}
