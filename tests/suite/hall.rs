@@ -153,7 +153,9 @@ fn home(teams: [&Service; 2]) -> (tempfile::TempDir, Env) {
     let home = tempfile::tempdir().unwrap();
     let config = home.path().join(".config/sentbox");
     fs::create_dir_all(&config).unwrap();
-    let profile = |name: &str, service: &Service| format!("[profiles.{name}]\nbase_url = \"{}\"\napi_key_file = \"key\"\n", service.base());
+    let profile = |name: &str, service: &Service| {
+        format!("[profiles.{name}]\nbase_url = \"{}\"\napi_key_file = \"key\"\nrate = 1000\n", service.base())
+    };
     let text = format!(
         "default_profile = \"acme\"\n{}{}[profiles.third]\napi_key_command = \"echo oh no >&2; exit 1\"\n",
         profile("acme", teams[0]),

@@ -16,7 +16,7 @@ use crate::config::Rate;
 /// Why somebody was not let through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::api) enum Turned {
-    /// Nobody wants it any more.
+    /// Nobody wants it any more, or not so much.
     Away,
     /// The service has asked for a pause, longer than it can be waited.
     Back(Duration),
@@ -55,6 +55,7 @@ impl Gate {
             }
             let (wait, is_pause) = match self.with(|pace, now| pace.ask(now, queued.place, jitter())) {
                 Turn::Go => return Ok(()),
+                Turn::Scarce => return Err(Turned::Away),
                 Turn::Behind => (Duration::MAX, false),
                 Turn::Later(wait) => (wait, false),
                 Turn::Paused(wait) if !bearable(*paused, wait) => return Err(Turned::Back(wait)),

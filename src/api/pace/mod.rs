@@ -75,6 +75,8 @@ pub(super) enum Turn {
     Later(Duration),
     /// Ask again after this time: the service told us to be silent.
     Paused(Duration),
+    /// No: others use the limit, and what nobody has asked for yet is not worth waiting for them.
+    Scarce,
 }
 
 /// So many requests may follow each other at once: the start, and opening an email, are immediate.
@@ -138,6 +140,9 @@ impl Pace {
         if !paused.is_zero() {
             return Turn::Paused(paused);
         }
+        if place.urgency == Urgency::Warm && !self.is_plenty(now) {
+            return Turn::Scarce;
+        }
         let wait = self.wait(now, place.urgency);
         if !wait.is_zero() {
             return Turn::Later(wait);
@@ -164,9 +169,8 @@ impl Pace {
             Urgency::Warm => burst,
         };
         let silent = self.silent_until.saturating_sub(now);
-        let poor = if urgency == Urgency::Warm { self.poor_for(now) } else { Duration::ZERO };
         let token = self.tokens.wait((1.0 + reserve).min(burst), speed);
-        silent.max(poor).max(token).max(self.share.wait(now, speed, window))
+        silent.max(token).max(self.share.wait(now, speed, window))
     }
 
     /// Learns what an answer says about the limit. `jitter`, a number from 0 to 1, keeps those who are
@@ -240,13 +244,12 @@ impl Pace {
         (limit / 2.0).ceil().min(limit - (self.speed() * self.window().as_secs_f64()).floor())
     }
 
-    /// How long it takes at least until next to nobody uses the limit, as far as is known.
-    fn poor_for(&self, now: Duration) -> Duration {
+    /// Whether next to nobody else uses the limit, as far as is known.
+    fn is_plenty(&self, now: Duration) -> bool {
         let is_used = match (self.limits.remaining, self.limits.limit) {
-            (Some(remaining), Some(limit)) => f64::from(remaining) < f64::from(limit) * 0.75,
+            (Some(remaining), Some(limit)) => self.limits_until > now && f64::from(remaining) < f64::from(limit) * 0.75,
             _ => false,
         };
-        let used = if is_used { self.limits_until.saturating_sub(now) } else { Duration::ZERO };
-        used.max(if self.share.is_in_company(now) { PAUSE } else { Duration::ZERO })
+        !is_used && !self.share.is_in_company(now)
     }
 }

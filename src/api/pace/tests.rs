@@ -118,8 +118,8 @@ fn warming_is_for_when_there_is_plenty() {
     assert!(matches!(ask(&mut pace, 0.0, Urgency::Warm), Turn::Later(_)), "one token is missing");
     assert_eq!(ask(&mut pace, 1.0, Urgency::Extend), Turn::Later(S(1.0)).max_of(&mut pace, 1.0), "half a token a second");
     pace.learn(S(20.0), limits(10, 7, 1.0), MIDDLE);
-    assert!(matches!(ask(&mut pace, 20.9, Urgency::Warm), Turn::Later(_)), "somebody is using the limit");
-    assert!(matches!(ask(&mut pace, 25.0, Urgency::Warm), Turn::Later(_)), "somebody was there just now");
+    assert_eq!(ask(&mut pace, 20.9, Urgency::Warm), Turn::Scarce, "somebody is using the limit");
+    assert_eq!(ask(&mut pace, 25.0, Urgency::Warm), Turn::Scarce, "somebody was there just now");
     assert_eq!(ask(&mut pace, 60.0, Urgency::Warm), Turn::Go);
 }
 
@@ -227,6 +227,13 @@ proptest! {
                         prop_assert_ne!(Some(place), first);
                         n += 1;
                     }
+                    Turn::Scarce => {
+                        prop_assert!(Some(place) == first && place.urgency == Urgency::Warm);
+                        pace.leave(place);
+                        waiting.remove(n);
+                        first = waiting.iter().copied().min();
+                        n = 0;
+                    }
                     Turn::Later(wait) | Turn::Paused(wait) => {
                         prop_assert!(Some(place) == first && !wait.is_zero());
                         n += 1;
@@ -241,7 +248,7 @@ proptest! {
     }
 
     /// Whoever is first and waits as long as it is told is let through in the end, if it has a limit that
-    /// is not used up.
+    /// is not used up; what nobody has asked for yet may be told not to wait.
     #[test]
     fn patience_is_rewarded(urgency in urgency(), remaining in 0_u32..=10, refused in any::<bool>()) {
         let mut pace = Pace::new(Rate::default());
@@ -255,6 +262,10 @@ proptest! {
             match pace.ask(now, place, MIDDLE) {
                 Turn::Go => return Ok(()),
                 Turn::Later(wait) | Turn::Paused(wait) => now += wait,
+                Turn::Scarce => {
+                    prop_assert_eq!(urgency, Urgency::Warm);
+                    return Ok(());
+                }
                 Turn::Behind => prop_assert!(false, "there is nobody else"),
             }
         }
