@@ -25,6 +25,17 @@ pub struct Synced {
 }
 
 impl Synced {
+    /// Adds what a further request has brought.
+    pub(super) fn add(&mut self, further: Self) {
+        let Self { new, changes, changed, pages, reach, stopped: _ } = further;
+        self.new += new;
+        self.changes += changes;
+        self.changed.extend(changed);
+        self.changed.truncate(NAMED);
+        self.pages += pages;
+        self.reach = reach;
+    }
+
     /// Whether the end of the service's listing is in the archive.
     #[must_use]
     pub const fn reached_end(&self) -> bool {
@@ -74,4 +85,14 @@ pub enum Back {
     All,
     /// To emails of this time.
     Until(jiff::Timestamp),
+}
+
+impl Back {
+    /// The oldest time of interest, in microseconds since 1970.
+    pub(super) fn since(self) -> i64 {
+        match self {
+            Self::All => i64::MIN,
+            Self::Until(time) => time.as_microsecond(),
+        }
+    }
 }

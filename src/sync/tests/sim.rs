@@ -72,6 +72,8 @@ pub(super) struct State {
     pub(super) muddled: bool,
     /// An unknown cursor gives an empty page, and not an error.
     pub(super) lenient: bool,
+    /// It says that it has none of the emails that it lists.
+    pub(super) forgetful: bool,
     /// What goes wrong with the next requests.
     pub(super) faults: VecDeque<Option<Fault>>,
     /// Every request so far.
@@ -95,6 +97,7 @@ impl Sim {
             emulate: false,
             muddled: false,
             lenient: false,
+            forgetful: false,
             faults: VecDeque::new(),
             requests: Vec::new(),
             customer: None,
@@ -203,7 +206,8 @@ impl Service for Sim {
 
     async fn retrieve(&self, id: &EmailId) -> Result<Retrieved, Failure> {
         let state = self.state();
-        let mail = state.mails.iter().find(|mail| mail.id == id.as_str()).ok_or_else(|| Failure::new(Kind::NotFound, "no such email"))?;
+        let known = state.mails.iter().find(|mail| mail.id == id.as_str() && !state.forgetful);
+        let mail = known.ok_or_else(|| Failure::new(Kind::NotFound, "no such email"))?;
         let json = format!(
             r#"{{"object":"email","id":"{}","to":["{}"],"created_at":"{}","html":"<p>Hi</p>","text":null,"cc":[],"last_event":"{}"}}"#,
             mail.id,
