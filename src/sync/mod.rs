@@ -175,7 +175,8 @@ impl<S: Service> Engine<S> {
                 Err(failure) => return Err(failure),
                 Ok(page) => {
                     // On a service that lists the oldest first these are newer, and claim nothing.
-                    let joins = if ground.rising { Joins::Nothing } else { Joins::Below { cursor: above, cut: false } };
+                    let joins =
+                        if ground.rising || page.unreadable > 0 { Joins::Nothing } else { Joins::Below { cursor: above, cut: false } };
                     brought.add(&archive.carry(&Stretch { items: page.items, joins, rising: ground.rising, asked })?);
                     Stopped::Done
                 }

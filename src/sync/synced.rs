@@ -54,6 +54,8 @@ pub enum Stopped {
     Budget,
     /// The service went round in circles: a page brought nothing new.
     NoProgress,
+    /// Not every email on the pages could be read: where one was missing nothing is known whole.
+    Unreadable,
     /// Nothing was asked: another process does, and this is what it has brought.
     Elsewhere,
     /// The service does not know any of the cursors that the archive could offer.
@@ -71,6 +73,7 @@ impl Stopped {
             Self::End => "end",
             Self::Budget => "budget",
             Self::NoProgress => "no_progress",
+            Self::Unreadable => "unreadable",
             Self::Elsewhere => "elsewhere",
             Self::CursorGone => "cursor_gone",
             Self::Failed(failure) => failure.kind.word(),

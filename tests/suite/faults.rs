@@ -439,7 +439,7 @@ fn ended(synced: Result<Synced, Failure>) -> Result<(), Failure> {
         Stopped::NoProgress => Err(Failure::new(Kind::NotTheApi, CIRCLES)),
         Stopped::CursorGone => Err(Failure::new(Kind::NotFound, "the service no longer knows where to go on from")),
         Stopped::Failed(failure) => Err(failure),
-        stopped @ (Stopped::Budget | Stopped::Elsewhere) => panic!("{stopped:?}"),
+        stopped @ (Stopped::Budget | Stopped::Elsewhere | Stopped::Unreadable) => panic!("{stopped:?}"),
     }
 }
 
