@@ -121,6 +121,7 @@ impl Row {
 const ERROR: &str = r#"{"statusCode":500,"name":"internal_server_error","message":"oh dear"}"#;
 const NONSENSE: &str = "is not this API's JSON";
 const CIRCLES: &str = "sends nothing new";
+const UNREADABLE: &str = "not every email on the service's pages could be read";
 
 /// This body, whatever is asked.
 fn body(text: &str) -> Answer {
@@ -355,12 +356,12 @@ fn fields() -> Vec<Row> {
             }
             asked.each(|email| drop(email.as_object_mut().unwrap().remove("id")))
         })
-        .sync(Kind::NotTheApi, CIRCLES),
+        .sync(Kind::NotTheApi, UNREADABLE),
         row("one email without an id", |asked, _| match asked.after {
             Some(_) => Answer::Honest,
             None => asked.changed(|value| drop(value.get_mut("data").map(|data| data[3].as_object_mut().unwrap().remove("id")))),
         })
-        .garbles(),
+        .sync(Kind::NotTheApi, UNREADABLE),
     ]
 }
 
@@ -439,7 +440,8 @@ fn ended(synced: Result<Synced, Failure>) -> Result<(), Failure> {
         Stopped::NoProgress => Err(Failure::new(Kind::NotTheApi, CIRCLES)),
         Stopped::CursorGone => Err(Failure::new(Kind::NotFound, "the service no longer knows where to go on from")),
         Stopped::Failed(failure) => Err(failure),
-        stopped @ (Stopped::Budget | Stopped::Elsewhere | Stopped::Unreadable) => panic!("{stopped:?}"),
+        Stopped::Unreadable => Err(Failure::new(Kind::NotTheApi, UNREADABLE)),
+        stopped @ (Stopped::Budget | Stopped::Elsewhere) => panic!("{stopped:?}"),
     }
 }
 
