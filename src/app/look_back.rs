@@ -25,7 +25,13 @@ impl Model {
     /// Whether looking further back may bring something that the filter lets through.
     #[must_use]
     pub fn may_find_older(&self) -> bool {
-        !self.list.filter().is_none() && self.service.has_older() && !self.has_all_that_is_wanted()
+        !self.list.filter().is_none() && self.may_look_back()
+    }
+
+    /// Whether there may be older mail than is here, and it is wanted.
+    #[must_use]
+    pub fn may_look_back(&self) -> bool {
+        self.service.has_older() && !self.has_all_that_is_wanted()
     }
 
     /// Whether the archive is complete from before the time on that the filter begins with.

@@ -18,6 +18,12 @@ use crate::archive::Reach;
 const ROOMY: u16 = 50;
 /// From this many columns on there is room for figures that few people look for.
 const SPACIOUS: u16 = 80;
+/// From this many columns on there is room for keys beside long words about trouble.
+const COMFORTABLE: u16 = 140;
+
+/// Columns that are left, if there are so many, for what there is to know about a body: the keys beside
+/// it stay where they are from email to email.
+const BODY_WORDS: usize = 40;
 
 /// Draws both lines.
 pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
@@ -30,6 +36,8 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
     let share = if layout.bottom.width < 60 { 5 } else { 2 };
     let right = bottom_right(model, look, usize::from(layout.bottom.width) / share);
     let taken: usize = right.iter().map(Span::width).sum();
+    let kept_free = if model.focus() == Focus::Reader && share == 2 { usize::from(layout.bottom.width * 2 / 5).min(BODY_WORDS) } else { 0 };
+    let taken = taken.max(kept_free);
     let room = layout.bottom.width.saturating_sub(u16::try_from(taken).unwrap_or(u16::MAX));
     line(bottom_left(model, look, room), right, layout.bottom, look, frame);
 }
@@ -175,7 +183,10 @@ fn bottom_left<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
         spans.push(Span::styled(pause, look.theme.trouble()));
     } else if let Some(trouble) = model.service.trouble().filter(|_| model.focus() == Focus::List && !model.list.rows().is_empty()) {
         spans.push(Span::styled(format!("{} {} ", trouble.sentence, look.glyphs.dot), look.theme.trouble()));
-        spans.push(Span::styled("asking again by itself; r asks now, ! tells more", look.theme.text()));
+        // Trouble can last; who works on with what is here needs the keys more than that comfort.
+        let comfort = if width >= COMFORTABLE { "asking again by itself; " } else { "" };
+        spans.push(Span::styled(format!("{comfort}r asks now, ! tells more  "), look.theme.text()));
+        hints(model, look, &mut spans, width);
         return spans;
     }
     if model.service.is_extending() && model.list.nears_the_end(model.list_height()) {
@@ -275,11 +286,11 @@ fn hints(model: &Model, look: &Look, spans: &mut Vec<Span>, width: u16) {
     const READER: &[Command] = &[
         Command::Back,
         Command::NextEmail,
-        Command::PreviousEmail,
-        Command::Scroll(Step::Down),
         Command::NextView,
         Command::Find,
+        Command::PreviousEmail,
         Command::Card,
+        Command::Scroll(Step::Down),
         Command::FullReader,
         Command::SwitchPane,
     ];
@@ -310,7 +321,7 @@ fn hints(model: &Model, look: &Look, spans: &mut Vec<Span>, width: u16) {
     let help = [Command::Help];
     let reserved = 8;
     for (last, command) in wanted.iter().map(|command| (false, command)).chain(help.iter().map(|command| (true, command))) {
-        if *command == Command::LookBack && !model.may_find_older() {
+        if *command == Command::LookBack && !model.may_look_back() {
             continue;
         }
         let Some(key) = key_for(focus, *command) else { continue };
@@ -322,7 +333,7 @@ fn hints(model: &Model, look: &Look, spans: &mut Vec<Span>, width: u16) {
         room -= columns;
         let (key, words) = text.split_at(key.len());
         spans.push(Span::styled(key.to_owned(), look.theme.accent()));
-        spans.push(Span::styled(format!("{words}  "), look.theme.text()));
+        spans.push(Span::styled(format!("{words}{}", if last { "" } else { "  " }), look.theme.text()));
     }
 }
 

@@ -113,6 +113,7 @@ fn meaning(prompt: &Prompt, model: &Model) -> Parsed {
         Asked::Text => parsed("", model.now()),
         Asked::View => {
             let words = match numbered(prompt.text()) {
+                None if prompt.is_refused() => Some("not saved yet: it takes a number from 1 to 9 and a name, as in 3 Trouble".to_owned()),
                 None => Some("a number from 1 to 9 and a name, as in 3 Trouble".to_owned()),
                 Some((number, _)) => {
                     let before = model.views().get(&number).filter(|view| view.query != model.list.filter().text());

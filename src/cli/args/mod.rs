@@ -176,7 +176,7 @@ Words must all match: part of an address or subject, the start of a word in a bo
   tag:name=value  has:cc  domain:example.org         what it has
   recipient:ana@example.com                          to, cc or bcc, whole
   after:7d before:2026-11-02 on:mon seen-change:1d   times
-  \"two words\"  a or b  ( )  not x, or -x after --   how terms go together
+  \"two words\"  a or b  ( )  not x, or -x after --    how terms go together
 
 Example: sentbox search to:ana@example.com is:trouble after:7d";
 
