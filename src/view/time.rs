@@ -11,7 +11,7 @@ use crate::mail::Stamp;
 pub const SHORT: usize = 6;
 /// Columns of [`medium`].
 pub const MEDIUM: usize = 9;
-/// Columns of [`column`] for times that could be read, in the zones with the longest names.
+/// Columns of [`column()`] for times that could be read, in the zones with the longest names.
 pub const FULL: usize = 25;
 
 /// `09:41`, `Mon`, `3 May`, `May 25`.
