@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::args::ConfigVerb;
 use super::output::{Output, Shape, Stop};
+use crate::app::Keys;
 use crate::config::clock::Clock;
 use crate::config::{Env, Paths, Profiles, without_keys};
 use crate::failure::{Failure, Kind};
@@ -53,25 +54,26 @@ fn check(env: &Env, clock: &Clock, out: &mut Output) -> Result<(), Stop> {
         let notes = parse(&view.query, &Context::new(clock(), env.zone())).notes;
         warnings.extend(notes.into_iter().map(|note| format!("view {number}, {}: {}", view.name, note.words)));
     }
+    let errors = [profiles.errors(), &Keys::with(profiles.keys()).1].concat();
     // A single error is what the command ends with.
-    let several = Some(profiles.errors()).filter(|errors| errors.len() > 1).unwrap_or_default();
+    let several = Some(errors.as_slice()).filter(|errors| errors.len() > 1).unwrap_or_default();
     for words in several.iter().chain(&warnings) {
         out.note(words);
     }
     let (path, names) = (profiles.path().display().to_string(), profiles.list().len());
     let text = match out.shape {
-        Shape::Human if !profiles.errors().is_empty() => String::new(),
+        Shape::Human if !errors.is_empty() => String::new(),
         Shape::Human if !profiles.path().exists() => format!("{path} is not there, which is fine\n"),
         Shape::Human => format!("{path} can be used; profiles: {names}, default: {}\n", profiles.default_name()),
         Shape::Json | Shape::JsonLines => {
-            let (default, errors) = (profiles.default_name(), profiles.errors());
-            let checked = Checked { path: path.clone(), profiles: names, default, errors, warnings: &warnings };
+            let checked =
+                Checked { path: path.clone(), profiles: names, default: profiles.default_name(), errors: &errors, warnings: &warnings };
             serde_json::to_string(&checked).expect("texts are JSON") + "\n"
         }
     };
     out.data(&text)?;
     out.flush()?;
-    let sentence = match profiles.errors() {
+    let sentence = match errors.as_slice() {
         [] => return Ok(()),
         [error] => error.clone(),
         errors => format!("{path} has {} errors", errors.len()),

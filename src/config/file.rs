@@ -27,10 +27,23 @@ pub(super) struct File {
     pub profiles: BTreeMap<String, Profile>,
     /// The saved views, if there is a table of them.
     pub views: Option<SavedViews>,
+    /// What the table of keys changes.
+    pub keys: Vec<KeyChange>,
     /// What was not understood and ignored, in words.
     pub warnings: Vec<String>,
     /// What is not allowed, in words, each with its line.
     pub errors: Vec<String>,
+}
+
+/// A key that is to mean another command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyChange {
+    /// The key, or several after each other, as people write them.
+    pub keys: String,
+    /// The name of the command, or `none`.
+    pub command: String,
+    /// Where it stands: file and line.
+    pub place: String,
 }
 
 /// A profile as it stands in the file.
@@ -77,7 +90,7 @@ impl fmt::Display for KeySource {
     }
 }
 
-const TOP: [&str; 3] = ["default_profile", "profiles", "views"];
+const TOP: [&str; 4] = ["default_profile", "profiles", "views", "keys"];
 const VIEW: [&str; 2] = ["name", "query"];
 const PROFILE: [&str; 9] = ["base_url", "api_key_command", "api_key_file", "api_key_env", "archive", "keep", "backfill", "rate", "ca_file"];
 
@@ -163,6 +176,7 @@ impl Reader<'_> {
                     }
                 }
                 "views" => self.views(value),
+                "keys" => self.keys(value),
                 other => self.unknown(other, &key.span(), &TOP),
             }
         }
@@ -256,6 +270,16 @@ impl Reader<'_> {
             }
         }
         self.file.views = Some(views);
+    }
+
+    /// Which keys and commands there are is not known here.
+    fn keys(&mut self, value: &Spanned<DeValue<'_>>) {
+        for (keys, command) in self.table(value).into_iter().flatten() {
+            if let Some(command) = self.said(command) {
+                let change = KeyChange { keys: keys.get_ref().to_string(), command, place: self.place(&keys.span()) };
+                self.file.keys.push(change);
+            }
+        }
     }
 
     fn view(&mut self, value: &Spanned<DeValue<'_>>) -> Option<SavedView> {

@@ -21,6 +21,7 @@ pub use age::{AGES, age};
 pub use backfill::Backfill;
 pub use base::BaseUrl;
 pub use env::Env;
+pub use file::KeyChange;
 pub use hidden::Hidden;
 pub use key::{ApiKey, Asking, without_keys};
 pub use nearest::nearest;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use toml_edit::{DocumentMut, Item, Table, value};
 
-use super::file::{DEFAULT, File, KeySource, PROFILE_NAME, is_profile_name, text_of};
+use super::file::{DEFAULT, File, KeyChange, KeySource, PROFILE_NAME, is_profile_name, text_of};
 use super::private::{make_folder, replace, write_secret};
 use super::{ApiKey, BaseUrl, Env, Flags, Paths, SavedViews};
 use crate::failure::{Failure, Kind};
@@ -72,6 +72,12 @@ impl Profiles {
         let text = if path.exists() { text_of(&path)? } else { String::new() };
         let file = File::look(&text, &path, paths.home.as_deref());
         Ok(Self { path, paths, text, file })
+    }
+
+    /// What the file changes in the meaning of keys.
+    #[must_use]
+    pub fn keys(&self) -> &[KeyChange] {
+        &self.file.keys
     }
 
     /// What in the file is not allowed, a sentence each; none in one that was [read](Self::read).
@@ -314,6 +320,9 @@ const TEMPLATE: &str = "\
 #
 # [views]                                      # the keys 1 to 9; W saves one from the screen
 # 1 = { name = \"Today\", query = \"after:today\" }
+#
+# [keys]                                       # any key, any command; README.md names them
+# \"Ctrl-s\" = \"filter\"
 ";
 
 /// Names the default profile; a comment beside it stays.

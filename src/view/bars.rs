@@ -10,7 +10,8 @@ use ratatui::text::{Line, Span};
 use super::look::Look;
 use super::{cut, time};
 use crate::app::hall::Face;
-use crate::app::keys::{key_for, written};
+use crate::app::keymap::told;
+use crate::app::keys::written;
 use crate::app::{Command, Door, Focus, Kept, Layout, Model, Side, Stage, Step};
 use crate::archive::Reach;
 
@@ -162,20 +163,20 @@ fn bottom_left<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
         let short = format!("{brought} back");
         let words = if width < ROOMY { short } else { long };
         spans.push(Span::styled(words, look.theme.accent()));
-        let stop = key_for(model.focus(), Command::Stop).map_or_else(String::new, |key| format!("; {key} stops"));
+        let stop = model.keys.key_for(model.focus(), Command::Stop).map_or_else(String::new, |key| format!("; {key} stops"));
         spans.push(Span::styled(stop, look.theme.text()));
         return spans;
     }
     if !model.pressed.is_empty() {
-        let keys: Vec<String> = model.pressed.iter().map(ToString::to_string).collect();
-        spans.push(Span::styled(format!("{} {}", written(&keys.join(" ")), look.glyphs.ellipsis), look.theme.accent()));
+        spans.push(Span::styled(format!("{} {}", written(&model.pressed), look.glyphs.ellipsis), look.theme.accent()));
         return spans;
     }
     if let Some(pause) = pause(model) {
         spans.push(Span::styled(pause, look.theme.trouble()));
     } else if let Some(trouble) = model.service.trouble().filter(|_| model.focus() == Focus::List && !model.list.rows().is_empty()) {
         spans.push(Span::styled(format!("{} {} ", trouble.sentence, look.glyphs.dot), look.theme.trouble()));
-        spans.push(Span::styled("asking again by itself; r asks now, ! tells more", look.theme.text()));
+        let help = told(&model.keys, model.focus(), [(Command::Refresh, "asks now"), (Command::Details, "tells more")]);
+        spans.push(Span::styled(format!("asking again by itself; {help}"), look.theme.text()));
         return spans;
     }
     if model.service.is_extending() && model.list.nears_the_end(model.list_height()) {
@@ -207,7 +208,7 @@ fn pause(model: &Model) -> Option<String> {
 fn filling<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
     let rate = model.budget().map(|budget| format!(", {:.1}/s", budget.background)).filter(|_| width >= SPACIOUS);
     let words = if width >= ROOMY { "fetching older mail" } else { "older mail" };
-    let stop = key_for(Focus::List, Command::Stop).map_or_else(String::new, |key| format!("; {key} stops"));
+    let stop = model.keys.key_for(Focus::List, Command::Stop).map_or_else(String::new, |key| format!("; {key} stops"));
     vec![
         Span::styled(format!("{words}{}", rate.unwrap_or_default()), look.theme.accent()),
         Span::styled(format!("{stop}  "), look.theme.text()),
@@ -312,7 +313,7 @@ fn hints(model: &Model, look: &Look, spans: &mut Vec<Span>, width: u16) {
         if *command == Command::LookBack && !model.may_find_older() {
             continue;
         }
-        let Some(key) = key_for(focus, *command) else { continue };
+        let Some(key) = model.keys.key_for(focus, *command) else { continue };
         let text = format!("{key} {}", command.hint());
         let columns = unicode_width::UnicodeWidthStr::width(text.as_str()) + 2;
         if columns + if last { 0 } else { reserved } > room {

@@ -88,6 +88,7 @@ impl Running {
             refresh: std::time::Duration::from_secs(30),
             backfill,
             notice: None,
+            keys: Arc::default(),
             query: String::new(),
             hall: None,
             history: None,
@@ -95,14 +96,14 @@ impl Running {
             view_file: ViewFile::default(),
             beside: JoinSet::new(),
         };
-        let house = House { flags: Flags::default(), env: Env::default(), clock, sample: (0, 1) };
+        let house = House { flags: Flags::default(), env: Env::default(), clock, keys: Arc::default(), sample: (0, 1) };
         Self::begin(size, session, house, now).await
     }
 
     /// Starts as the program does with these flags in this environment.
     pub async fn at_home(size: Size, env: Env) -> Self {
         let (now, clock) = time();
-        let house = House { flags: Flags::default(), env, clock, sample: (300, 7) };
+        let house = House { flags: Flags::default(), env, clock, keys: Arc::default(), sample: (300, 7) };
         let settings = Settings::resolve(&house.flags, &house.env).unwrap();
         let session = house.first(&settings, &mut |_| ()).unwrap();
         Self::begin(size, session, house, now).await
