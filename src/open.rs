@@ -76,7 +76,7 @@ fn show(
         doors: Arc::new(house.clone()),
         clock: house.clock.clone(),
         zone: house.flags.zone.clone().unwrap_or_else(|| env.zone()),
-        colour: out.colour,
+        palette: out.colour.then(|| Profiles::look(env).map(|profiles| profiles.palette()).unwrap_or_default()),
         ascii: ascii(global, env),
         panic_at: PanicAt::of(env),
     };

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use toml_edit::{DocumentMut, Item, Table, value};
 
-use super::file::{DEFAULT, File, KeyChange, KeySource, PROFILE_NAME, is_profile_name, text_of};
+use super::file::{DEFAULT, File, KeySource, PROFILE_NAME, is_profile_name, text_of};
 use super::private::{make_folder, replace, write_secret};
-use super::{ApiKey, BaseUrl, Env, Flags, Paths, SavedViews};
+use super::{ApiKey, BaseUrl, Env, Flags, KeyChange, Palette, Paths, SavedViews};
 use crate::failure::{Failure, Kind};
 
 /// The profiles of the configuration file.
@@ -72,6 +72,12 @@ impl Profiles {
         let text = if path.exists() { text_of(&path)? } else { String::new() };
         let file = File::look(&text, &path, paths.home.as_deref());
         Ok(Self { path, paths, text, file })
+    }
+
+    /// The colours of the screen.
+    #[must_use]
+    pub const fn palette(&self) -> Palette {
+        self.file.palette
     }
 
     /// What the file changes in the meaning of keys.
@@ -323,6 +329,9 @@ const TEMPLATE: &str = "\
 #
 # [keys]                                       # any key, any command; README.md names them
 # \"Ctrl-s\" = \"filter\"
+#
+# [theme]                                      # accent, good, bad, warning, pending, apart
+# accent = \"yellow\"                          # a name, a number from 0 to 255, or #rrggbb
 ";
 
 /// Names the default profile; a comment beside it stays.

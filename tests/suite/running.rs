@@ -16,7 +16,7 @@ use sentbox::api::{Access, Client, Patience};
 use sentbox::app::{Door, Kept, Key, Model, Rest, Stage};
 use sentbox::archive::{Archive, Location};
 use sentbox::config::clock::Clock;
-use sentbox::config::{ApiKey, Backfill, BaseUrl, Env, Flags, Rate, Settings, ViewFile, built_in};
+use sentbox::config::{ApiKey, Backfill, BaseUrl, Env, Flags, Palette, Rate, Settings, ViewFile, built_in};
 use sentbox::server::{self, Terms, sample};
 use sentbox::sync::Engine;
 use sentbox::tui::{House, Pause, Program, Session, Turn};
@@ -113,7 +113,7 @@ impl Running {
         let refresh = Arc::new(Notify::new());
         let (keyboard, events) = mpsc::unbounded_channel();
         let (start, clock) = (*now.borrow(), house.clock.clone());
-        let look = Look { theme: Theme::new(true), glyphs: Glyphs::UNICODE, now: start, zone: TimeZone::UTC };
+        let look = Look { theme: Theme::new(Some(Palette::default())), glyphs: Glyphs::UNICODE, now: start, zone: TimeZone::UTC };
         let terminal = Terminal::new(TestBackend::new(size.width, size.height)).unwrap();
         let pause = pauses(refresh.clone());
         let program = Program::start(session, Arc::new(house), pause, Keyboard(events), (terminal, size), look, clock, None);
