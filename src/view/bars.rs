@@ -236,6 +236,7 @@ fn hints(model: &Model, look: &Look, spans: &mut Vec<Span>, width: u16) {
         Command::Open,
         Command::Filter,
         Command::Card,
+        Command::LookBack,
         Command::Views,
         Command::Select(Step::Down),
         Command::Select(Step::Last),

@@ -34,7 +34,7 @@ fn lines<'a>(card: &'a Card, model: &Model, look: &Look, width: usize, height: u
     };
     let reach = Line::raw(cut::cut(&reach(tally, model, look, width), width, look.glyphs.ellipsis));
     let trouble = trouble(tally, look, width);
-    let statuses = statuses(tally, look);
+    let statuses = statuses(tally, look, width);
     match height {
         0 | 1 => {}
         2 => lines.push(trouble),
@@ -87,12 +87,23 @@ fn reach(tally: &Tally, model: &Model, look: &Look, width: usize) -> String {
     if said.width() + hint.width() <= width { said + &hint } else { said }
 }
 
-/// `✓ delivered 9   ✕ bounced 2`.
-fn statuses<'a>(tally: &Tally, look: &Look) -> Line<'a> {
+/// Blanks between two counts.
+const GAP: &str = "   ";
+
+/// `✓ delivered 9   ✕ bounced 2`, and a sign if there are more than fit.
+fn statuses<'a>(tally: &Tally, look: &Look, width: usize) -> Line<'a> {
     let mut spans = Vec::new();
-    for (status, count) in &tally.statuses {
-        spans.push(status_word(status, look));
-        spans.push(Span::styled(format!(" {}   ", bars::grouped(*count)), look.theme.text()));
+    let mut room = width;
+    for (nth, (status, count)) in tally.statuses.iter().enumerate() {
+        let (word, count) = (status_word(status, look), format!(" {}", bars::grouped(*count)));
+        let more = if nth + 1 < tally.statuses.len() { GAP.len() + look.glyphs.ellipsis.width() } else { 0 };
+        let columns = word.width() + count.width();
+        if columns + more > room {
+            spans.push(Span::styled(look.glyphs.ellipsis, look.theme.text()));
+            break;
+        }
+        room = room.saturating_sub(columns + GAP.len());
+        spans.extend([word, Span::styled(count + GAP, look.theme.text())]);
     }
     if spans.is_empty() {
         spans.push(Span::styled("no email to this address is known", look.theme.text()));

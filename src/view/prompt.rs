@@ -105,7 +105,8 @@ fn meaning(prompt: &Prompt, model: &Model) -> Parsed {
         Asked::Filter => parsed(prompt.text(), model.now()),
         Asked::Date => {
             let when = When::parse(prompt.text().trim());
-            let words = "a date, as in 2026-11-02, yesterday, mon, last-week, 7d".to_owned();
+            let what = if prompt.is_refused() { "this is no date; dates are" } else { "a date, as in" };
+            let words = format!("{what} 2026-11-02, yesterday, mon, last-week, 7d");
             let notes = if when.is_some() { Vec::new() } else { vec![Note { range: 0..prompt.text().len(), words, unfinished: true }] };
             Parsed { notes, ..parsed("", model.now()) }
         }

@@ -94,7 +94,8 @@ fn marks_of_head(model: &Model, head: &[Head], area: Rect, look: &Look, frame: &
             }
             Head::Sent(_)
             | Head::Scheduled(_)
-            | Head::Status(_)
+            | Head::Status(..)
+            | Head::Words(..)
             | Head::Gone(_)
             | Head::History(_)
             | Head::Tags(_)
@@ -126,13 +127,13 @@ fn head_line<'a>(line: &'a Head, view: View, unfold: &str, width: usize, look: &
     match line {
         Head::Subject(subject) if subject.is_empty() => Line::styled("(no subject)", theme.chrome()),
         Head::Subject(subject) => Line::styled(cut::cut(subject, width, look.glyphs.ellipsis), theme.title()),
-        Head::Addresses(label, line) => labelled(label, line, theme.text(), width, look),
+        Head::Addresses(label, line) | Head::Words(label, line) => labelled(label, line, theme.text(), width, look),
         Head::Sent(stamp) => labelled("created", &time::fitting(stamp, look, value_width(width)), theme.text(), width, look),
         Head::Scheduled(stamp) => labelled("scheduled", &time::fitting(stamp, look, value_width(width)), theme.text(), width, look),
-        Head::Status(status) => {
+        Head::Status(status, meaning) => {
             let words = format!("{} {}: ", look.glyphs.status(status), status.word());
             let room = width.saturating_sub(unicode_width::UnicodeWidthStr::width(words.as_str()));
-            let meaning = cut::cut(status.meaning(), room, look.glyphs.ellipsis);
+            let meaning = cut::cut(meaning, room, look.glyphs.ellipsis);
             Line::from(vec![Span::styled(words, theme.status(status).add_modifier(ratatui::style::Modifier::BOLD)), Span::raw(meaning)])
         }
         Head::Gone(noticed) => {
