@@ -106,8 +106,12 @@ impl Client {
             tries += 1;
             seen = Seen::default();
             let started = Instant::now();
-            let answer = timeout(patience.left(spent), self.inner.once(http, &url, &authorization, &mut seen)).await;
-            let outcome = answer.unwrap_or(Err(Fault::Silent)).and_then(|body| read(&body));
+            let answer = timeout(patience.left(spent), self.inner.once(http, &url, &authorization, &mut seen));
+            let answer = tokio::select! {
+                answer = answer => answer.unwrap_or(Err(Fault::Silent)),
+                () = self.until_unwanted(), if asked == Asked::Email => return Err(unwanted()),
+            };
+            let outcome = answer.and_then(|body| read(&body));
             let took = started.elapsed();
             spent.working += took;
             seen.request_id = seen.request_id.filter(|id| !id.contains(key.expose()));
@@ -129,6 +133,12 @@ impl Client {
         }
     }
 
+    /// Waits until nobody has wanted the answer for a while.
+    async fn until_unwanted(&self) {
+        self.wish.until_withdrawn().await;
+        sleep(self.inner.patience.unwanted).await;
+    }
+
     /// Waits for its turn. Our own rate is no part of a request's time, but a pause that the service
     /// asked for is. Whoever stops waiting has sent nothing.
     async fn admit(&self, spent: &mut Spent) -> Result<(), Fault> {
@@ -136,7 +146,7 @@ impl Client {
         let working = spent.working;
         let bearable = |paused, wait| pace::again(patience, 0, Spent { working, paused }, Retry::After(wait), 0.0).is_some();
         gate.pass(&self.wish, &mut spent.paused, bearable).await.map_err(|turned| match turned {
-            Turned::Away => Fault::Unsent(Failure::new(Kind::Internal, "nobody waits for it any more")),
+            Turned::Away => Fault::Unsent(unwanted()),
             Turned::Back(wait) => Fault::Rejected(Rejection { status: 429, wait: Some(wait), is_api: true, ..Rejection::default() }),
         })
     }
@@ -221,6 +231,10 @@ impl Inner {
         }
         Err(Fault::Astray)
     }
+}
+
+fn unwanted() -> Failure {
+    Failure::new(Kind::Internal, "nobody waits for it any more")
 }
 
 fn machinery(access: &Access) -> Result<reqwest::Client, Failure> {

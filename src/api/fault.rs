@@ -21,7 +21,7 @@ const MAX_KEPT: usize = 4096;
 /// Why a request did not give what was asked for.
 #[derive(Debug)]
 pub(super) enum Fault {
-    /// Nothing was sent: there is no key that could be, or no way to send it.
+    /// Nothing was sent, or nobody waits for the answer: there is no key, no way to send it, or nobody who wants it.
     Unsent(Failure),
     /// The name of the host is not known.
     UnknownHost,

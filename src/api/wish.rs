@@ -49,8 +49,8 @@ impl Wish {
         self.urgency
     }
 
-    /// Nobody wants it any more: what has not been sent yet will not be. What is under way comes in;
-    /// it has cost its request already.
+    /// Nobody wants it any more: what has not been sent yet will not be. A page that is under way comes in,
+    /// since it has cost its request already; so does an email, unless it takes long.
     pub fn withdraw(&self) {
         self.withdrawn.cancel();
     }

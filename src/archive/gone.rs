@@ -4,6 +4,9 @@
 //! a page holds its neighbours on both sides (or the end of the listing on one) and not the email. A
 //! page that contradicts what is known of the order says nothing. An email that is listed again
 //! loses its mark.
+//!
+//! The first is one word against another, since a page has held it: such an email is in *doubt*. It
+//! counts as listed until a page that should hold it has been read again.
 
 use std::collections::HashSet;
 
@@ -12,23 +15,42 @@ use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::carry::{Joins, Stretch};
 use super::entry::Entry;
-use super::{Archive, Place, pack, span};
+use super::{Archive, Place, Span, pack, span};
 use crate::failure::Failure;
 use crate::mail::EmailId;
 
+pub(super) const DOUBTFUL: &str =
+    "SELECT place FROM mail WHERE place BETWEEN ?1 AND ?2 AND gone IS NOT NULL AND listed ORDER BY place LIMIT 1";
+const SURE_ABOVE: &str = "SELECT id FROM mail WHERE place < ?1 AND place >= ?2 AND listed AND gone IS NULL ORDER BY place DESC LIMIT 1";
+
 impl Archive {
-    /// Notes that the service does not have this email any more; it was asked at that time.
+    /// Notes that the service says that it does not have this email; it was asked at that time.
     ///
     /// # Errors
     ///
     /// If the archive cannot be written.
     pub fn mark_gone(&self, id: &EmailId, asked: Timestamp) -> Result<(), Failure> {
         self.connections.write(|change| {
-            let sql = "UPDATE mail SET gone = ?2, listed = 0 WHERE id = ?1 AND gone IS NULL";
-            if change.execute(sql, params![pack::id(id.as_str()), asked.as_microsecond()])? > 0 {
-                span::draw_in(change)?;
-            }
+            let sql = "UPDATE mail SET gone = ?2 WHERE id = ?1 AND gone IS NULL";
+            change.execute(sql, params![pack::id(id.as_str()), asked.as_microsecond()])?;
             Ok(())
+        })
+    }
+
+    /// The newest email of `span` that is in doubt and not older than `since` (microseconds since 1970),
+    /// and the email of the listing that it stands below. None if it has nothing above it.
+    ///
+    /// # Errors
+    ///
+    /// If the archive cannot be read.
+    pub fn doubtful(&self, span: &Span, since: i64) -> Result<Option<(Place, EmailId)>, Failure> {
+        self.connections.read(|connection| {
+            let bottom = span.bottom.max(Place::first_of(since));
+            let doubtful: Option<Place> =
+                connection.prepare_cached(DOUBTFUL)?.query_row([span.top, bottom], |row| row.get(0)).optional()?;
+            let Some(place) = doubtful else { return Ok(None) };
+            let id = |row: &rusqlite::Row| Ok((place, EmailId::new(pack::id_back(row.get_ref(0)?))));
+            Ok(connection.prepare_cached(SURE_ABOVE)?.query_row([place, span.top], id).optional()?)
         })
     }
 }
@@ -62,7 +84,7 @@ pub(super) fn between(change: &Transaction, stretch: &Stretch, entries: &[Entry]
         rows.collect::<Result<_, _>>()?
     };
     let missing: Vec<Place> = standing.into_iter().filter(|place| !held.contains(place)).collect();
-    let mut statement = change.prepare_cached("UPDATE mail SET gone = ?2, listed = 0 WHERE place = ?1")?;
+    let mut statement = change.prepare_cached("UPDATE mail SET gone = ifnull(gone, ?2), listed = 0 WHERE place = ?1")?;
     for place in &missing {
         statement.execute(params![place, stretch.asked.as_microsecond()])?;
     }
@@ -71,7 +93,7 @@ pub(super) fn between(change: &Transaction, stretch: &Stretch, entries: &[Entry]
 
 /// Marks what is older than `last`, the oldest email that the service lists.
 pub(super) fn below(change: &Transaction, last: &EmailId, asked: Timestamp) -> Result<(), Failure> {
-    let sql = "UPDATE mail SET gone = ?2, listed = 0 \
+    let sql = "UPDATE mail SET gone = ifnull(gone, ?2), listed = 0 \
                WHERE listed AND seen < ?2 AND place > (SELECT place FROM mail WHERE id = ?1 AND listed)";
     if change.execute(sql, params![pack::id(last.as_str()), asked.as_microsecond()])? > 0 {
         span::draw_in(change)?;

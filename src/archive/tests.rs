@@ -333,6 +333,15 @@ fn counting_walks_the_small_index() {
     }
 }
 
+#[test]
+fn who_is_in_doubt_is_looked_for_among_what_is_gone() {
+    let mut connection = Connection::open_in_memory().unwrap();
+    schema::migrate(&mut connection, &mut |_| ()).unwrap();
+    let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {}", gone::DOUBTFUL)).unwrap();
+    let step: String = statement.query_row([1, 1], |row| row.get(3)).unwrap();
+    assert!(step.contains("INDEX mail_gone"), "{step}");
+}
+
 fn parameters(sql: &str) -> usize {
     (1..10).take_while(|number| sql.contains(&format!("?{number}"))).count()
 }

@@ -309,6 +309,10 @@ fn failed(stopped: &Stopped) -> Option<Failure> {
             let failure = Failure::new(Kind::NotTheApi, "the service says that there is more, but sends nothing new");
             Some(failure.hint("what is here is kept; there may be more"))
         }
+        Stopped::Unreadable => {
+            let failure = Failure::new(Kind::NotTheApi, "not every email on the service's pages could be read");
+            Some(failure.hint("the others are kept; run it again later to fetch what is missing"))
+        }
         Stopped::CursorGone => Some(
             Failure::new(Kind::NotFound, "the service no longer knows where to go on from").hint("run it again to start from the newest"),
         ),

@@ -37,10 +37,7 @@ impl<S: Service> Engine<S> {
     ///
     /// If the archive fails; a failure of the service is in [`Bodies::failed`].
     pub async fn bodies(&self, back: Back, mut progress: impl FnMut(&Bodies)) -> Result<Bodies, Failure> {
-        let since = match back {
-            Back::All => i64::MIN,
-            Back::Until(time) => time.as_microsecond(),
-        };
+        let since = back.since();
         let left = self.blocking(move |archive| archive.count_without_body(since)).await?;
         let mut done = Bodies { left, ..Bodies::default() };
         let mut below = None;

@@ -79,8 +79,12 @@ pub struct Arrived {
     pub length: usize,
     /// Whether the service says that there is more.
     pub has_more: bool,
+    /// How many more it had that cannot be read, so that nobody knows which they are.
+    pub unreadable: usize,
     /// Its last email in the order of the service.
     pub last: Option<EmailId>,
+    /// The time of its oldest email, in microseconds since 1970.
+    pub oldest: Option<i64>,
     /// What it brought.
     pub carried: Carried,
 }
@@ -91,16 +95,16 @@ impl Arrived {
         // A service that ignores limits gives everything at once, and then the same again.
         let limit = usize::from(MAX_LIMIT);
         let is_whole = !self.carried.grew && (self.length > limit || (ground.rising && self.length != limit));
-        !self.has_more && (self.length < ground.widest || is_whole)
+        !self.has_more && self.unreadable == 0 && (self.length < ground.widest || is_whole)
     }
 
     /// Whether it held mail, all of which the archive is not to take in.
     pub(super) const fn is_out(&self) -> bool {
-        self.length > 0 && self.carried.removed + self.carried.too_old >= self.length as u64
+        self.length > 0 && self.unreadable == 0 && self.carried.removed + self.carried.too_old >= self.length as u64
     }
 
     pub(super) const fn is_nothing(&self) -> bool {
-        self.length == 0 && !self.has_more
+        self.length == 0 && self.unreadable == 0 && !self.has_more
     }
 }
 

@@ -113,6 +113,7 @@ impl Journey {
         let Page { mut items, unreadable, has_more } = page;
         let length = items.iter().map(|item| item.summary.id.as_str()).collect::<HashSet<_>>().len();
         let last = items.last().map(|item| EmailId::new(&item.summary.id));
+        let oldest = times(&items).min();
         let rising = if self.ask == Ask::Start { rises(&items).unwrap_or(self.ground.rising) } else { self.ground.rising };
         if rising {
             items.reverse();
@@ -122,14 +123,16 @@ impl Journey {
         for item in &mut items {
             item.summary = wire::Summary { id: std::mem::take(&mut item.summary.id), ..wire::Summary::default() };
         }
-        let carried = if length > 0 || (self.ask == Ask::Start && !has_more) {
-            self.archive.carry(&Stretch { items, joins: self.joins(rising), rising, asked })?
+        let carried = if length > 0 || (self.ask == Ask::Start && !has_more && unreadable == 0) {
+            // A page is claimed whole or not at all.
+            let joins = if unreadable > 0 { Joins::Nothing } else { self.joins(rising) };
+            self.archive.carry(&Stretch { items, joins, rising, asked })?
         } else {
             Carried::default()
         };
         self.brought.add(&carried);
         debug!(length, unreadable, has_more, new = carried.new.len(), changed = carried.changed.len(), "carried a page");
-        Ok(Answer::Page(Arrived { length, has_more, last, carried }))
+        Ok(Answer::Page(Arrived { length, has_more, unreadable, last, oldest, carried }))
     }
 
     fn joins(&self, rising: bool) -> Joins {
@@ -203,7 +206,12 @@ pub(super) const fn is_about_the_cursor(failure: &Failure) -> bool {
 /// Only times that rise all along say so. Anything else is taken for the documented order, newest
 /// first, in which single times may contradict their neighbours.
 fn rises(items: &[Item]) -> Option<bool> {
-    let times: Vec<i64> = items.iter().filter_map(|item| Stamp::parse(item.summary.created_at.as_deref()?).micros()).collect();
+    let times: Vec<i64> = times(items).collect();
     let differ = times.iter().any(|time| *time != times[0]);
     differ.then(|| times.is_sorted())
+}
+
+/// When the emails of a page were created, in microseconds since 1970.
+fn times(items: &[Item]) -> impl Iterator<Item = i64> {
+    items.iter().filter_map(|item| Stamp::parse(item.summary.created_at.as_deref()?).micros())
 }

@@ -1,6 +1,7 @@
 //! Carries what the service has into the archive, page by page, and never claims more than it has seen.
 
 mod bodies;
+mod doubts;
 pub mod exchange;
 mod follow;
 mod foothold;
@@ -140,7 +141,8 @@ impl<S: Service> Engine<S> {
         self.extend().await.map(Some)
     }
 
-    /// Fetches everything new and then everything older as far `back` as is asked for. `progress` is
+    /// Fetches everything new and then everything older as far `back` as is asked for; at last it looks
+    /// for what is listed although the service did not have it when it was asked for. `progress` is
     /// told after each page. To break off is to drop the future; what was fetched stays, and the next
     /// time continues from there.
     ///
@@ -148,7 +150,11 @@ impl<S: Service> Engine<S> {
     ///
     /// As [`head`](Self::head).
     pub async fn all(&self, back: Back, progress: impl FnMut(&Synced)) -> Result<Synced, Failure> {
-        self.walk(Goal::Back(back), progress).await
+        let mut synced = self.walk(Goal::Back(back), progress).await?;
+        if matches!(synced.stopped, Stopped::Done | Stopped::End) {
+            self.settle_doubts(back, &mut synced).await?;
+        }
+        Ok(synced)
     }
 
     /// Reads the summaries of a hundred emails again, from right below `above` on: what a screen shows
@@ -169,7 +175,8 @@ impl<S: Service> Engine<S> {
                 Err(failure) => return Err(failure),
                 Ok(page) => {
                     // On a service that lists the oldest first these are newer, and claim nothing.
-                    let joins = if ground.rising { Joins::Nothing } else { Joins::Below { cursor: above, cut: false } };
+                    let joins =
+                        if ground.rising || page.unreadable > 0 { Joins::Nothing } else { Joins::Below { cursor: above, cut: false } };
                     brought.add(&archive.carry(&Stretch { items: page.items, joins, rising: ground.rising, asked })?);
                     Stopped::Done
                 }

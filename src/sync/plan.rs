@@ -43,6 +43,8 @@ pub struct Walk {
     empty: bool,
     /// Whether the service refuses unknown cursors, so that its empty pages can be believed.
     strict: bool,
+    /// Whether an email on the pages so far could not be read.
+    flawed: bool,
     stray: Option<EmailId>,
     /// What goes on behind a page of which nothing was taken in.
     past: Option<Ask>,
@@ -69,6 +71,7 @@ impl Walk {
             searching: false,
             empty: false,
             strict: false,
+            flawed: false,
             stray: None,
             past: None,
             asked: HashSet::new(),
@@ -143,6 +146,7 @@ impl Walk {
             Answer::Again if past.is_some() => self.stop(Stopped::NoProgress),
             Answer::Page(page) => {
                 self.pages += u32::from(page.length > 0);
+                self.flawed |= page.unreadable > 0;
                 match ask {
                     Ask::Start => self.learn_start(page, ground),
                     Ask::Below { span, rows, cut } => self.learn_below(span, *rows, *cut, page, ground),
@@ -194,6 +198,7 @@ impl Walk {
             return self.stop(Stopped::End);
         }
         match page.carried.span {
+            None if page.unreadable > 0 => self.stray_on(page),
             None => self.stop(Stopped::NoProgress),
             Some(span) if ground.rising => {
                 self.overlap = 0;
@@ -261,9 +266,15 @@ impl Walk {
         }
     }
 
-    /// Goes on behind a page that claims nothing, as long as there is new mail in such pages.
+    /// Goes on behind a page that claims nothing, as long as there is new mail in such pages; or, where the
+    /// page cannot be claimed because of an email on it, as far as the walk was to go.
     fn stray_on(&mut self, page: &Arrived) -> Finding {
-        self.stray = page.last.clone().filter(|_| !page.carried.new.is_empty());
+        let is_far = match self.goal {
+            Goal::Back(Back::Until(time)) => page.oldest.is_some_and(|oldest| oldest < time.as_microsecond()),
+            Goal::Head | Goal::Extend | Goal::Back(Back::All) => false,
+        };
+        let is_worthwhile = !page.carried.new.is_empty() || (self.flawed && self.goal != Goal::Head);
+        self.stray = page.last.clone().filter(|_| is_worthwhile && !is_far);
         if self.stray.is_some() { Finding::None } else { self.stop(Stopped::NoProgress) }
     }
 
@@ -296,7 +307,7 @@ impl Walk {
     }
 
     fn stop(&mut self, stopped: Stopped) -> Finding {
-        self.over = Some(stopped);
+        self.over = Some(if self.flawed && stopped == Stopped::NoProgress { Stopped::Unreadable } else { stopped });
         Finding::None
     }
 

@@ -25,6 +25,17 @@ pub struct Synced {
 }
 
 impl Synced {
+    /// Adds what a further request has brought.
+    pub(super) fn add(&mut self, further: Self) {
+        let Self { new, changes, changed, pages, reach, stopped: _ } = further;
+        self.new += new;
+        self.changes += changes;
+        self.changed.extend(changed);
+        self.changed.truncate(NAMED);
+        self.pages += pages;
+        self.reach = reach;
+    }
+
     /// Whether the end of the service's listing is in the archive.
     #[must_use]
     pub const fn reached_end(&self) -> bool {
@@ -43,6 +54,8 @@ pub enum Stopped {
     Budget,
     /// The service went round in circles: a page brought nothing new.
     NoProgress,
+    /// Not every email on the pages could be read: where one was missing nothing is known whole.
+    Unreadable,
     /// Nothing was asked: another process does, and this is what it has brought.
     Elsewhere,
     /// The service does not know any of the cursors that the archive could offer.
@@ -60,6 +73,7 @@ impl Stopped {
             Self::End => "end",
             Self::Budget => "budget",
             Self::NoProgress => "no_progress",
+            Self::Unreadable => "unreadable",
             Self::Elsewhere => "elsewhere",
             Self::CursorGone => "cursor_gone",
             Self::Failed(failure) => failure.kind.word(),
@@ -74,4 +88,14 @@ pub enum Back {
     All,
     /// To emails of this time.
     Until(jiff::Timestamp),
+}
+
+impl Back {
+    /// The oldest time of interest, in microseconds since 1970.
+    pub(super) fn since(self) -> i64 {
+        match self {
+            Self::All => i64::MIN,
+            Self::Until(time) => time.as_microsecond(),
+        }
+    }
 }

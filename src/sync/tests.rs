@@ -288,6 +288,27 @@ fn the_work_can_be_done_by_any_thread() {
 }
 
 #[test]
+fn what_cannot_be_read_is_claimed_by_no_span_and_costs_no_other_email() {
+    for blotted in ["mail-420", "mail-200", "mail-0"] {
+        let world = World::new(Dates::Distinct, 450);
+        world.sim.state().blotted = Some(blotted);
+        for _ in 0..2 {
+            let (requests, synced) = world.requests(World::all);
+            assert!(requests <= 7, "{blotted}: {requests} requests");
+            assert_eq!(synced.stopped, Stopped::Unreadable, "{blotted}");
+            assert!(!synced.reached_end() && world.ids().len() == 449, "{blotted}: {}", world.ids().len());
+            world.check_spans().unwrap();
+        }
+        let (requests, _) = world.requests(World::head);
+        assert!(requests <= 1, "{blotted}: looking for new mail takes {requests} requests");
+        world.sim.state().blotted = None;
+        assert_eq!(world.all().stopped, Stopped::End, "{blotted}");
+        world.check_whole().unwrap();
+        world.check_spans().unwrap();
+    }
+}
+
+#[test]
 fn changes_are_observed_with_the_time_they_were_seen() {
     let world = World::new(Dates::Distinct, 30);
     world.head();

@@ -10,7 +10,8 @@ use ratatui::text::{Line, Span};
 use super::look::Look;
 use super::{cut, time};
 use crate::app::hall::Face;
-use crate::app::keys::{key_for, written};
+use crate::app::keymap::told;
+use crate::app::keys::written;
 use crate::app::{Command, Door, Focus, Kept, Layout, Model, Side, Stage, Step};
 use crate::archive::Reach;
 
@@ -170,13 +171,12 @@ fn bottom_left<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
         let short = format!("{brought} back");
         let words = if width < ROOMY { short } else { long };
         spans.push(Span::styled(words, look.theme.accent()));
-        let stop = key_for(model.focus(), Command::Stop).map_or_else(String::new, |key| format!("; {key} stops"));
+        let stop = model.keys.key_for(model.focus(), Command::Stop).map_or_else(String::new, |key| format!("; {key} stops"));
         spans.push(Span::styled(stop, look.theme.text()));
         return spans;
     }
     if !model.pressed.is_empty() {
-        let keys: Vec<String> = model.pressed.iter().map(ToString::to_string).collect();
-        spans.push(Span::styled(format!("{} {}", written(&keys.join(" ")), look.glyphs.ellipsis), look.theme.accent()));
+        spans.push(Span::styled(format!("{} {}", written(&model.pressed), look.glyphs.ellipsis), look.theme.accent()));
         return spans;
     }
     if let Some(pause) = pause(model) {
@@ -185,7 +185,8 @@ fn bottom_left<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
         spans.push(Span::styled(format!("{} {} ", trouble.sentence, look.glyphs.dot), look.theme.trouble()));
         // Trouble can last; who works on with what is here needs the keys more than that comfort.
         let comfort = if width >= COMFORTABLE { "asking again by itself; " } else { "" };
-        spans.push(Span::styled(format!("{comfort}r asks now, ! tells more  "), look.theme.text()));
+        let help = told(&model.keys, model.focus(), [(Command::Refresh, "asks now"), (Command::Details, "tells more")]);
+        spans.push(Span::styled(format!("{comfort}{help}  "), look.theme.text()));
         hints(model, look, &mut spans, width);
         return spans;
     }
@@ -218,7 +219,7 @@ fn pause(model: &Model) -> Option<String> {
 fn filling<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
     let rate = model.budget().map(|budget| format!(", {:.1}/s", budget.background)).filter(|_| width >= SPACIOUS);
     let words = if width >= ROOMY { "fetching older mail" } else { "older mail" };
-    let stop = key_for(Focus::List, Command::Stop).map_or_else(String::new, |key| format!("; {key} stops"));
+    let stop = model.keys.key_for(Focus::List, Command::Stop).map_or_else(String::new, |key| format!("; {key} stops"));
     vec![
         Span::styled(format!("{words}{}", rate.unwrap_or_default()), look.theme.accent()),
         Span::styled(format!("{stop}  "), look.theme.text()),
@@ -324,7 +325,7 @@ fn hints(model: &Model, look: &Look, spans: &mut Vec<Span>, width: u16) {
         if *command == Command::LookBack && !model.may_look_back() {
             continue;
         }
-        let Some(key) = key_for(focus, *command) else { continue };
+        let Some(key) = model.keys.key_for(focus, *command) else { continue };
         let text = format!("{key} {}", command.hint());
         let columns = unicode_width::UnicodeWidthStr::width(text.as_str()) + 2;
         if columns + if last { 0 } else { reserved } > room {

@@ -6,7 +6,6 @@ use unicode_width::UnicodeWidthStr;
 
 use super::look::Look;
 use super::{bars, cut, time};
-use crate::app::keys::key_for;
 use crate::app::{Card, Command, Focus, Layout, Mention, Model, Tally};
 use crate::mail::{Stamp, Status};
 
@@ -83,7 +82,7 @@ fn reach(tally: &Tally, model: &Model, look: &Look, width: usize) -> String {
     let reach = model.service.reach().map(|reach| bars::reach_words(reach, look)).unwrap_or_default();
     let of = model.list.all().map_or_else(|| bars::emails(tally.total), |all| format!("of {}", bars::emails(all)));
     let said = if model.list.all().is_some() { format!("{more}{total} {of}{reach}") } else { format!("{more}{of}{reach}") };
-    let key = key_for(Focus::List, Command::LookBack).filter(|_| model.may_find_older());
+    let key = model.keys.key_for(Focus::List, Command::LookBack).filter(|_| model.may_find_older());
     let hint = key.map(|key| format!("; {key} looks further back")).unwrap_or_default();
     if said.width() + hint.width() <= width { said + &hint } else { said }
 }

@@ -9,7 +9,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::look::Look;
 use super::{bars, cut};
-use crate::app::keys::{Focus, key_for};
+use crate::app::keys::Focus;
 use crate::app::{Asked, Command, Layout, Model, Prompt, numbered, parsed};
 use crate::query::{Note, Parsed, Role, When};
 
@@ -140,7 +140,7 @@ fn found<'a>(model: &Model, look: &Look) -> Line<'a> {
 /// How many are found, and the keys, as much of it as fits.
 fn right<'a>(model: &Model, look: &Look, room: usize) -> Line<'a> {
     let key = |command: Command| {
-        let key = key_for(Focus::Prompt, command).unwrap_or_default();
+        let key = model.keys.key_for(Focus::Prompt, command).unwrap_or_default();
         [Span::styled(format!("  {key}"), look.theme.accent()), Span::styled(format!(" {}", command.hint()), look.theme.text())]
     };
     let mut spans: Vec<Span> = bars::count(model, look).map(|count| Span::styled(count, look.theme.text())).into_iter().collect();

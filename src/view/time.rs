@@ -87,11 +87,12 @@ fn in_zone(at: Timestamp, zone: &TimeZone) -> Zoned {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Palette;
     use crate::view::{Glyphs, Theme};
 
     fn look() -> Look {
         let zone = TimeZone::fixed(jiff::tz::offset(1));
-        Look { theme: Theme::new(true), glyphs: Glyphs::UNICODE, now: "2026-11-20T08:00:00Z".parse().unwrap(), zone }
+        Look { theme: Theme::new(Some(Palette::default())), glyphs: Glyphs::UNICODE, now: "2026-11-20T08:00:00Z".parse().unwrap(), zone }
     }
 
     #[test]

@@ -81,7 +81,13 @@ impl Double {
 fn client(base: &str) -> Client {
     let key = ApiKey::new(KEY, "a test");
     let access = Access { base_url: BaseUrl::parse(base).unwrap(), key, ca_file: None, rate: Rate::by_hand(100.0).unwrap() };
-    let patience = Patience { tries: 4, total: Duration::from_secs(2), pauses: Duration::ZERO, pause: Duration::from_millis(1) };
+    let patience = Patience {
+        tries: 4,
+        total: Duration::from_secs(2),
+        pauses: Duration::ZERO,
+        pause: Duration::from_millis(1),
+        unwanted: Duration::ZERO,
+    };
     Client::new(access, patience, clock::system())
 }
 
@@ -256,6 +262,22 @@ async fn what_nobody_wants_any_more_is_not_sent() {
 }
 
 #[tokio::test]
+async fn an_email_that_does_not_come_is_let_go_when_nobody_wants_it_any_more() {
+    let double = Double::holding(vec![Vec::new()], true).await;
+    let wish = Wish::of(Urgency::Person);
+    let (client, id) = (double.client().wanted(&wish), EmailId::new("a"));
+    let (asked, ()) = tokio::join!(client.retrieve(&id), async {
+        while double.heard().is_empty() {
+            tokio::task::yield_now().await;
+        }
+        wish.withdraw();
+    });
+    assert_eq!((asked.unwrap_err().kind, double.heard().len()), (Kind::Internal, 1));
+    let failure = client.list(20, &Cursor::Start).await.unwrap_err();
+    assert_eq!((failure.kind, double.heard().len()), (Kind::Internal, 1), "and nothing more is asked for it");
+}
+
+#[tokio::test]
 async fn the_budget_is_what_the_service_last_said() {
     let headers = "ratelimit-limit: 10\r\nratelimit-policy: 10;w=1\r\nratelimit-remaining: 7\r\nratelimit-reset: 1\r\n";
     let double = Double::new(vec![answer("200 OK", headers, PAGE)]).await;
@@ -294,7 +316,13 @@ async fn silence_ends_with_patience() {
         ca_file: None,
         rate: Rate::default(),
     };
-    let patience = Patience { tries: 4, total: Duration::from_millis(50), pauses: Duration::ZERO, pause: Duration::from_millis(1) };
+    let patience = Patience {
+        tries: 4,
+        total: Duration::from_millis(50),
+        pauses: Duration::ZERO,
+        pause: Duration::from_millis(1),
+        unwanted: Duration::ZERO,
+    };
     let failure = Client::new(access, patience, clock::system()).list(20, &Cursor::Start).await.unwrap_err();
     assert_eq!(failure.kind, Kind::Unreachable);
     assert!(failure.sentence.ends_with("did not answer in time"), "{}", failure.sentence);

@@ -105,7 +105,7 @@ impl Row {
     /// Patience that takes no time but where time must pass.
     fn patience(&self, tries: u32) -> Patience {
         let total = Duration::from_secs(if self.is_silent { 1 } else { 60 });
-        Patience { tries, total, pauses: Duration::ZERO, pause: Duration::from_millis(1) }
+        Patience { tries, total, pauses: Duration::ZERO, pause: Duration::from_millis(1), unwanted: Duration::ZERO }
     }
 
     /// Requests at most, if what fails is tried so often.
@@ -439,7 +439,7 @@ fn ended(synced: Result<Synced, Failure>) -> Result<(), Failure> {
         Stopped::NoProgress => Err(Failure::new(Kind::NotTheApi, CIRCLES)),
         Stopped::CursorGone => Err(Failure::new(Kind::NotFound, "the service no longer knows where to go on from")),
         Stopped::Failed(failure) => Err(failure),
-        stopped @ (Stopped::Budget | Stopped::Elsewhere) => panic!("{stopped:?}"),
+        stopped @ (Stopped::Budget | Stopped::Elsewhere | Stopped::Unreadable) => panic!("{stopped:?}"),
     }
 }
 

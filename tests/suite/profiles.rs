@@ -190,6 +190,17 @@ fn the_file_is_found_edited_and_checked() {
     stderr:    hint: sentbox config edit
     exit code 8
     ");
+    std::fs::write(config(&sentbox).join("config.toml"), "[keys]\n\"Ctrl-s\" = \"filter\"\nx = \"filer\"\n").unwrap();
+    assert_snapshot!(sentbox.told("config check"), @r#"
+    stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: there is no command "filer"; did you mean filter?
+    stderr:    hint: sentbox config edit
+    exit code 8
+    "#);
+    assert_snapshot!(sentbox.told("demo"), @r#"
+    stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: there is no command "filer"; did you mean filter?
+    stderr:    hint: sentbox config check says all that is wrong, sentbox config edit mends it
+    exit code 8
+    "#);
     std::fs::write(config(&sentbox).join("config.toml"), "[profiles.a\n").unwrap();
     assert_eq!(sentbox.run("config check").status.code(), Some(8));
     let wrong = "[profiles.a]\nrate = 0\nratte = 1\n[profiles.b]\narchive = \"tape\"\n";

@@ -16,15 +16,18 @@ pub struct Patience {
     pub pauses: Duration,
     /// How long the first pause after a failure is; each further one is twice as long.
     pub pause: Duration,
+    /// How long an email that was asked for is still awaited when nobody wants it any more. The request is
+    /// spent, so that its answer is worth a moment; but a service that hangs is not to hold many of them.
+    pub unwanted: Duration,
 }
 
 impl Patience {
     /// For a command that is not meant to run on.
-    pub const ONE_SHOT: Self = Self { tries: 4, total: Duration::from_secs(25), pauses: Duration::ZERO, pause: PAUSE };
+    pub const ONE_SHOT: Self = Self { tries: 4, total: Duration::from_secs(25), pauses: Duration::ZERO, pause: PAUSE, unwanted: PAUSE };
     /// For the terminal program, which says at once what is wrong and asks again by itself.
     pub const SCREEN: Self = Self { tries: 2, ..Self::ONE_SHOT };
     /// For what runs on and waits as it is told.
-    pub const STEADY: Self = Self { tries: 8, total: Duration::from_secs(35), pauses: Duration::from_mins(5), pause: PAUSE };
+    pub const STEADY: Self = Self { tries: 8, total: Duration::from_secs(35), pauses: Duration::from_mins(5), ..Self::ONE_SHOT };
 
     /// How much of the total time is left after `spent`.
     pub(in crate::api) fn left(&self, spent: Spent) -> Duration {

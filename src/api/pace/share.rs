@@ -23,7 +23,8 @@
 //!
 //! In a bucket that fills up ten times as fast as we take from it nothing is missing but what was used in
 //! the last moments, so that a process that asks all the time sees only itself. Now and then it therefore
-//! holds its breath for a window; whatever is missing then was taken by others.
+//! holds its breath for a window, which costs the thirtieth part of its time at most; whatever is missing
+//! then was taken by others. Where nothing is told there is nothing to listen for.
 //!
 //! Rising by steps and falling by halves is what lets strangers share a line fairly: whoever has more
 //! loses more. That everybody falls back to modesty at the *first* sign of somebody else, and not when half
@@ -49,7 +50,7 @@ const ALONE: Duration = Duration::from_secs(30);
 const START: f64 = 1.0 / 4.0;
 const STEP: f64 = 1.0 / 32.0;
 const LEAST: f64 = 1.0 / 64.0;
-/// So many requests may follow each other so closely that a bucket hides others behind them.
+/// For so many windows requests may follow each other so closely that a bucket hides others behind them.
 const BLIND: u32 = 30;
 /// As many may follow each other at once, after a rest.
 const MOST: f64 = 2.0;
@@ -81,8 +82,10 @@ pub(super) struct Share {
     learnt_at: Duration,
     /// When this process has made its latest requests.
     sent: VecDeque<Duration>,
-    /// How many requests ago there was one that no other of this process came shortly before.
-    blind: u32,
+    /// When there was last a request that no other of this process came shortly before.
+    heard_at: Duration,
+    /// Whether the service has ever said what is left.
+    is_told: bool,
 }
 
 impl Share {
@@ -95,7 +98,8 @@ impl Share {
             halved_at: None,
             learnt_at: Duration::ZERO,
             sent: VecDeque::new(),
-            blind: 0,
+            heard_at: Duration::ZERO,
+            is_told: false,
         }
     }
 
@@ -108,7 +112,8 @@ impl Share {
     pub(super) fn wait(&mut self, now: Duration, speed: f64, window: Duration) -> Duration {
         let per_second = self.per_second(speed);
         self.bucket.refill(now, per_second, MOST);
-        let lonely = self.sent.back().filter(|_| self.blind >= BLIND).map(|sent| *sent + counted(window));
+        let is_blind = self.is_told && now >= self.heard_at + window * BLIND;
+        let lonely = self.sent.back().filter(|_| is_blind).map(|sent| *sent + counted(window));
         self.bucket.wait(1.0, per_second).max(lonely.unwrap_or_default().saturating_sub(now))
     }
 
@@ -121,10 +126,12 @@ impl Share {
     /// A request goes out, whoever wants it.
     pub(super) fn send(&mut self, now: Duration, window: Duration) {
         let since = now.saturating_sub(counted(window));
-        while self.sent.front().is_some_and(|sent| *sent < since) {
+        while self.sent.front().is_some_and(|sent| *sent <= since) {
             self.sent.pop_front();
         }
-        self.blind = if self.sent.is_empty() { 0 } else { self.blind + 1 };
+        if self.sent.is_empty() {
+            self.heard_at = now;
+        }
         self.sent.push_back(now);
     }
 
@@ -143,6 +150,7 @@ impl Share {
     /// Learns from an answer.
     pub(super) fn learn(&mut self, now: Duration, speed: f64, told: Told) {
         let Told { limit, remaining, spared, window } = told;
+        self.is_told = true;
         let own = f64::from(u32::try_from(self.sent.len()).unwrap_or(u32::MAX));
         self.bucket.refill(now, self.per_second(speed), MOST);
         // By the time that has passed, not by answers: who is slow would stay slow.

@@ -123,6 +123,32 @@ fn warming_is_for_when_there_is_plenty() {
     assert_eq!(ask(&mut pace, 60.0, Urgency::Warm), Turn::Go);
 }
 
+/// How long it takes one who is alone to make so many requests, one after the other.
+fn alone(rate: f64, told: Limits, requests: u32) -> f64 {
+    let mut pace = Pace::new(Rate::by_hand(rate).unwrap());
+    let (mut now, mut made) = (Duration::ZERO, 0);
+    while made < requests {
+        match ask(&mut pace, now.as_secs_f64(), Urgency::Extend) {
+            Turn::Go => {
+                made += 1;
+                pace.learn(now, told, MIDDLE);
+            }
+            Turn::Later(wait) => now += wait,
+            turn @ (Turn::Behind | Turn::Paused(_) | Turn::Scarce) => panic!("{turn:?}"),
+        }
+    }
+    now.as_secs_f64()
+}
+
+#[test]
+fn one_alone_loses_little_to_holding_its_breath_however_fast_it_goes() {
+    let took = alone(9.0, limits(10, 10, 1.0), 900);
+    assert!(took <= 100.0 * 1.04, "{took}");
+    let untold = Limits { limit: None, window: None, remaining: None, reset: None };
+    let took = alone(1000.0, untold, 1000);
+    assert!(took <= 2.0, "where nothing is told there is nothing to listen for: {took}");
+}
+
 #[test]
 fn a_refusal_silences_everybody_and_background_for_longer() {
     let mut pace = Pace::new(Rate::default());

@@ -58,7 +58,7 @@ impl Finding {
 ///
 /// The first failure of what is needed, so that the exit code tells its kind.
 pub(super) fn run(world: World<'_>) -> Result<(), Stop> {
-    let World { global, env, clock, out } = world;
+    let World { global, env, clock, wrong_keys: _, out } = world;
     let paths = Paths::of(env);
     let mut found = vec![Finding::good("version", concat!("sentbox ", env!("CARGO_PKG_VERSION")))];
     let profiles = configuration(env, &mut found);

@@ -69,6 +69,30 @@ fn an_email_that_the_service_does_not_know_is_gone() {
 }
 
 #[test]
+fn what_the_service_denies_for_a_while_is_not_gone_for_good() {
+    let world = World::new(Dates::Distinct, 450);
+    world.all();
+    world.sim.state().forgetful = true;
+    let denied: Vec<String> = (0..430).rev().step_by(2).map(|number| format!("mail-{number}")).collect();
+    for id in &denied {
+        world.runtime.block_on(world.engine.read(&EmailId::new(id))).unwrap_err();
+    }
+    assert_eq!(world.gone(), denied);
+    world.check_spans().unwrap();
+    world.sim.state().forgetful = false;
+    let really: Vec<usize> = vec![300, 320];
+    for at in &really {
+        world.sim.state().mails.remove(*at);
+    }
+    let (requests, _) = world.requests(World::all);
+    assert!(requests <= 2 + 4, "{requests} requests");
+    assert_eq!(world.gone(), ["mail-149", "mail-128"]);
+    let (requests, synced) = world.requests(World::all);
+    assert_eq!((requests, synced.reached_end()), (2, true), "what is settled is not asked again");
+    world.check_spans().unwrap();
+}
+
+#[test]
 fn a_customer_who_was_removed_does_not_come_back_although_pages_hold_nothing_else() {
     // The newest two pages, then one in the middle, then the end, went to one address.
     let world = World::new(Dates::Distinct, 0);

@@ -44,6 +44,8 @@ pub(super) enum Fault {
     EmptyMore,
     /// Each item twice.
     Twice,
+    /// An item in the middle cannot be read.
+    Blot,
     /// The page begins with the last items of the one before.
     Overlap,
 }
@@ -72,6 +74,10 @@ pub(super) struct State {
     pub(super) muddled: bool,
     /// An unknown cursor gives an empty page, and not an error.
     pub(super) lenient: bool,
+    /// The email that its pages show so that nobody can read it.
+    pub(super) blotted: Option<&'static str>,
+    /// It says that it has none of the emails that it lists.
+    pub(super) forgetful: bool,
     /// What goes wrong with the next requests.
     pub(super) faults: VecDeque<Option<Fault>>,
     /// Every request so far.
@@ -95,6 +101,8 @@ impl Sim {
             emulate: false,
             muddled: false,
             lenient: false,
+            blotted: None,
+            forgetful: false,
             faults: VecDeque::new(),
             requests: Vec::new(),
             customer: None,
@@ -173,12 +181,20 @@ impl State {
 
     fn answer(&mut self, limit: usize, cursor: &Cursor) -> Result<Page, Failure> {
         self.requests.push(cursor.clone());
-        let page = match self.faults.pop_front().flatten() {
+        let mut page = match self.faults.pop_front().flatten() {
             Some(Fault::Unreachable) => return Err(Failure::new(Kind::Unreachable, "no answer")),
             Some(Fault::Gone) if *cursor != Cursor::Start => return Err(Failure::new(Kind::InvalidRequest, "bad cursor")),
             Some(Fault::Repeat) if self.last.is_some() => self.last.clone().expect("it was just seen"),
             Some(Fault::FirstPage) => self.page(limit, &Cursor::Start)?,
             Some(Fault::EmptyMore) => Page { items: Vec::new(), unreadable: 0, has_more: true },
+            Some(Fault::Blot) => {
+                let mut page = self.page(limit, cursor)?;
+                if !page.items.is_empty() {
+                    page.items.remove(page.items.len() / 2);
+                    page.unreadable = 1;
+                }
+                page
+            }
             Some(Fault::Twice) => {
                 let page = self.page(limit, cursor)?;
                 Page { items: page.items.iter().flat_map(|item| [item.clone(), item.clone()]).collect(), ..page }
@@ -191,6 +207,9 @@ impl State {
             }
             Some(Fault::Gone | Fault::Repeat) | None => self.page(limit, cursor)?,
         };
+        let readable = page.items.len();
+        page.items.retain(|item| self.blotted != Some(&item.summary.id));
+        page.unreadable += readable - page.items.len();
         self.last = Some(page.clone());
         Ok(page)
     }
@@ -203,7 +222,8 @@ impl Service for Sim {
 
     async fn retrieve(&self, id: &EmailId) -> Result<Retrieved, Failure> {
         let state = self.state();
-        let mail = state.mails.iter().find(|mail| mail.id == id.as_str()).ok_or_else(|| Failure::new(Kind::NotFound, "no such email"))?;
+        let known = state.mails.iter().find(|mail| mail.id == id.as_str() && !state.forgetful);
+        let mail = known.ok_or_else(|| Failure::new(Kind::NotFound, "no such email"))?;
         let json = format!(
             r#"{{"object":"email","id":"{}","to":["{}"],"created_at":"{}","html":"<p>Hi</p>","text":null,"cc":[],"last_event":"{}"}}"#,
             mail.id,

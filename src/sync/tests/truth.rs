@@ -29,6 +29,7 @@ fn deed() -> impl Strategy<Value = Deed> {
         Fault::FirstPage,
         Fault::EmptyMore,
         Fault::Twice,
+        Fault::Blot,
         Fault::Overlap,
     ]);
     prop_oneof![
