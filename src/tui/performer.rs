@@ -16,7 +16,7 @@ use crate::app::{Effect, Errand, Msg, News, Opened, Rest, Ticket, marks};
 use crate::archive::{Archive, Halt, Lease};
 use crate::config::{PanicAt, ViewFile};
 use crate::failure::{Failure, Kind};
-use crate::mail::EmailId;
+use crate::mail::{Email, EmailId};
 use crate::query::{Query, complete};
 use crate::sync::{Engine, Stopped, Synced};
 
@@ -160,10 +160,8 @@ impl<S: Service> Performer<S> {
             Effect::Warm { ticket, id } => {
                 let wish = self.wish(Errand::Warm, ticket, Urgency::Warm);
                 self.quiet.spawn(async move {
-                    if let Some(engine) = engine {
-                        // Whoever opens it is told what is wrong with it.
-                        let _ = engine.wanted(&wish).read(&id).await;
-                    }
+                    // The list may not know yet that it is here. Whoever opens it is told what is wrong with it.
+                    let _ = email(&archive, engine.map(|engine| engine.wanted(&wish)), &id).await;
                     Msg::Warmed { ticket }
                 });
             }
@@ -340,17 +338,22 @@ fn message(joined: Result<Msg, JoinError>) -> Msg {
 
 /// The email from the archive, or else from the service, and what was seen to become of it.
 async fn read<S: Service>(archive: Archive, engine: Option<Engine<S>>, id: EmailId) -> Result<Opened, Failure> {
+    let email = email(&archive, engine, &id).await?;
+    let history = tokio::task::spawn_blocking(move || archive.history(&id)).await.map_err(|error| broken(&error))??;
+    Ok(Opened { email: Arc::new(email), history })
+}
+
+/// The email from the archive, or else from the service.
+async fn email<S: Service>(archive: &Archive, engine: Option<Engine<S>>, id: &EmailId) -> Result<Email, Failure> {
     let kept = {
         let (archive, id) = (archive.clone(), id.clone());
         tokio::task::spawn_blocking(move || archive.email(&id)).await.map_err(|error| broken(&error))??
     };
-    let email = match (kept, engine) {
-        (Some(email), _) => email,
-        (None, Some(engine)) => engine.read(&id).await?,
-        (None, None) => return Err(no_service()),
-    };
-    let history = tokio::task::spawn_blocking(move || archive.history(&id)).await.map_err(|error| broken(&error))??;
-    Ok(Opened { email: Arc::new(email), history })
+    match (kept, engine) {
+        (Some(email), _) => Ok(email),
+        (None, Some(engine)) => engine.read(id).await,
+        (None, None) => Err(no_service()),
+    }
 }
 
 fn news(synced: Synced) -> News {

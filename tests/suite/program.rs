@@ -1,9 +1,17 @@
 //! Ring 3: the whole program by keys.
 
+use std::sync::{Arc, Mutex};
+
 use ratatui::layout::Size;
+use sentbox::api::{Cursor, Patience};
 use sentbox::app::Ending;
-use sentbox::config::Backfill;
+use sentbox::config::{Backfill, clock};
+use sentbox::mail::EmailId;
+use sentbox::server::{Fault, Page, Source, Terms, sample, serve};
 use sentbox::tui::Turn;
+use serde_json::value::RawValue;
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
 
 use crate::running::Running;
 
@@ -73,6 +81,42 @@ async fn each_face_of_a_body_can_be_shown() {
     assert_ne!(it.screen(), raw);
     it.press("Alt-1").await;
     assert_eq!(it.open_email(), Some(it.selected()));
+}
+
+/// A mailbox that notes which emails it is asked for.
+struct Noted {
+    mailbox: sample::Mailbox,
+    emails: Arc<Mutex<Vec<String>>>,
+}
+
+impl Source for Noted {
+    fn page(&self, cursor: &Cursor, limit: u8) -> Result<Page, Fault> {
+        self.mailbox.page(cursor, limit)
+    }
+
+    fn email(&self, id: &EmailId) -> Result<Box<RawValue>, Fault> {
+        self.emails.lock().unwrap().push(id.as_str().to_owned());
+        self.mailbox.email(id)
+    }
+}
+
+#[tokio::test]
+async fn no_email_is_fetched_twice_however_one_walks_among_them() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base = format!("http://{}", listener.local_addr().unwrap());
+    let emails = Arc::new(Mutex::new(Vec::new()));
+    let noted = Noted { mailbox: sample::Mailbox::new(7, 50, clock::system()(), clock::system()), emails: emails.clone() };
+    let mut server = JoinSet::new();
+    server.spawn(serve(listener, noted, Terms::demo(10_000), clock::system(), std::future::pending()));
+    let mut it = Running::facing(&base, WIDE, Patience::SCREEN).await;
+    for key in ["j", "j", "Enter", "J", "K", "Esc", "k"] {
+        it.press(key).await;
+    }
+    let mut asked = emails.lock().unwrap().clone();
+    let all = asked.len();
+    asked.sort_unstable();
+    asked.dedup();
+    assert!(all >= 4 && asked.len() == all, "{all} requests for {} emails", asked.len());
 }
 
 #[tokio::test]
