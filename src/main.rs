@@ -7,6 +7,7 @@ mod open;
 use std::process::ExitCode;
 
 use rustix::process::Signal;
+use sentbox::app::Keys;
 use sentbox::cli::{self, Args, Output, Parsed, Stop, Verb, World};
 use sentbox::config::Env;
 use sentbox::config::clock::{self, Clock};
@@ -51,7 +52,9 @@ fn main() -> color_eyre::Result<ExitCode> {
 fn run(args: &Args, env: &Env, clock: &Clock, out: &mut Output) -> Result<(), Stop> {
     tracing::info!(version = env!("CARGO_PKG_VERSION"), process = std::process::id(), "begins");
     match &args.verb {
-        Some(Verb::Command(command)) => cli::run(command, World { global: &args.global, env, clock, out }),
+        Some(Verb::Command(command)) => {
+            cli::run(command, World { global: &args.global, env, clock, wrong_keys: |changes| Keys::with(changes).1, out })
+        }
         Some(Verb::Demo(sample)) => open::demo(sample, &args.global, env, clock, out),
         None => open::profile(&args.query, &args.global, env, clock, out),
     }

@@ -4,10 +4,11 @@ use std::io::{self, IsTerminal as _};
 use std::sync::Arc;
 
 use sentbox::api::Client;
+use sentbox::app::Keys;
 use sentbox::cli::args::{Global, Sample};
 use sentbox::cli::{self, Output, Stop};
 use sentbox::config::clock::Clock;
-use sentbox::config::{Env, PanicAt};
+use sentbox::config::{Env, PanicAt, Profiles};
 use sentbox::failure::{Failure, Kind};
 use sentbox::server::sample::DEFAULT_EMAILS;
 use sentbox::tui::{self, Exit, House, Session, Start};
@@ -25,7 +26,7 @@ pub fn profile(query: &[String], global: &Global, env: &Env, clock: &Clock, out:
         // There is nobody to set anything up: what is missing is the key.
         settings.key.as_ref().map_err(Clone::clone)?;
     }
-    let house = house(global, env, clock, (DEFAULT_EMAILS, 1));
+    let house = house(global, env, clock, (DEFAULT_EMAILS, 1))?;
     show(&house, global, env, out, |out| {
         let first = cli::telling(out, |tell| house.first(&settings, tell))?;
         Ok(Session { query: query.join(" "), ..first })
@@ -39,12 +40,23 @@ pub fn profile(query: &[String], global: &Global, env: &Env, clock: &Clock, out:
 /// If the terminal cannot be used.
 pub fn demo(sample: &Sample, global: &Global, env: &Env, clock: &Clock, out: &mut Output) -> Result<(), Stop> {
     usable(env)?;
-    let house = house(global, env, clock, (sample.emails, sample.seed));
+    let house = house(global, env, clock, (sample.emails, sample.seed))?;
     show(&house, global, env, out, |_| house.demo())
 }
 
-fn house(global: &Global, env: &Env, clock: &Clock, sample: (u32, u64)) -> House {
-    House { flags: global.flags(), env: env.clone(), clock: clock.clone(), sample }
+/// # Errors
+///
+/// If the configuration binds keys to what there is not.
+fn house(global: &Global, env: &Env, clock: &Clock, sample: (u32, u64)) -> Result<House, Failure> {
+    // Without a home directory, or with a file that cannot be used, the keys are the usual ones.
+    let changes = Profiles::look(env).map(|profiles| profiles.keys().to_vec()).unwrap_or_default();
+    let (keys, wrong) = Keys::with(&changes);
+    match wrong.into_iter().next() {
+        Some(wrong) => {
+            Err(Failure::new(Kind::Config, wrong).hint("sentbox config check says all that is wrong, sentbox config edit mends it"))
+        }
+        None => Ok(House { flags: global.flags(), env: env.clone(), clock: clock.clone(), keys: Arc::new(keys), sample }),
+    }
 }
 
 fn show(
@@ -64,7 +76,7 @@ fn show(
         doors: Arc::new(house.clone()),
         clock: house.clock.clone(),
         zone: house.flags.zone.clone().unwrap_or_else(|| env.zone()),
-        colour: out.colour,
+        palette: out.colour.then(|| Profiles::look(env).map(|profiles| profiles.palette()).unwrap_or_default()),
         ascii: ascii(global, env),
         panic_at: PanicAt::of(env),
     };

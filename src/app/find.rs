@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use super::command::{Cell, Side};
+use super::command::{Cell, Command, Side};
 use super::effect::{Effect, Effects};
 use super::filter::Filter;
+use super::keymap::told;
+use super::keys::Focus;
 use super::model::Model;
 use super::prompt::{Asked, Edit, Prompt};
 use super::slot::Ticket;
@@ -64,7 +66,8 @@ impl Model {
             return Effects::new();
         }
         let Some(prompt) = self.prompt.as_mut().filter(|_| self.help.is_none()) else {
-            self.notice = Some("pasted text means nothing here; / opens a line for it".to_owned());
+            let help = told(&self.keys, Focus::List, [(Command::Filter, "opens a line for it")]);
+            self.notice = Some(format!("pasted text means nothing here; {help}"));
             return Effects::new();
         };
         prompt.insert(text);

@@ -20,8 +20,10 @@ pub enum Head {
     Sent(Stamp),
     /// When it is to be sent.
     Scheduled(Stamp),
-    /// What became of it.
-    Status(Status),
+    /// What became of it, and what that means, as far as it fits beside the word.
+    Status(Status, String),
+    /// A label and a line of words; the label is empty on further lines of the same field.
+    Words(&'static str, String),
     /// When the service was found to list it no more.
     Gone(Timestamp),
     /// What was seen to become of it, and when, oldest first.
@@ -40,6 +42,8 @@ pub enum Head {
 const LOW: u16 = 16;
 /// Fields that nobody knows are shown up to this number.
 const MOST_EXTRA: usize = 3;
+/// Why it bounced is shown to this many lines.
+const MOST_LINES_OF_REASON: usize = 4;
 /// A recipient list is shown to this many lines.
 const MOST_ADDRESS_LINES: usize = 4;
 
@@ -67,18 +71,23 @@ fn fields(row: &Row, opened: Option<&Opened>, width: u16, low: bool) -> Vec<Head
         addresses(&mut lines, "cc", &summary.cc, width);
         addresses(&mut lines, "bcc", &summary.bcc, width);
     }
-    addresses(&mut lines, "from", std::slice::from_ref(&summary.from), width);
-    if !low {
+    if low {
+        // Who sent it is the team itself: where every line counts, one is enough.
+        lines.push(Head::Words("from", summary.from.to_string()));
+    } else {
+        addresses(&mut lines, "from", std::slice::from_ref(&summary.from), width);
         addresses(&mut lines, "reply-to", &summary.reply_to, width);
     }
     lines.push(Head::Sent(summary.created.clone()));
     if let Some(stamp) = &summary.scheduled {
         lines.push(Head::Scheduled(stamp.clone()));
     }
-    lines.push(Head::Status(summary.status.clone()));
+    status(&mut lines, &summary.status, width, low);
     // What was read tells more than what was listed.
     let told = opened.map_or(summary, |opened| &opened.email.summary);
-    lines.extend(told.reason().map(|reason| Head::Field(Shown::new("why"), reason)));
+    if let Some(reason) = told.reason() {
+        words(&mut lines, "why", &reason, width);
+    }
     lines.extend(row.gone.map(Head::Gone));
     if !low {
         if let Some(opened) = opened {
@@ -97,6 +106,48 @@ fn fields(row: &Row, opened: Option<&Opened>, width: u16, low: bool) -> Vec<Head
         lines.extend(extra.iter().take(MOST_EXTRA).map(|(name, json)| Head::Field(name.clone(), json.clone())));
         if extra.len() > MOST_EXTRA {
             lines.push(Head::More(extra.len() - MOST_EXTRA));
+        }
+    }
+    lines
+}
+
+/// What became of it, with its meaning on as many lines as that takes; on one line of a low pane.
+fn status(lines: &mut Vec<Head>, status: &Status, width: u16, low: bool) {
+    let lead = format!("{} {}: ", status.symbol(), status.word()).width();
+    let mut meaning = wrapped(status.meaning(), usize::from(width).saturating_sub(lead).max(1)).into_iter();
+    let first = meaning.next().unwrap_or_default();
+    if low || meaning.len() == 0 {
+        lines.push(Head::Status(status.clone(), status.meaning().to_owned()));
+        return;
+    }
+    let rest = status.meaning()[first.len()..].trim_start();
+    lines.push(Head::Status(status.clone(), first));
+    let room = usize::from(width.saturating_sub(LABEL_WIDTH)).max(1);
+    lines.extend(wrapped(rest, room).into_iter().map(|line| Head::Words("", line)));
+}
+
+/// A label and `text` beside it, on as many lines as it takes; the last holds what is beyond the most.
+fn words(lines: &mut Vec<Head>, label: &'static str, text: &str, width: u16) {
+    let room = usize::from(width.saturating_sub(LABEL_WIDTH)).max(1);
+    let mut texts = wrapped(text, room);
+    if texts.len() > MOST_LINES_OF_REASON {
+        let rest = texts.split_off(MOST_LINES_OF_REASON - 1).join(" ");
+        texts.push(rest);
+    }
+    let labels = std::iter::once(label).chain(std::iter::repeat(""));
+    lines.extend(labels.zip(texts).map(|(label, text)| Head::Words(label, text)));
+}
+
+/// `text` in lines of at most `room` columns, broken at blanks.
+fn wrapped(text: &str, room: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(last) if last.width() + 1 + word.width() <= room => {
+                last.push(' ');
+                last.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
         }
     }
     lines
@@ -157,6 +208,36 @@ mod tests {
         addresses(&mut lines, "to", &all, LABEL_WIDTH + width);
         let texts = lines.into_iter().map(|line| if let Head::Addresses(label, text) = line { (label, text) } else { unreachable!() });
         texts.collect()
+    }
+
+    #[test]
+    fn what_became_of_it_is_wrapped_and_not_cut() {
+        let delivered = |width, low| {
+            let mut lines = Vec::new();
+            status(&mut lines, &Status::Delivered, width, low);
+            lines
+        };
+        let meaning = Status::Delivered.meaning();
+        let whole = vec![Head::Status(Status::Delivered, meaning.to_owned())];
+        assert_eq!(delivered(100, false), whole);
+        assert_eq!(delivered(40, true), whole, "a low pane has one line for it");
+        let lines = delivered(51, false);
+        let texts: Vec<&str> = lines
+            .iter()
+            .map(|line| if let Head::Status(_, text) | Head::Words("", text) = line { text.as_str() } else { unreachable!() })
+            .collect();
+        assert_eq!(texts.join(" "), meaning);
+        assert!(texts.len() == 2 && texts[0].width() <= 51 - "x delivered: ".len(), "{texts:?}");
+    }
+
+    #[test]
+    fn a_reason_is_wrapped_and_its_end_is_on_the_last_line() {
+        let reason = "550 5.1.1 the account does not exist ".repeat(9);
+        let mut lines = Vec::new();
+        words(&mut lines, "why", reason.trim(), LABEL_WIDTH + 30);
+        assert_eq!(lines.len(), MOST_LINES_OF_REASON);
+        assert_eq!(lines[0], Head::Words("why", "550 5.1.1 the account does not".to_owned()));
+        assert!(matches!(&lines[3], Head::Words("", text) if text.ends_with("exist") && text.width() > 30), "the view cuts it with a mark");
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! The help, made from the key table: nothing in it is typed a second time.
 
 use super::command::Command;
-use super::keys::{self, Focus, TABLE};
+use super::keymap::Keys;
+use super::keys::{self, Focus};
 use crate::mail::Status;
 
 /// One line of the help.
@@ -10,7 +11,7 @@ pub enum HelpLine {
     /// The name of a group.
     Title(&'static str),
     /// Keys, and what they do.
-    Keys(String, &'static str),
+    Keys(String, Command),
     /// A status: its symbol and word, and what it means.
     Status(Status),
     /// The mark of a row whose status changed, and what it means.
@@ -21,30 +22,22 @@ pub enum HelpLine {
     Blank,
 }
 
-/// All lines of the help.
+/// All lines of the help about these keys.
 #[must_use]
-pub fn text() -> Vec<HelpLine> {
-    let groups: [(&str, &[&[Focus]]); 6] = [
-        ("In the list", &[keys::LIST]),
-        ("In the email", &[keys::READER, keys::TEXT]),
-        ("In both", &[keys::PANES, keys::NUMBERS]),
-        ("While choosing", &[keys::CHOICE]),
-        ("While typing", &[keys::PROMPT]),
-        ("Everywhere", &[keys::ALL, keys::EVERYWHERE]),
-    ];
+pub fn text(keys: &Keys) -> Vec<HelpLine> {
     let mut text = Vec::new();
-    for (title, places) in groups {
+    for (group, title) in GROUPS.into_iter().enumerate() {
         if !text.is_empty() {
             text.push(HelpLine::Blank);
         }
         text.push(HelpLine::Title(title));
-        for binding in TABLE.iter().filter(|binding| places.contains(&binding.places)) {
-            let keys: Vec<String> = binding.keys.iter().map(|keys| keys::written(keys)).collect();
-            match binding.command {
+        for row in keys.rows().iter().filter(|row| group == group_of(&row.places) && !row.keys.is_empty()) {
+            let all: Vec<String> = row.keys.iter().map(|keys| keys::written(keys)).collect();
+            match row.command {
                 // Nine keys that do the same with nine numbers are one line.
-                Command::ShowSaved(1) => text.push(HelpLine::Keys("1..9".to_owned(), binding.command.words())),
-                Command::ShowSaved(_) => {}
-                command => text.push(HelpLine::Keys(keys.join("  "), command.words())),
+                Command::ShowSaved(1) if all == ["1"] => text.push(HelpLine::Keys("1..9".to_owned(), row.command)),
+                Command::ShowSaved(number) if all == [number.to_string()] => {}
+                command => text.push(HelpLine::Keys(all.join("  "), command)),
             }
         }
     }
@@ -55,19 +48,30 @@ pub fn text() -> Vec<HelpLine> {
     text
 }
 
-/// How many lines the help has.
-#[must_use]
-pub fn lines() -> usize {
-    text().len()
+/// The groups of keys, by where they hold.
+const GROUPS: [&str; 6] = ["In the list", "In the email", "In both", "While choosing", "While typing", "Everywhere"];
+
+/// The group of what holds in these places.
+fn group_of(places: &[Focus]) -> usize {
+    let holds = |place| places.contains(&place);
+    match places {
+        _ if holds(Focus::List) && holds(Focus::Reader) && holds(Focus::Help) => 5,
+        _ if holds(Focus::List) && holds(Focus::Reader) => 2,
+        _ if holds(Focus::List) => 0,
+        _ if holds(Focus::Reader) || holds(Focus::Help) => 1,
+        _ if holds(Focus::Choice) => 3,
+        _ => 4,
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::keys::TABLE;
     use super::*;
 
     #[test]
     fn every_binding_is_in_the_help_once() {
-        let shown = text().iter().filter(|line| matches!(line, HelpLine::Keys(..))).count();
+        let shown = text(&Keys::default()).iter().filter(|line| matches!(line, HelpLine::Keys(..))).count();
         let further_numbers = TABLE.iter().filter(|binding| matches!(binding.command, Command::ShowSaved(2..))).count();
         assert_eq!(shown, TABLE.len() - further_numbers);
     }

@@ -73,14 +73,17 @@ impl Key {
         let mut letters = rest.chars();
         let code = match (letters.next(), letters.next()) {
             (Some(letter), None) => KeyCode::Char(letter),
-            _ => NAMES.iter().find(|(_, name)| *name == rest)?.0,
+            _ => match rest.strip_prefix('F').and_then(|number| number.parse().ok()) {
+                Some(number @ 1..=12) => KeyCode::F(number),
+                _ => NAMES.iter().find(|(_, name)| *name == rest)?.0,
+            },
         };
         Some(Self::new(code, modifiers))
     }
 }
 
 /// Keys that have a name instead of a letter.
-const NAMES: [(KeyCode, &str); 16] = [
+const NAMES: [(KeyCode, &str); 15] = [
     (KeyCode::Enter, "Enter"),
     (KeyCode::Esc, "Esc"),
     (KeyCode::Tab, "Tab"),
@@ -95,8 +98,7 @@ const NAMES: [(KeyCode, &str); 16] = [
     (KeyCode::End, "End"),
     (KeyCode::Backspace, "Backspace"),
     (KeyCode::Delete, "Delete"),
-    (KeyCode::F(1), "F1"),
-    (KeyCode::F(5), "F5"),
+    (KeyCode::Insert, "Insert"),
 ];
 
 impl fmt::Display for Key {
@@ -244,46 +246,10 @@ pub const TABLE: &[Binding] = &[
     on(EVERYWHERE, &["Ctrl-c"], Command::Quit),
 ];
 
-/// What the keys pressed so far amount to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Meaning {
-    /// A command.
-    Command(Command),
-    /// The start of at least one sequence.
-    Prefix,
-    /// Nothing, here.
-    Nothing,
-}
-
-/// Looks `pressed` up as a whole sequence, or the start of one; time plays no part.
-#[must_use]
-pub fn meaning(focus: Focus, pressed: &[Key]) -> Meaning {
-    let mut prefix = false;
-    for binding in TABLE.iter().filter(|binding| binding.places.contains(&focus)) {
-        for sequence in binding.keys {
-            let mut steps = sequence.split(' ').map(Key::parse);
-            if pressed.iter().all(|key| steps.next() == Some(Some(*key))) {
-                match steps.next() {
-                    None => return Meaning::Command(binding.command),
-                    Some(_) => prefix = true,
-                }
-            }
-        }
-    }
-    if prefix { Meaning::Prefix } else { Meaning::Nothing }
-}
-
-/// The first key bound to `command` in `focus`, as people write it.
-#[must_use]
-pub fn key_for(focus: Focus, command: Command) -> Option<String> {
-    let binding = TABLE.iter().find(|binding| binding.places.contains(&focus) && binding.command == command)?;
-    binding.keys.first().map(|keys| written(keys))
-}
-
 /// A sequence as people write it: letters close together.
 #[must_use]
-pub fn written(sequence: &str) -> String {
-    let steps: Vec<&str> = sequence.split(' ').collect();
+pub fn written(sequence: &[Key]) -> String {
+    let steps: Vec<String> = sequence.iter().map(Key::to_string).collect();
     let tight = steps.iter().all(|step| step.chars().count() == 1);
     steps.join(if tight { "" } else { " " })
 }
@@ -292,55 +258,19 @@ pub fn written(sequence: &str) -> String {
 mod tests {
     use super::*;
 
-    fn press(keys: &str) -> Vec<Key> {
-        keys.split(' ').map(|key| Key::parse(key).unwrap()).collect()
-    }
-
-    #[test]
-    fn every_key_of_the_table_is_readable_and_means_one_thing_where_it_holds() {
-        for binding in TABLE {
-            for sequence in binding.keys {
-                for focus in binding.places {
-                    let keys = press(sequence);
-                    assert_eq!(meaning(*focus, &keys), Meaning::Command(binding.command), "{sequence} in {focus:?}");
-                    for start in 1..keys.len() {
-                        assert_eq!(meaning(*focus, &keys[..start]), Meaning::Prefix, "{sequence} in {focus:?}");
-                    }
-                }
-            }
-        }
-    }
-
     #[test]
     fn keys_are_written_as_they_are_read() {
-        for text in ["j", "G", "Ctrl-d", "Alt-j", "Shift-Down", "F5", "Space", "Enter", "<"] {
+        for text in ["j", "G", "Ctrl-d", "Alt-j", "Shift-Down", "F5", "F12", "Insert", "Space", "Enter", "<"] {
             assert_eq!(Key::parse(text).unwrap().to_string(), text);
         }
         assert_eq!(Key::parse("Shift-Tab"), Some(Key::new(KeyCode::BackTab, KeyModifiers::SHIFT)));
         assert_eq!(Key::parse("Hyper-x"), None);
-        assert_eq!(written("g g"), "gg");
+        let sequence = |text: &str| text.split(' ').map(|key| Key::parse(key).unwrap()).collect::<Vec<_>>();
+        assert_eq!((written(&sequence("g g")), written(&sequence("g Enter"))), ("gg".to_owned(), "g Enter".to_owned()));
     }
 
     #[test]
     fn shift_on_a_letter_changes_nothing_that_the_letter_does_not_tell() {
         assert_eq!(Key::new(KeyCode::Char('G'), KeyModifiers::SHIFT), Key::parse("G").unwrap());
-    }
-
-    #[test]
-    fn one_can_leave_from_everywhere() {
-        for focus in ALL {
-            assert!(matches!(meaning(*focus, &press("q")), Meaning::Command(Command::Back)));
-        }
-        for focus in EVERYWHERE {
-            assert!(matches!(meaning(*focus, &press("Ctrl-c")), Meaning::Command(Command::Quit)));
-        }
-    }
-
-    #[test]
-    fn no_key_that_writes_a_letter_is_taken_from_the_prompt() {
-        for letter in ' '..='~' {
-            let key = Key::new(KeyCode::Char(letter), KeyModifiers::NONE);
-            assert_eq!((meaning(Focus::Prompt, &[key]), key.letter()), (Meaning::Nothing, Some(letter)));
-        }
     }
 }

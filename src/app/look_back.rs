@@ -1,6 +1,9 @@
 //! Looking further back: older pages, one after the other, until there is enough to look at.
 
+use super::command::Command;
 use super::effect::{Effect, Effects};
+use super::keymap::told;
+use super::keys::Focus;
 use super::model::Model;
 use super::msg::News;
 use crate::archive::Reach;
@@ -25,7 +28,13 @@ impl Model {
     /// Whether looking further back may bring something that the filter lets through.
     #[must_use]
     pub fn may_find_older(&self) -> bool {
-        !self.list.filter().is_none() && self.service.has_older() && !self.has_all_that_is_wanted()
+        !self.list.filter().is_none() && self.may_look_back()
+    }
+
+    /// Whether there may be older mail than is here, and it is wanted.
+    #[must_use]
+    pub fn may_look_back(&self) -> bool {
+        self.service.has_older() && !self.has_all_that_is_wanted()
     }
 
     /// Whether the archive is complete from before the time on that the filter begins with.
@@ -49,7 +58,10 @@ impl Model {
                 (Some(failure), _) => failure.sentence.clone(),
                 (None, Some(Reach::Everything)) => "everything that the service has is here already".to_owned(),
                 (None, Some(_)) if self.service.trouble().is_none() => "the service has nothing older to give".to_owned(),
-                (None, _) => "the service does not answer yet; r asks again now".to_owned(),
+                (None, _) => {
+                    let help = told(&self.keys, Focus::List, [(Command::Refresh, "asks again now")]);
+                    format!("the service does not answer yet; {help}")
+                }
             });
             return None;
         }

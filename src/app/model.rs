@@ -1,5 +1,6 @@
 //! `Model`: everything the terminal program knows, and `update`, the only thing that changes it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::{Timestamp, Zoned};
@@ -9,6 +10,7 @@ use super::card::Card;
 use super::effect::{Effect, Effects, Rest};
 use super::filter::Filter;
 use super::hall::{Door, Hall, Kept};
+use super::keymap::Keys;
 use super::keys::{Focus, Key};
 use super::layout::{Arrangement, Layout, Panes};
 use super::list::List;
@@ -45,6 +47,8 @@ pub struct Opening {
     pub now: Zoned,
     /// A word to the person, until the first key.
     pub notice: Option<String>,
+    /// What each key means.
+    pub keys: Arc<Keys>,
     /// What the list is narrowed to at first; blank for all mail.
     pub query: String,
     /// Filters that were typed before, the latest last.
@@ -80,6 +84,8 @@ pub struct Model {
     pub help: Option<usize>,
     /// What failed, while somebody looks at the details of it.
     pub details: Option<Failure>,
+    /// What each key means.
+    pub keys: Arc<Keys>,
     /// Keys pressed of a sequence that is not complete.
     pub pressed: Vec<Key>,
     /// What stands before the mail or over it, while it does.
@@ -141,7 +147,8 @@ impl Model {
     /// The first state, and what it asks for: rows from the archive, news from the service.
     #[must_use]
     pub fn start(opening: Opening) -> (Self, Effects) {
-        let Opening { size, profile, no_service, refresh, backfill, as_of, now, notice, query, history, views, door, kept, hall } = opening;
+        let Opening { size, profile, no_service, refresh, backfill, as_of, now, notice, keys, query, history, views, door, kept, hall } =
+            opening;
         let mut model = Self {
             profile,
             list: List::default(),
@@ -152,6 +159,7 @@ impl Model {
             look_back: None,
             help: None,
             details: None,
+            keys,
             pressed: Vec::new(),
             hall,
             door,

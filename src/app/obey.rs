@@ -4,7 +4,8 @@ use super::command::{Command, Side, Step};
 use super::effect::{Effect, Effects};
 use super::filter::Filter;
 use super::hall::{Form, Kept};
-use super::keys::{self, Focus, Key, Meaning};
+use super::keymap::Meaning;
+use super::keys::{self, Focus, Key};
 use super::layout::Panes;
 use super::model::{Ending, Model};
 use super::prompt::{Asked, Prompt};
@@ -20,7 +21,7 @@ impl Model {
             return self.paste(letter.encode_utf8(&mut [0; 4]));
         }
         self.pressed.push(key);
-        match keys::meaning(self.focus(), &self.pressed) {
+        match self.keys.meaning(self.focus(), &self.pressed) {
             Meaning::Prefix => Effects::new(),
             Meaning::Command(command) => {
                 self.pressed.clear();
@@ -31,8 +32,9 @@ impl Model {
                 Effects::new()
             }
             Meaning::Nothing => {
-                let keys: Vec<String> = std::mem::take(&mut self.pressed).iter().map(Key::to_string).collect();
-                self.notice = Some(format!("{} does nothing here; ? shows the keys", keys::written(&keys.join(" "))));
+                let pressed = keys::written(&std::mem::take(&mut self.pressed));
+                let shows = self.keys.key_for(self.focus(), Command::Help).map(|key| format!("; {key} shows the keys")).unwrap_or_default();
+                self.notice = Some(format!("{pressed} does nothing here{shows}"));
                 Effects::new()
             }
         }
@@ -247,6 +249,6 @@ impl Model {
             Step::First => 0,
             Step::Last => usize::MAX,
         };
-        self.help = Some(moved.min(super::help::lines().saturating_sub(page)));
+        self.help = Some(moved.min(super::help::text(&self.keys).len().saturating_sub(page)));
     }
 }

@@ -26,8 +26,12 @@ impl Model {
             return effects;
         }
         if self.chooses_view() {
-            if let Pointer::Wheel { down, .. } = pointer {
-                self.step_chooser(if down { Side::Right } else { Side::Left });
+            match pointer {
+                Pointer::Pressed(at) if layout.main.contains(at) => {
+                    effects.extend(self.choose_at(at.y - layout.main.y, layout.main.height));
+                }
+                Pointer::Wheel { down, .. } => self.step_chooser(if down { Side::Right } else { Side::Left }),
+                Pointer::Pressed(_) | Pointer::Dragged(_) | Pointer::Released => {}
             }
             return effects;
         }

@@ -18,6 +18,9 @@ pub fn numbered(line: &str) -> Option<(u8, &str)> {
     Some((u8::try_from(number).ok()?, name)).filter(|_| !name.is_empty())
 }
 
+/// The lines of the title above the views.
+const TITLE: usize = 2;
+
 impl Model {
     /// The saved views.
     #[must_use]
@@ -84,6 +87,20 @@ impl Model {
             Side::Right => (at + 1).min(last),
             Side::Left => at.saturating_sub(1),
         });
+    }
+
+    /// How many lines of the list of views, whose title takes two, are above a pane of this height, so
+    /// that the marked one is in it.
+    #[must_use]
+    pub fn chooser_skips(&self, height: u16) -> usize {
+        self.chooser.map_or(0, |chosen| (chosen + TITLE + 1).saturating_sub(usize::from(height)))
+    }
+
+    /// Shows the view in this line of a pane of this height, if one is there.
+    pub(super) fn choose_at(&mut self, line: u16, height: u16) -> Effects {
+        let nth = (usize::from(line) + self.chooser_skips(height)).checked_sub(TITLE);
+        let Some(number) = nth.and_then(|nth| self.views.keys().nth(nth).copied()) else { return Effects::new() };
+        self.show_saved(number)
     }
 
     /// Takes the marked view away.

@@ -6,7 +6,7 @@ use super::{Archive, Reach, moment, schema};
 use crate::failure::Failure;
 use crate::mail::Stamp;
 
-/// What the archive holds. Counted, not remembered: not for the hot path.
+/// What the archive holds. In part it is counted and not remembered: not for the hot path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Info {
     /// The version of its tables.
@@ -37,8 +37,8 @@ impl Archive {
             let count = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0)).map(i64::unsigned_abs);
             Ok(Info {
                 version: schema::version(connection)?,
-                emails: count("SELECT count(*) FROM mail")?,
-                bodies: count("SELECT count(*) FROM body")?,
+                emails: count("SELECT emails FROM tally")?,
+                bodies: count("SELECT bodies FROM tally")?,
                 gone: count("SELECT count(*) FROM mail WHERE gone IS NOT NULL")?,
                 newest: created(connection, "SELECT created_at FROM mail ORDER BY place LIMIT 1")?,
                 oldest: created(connection, "SELECT created_at FROM mail ORDER BY place DESC LIMIT 1")?,

@@ -45,6 +45,11 @@ pub(super) fn back(value: ValueRef) -> Option<String> {
     }
 }
 
+/// The numbers of all times between two (in microseconds), both included.
+pub(super) const fn between(oldest: i64, newest: i64) -> (i64, i64) {
+    (oldest.saturating_mul(COUNT), newest.saturating_mul(COUNT).saturating_add(COUNT - 1))
+}
+
 const COUNT: i64 = 4;
 
 fn spelled(at: Timestamp, way: i64) -> String {

@@ -7,7 +7,7 @@ use super::upkeep::Upkeep;
 use crate::failure::{Failure, Kind};
 
 /// Step `n` leads from version `n` to version `n + 1`; a step that was released never changes.
-const STEPS: [Step; 5] = [
+const STEPS: [Step; 6] = [
     |change, _| Ok(change.execute_batch(include_str!("schema/1.sql"))?),
     |change, _| Ok(change.execute_batch(include_str!("schema/2.sql"))?),
     |change, _| Ok(change.execute_batch(include_str!("schema/3.sql"))?),
@@ -17,6 +17,7 @@ const STEPS: [Step; 5] = [
         convert::convert(change, tell)?;
         Ok(change.execute_batch(include_str!("schema/5-filled.sql"))?)
     },
+    |change, _| Ok(change.execute_batch(include_str!("schema/6.sql"))?),
 ];
 
 type Step = fn(&Transaction, &mut dyn FnMut(Upkeep)) -> Result<(), Failure>;

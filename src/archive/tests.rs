@@ -326,11 +326,9 @@ fn every_hot_query_walks_an_index() {
 fn counting_walks_the_small_index() {
     let mut connection = Connection::open_in_memory().unwrap();
     schema::migrate(&mut connection, &mut |_| ()).unwrap();
-    for sql in [window::ALL, window::NEWER] {
-        let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
-        let step: String = statement.query_row(rusqlite::params_from_iter(vec![1; parameters(sql)]), |row| row.get(3)).unwrap();
-        assert!(step.contains("USING COVERING INDEX mail_slots"), "{sql}: {step}");
-    }
+    let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {}", window::NEWER)).unwrap();
+    let step: String = statement.query_row([1], |row| row.get(3)).unwrap();
+    assert!(step.contains("USING COVERING INDEX mail_slots"), "{step}");
 }
 
 #[test]

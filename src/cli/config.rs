@@ -4,9 +4,9 @@ use std::process::Command;
 
 use serde::Serialize;
 
+use super::World;
 use super::args::ConfigVerb;
-use super::output::{Output, Shape, Stop};
-use crate::config::clock::Clock;
+use super::output::{Shape, Stop};
 use crate::config::{Env, Paths, Profiles, without_keys};
 use crate::failure::{Failure, Kind};
 use crate::query::{Context, parse};
@@ -26,52 +26,55 @@ struct Checked<'a> {
 /// # Errors
 ///
 /// If the file cannot be read, understood or made, or the editor fails.
-pub(super) fn run(verb: ConfigVerb, env: &Env, clock: &Clock, out: &mut Output) -> Result<(), Stop> {
+pub(super) fn run(verb: ConfigVerb, world: World) -> Result<(), Stop> {
     match verb {
         ConfigVerb::Path => {
-            let path = Paths::of(env).config.ok_or_else(|| Failure::new(Kind::Config, "there is no home directory").hint("set HOME"))?;
+            let path =
+                Paths::of(world.env).config.ok_or_else(|| Failure::new(Kind::Config, "there is no home directory").hint("set HOME"))?;
             let path = path.display().to_string();
-            let text = match out.shape {
+            let text = match world.out.shape {
                 Shape::Human => path,
                 Shape::Json | Shape::JsonLines => serde_json::json!({ "path": path }).to_string(),
             };
-            out.data(&(text + "\n"))?;
-            out.flush()
+            world.out.data(&(text + "\n"))?;
+            world.out.flush()
         }
-        ConfigVerb::Check => check(env, clock, out),
+        ConfigVerb::Check => check(world),
         ConfigVerb::Edit => {
-            edit(env)?;
-            check(env, clock, out)
+            edit(world.env)?;
+            check(world)
         }
     }
 }
 
-fn check(env: &Env, clock: &Clock, out: &mut Output) -> Result<(), Stop> {
+fn check(world: World) -> Result<(), Stop> {
+    let World { env, clock, wrong_keys, out, global: _ } = world;
     let profiles = Profiles::look(env)?;
     let mut warnings = profiles.warnings().to_vec();
     for (number, view) in profiles.views().into_iter().flatten() {
         let notes = parse(&view.query, &Context::new(clock(), env.zone())).notes;
         warnings.extend(notes.into_iter().map(|note| format!("view {number}, {}: {}", view.name, note.words)));
     }
+    let errors = [profiles.errors(), &wrong_keys(profiles.keys())].concat();
     // A single error is what the command ends with.
-    let several = Some(profiles.errors()).filter(|errors| errors.len() > 1).unwrap_or_default();
+    let several = Some(errors.as_slice()).filter(|errors| errors.len() > 1).unwrap_or_default();
     for words in several.iter().chain(&warnings) {
         out.note(words);
     }
     let (path, names) = (profiles.path().display().to_string(), profiles.list().len());
     let text = match out.shape {
-        Shape::Human if !profiles.errors().is_empty() => String::new(),
+        Shape::Human if !errors.is_empty() => String::new(),
         Shape::Human if !profiles.path().exists() => format!("{path} is not there, which is fine\n"),
         Shape::Human => format!("{path} can be used; profiles: {names}, default: {}\n", profiles.default_name()),
         Shape::Json | Shape::JsonLines => {
-            let (default, errors) = (profiles.default_name(), profiles.errors());
-            let checked = Checked { path: path.clone(), profiles: names, default, errors, warnings: &warnings };
+            let checked =
+                Checked { path: path.clone(), profiles: names, default: profiles.default_name(), errors: &errors, warnings: &warnings };
             serde_json::to_string(&checked).expect("texts are JSON") + "\n"
         }
     };
     out.data(&text)?;
     out.flush()?;
-    let sentence = match profiles.errors() {
+    let sentence = match errors.as_slice() {
         [] => return Ok(()),
         [error] => error.clone(),
         errors => format!("{path} has {} errors", errors.len()),

@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::archive;
 use super::args::Import;
 use super::output::{Output, Shape, Stop};
+use super::words::{emails, grouped};
 use crate::config::Settings;
 use crate::config::clock::Clock;
 use crate::failure::{Failure, Kind};
@@ -36,7 +37,7 @@ pub(super) fn run(import: &Import, settings: &Settings, clock: &Clock, out: &mut
         let file = File::open(path).map_err(|error| Failure::new(Kind::Io, format!("{} cannot be read: {error}", path.display())))?;
         Box::new(BufReader::new(file))
     };
-    let imported = archive.import(lines, clock(), |done| out.progress(&format!("{} emails read", done.lines - done.bad)));
+    let imported = archive.import(lines, clock(), |done| out.progress(&format!("{} read", emails(done.lines - done.bad))));
     out.progress("");
     let imported = imported?;
     for (line, why) in &imported.bad_lines {
@@ -47,7 +48,7 @@ pub(super) fn run(import: &Import, settings: &Settings, clock: &Clock, out: &mut
         out.note(&format!("{} of them were removed from this archive or are older than it keeps, and stay out", report.out));
     }
     let text = match out.shape {
-        Shape::Human => format!("{} emails read, {} of them new\n", report.lines - report.bad, report.new),
+        Shape::Human => format!("{} read, {} of them new\n", emails(report.lines - report.bad), grouped(report.new)),
         Shape::Json | Shape::JsonLines => serde_json::to_string(&report).expect("numbers are JSON") + "\n",
     };
     out.data(&text)?;

@@ -31,7 +31,7 @@ struct Report<'a> {
 /// If there is no place for the key, or the service does not take it or does not let it read: then
 /// nothing is stored.
 pub(super) fn run(world: World<'_>) -> Result<(), Stop> {
-    let World { global, env, clock, out } = world;
+    let World { global, env, clock, wrong_keys: _, out } = world;
     let mut profiles = Profiles::read(env)?;
     for warning in profiles.warnings() {
         out.note(warning);

@@ -36,7 +36,7 @@ pub use usage::{Parsed, parse};
 
 use crate::api::{Access, Client, Patience};
 use crate::config::clock::Clock;
-use crate::config::{Env, Settings};
+use crate::config::{Env, KeyChange, Settings};
 use crate::failure::{Failure, Kind};
 use args::Global;
 
@@ -48,6 +48,8 @@ pub struct World<'a> {
     pub env: &'a Env,
     /// The clock.
     pub clock: &'a Clock,
+    /// What is wrong with keys that the configuration binds: only the terminal program knows its keys.
+    pub wrong_keys: fn(&[KeyChange]) -> Vec<String>,
     /// The streams.
     pub out: &'a mut Output,
 }
@@ -58,7 +60,7 @@ pub struct World<'a> {
 ///
 /// Whatever keeps it from doing what was asked, and what ends it early.
 pub fn run(command: &Command, world: World<'_>) -> Result<(), Stop> {
-    let World { global, env, clock, out } = world;
+    let World { global, env, clock, wrong_keys, out } = world;
     match command {
         Command::List(list) => {
             let settings = settle(global, env, out)?;
@@ -77,10 +79,10 @@ pub fn run(command: &Command, world: World<'_>) -> Result<(), Stop> {
         Command::Import(import) => import::run(import, &settle(global, env, out)?, clock, out),
         Command::Render(render) => render::run(render, out),
         Command::Serve(serve) => wait_for(serve::run(serve, clock, out)),
-        Command::Login => login::run(World { global, env, clock, out }),
+        Command::Login => login::run(World { global, env, clock, wrong_keys, out }),
         Command::Profile { verb } => profile::run(verb, env, out),
-        Command::Config { verb } => config::run(*verb, env, clock, out),
-        Command::Doctor => doctor::run(World { global, env, clock, out }),
+        Command::Config { verb } => config::run(*verb, World { global, env, clock, wrong_keys, out }),
+        Command::Doctor => doctor::run(World { global, env, clock, wrong_keys, out }),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(*shell, &mut Args::command(), "sentbox", &mut script);

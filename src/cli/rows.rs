@@ -48,7 +48,8 @@ impl Columns {
         let free = width.saturating_sub(fixed);
         let (recipient, subject) = (free * 2 / 5, free - free * 2 / 5);
         let others = summary.to.len().saturating_sub(1);
-        let first = summary.to.first().map(ToString::to_string).unwrap_or_default();
+        // As on the screen: who looks for a customer looks for the address, and the name would push it out.
+        let first = summary.to.first().map(|address| address.email.to_string()).unwrap_or_default();
         let plus = if others > 0 { format!(" +{others}") } else { String::new() };
         let to = format!("{}{plus}", cut(&first, recipient.saturating_sub(plus.width())).trim_end());
         let sign = if gone { "†" } else { " " };
@@ -149,8 +150,8 @@ mod tests {
             }
         }
         insta::assert_snapshot!(rows.iter().map(|row| columns(80).row(row, false)).collect::<Vec<_>>().join("\n"), @r"
-        ✓ delivered  Ana López <ana.lopez… Your receipt #4821               20 Nov 09:41
-        ✕ bounced    佐藤 <sato@exampl… +1 ご注文の確認 ご注文の確認 ご注…  20 Nov 09:41
+        ✓ delivered  ana.lopez@example.com Your receipt #4821               20 Nov 09:41
+        ✕ bounced    sato@example.jp +1    ご注文の確認 ご注文の確認 ご注…  20 Nov 09:41
         ? teleporte…                                                        20 Nov 09:41
         ");
     }

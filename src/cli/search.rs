@@ -142,6 +142,9 @@ impl Printer<'_> {
 /// `searched 48310 emails, complete since 3 May 2026 09:14; bodies and tags of 1204 are known`.
 fn searched(archive: &Archive, query: &Query, settings: &Settings) -> Result<String, Failure> {
     let emails = archive.count()?;
+    if emails == 0 && archive.reach()? == Reach::Nothing {
+        return Ok("the archive is empty; --back 30d fetches the last 30 days first".to_owned());
+    }
     let noun = if emails == 1 { "email" } else { "emails" };
     let reach = match archive.reach()? {
         Reach::Everything => ", which is everything the service has".to_owned(),

@@ -5,7 +5,7 @@ use jiff::tz::TimeZone;
 use serde::Serialize;
 
 use super::output::{Output, Shape, Stop};
-use super::words::{grouped, reach};
+use super::words::{emails, grouped, reach};
 use crate::archive::Reach;
 use crate::sync::{Back, Synced};
 
@@ -64,8 +64,9 @@ impl Tally {
     /// `1 200 emails new, 3 changed; all mail since 3 May 2026 09:14 is here`.
     pub(super) fn words(&self, bodies: bool, zone: &TimeZone) -> String {
         let (new, changes, _) = self.totals();
-        let bodies = if bodies { format!(", {} bodies", grouped(self.bodies)) } else { String::new() };
-        format!("{} emails new, {} changed{bodies}; {}", grouped(new), grouped(changes), reach(&self.reach, zone))
+        let noun = if self.bodies == 1 { "body" } else { "bodies" };
+        let bodies = if bodies { format!(", {} {noun}", grouped(self.bodies)) } else { String::new() };
+        format!("{} new, {} changed{bodies}; {}", emails(new), grouped(changes), reach(&self.reach, zone))
     }
 
     /// The same with the rate, and with the time left where it can be known.
@@ -142,6 +143,9 @@ mod tests {
             tally.progress(now, until, &TimeZone::UTC),
             "600 emails new, 2 changed; all mail since 18 Nov 2026 12:00 is here; 10 a second; about 3 min left"
         );
+        tally.walked = Some((1, 0, 1));
+        assert!(tally.words(true, &TimeZone::UTC).starts_with("1 email new, 0 changed, 0 bodies; "));
+        tally.walked = Some((600, 2, 6));
         let line = tally.progress(now, Back::All, &TimeZone::UTC);
         assert!(line.ends_with("10 a second"), "nobody knows how much there is: {line}");
         assert_eq!(remaining(0), "");

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::archive;
 use super::args::{Purge, Upkeep};
 use super::output::{Output, Shape, Stop};
-use super::words::{grouped, reach, stamp};
+use super::words::{emails, grouped, reach, stamp};
 use crate::archive::{Archive, Info, Location, Reach, Removal, Said, Scope, Stranger, is_beyond_use, looks_inside};
 use crate::config::Settings;
 use crate::config::clock::Clock;
@@ -143,7 +143,7 @@ fn purge(archive: &Archive, purge: &Purge, settings: &Settings, now: Timestamp, 
         }
     }
     let count = archive.count_removal(&removal)?;
-    let would = format!("{} {which}", counted(count));
+    let would = format!("{} {which}", emails(count));
     if purge.dry_run {
         return told(&Found { would_remove: count }, &format!("would remove {would}"), out);
     }
@@ -159,7 +159,7 @@ fn purge(archive: &Archive, purge: &Purge, settings: &Settings, now: Timestamp, 
     }
     let (removed, emptied) = archive.remove(&removal)?;
     note_log(emptied, out);
-    told(&Purged { removed }, &format!("{} removed", counted(removed)), out)
+    told(&Purged { removed }, &format!("{} removed", emails(removed)), out)
 }
 
 /// What is to be removed, and the same in words. A query that is not read as it may be meant removes
@@ -184,11 +184,6 @@ fn meant(purge: &Purge, settings: &Settings, now: Timestamp) -> Result<(Removal,
             Ok((Removal::Matching(query), which))
         }
     }
-}
-
-/// `1 email`, `2 emails`.
-fn counted(count: u64) -> String {
-    format!("{} {}", grouped(count), if count == 1 { "email" } else { "emails" })
 }
 
 fn note_log(emptied: bool, out: &mut Output) {

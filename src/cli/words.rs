@@ -18,6 +18,11 @@ pub(super) fn grouped(number: u64) -> String {
     text
 }
 
+/// `1 email`, `48 310 emails`.
+pub(super) fn emails(number: u64) -> String {
+    format!("{} {}", grouped(number), if number == 1 { "email" } else { "emails" })
+}
+
 /// `3 May 2026 09:14`, or the time as it came if it cannot be read.
 pub(super) fn stamp(stamp: &Stamp, zone: &TimeZone) -> String {
     let time = stamp.at.map(|at| at.to_zoned(zone.clone()).strftime("%-d %b %Y %H:%M").to_string());

@@ -12,7 +12,9 @@ use toml::de::{DeTable, DeValue};
 use super::age::{AGES, age};
 use super::backfill::Backfill;
 use super::base::BaseUrl;
+use super::key_change::KeyChange;
 use super::nearest::nearest;
+use super::palette::{COLOURS, Palette, ROLES};
 use super::paths::Paths;
 use super::rate::Rate;
 use super::views::{NUMBERS, SavedView, SavedViews};
@@ -27,6 +29,10 @@ pub(super) struct File {
     pub profiles: BTreeMap<String, Profile>,
     /// The saved views, if there is a table of them.
     pub views: Option<SavedViews>,
+    /// What the table of keys changes.
+    pub keys: Vec<KeyChange>,
+    /// The colours.
+    pub palette: Palette,
     /// What was not understood and ignored, in words.
     pub warnings: Vec<String>,
     /// What is not allowed, in words, each with its line.
@@ -77,7 +83,7 @@ impl fmt::Display for KeySource {
     }
 }
 
-const TOP: [&str; 3] = ["default_profile", "profiles", "views"];
+const TOP: [&str; 5] = ["default_profile", "profiles", "views", "keys", "theme"];
 const VIEW: [&str; 2] = ["name", "query"];
 const PROFILE: [&str; 9] = ["base_url", "api_key_command", "api_key_file", "api_key_env", "archive", "keep", "backfill", "rate", "ca_file"];
 
@@ -163,6 +169,8 @@ impl Reader<'_> {
                     }
                 }
                 "views" => self.views(value),
+                "keys" => self.keys(value),
+                "theme" => self.theme(value),
                 other => self.unknown(other, &key.span(), &TOP),
             }
         }
@@ -256,6 +264,30 @@ impl Reader<'_> {
             }
         }
         self.file.views = Some(views);
+    }
+
+    fn theme(&mut self, value: &Spanned<DeValue<'_>>) {
+        for (role, colour) in self.table(value).into_iter().flatten() {
+            if self.file.palette.role(role.get_ref()).is_none() {
+                self.unknown(role.get_ref(), &role.span(), &ROLES);
+                continue;
+            }
+            match self.text(colour).map(str::parse) {
+                Some(Ok(colour)) => self.file.palette.role(role.get_ref()).into_iter().for_each(|role| *role = colour),
+                Some(Err(_)) => self.wrong(&colour.span(), COLOURS),
+                None => {}
+            }
+        }
+    }
+
+    /// Which keys and commands there are is not known here.
+    fn keys(&mut self, value: &Spanned<DeValue<'_>>) {
+        for (keys, command) in self.table(value).into_iter().flatten() {
+            if let Some(command) = self.said(command) {
+                let change = KeyChange { keys: keys.get_ref().to_string(), command, place: self.place(&keys.span()) };
+                self.file.keys.push(change);
+            }
+        }
     }
 
     fn view(&mut self, value: &Spanned<DeValue<'_>>) -> Option<SavedView> {

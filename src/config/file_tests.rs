@@ -1,5 +1,7 @@
 //! What a configuration file may say, and what is said about one that says something else.
 
+use ratatui::style::Color;
+
 use super::*;
 
 fn parse(text: &str) -> Result<File, String> {
@@ -44,6 +46,15 @@ fn views_have_a_number_a_name_and_a_query() {
     assert_eq!(views, [view(1, "Today", "after:today"), view(9, "B", "is:trouble")]);
     assert_eq!(file.warnings, ["/etc/config.toml:2: \"colour\" is not known here"]);
     assert_eq!((parse("").unwrap().views, parse("[views]").unwrap().views.map(|views| views.len())), (None, Some(0)));
+}
+
+#[test]
+fn a_theme_gives_roles_their_colours() {
+    let file = parse("[theme]\naccent = \"#ff8800\"\nbad = \"light-magenta\"\nside = \"red\"\n").unwrap();
+    let expected = Palette { accent: Color::Rgb(255, 136, 0), bad: Color::LightMagenta, ..Palette::default() };
+    assert_eq!((file.palette, file.warnings), (expected, vec!["/etc/config.toml:4: \"side\" is not known here".to_owned()]));
+    let wrong = parse("[theme]\n\ngood = \"greenish\"").unwrap_err();
+    assert_eq!(wrong, format!("/etc/config.toml:3: {COLOURS}"));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use toml_edit::{DocumentMut, Item, Table, value};
 
 use super::file::{DEFAULT, File, KeySource, PROFILE_NAME, is_profile_name, text_of};
 use super::private::{make_folder, replace, write_secret};
-use super::{ApiKey, BaseUrl, Env, Flags, Paths, SavedViews};
+use super::{ApiKey, BaseUrl, Env, Flags, KeyChange, Palette, Paths, SavedViews};
 use crate::failure::{Failure, Kind};
 
 /// The profiles of the configuration file.
@@ -72,6 +72,18 @@ impl Profiles {
         let text = if path.exists() { text_of(&path)? } else { String::new() };
         let file = File::look(&text, &path, paths.home.as_deref());
         Ok(Self { path, paths, text, file })
+    }
+
+    /// The colours of the screen.
+    #[must_use]
+    pub const fn palette(&self) -> Palette {
+        self.file.palette
+    }
+
+    /// What the file changes in the meaning of keys.
+    #[must_use]
+    pub fn keys(&self) -> &[KeyChange] {
+        &self.file.keys
     }
 
     /// What in the file is not allowed, a sentence each; none in one that was [read](Self::read).
@@ -314,6 +326,12 @@ const TEMPLATE: &str = "\
 #
 # [views]                                      # the keys 1 to 9; W saves one from the screen
 # 1 = { name = \"Today\", query = \"after:today\" }
+#
+# [keys]                                       # any key, any command; README.md names them
+# \"Ctrl-s\" = \"filter\"
+#
+# [theme]                                      # accent, good, bad, warning, pending, apart
+# accent = \"yellow\"                          # a name, a number from 0 to 255, or #rrggbb
 ";
 
 /// Names the default profile; a comment beside it stays.

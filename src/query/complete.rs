@@ -11,8 +11,8 @@ use super::{Field, Has, Is, Operator, Sort, date, fold};
 /// How many values of the archive are offered at once.
 const MOST: usize = 20;
 
-/// From how many letters on a plain word is taken for the beginning of a recipient.
-const RECIPIENT_FROM: usize = 2;
+/// From how many letters on a plain word is taken for the beginning of a status or a recipient.
+const VALUE_FROM: usize = 2;
 
 /// Something that could stand at the cursor.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,7 +94,7 @@ pub fn complete(text: &str, cursor: usize, known: &dyn Known) -> Vec<Completion>
     }
 }
 
-/// Operators whose name begins as `typed`, then recipients that hold it.
+/// Operators whose name begins as `typed`, then statuses and the like that do, then recipients that hold it.
 fn names(range: Range<usize>, typed: &str, known: &dyn Known) -> Vec<Completion> {
     let typed = fold::fold(typed);
     let operators = Operator::all().filter(|operator| operator.name().starts_with(&typed)).map(|operator| Completion {
@@ -104,7 +104,16 @@ fn names(range: Range<usize>, typed: &str, known: &dyn Known) -> Vec<Completion>
         example: example(operator, known),
     });
     let mut offered: Vec<Completion> = operators.collect();
-    if typed.chars().count() >= RECIPIENT_FROM {
+    if typed.chars().count() >= VALUE_FROM {
+        // Who types what became of an email looks for those emails, and seldom for the word in them.
+        let statuses = Status::KNOWN.iter().map(|status| (Operator::Status, status.word(), status.meaning()));
+        let words = statuses.chain(Is::ALL.into_iter().map(|is| (Operator::Is, is.word(), is.meaning())));
+        offered.extend(words.filter(|(_, word, _)| word.starts_with(&typed)).map(|(operator, word, meaning)| Completion {
+            range: range.clone(),
+            text: format!("{}:{word}", operator.name()),
+            words: meaning.to_owned(),
+            example: String::new(),
+        }));
         let recipients = known.values(Source::Address(Field::To), &typed, MOST);
         offered.extend(recipients.into_iter().map(|recipient| Completion {
             range: range.clone(),
@@ -242,11 +251,13 @@ mod tests {
     #[test]
     fn an_offer_fits_what_is_typed() {
         for (text, becomes) in [
-            ("se|", vec!["seen-change:"]),
+            ("se|", vec!["seen-change:", "status:sent"]),
             ("x -s|", vec!["x -subject:", "x -status:", "x -seen-change:", "x -sort:"]),
             ("(st|", vec!["(status:"]),
             ("sta|:bounced", vec!["status:bounced"]),
             ("ANA|", vec!["to:ana@example.com", "to:joana@example.org"]),
+            ("-bounc|ed x", vec!["-status:bounced x"]),
+            ("trou|", vec!["is:trouble"]),
             ("to:joa|", vec!["to:joana@example.org"]),
             ("to:| x", vec!["to:ana@example.com x", "to:joana@example.org x"]),
             ("cc:\"bill|", vec!["cc:billing@acme.example"]),

@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use super::session::{Check, Doors, Entry, Session};
 use crate::api::{Access, Client, Patience, try_key};
 use crate::app::hall::{Answer, Question, Welcome};
-use crate::app::{Choice, Door, Hall, Kept};
+use crate::app::{Choice, Door, Hall, Kept, Keys};
 use crate::archive::{Anchor, Archive, Location, Opened, Said, Stranger, Upkeep};
 use crate::config::clock::Clock;
 use crate::config::{ApiKey, Asking, Backfill, BaseUrl, Env, Flags, Hidden, Paths, Profiles, Rate, Settings, ViewFile, built_in};
@@ -36,6 +36,8 @@ pub struct House {
     pub env: Env,
     /// Tells the time.
     pub clock: Clock,
+    /// What each key means.
+    pub keys: Arc<Keys>,
     /// How many emails the sample mailbox begins with, and which they are.
     pub sample: (u32, u64),
 }
@@ -119,6 +121,7 @@ impl House {
             refresh: REFRESH,
             backfill: settings.backfill,
             notice,
+            keys: self.keys.clone(),
             query: String::new(),
             hall: None,
             history,
@@ -204,6 +207,7 @@ impl House {
             refresh: DEMO_REFRESH,
             backfill: Backfill::Off,
             notice: None,
+            keys: self.keys.clone(),
             query: String::new(),
             hall: None,
             history: None,

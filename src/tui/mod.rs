@@ -30,8 +30,8 @@ pub use thrifty::Thrifty;
 
 use crate::api::Service;
 use crate::app::Ending;
-use crate::config::PanicAt;
 use crate::config::clock::Clock;
+use crate::config::{Palette, PanicAt};
 use crate::failure::{Failure, Kind};
 use crate::view::{Glyphs, Look, Theme};
 use signals::Signals;
@@ -50,8 +50,8 @@ pub struct Start<S: Service> {
     pub clock: Clock,
     /// The zone in which times are shown.
     pub zone: TimeZone,
-    /// Whether to use colours.
-    pub colour: bool,
+    /// The colours, if there are to be any.
+    pub palette: Option<Palette>,
     /// Whether to keep to ASCII.
     pub ascii: bool,
     /// Where a debug build is told to panic.
@@ -80,8 +80,8 @@ pub async fn run<S: Service>(start: Start<S>) -> Result<Exit, Failure> {
     let (columns, rows) = crossterm::terminal::size().map_err(|error| lost(&error))?;
     let mut signals = Signals::listen().map_err(|error| lost(&error))?;
     let size = Size::new(columns, rows);
-    let Start { session, doors, clock, zone, colour, ascii, panic_at } = start;
-    let look = Look { theme: Theme::new(colour), glyphs: if ascii { Glyphs::ASCII } else { Glyphs::UNICODE }, now: clock(), zone };
+    let Start { session, doors, clock, zone, palette, ascii, panic_at } = start;
+    let look = Look { theme: Theme::new(palette), glyphs: if ascii { Glyphs::ASCII } else { Glyphs::UNICODE }, now: clock(), zone };
 
     let mut hold = Hold::take(true).map_err(|error| lost(&error))?;
     let backend = Thrifty::new(BufWriter::with_capacity(FRAME_BYTES, io::stdout()));

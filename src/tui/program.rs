@@ -268,7 +268,7 @@ fn opened<S: Service>(
     panic_at: Option<PanicAt>,
     (size, now): (Size, Zoned),
 ) -> (Model, Performer<S>) {
-    let Session { profile, door, archive, kept, engine, refresh, backfill, notice, query, hall, history, views, view_file, beside } =
+    let Session { profile, door, archive, kept, engine, refresh, backfill, notice, keys, query, hall, history, views, view_file, beside } =
         session;
     let (engine, no_service) = match engine {
         Ok(engine) => (Some(engine), None),
@@ -287,6 +287,7 @@ fn opened<S: Service>(
         as_of,
         now,
         notice,
+        keys,
         query,
         history: typed,
         views,

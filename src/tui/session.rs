@@ -1,13 +1,14 @@
 //! `Session`: one profile that is open, with all that is let go when it is left.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::task::JoinSet;
 
 use crate::api::Service;
 use crate::app::hall::{Answer, Arrival, Question};
-use crate::app::{Choice, Door, Hall, Kept};
+use crate::app::{Choice, Door, Hall, Kept, Keys};
 use crate::archive::Archive;
 use crate::config::{Backfill, Hidden, SavedViews, ViewFile};
 use crate::failure::Failure;
@@ -31,6 +32,8 @@ pub struct Session<S: Service> {
     pub backfill: Backfill,
     /// A word to the person, until the first key.
     pub notice: Option<String>,
+    /// What each key means.
+    pub keys: Arc<Keys>,
     /// What the list is narrowed to at first; blank for all mail.
     pub query: String,
     /// What stands before the mail, if something does.

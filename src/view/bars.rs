@@ -10,7 +10,8 @@ use ratatui::text::{Line, Span};
 use super::look::Look;
 use super::{cut, time};
 use crate::app::hall::Face;
-use crate::app::keys::{key_for, written};
+use crate::app::keymap::told;
+use crate::app::keys::written;
 use crate::app::{Command, Door, Focus, Kept, Layout, Model, Side, Stage, Step};
 use crate::archive::Reach;
 
@@ -18,6 +19,12 @@ use crate::archive::Reach;
 const ROOMY: u16 = 50;
 /// From this many columns on there is room for figures that few people look for.
 const SPACIOUS: u16 = 80;
+/// From this many columns on there is room for keys beside long words about trouble.
+const COMFORTABLE: u16 = 140;
+
+/// Columns that are left, if there are so many, for what there is to know about a body: the keys beside
+/// it stay where they are from email to email.
+const BODY_WORDS: usize = 40;
 
 /// Draws both lines.
 pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
@@ -30,6 +37,8 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
     let share = if layout.bottom.width < 60 { 5 } else { 2 };
     let right = bottom_right(model, look, usize::from(layout.bottom.width) / share);
     let taken: usize = right.iter().map(Span::width).sum();
+    let kept_free = if model.focus() == Focus::Reader && share == 2 { usize::from(layout.bottom.width * 2 / 5).min(BODY_WORDS) } else { 0 };
+    let taken = taken.max(kept_free);
     let room = layout.bottom.width.saturating_sub(u16::try_from(taken).unwrap_or(u16::MAX));
     line(bottom_left(model, look, room), right, layout.bottom, look, frame);
 }
@@ -162,20 +171,23 @@ fn bottom_left<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
         let short = format!("{brought} back");
         let words = if width < ROOMY { short } else { long };
         spans.push(Span::styled(words, look.theme.accent()));
-        let stop = key_for(model.focus(), Command::Stop).map_or_else(String::new, |key| format!("; {key} stops"));
+        let stop = model.keys.key_for(model.focus(), Command::Stop).map_or_else(String::new, |key| format!("; {key} stops"));
         spans.push(Span::styled(stop, look.theme.text()));
         return spans;
     }
     if !model.pressed.is_empty() {
-        let keys: Vec<String> = model.pressed.iter().map(ToString::to_string).collect();
-        spans.push(Span::styled(format!("{} {}", written(&keys.join(" ")), look.glyphs.ellipsis), look.theme.accent()));
+        spans.push(Span::styled(format!("{} {}", written(&model.pressed), look.glyphs.ellipsis), look.theme.accent()));
         return spans;
     }
     if let Some(pause) = pause(model) {
         spans.push(Span::styled(pause, look.theme.trouble()));
     } else if let Some(trouble) = model.service.trouble().filter(|_| model.focus() == Focus::List && !model.list.rows().is_empty()) {
         spans.push(Span::styled(format!("{} {} ", trouble.sentence, look.glyphs.dot), look.theme.trouble()));
-        spans.push(Span::styled("asking again by itself; r asks now, ! tells more", look.theme.text()));
+        // Trouble can last; who works on with what is here needs the keys more than that comfort.
+        let comfort = if width >= COMFORTABLE { "asking again by itself; " } else { "" };
+        let help = told(&model.keys, model.focus(), [(Command::Refresh, "asks now"), (Command::Details, "tells more")]);
+        spans.push(Span::styled(format!("{comfort}{help}  "), look.theme.text()));
+        hints(model, look, &mut spans, width);
         return spans;
     }
     if model.service.is_extending() && model.list.nears_the_end(model.list_height()) {
@@ -207,7 +219,7 @@ fn pause(model: &Model) -> Option<String> {
 fn filling<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
     let rate = model.budget().map(|budget| format!(", {:.1}/s", budget.background)).filter(|_| width >= SPACIOUS);
     let words = if width >= ROOMY { "fetching older mail" } else { "older mail" };
-    let stop = key_for(Focus::List, Command::Stop).map_or_else(String::new, |key| format!("; {key} stops"));
+    let stop = model.keys.key_for(Focus::List, Command::Stop).map_or_else(String::new, |key| format!("; {key} stops"));
     vec![
         Span::styled(format!("{words}{}", rate.unwrap_or_default()), look.theme.accent()),
         Span::styled(format!("{stop}  "), look.theme.text()),
@@ -235,6 +247,7 @@ fn hints(model: &Model, look: &Look, spans: &mut Vec<Span>, width: u16) {
         Command::Open,
         Command::Filter,
         Command::Card,
+        Command::LookBack,
         Command::Views,
         Command::Select(Step::Down),
         Command::Select(Step::Last),
@@ -274,11 +287,11 @@ fn hints(model: &Model, look: &Look, spans: &mut Vec<Span>, width: u16) {
     const READER: &[Command] = &[
         Command::Back,
         Command::NextEmail,
-        Command::PreviousEmail,
-        Command::Scroll(Step::Down),
         Command::NextView,
         Command::Find,
+        Command::PreviousEmail,
         Command::Card,
+        Command::Scroll(Step::Down),
         Command::FullReader,
         Command::SwitchPane,
     ];
@@ -309,10 +322,10 @@ fn hints(model: &Model, look: &Look, spans: &mut Vec<Span>, width: u16) {
     let help = [Command::Help];
     let reserved = 8;
     for (last, command) in wanted.iter().map(|command| (false, command)).chain(help.iter().map(|command| (true, command))) {
-        if *command == Command::LookBack && !model.may_find_older() {
+        if *command == Command::LookBack && !model.may_look_back() {
             continue;
         }
-        let Some(key) = key_for(focus, *command) else { continue };
+        let Some(key) = model.keys.key_for(focus, *command) else { continue };
         let text = format!("{key} {}", command.hint());
         let columns = unicode_width::UnicodeWidthStr::width(text.as_str()) + 2;
         if columns + if last { 0 } else { reserved } > room {
@@ -321,7 +334,7 @@ fn hints(model: &Model, look: &Look, spans: &mut Vec<Span>, width: u16) {
         room -= columns;
         let (key, words) = text.split_at(key.len());
         spans.push(Span::styled(key.to_owned(), look.theme.accent()));
-        spans.push(Span::styled(format!("{words}  "), look.theme.text()));
+        spans.push(Span::styled(format!("{words}{}", if last { "" } else { "  " }), look.theme.text()));
     }
 }
 

@@ -6,7 +6,6 @@ use unicode_width::UnicodeWidthStr;
 
 use super::look::Look;
 use super::{bars, cut, time};
-use crate::app::keys::key_for;
 use crate::app::{Card, Command, Focus, Layout, Mention, Model, Tally};
 use crate::mail::{Stamp, Status};
 
@@ -35,7 +34,7 @@ fn lines<'a>(card: &'a Card, model: &Model, look: &Look, width: usize, height: u
     };
     let reach = Line::raw(cut::cut(&reach(tally, model, look, width), width, look.glyphs.ellipsis));
     let trouble = trouble(tally, look, width);
-    let statuses = statuses(tally, look);
+    let statuses = statuses(tally, look, width);
     match height {
         0 | 1 => {}
         2 => lines.push(trouble),
@@ -83,17 +82,28 @@ fn reach(tally: &Tally, model: &Model, look: &Look, width: usize) -> String {
     let reach = model.service.reach().map(|reach| bars::reach_words(reach, look)).unwrap_or_default();
     let of = model.list.all().map_or_else(|| bars::emails(tally.total), |all| format!("of {}", bars::emails(all)));
     let said = if model.list.all().is_some() { format!("{more}{total} {of}{reach}") } else { format!("{more}{of}{reach}") };
-    let key = key_for(Focus::List, Command::LookBack).filter(|_| model.may_find_older());
+    let key = model.keys.key_for(Focus::List, Command::LookBack).filter(|_| model.may_find_older());
     let hint = key.map(|key| format!("; {key} looks further back")).unwrap_or_default();
     if said.width() + hint.width() <= width { said + &hint } else { said }
 }
 
-/// `✓ delivered 9   ✕ bounced 2`.
-fn statuses<'a>(tally: &Tally, look: &Look) -> Line<'a> {
+/// Blanks between two counts.
+const GAP: &str = "   ";
+
+/// `✓ delivered 9   ✕ bounced 2`, and a sign if there are more than fit.
+fn statuses<'a>(tally: &Tally, look: &Look, width: usize) -> Line<'a> {
     let mut spans = Vec::new();
-    for (status, count) in &tally.statuses {
-        spans.push(status_word(status, look));
-        spans.push(Span::styled(format!(" {}   ", bars::grouped(*count)), look.theme.text()));
+    let mut room = width;
+    for (nth, (status, count)) in tally.statuses.iter().enumerate() {
+        let (word, count) = (status_word(status, look), format!(" {}", bars::grouped(*count)));
+        let more = if nth + 1 < tally.statuses.len() { GAP.len() + look.glyphs.ellipsis.width() } else { 0 };
+        let columns = word.width() + count.width();
+        if columns + more > room {
+            spans.push(Span::styled(look.glyphs.ellipsis, look.theme.text()));
+            break;
+        }
+        room = room.saturating_sub(columns + GAP.len());
+        spans.extend([word, Span::styled(count + GAP, look.theme.text())]);
     }
     if spans.is_empty() {
         spans.push(Span::styled("no email to this address is known", look.theme.text()));

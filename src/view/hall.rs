@@ -10,8 +10,8 @@ use unicode_width::UnicodeWidthStr;
 use super::cut;
 use super::look::Look;
 use crate::app::hall::{Face, Field, Form, Item, Question, Welcome};
-use crate::app::keys::{Focus, key_for};
-use crate::app::{Command, Hall, Layout, Model, Side};
+use crate::app::keys::Focus;
+use crate::app::{Command, Hall, Keys, Layout, Model, Side};
 use crate::failure::Failure;
 
 /// Text is no wider than this.
@@ -36,18 +36,18 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> b
     let items = hall.items(&model.door);
     let columns = usize::from(width.min(WIDEST));
     // A heading and the state have their lines whatever happens.
-    let room = usize::from(area.height).saturating_sub(1 + state(hall, columns, look).len());
+    let room = usize::from(area.height).saturating_sub(1 + state(hall, &model.keys, columns, look).len());
     let blocks = match &hall.face {
-        Face::SetUp { welcome, form: Some(form) } => filling(hall, welcome, form, columns, look),
-        Face::SetUp { welcome, form: None } => set_up(hall, welcome, menu(hall, &items, columns, room, look), columns, look),
+        Face::SetUp { welcome, form: Some(form) } => filling(hall, &model.keys, welcome, form, columns, look),
+        Face::SetUp { welcome, form: None } => set_up(hall, &model.keys, welcome, menu(hall, &items, columns, room, look), columns, look),
         Face::Profiles(choices) => {
             let title = block(0, vec![Line::styled("Profiles", look.theme.title())]);
             let none = Line::styled("reading the configuration", look.theme.chrome());
             let shown = if choices.is_awaiting() { vec![none] } else { menu(hall, &items, usize::from(width), room, look) };
             let more = wrapped("Another one: leave, and run sentbox login --profile NAME", columns, look.theme.text());
-            vec![title, block(0, shown), block(0, state(hall, columns, look)), block(2, more)]
+            vec![title, block(0, shown), block(0, state(hall, &model.keys, columns, look)), block(2, more)]
         }
-        Face::Question { question, .. } => asking(hall, question, menu(hall, &items, columns, room, look), columns, look),
+        Face::Question { question, .. } => asking(hall, &model.keys, question, menu(hall, &items, columns, room, look), columns, look),
     };
     let y = put(blocks, area, frame);
     if let Some(form) = hall.form().filter(|_| !hall.is_waiting()) {
@@ -92,7 +92,7 @@ fn put(mut blocks: Vec<Block>, area: Rect, frame: &mut Frame) -> u16 {
     second
 }
 
-fn set_up<'a>(hall: &Hall, welcome: &'a Welcome, menu: Vec<Line<'a>>, columns: usize, look: &Look) -> Vec<Block<'a>> {
+fn set_up<'a>(hall: &Hall, keys: &Keys, welcome: &'a Welcome, menu: Vec<Line<'a>>, columns: usize, look: &Look) -> Vec<Block<'a>> {
     let theme = &look.theme;
     let what = "The sent box of a team, in a terminal: did we send it, what did it say, what became of it?";
     let (why, places) = match &welcome.place {
@@ -108,12 +108,12 @@ fn set_up<'a>(hall: &Hall, welcome: &'a Welcome, menu: Vec<Line<'a>>, columns: u
         block(1, why),
         block(2, places),
         block(0, menu),
-        block(0, state(hall, columns, look)),
+        block(0, state(hall, keys, columns, look)),
         block(4, wrapped(&welcome.otherwise, columns, theme.text())),
     ]
 }
 
-fn filling<'a>(hall: &Hall, welcome: &Welcome, form: &Form, columns: usize, look: &Look) -> Vec<Block<'a>> {
+fn filling<'a>(hall: &Hall, keys: &Keys, welcome: &Welcome, form: &Form, columns: usize, look: &Look) -> Vec<Block<'a>> {
     let theme = &look.theme;
     let letters = form.key().letters();
     let dots = look.glyphs.hidden.repeat(letters.min(columns.saturating_sub(LABEL + 16)));
@@ -139,29 +139,29 @@ fn filling<'a>(hall: &Hall, welcome: &Welcome, form: &Form, columns: usize, look
          it is stored in {}.",
         stored.unwrap_or_default()
     );
-    let key = |command| key_for(Focus::Prompt, command).unwrap_or_default();
-    let keys = [(Command::Accept, " log in  "), (Command::Complete(Side::Right), " other line  "), (Command::Cancel, " back")];
-    let keys: Vec<Span> = keys
+    let key = |command| keys.key_for(Focus::Prompt, command).unwrap_or_default();
+    let acts = [(Command::Accept, " log in  "), (Command::Complete(Side::Right), " other line  "), (Command::Cancel, " back")];
+    let acts: Vec<Span> = acts
         .into_iter()
         .flat_map(|(command, words)| [Span::styled(key(command), theme.accent()), Span::styled(words, theme.text())])
         .collect();
     vec![
         block(1, vec![Line::styled("Log in", theme.title())]),
         block(0, fields),
-        block(0, state(hall, columns, look)),
+        block(0, state(hall, keys, columns, look)),
         block(2, wrapped(&what, columns, theme.text())),
-        block(0, vec![Line::from(keys)]),
+        block(0, vec![Line::from(acts)]),
     ]
 }
 
-fn asking<'a>(hall: &Hall, question: &'a Question, menu: Vec<Line<'a>>, columns: usize, look: &Look) -> Vec<Block<'a>> {
+fn asking<'a>(hall: &Hall, keys: &Keys, question: &'a Question, menu: Vec<Line<'a>>, columns: usize, look: &Look) -> Vec<Block<'a>> {
     let mut blocks: Vec<Block> = Vec::new();
     for (n, sentence) in question.about.iter().enumerate() {
         let style = if n == 0 { look.theme.title() } else { look.theme.text() };
         blocks.push(block(u8::try_from(n).unwrap_or(u8::MAX), wrapped(sentence, columns, style)));
     }
     blocks.push(block(0, menu));
-    blocks.push(block(0, state(hall, columns, look)));
+    blocks.push(block(0, state(hall, keys, columns, look)));
     blocks
 }
 
@@ -203,10 +203,11 @@ fn menu<'a>(hall: &Hall, items: &[Item], columns: usize, room: usize, look: &Loo
 }
 
 /// What goes on, or why a door did not open.
-fn state<'a>(hall: &Hall, columns: usize, look: &Look) -> Vec<Line<'a>> {
+fn state<'a>(hall: &Hall, keys: &Keys, columns: usize, look: &Look) -> Vec<Line<'a>> {
     if hall.is_waiting() {
         let words = if hall.form().is_some() { "asking the service" } else { "opening it" };
-        let stop = if hall.form().is_some() { key_for(Focus::Prompt, Command::Cancel) } else { key_for(Focus::Choice, Command::Peel) };
+        let stop =
+            if hall.form().is_some() { keys.key_for(Focus::Prompt, Command::Cancel) } else { keys.key_for(Focus::Choice, Command::Peel) };
         let text = format!("{words}{} {} stops", look.glyphs.ellipsis, stop.unwrap_or_default());
         return wrapped(&text, columns, look.theme.accent());
     }

@@ -18,7 +18,7 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> b
     let area = layout.main;
     let keys = KEYS.min(usize::from(area.width) * 2 / 5);
     let mut lines = vec![Line::styled("Keys", look.theme.title()), Line::default()];
-    lines.extend(text().into_iter().skip(scroll).map(|line| match line {
+    lines.extend(text(&model.keys).into_iter().skip(scroll).map(|line| match line {
         HelpLine::Title(title) => Line::styled(title, look.theme.title()),
         HelpLine::Blank => Line::default(),
         HelpLine::Status(status) => Line::from(vec![
@@ -35,9 +35,9 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> b
         HelpLine::Gone(words) => {
             Line::from(vec![Span::raw(cut::fit(look.glyphs.gone, keys, "")), Span::styled(format!(" {words}"), look.theme.text())])
         }
-        HelpLine::Keys(all, words) => Line::from(vec![
+        HelpLine::Keys(all, command) => Line::from(vec![
             Span::styled(cut::fit(&all, keys, look.glyphs.ellipsis), look.theme.accent()),
-            Span::styled(format!(" {words}"), look.theme.text()),
+            Span::styled(format!(" {}", command.words()), look.theme.text()),
         ]),
     }));
     let left = area.x + 2.min(area.width);

@@ -8,7 +8,6 @@ use unicode_width::UnicodeWidthStr;
 use super::found::{self, Sought};
 use super::look::Look;
 use super::{bars, cut, time};
-use crate::app::keys::key_for;
 use crate::app::{Command, Focus, Layout, Model};
 use crate::archive::Row;
 use crate::mail::Address;
@@ -48,7 +47,7 @@ fn foot(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
     let y = area.y + u16::try_from(above).unwrap_or(u16::MAX) * layout.row_height;
     let width = usize::from(area.width).saturating_sub(2);
     let since = model.service.reach().map(|reach| bars::reach_words(reach, look)).unwrap_or_default();
-    let key = key_for(Focus::List, Command::Open).unwrap_or_default();
+    let key = model.keys.key_for(Focus::List, Command::Open).unwrap_or_default();
     let long = match model.look_back {
         Some(_) => format!("looking further back{}", look.glyphs.ellipsis),
         None => format!("looked at all mail{since}; {key} looks further back"),

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use ratatui::style::{Color, Modifier, Style};
 
+use crate::config::Palette;
 use crate::mail::Status;
 use crate::query;
 use crate::render::{Mark, Role};
@@ -21,21 +22,22 @@ pub struct Look {
     pub zone: TimeZone,
 }
 
-/// What each role looks like, in the terminal's own palette, so that it fits light and dark alike.
+/// What each role looks like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Theme {
-    colour: bool,
+    /// The colours; without them bold, underline and reverse say it alone.
+    palette: Option<Palette>,
 }
 
 impl Theme {
-    /// With colours, or with bold, underline and reverse alone.
+    /// With these colours, or with bold, underline and reverse alone.
     #[must_use]
-    pub const fn new(colour: bool) -> Self {
-        Self { colour }
+    pub const fn new(palette: Option<Palette>) -> Self {
+        Self { palette }
     }
 
-    fn coloured(self, colour: Color) -> Style {
-        if self.colour { Style::new().fg(colour) } else { Style::new() }
+    fn coloured(self, role: impl FnOnce(Palette) -> Color) -> Style {
+        self.palette.map_or_else(Style::new, |palette| Style::new().fg(role(palette)))
     }
 
     /// Text that must be read.
@@ -59,7 +61,7 @@ impl Theme {
     /// The one accent: the selection bar, keys in hints.
     #[must_use]
     pub fn accent(self) -> Style {
-        self.coloured(Color::Cyan).add_modifier(Modifier::BOLD)
+        self.coloured(|palette| palette.accent).add_modifier(Modifier::BOLD)
     }
 
     /// The recipient of the selected row.
@@ -78,25 +80,25 @@ impl Theme {
     /// Something went wrong.
     #[must_use]
     pub fn trouble(self) -> Style {
-        self.coloured(Color::Red).add_modifier(Modifier::BOLD)
+        self.coloured(|palette| palette.bad).add_modifier(Modifier::BOLD)
     }
 
     /// Something new.
     #[must_use]
     pub fn news(self) -> Style {
-        self.coloured(Color::Green).add_modifier(Modifier::BOLD)
+        self.coloured(|palette| palette.good).add_modifier(Modifier::BOLD)
     }
 
     /// A status.
     #[must_use]
     pub fn status(self, status: &Status) -> Style {
         match status {
-            Status::Delivered => self.coloured(Color::Green),
-            Status::Opened | Status::Clicked => self.coloured(Color::Cyan),
-            Status::Bounced | Status::Failed | Status::Suppressed => self.coloured(Color::Red),
-            Status::Complained => self.coloured(Color::Magenta),
-            Status::DeliveryDelayed => self.coloured(Color::Yellow),
-            Status::Scheduled | Status::Queued | Status::Sent => self.coloured(Color::Blue),
+            Status::Delivered => self.coloured(|palette| palette.good),
+            Status::Opened | Status::Clicked => self.coloured(|palette| palette.accent),
+            Status::Bounced | Status::Failed | Status::Suppressed => self.coloured(|palette| palette.bad),
+            Status::Complained => self.coloured(|palette| palette.apart),
+            Status::DeliveryDelayed => self.coloured(|palette| palette.warning),
+            Status::Scheduled | Status::Queued | Status::Sent => self.coloured(|palette| palette.pending),
             Status::Canceled | Status::Unknown | Status::Other(_) => Style::new(),
         }
     }
@@ -105,11 +107,11 @@ impl Theme {
     #[must_use]
     pub fn typed(self, role: query::Role) -> Style {
         match role {
-            query::Role::Operator => self.coloured(Color::Blue),
-            query::Role::Value => self.coloured(Color::Green),
+            query::Role::Operator => self.coloured(|palette| palette.pending),
+            query::Role::Value => self.coloured(|palette| palette.good),
             query::Role::Word => self.text(),
-            query::Role::Connective => self.coloured(Color::Magenta),
-            query::Role::Error => self.coloured(Color::Red).add_modifier(Modifier::UNDERLINED),
+            query::Role::Connective => self.coloured(|palette| palette.apart),
+            query::Role::Error => self.coloured(|palette| palette.bad).add_modifier(Modifier::UNDERLINED),
         }
     }
 
@@ -119,16 +121,16 @@ impl Theme {
         let mut style = match mark.role {
             Role::Text | Role::Literal | Role::Indent => Style::new(),
             Role::Heading => self.title(),
-            Role::Link => self.coloured(Color::Blue).add_modifier(Modifier::UNDERLINED),
-            Role::Button => self.coloured(Color::Blue).add_modifier(Modifier::BOLD),
-            Role::Image if mark.link.is_some() => self.coloured(Color::Blue).add_modifier(Modifier::UNDERLINED),
+            Role::Link => self.coloured(|palette| palette.pending).add_modifier(Modifier::UNDERLINED),
+            Role::Button => self.coloured(|palette| palette.pending).add_modifier(Modifier::BOLD),
+            Role::Image if mark.link.is_some() => self.coloured(|palette| palette.pending).add_modifier(Modifier::UNDERLINED),
             Role::Image | Role::Rule | Role::Comment | Role::Punctuation => self.chrome(),
-            Role::Quote => self.coloured(Color::Green),
-            Role::Code | Role::Number => self.coloured(Color::Magenta),
-            Role::Note => self.coloured(Color::Yellow).add_modifier(Modifier::ITALIC),
-            Role::Tag | Role::Key => self.coloured(Color::Blue),
-            Role::Attribute => self.coloured(Color::Cyan),
-            Role::Value | Role::String => self.coloured(Color::Green),
+            Role::Quote => self.coloured(|palette| palette.good),
+            Role::Code | Role::Number => self.coloured(|palette| palette.apart),
+            Role::Note => self.coloured(|palette| palette.warning).add_modifier(Modifier::ITALIC),
+            Role::Tag | Role::Key => self.coloured(|palette| palette.pending),
+            Role::Attribute => self.coloured(|palette| palette.accent),
+            Role::Value | Role::String => self.coloured(|palette| palette.good),
         };
         for (set, modifier) in [
             (mark.bold, Modifier::BOLD),

@@ -9,7 +9,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::look::Look;
 use super::{bars, cut};
-use crate::app::keys::{Focus, key_for};
+use crate::app::keys::Focus;
 use crate::app::{Asked, Command, Layout, Model, Prompt, numbered, parsed};
 use crate::query::{Note, Parsed, Role, When};
 
@@ -105,13 +105,15 @@ fn meaning(prompt: &Prompt, model: &Model) -> Parsed {
         Asked::Filter => parsed(prompt.text(), model.now()),
         Asked::Date => {
             let when = When::parse(prompt.text().trim());
-            let words = "a date, as in 2026-11-02, yesterday, mon, last-week, 7d".to_owned();
+            let what = if prompt.is_refused() { "this is no date; dates are" } else { "a date, as in" };
+            let words = format!("{what} 2026-11-02, yesterday, mon, last-week, 7d");
             let notes = if when.is_some() { Vec::new() } else { vec![Note { range: 0..prompt.text().len(), words, unfinished: true }] };
             Parsed { notes, ..parsed("", model.now()) }
         }
         Asked::Text => parsed("", model.now()),
         Asked::View => {
             let words = match numbered(prompt.text()) {
+                None if prompt.is_refused() => Some("not saved yet: it takes a number from 1 to 9 and a name, as in 3 Trouble".to_owned()),
                 None => Some("a number from 1 to 9 and a name, as in 3 Trouble".to_owned()),
                 Some((number, _)) => {
                     let before = model.views().get(&number).filter(|view| view.query != model.list.filter().text());
@@ -138,7 +140,7 @@ fn found<'a>(model: &Model, look: &Look) -> Line<'a> {
 /// How many are found, and the keys, as much of it as fits.
 fn right<'a>(model: &Model, look: &Look, room: usize) -> Line<'a> {
     let key = |command: Command| {
-        let key = key_for(Focus::Prompt, command).unwrap_or_default();
+        let key = model.keys.key_for(Focus::Prompt, command).unwrap_or_default();
         [Span::styled(format!("  {key}"), look.theme.accent()), Span::styled(format!(" {}", command.hint()), look.theme.text())]
     };
     let mut spans: Vec<Span> = bars::count(model, look).map(|count| Span::styled(count, look.theme.text())).into_iter().collect();

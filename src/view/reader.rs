@@ -8,7 +8,8 @@ use ratatui::text::{Line, Span};
 use super::look::Look;
 use super::{cut, found, screens, time};
 use crate::app::head::{Head, LABEL_WIDTH};
-use crate::app::keys::{Focus, key_for};
+use crate::app::keymap::told;
+use crate::app::keys::Focus;
 use crate::app::{Command, Layout, MARGIN, Model, Stage, width_of};
 use crate::archive::{Observation, Row};
 use crate::query::Field;
@@ -27,7 +28,8 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
             document(model, row, None, None, area, look, frame);
             let head = u16::try_from(model.reader.head(row).len()).unwrap_or(u16::MAX).min(area.height);
             let below = Rect { y: area.y + head, height: area.height - head, ..area };
-            screens::failure(failure, "this email could not be loaded", "r tries again", below, look, frame);
+            let again = told(&model.keys, Focus::Reader, [(Command::Refresh, "tries again")]);
+            screens::failure(failure, "this email could not be loaded", &again, below, look, frame);
         }
     }
 }
@@ -35,9 +37,10 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
 fn document(model: &Model, row: &Row, body: Option<&Body>, note: Option<&str>, area: Rect, look: &Look, frame: &mut Frame) {
     let head = model.reader.head(row);
     let scroll = model.reader.scroll();
+    let unfold = model.keys.key_for(Focus::Reader, Command::Fold).unwrap_or_default();
     let mut lines: Vec<Line> = Vec::with_capacity(usize::from(area.height));
     for line in head.iter().skip(scroll) {
-        lines.push(head_line(line, model.reader.view(), usize::from(area.width), look));
+        lines.push(head_line(line, model.reader.view(), &unfold, usize::from(area.width), look));
     }
     let room = usize::from(area.height).saturating_sub(lines.len());
     if let Some(body) = body {
@@ -91,7 +94,8 @@ fn marks_of_head(model: &Model, head: &[Head], area: Rect, look: &Look, frame: &
             }
             Head::Sent(_)
             | Head::Scheduled(_)
-            | Head::Status(_)
+            | Head::Status(..)
+            | Head::Words(..)
             | Head::Gone(_)
             | Head::History(_)
             | Head::Tags(_)
@@ -118,18 +122,18 @@ fn fields_of(label: &str) -> &'static [Field] {
     }
 }
 
-fn head_line<'a>(line: &'a Head, view: View, width: usize, look: &Look) -> Line<'a> {
+fn head_line<'a>(line: &'a Head, view: View, unfold: &str, width: usize, look: &Look) -> Line<'a> {
     let theme = &look.theme;
     match line {
         Head::Subject(subject) if subject.is_empty() => Line::styled("(no subject)", theme.chrome()),
         Head::Subject(subject) => Line::styled(cut::cut(subject, width, look.glyphs.ellipsis), theme.title()),
-        Head::Addresses(label, line) => labelled(label, line, theme.text(), width, look),
+        Head::Addresses(label, line) | Head::Words(label, line) => labelled(label, line, theme.text(), width, look),
         Head::Sent(stamp) => labelled("created", &time::fitting(stamp, look, value_width(width)), theme.text(), width, look),
         Head::Scheduled(stamp) => labelled("scheduled", &time::fitting(stamp, look, value_width(width)), theme.text(), width, look),
-        Head::Status(status) => {
+        Head::Status(status, meaning) => {
             let words = format!("{} {}: ", look.glyphs.status(status), status.word());
             let room = width.saturating_sub(unicode_width::UnicodeWidthStr::width(words.as_str()));
-            let meaning = cut::cut(status.meaning(), room, look.glyphs.ellipsis);
+            let meaning = cut::cut(meaning, room, look.glyphs.ellipsis);
             Line::from(vec![Span::styled(words, theme.status(status).add_modifier(ratatui::style::Modifier::BOLD)), Span::raw(meaning)])
         }
         Head::Gone(noticed) => {
@@ -144,7 +148,7 @@ fn head_line<'a>(line: &'a Head, view: View, width: usize, look: &Look) -> Line<
         Head::Field(name, value) => labelled(name, value, theme.text(), width, look),
         Head::More(1) => labelled("", "1 more field in the raw view", theme.chrome(), width, look),
         Head::More(count) => labelled("", &format!("{count} more fields in the raw view"), theme.chrome(), width, look),
-        Head::Views(hidden) => views(view, *hidden, width, look),
+        Head::Views(hidden) => views(view, *hidden, unfold, width, look),
     }
 }
 
@@ -167,7 +171,7 @@ fn observed(history: &[Observation], look: &Look) -> String {
 }
 
 /// The rule between head and body, with the faces of the body on it, and what is folded away above it.
-fn views<'a>(shown: View, hidden: usize, width: usize, look: &Look) -> Line<'a> {
+fn views<'a>(shown: View, hidden: usize, key: &str, width: usize, look: &Look) -> Line<'a> {
     let rule = look.glyphs.horizontal;
     let mut spans = vec![Span::styled(rule, look.theme.chrome())];
     let mut used = 1;
@@ -177,7 +181,6 @@ fn views<'a>(shown: View, hidden: usize, width: usize, look: &Look) -> Line<'a> 
         spans.push(Span::styled(rule, look.theme.chrome()));
         used += view.word().len() + 3;
     }
-    let key = key_for(Focus::Reader, Command::Fold).unwrap_or_default();
     let more = if hidden == 1 { "line" } else { "lines" };
     let room = width.saturating_sub(used);
     let forms = [format!(" {key} shows {hidden} more {more} "), format!(" {key} +{hidden} "), format!(" +{hidden}")];

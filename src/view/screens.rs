@@ -7,7 +7,7 @@ use ratatui::widgets::{Paragraph, Wrap};
 
 use super::bars;
 use super::look::Look;
-use crate::app::keys::key_for;
+use crate::app::keymap::told;
 use crate::app::{Command, Focus, Kept, Layout, Model};
 use crate::archive::Reach;
 use crate::failure::Failure;
@@ -20,14 +20,21 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> b
         return false;
     }
     if let Some(problem) = model.list.failure() {
-        failure(problem, "the archive cannot be read", "r tries again", area, look, frame);
+        let help = told(&model.keys, Focus::List, [(Command::Refresh, "tries again")]);
+        failure(problem, "the archive cannot be read", &help, area, look, frame);
     } else if !model.list.filter().is_none() && !model.list.is_loading() {
         nothing_found(model, area, look, frame);
     } else if let Some(problem) = model.service.no_service() {
-        let help = if model.service.is_refused() { "r tries again; q leaves" } else { "q leaves" };
-        failure(problem, "the service cannot be asked", help, area, look, frame);
+        let (again, leave) = ((Command::Refresh, "tries again"), (Command::Back, "leaves"));
+        let help = if model.service.is_refused() {
+            told(&model.keys, Focus::List, [again, leave])
+        } else {
+            told(&model.keys, Focus::List, [leave])
+        };
+        failure(problem, "the service cannot be asked", &help, area, look, frame);
     } else if let Some(problem) = model.service.trouble() {
-        failure(problem, "there is nothing to show yet", "sentbox tries again by itself; r tries now", area, look, frame);
+        let help = told(&model.keys, Focus::List, [(Command::Refresh, "tries now")]);
+        failure(problem, "there is nothing to show yet", &format!("sentbox tries again by itself; {help}"), area, look, frame);
     } else if model.list.is_loading() {
         // The archive answers within a few milliseconds; a word would only flicker.
     } else if model.service.has_answered() {
@@ -66,7 +73,7 @@ fn nothing_found(model: &Model, area: Rect, look: &Look, frame: &mut Frame) {
             lines.push(Line::raw(format!("Bodies and tags are known for {} of them.", bars::grouped(fetched))));
         }
     }
-    let key = |command| key_for(Focus::List, command).unwrap_or_default();
+    let key = |command| model.keys.key_for(Focus::List, command).unwrap_or_default();
     if model.prompt.is_none() {
         let back = if model.may_find_older() { format!("{} looks further back; ", key(Command::Open)) } else { String::new() };
         lines.extend([Line::default(), Line::raw(format!("{back}{} shows all mail again", key(Command::Peel)))]);

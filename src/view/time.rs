@@ -11,7 +11,7 @@ use crate::mail::Stamp;
 pub const SHORT: usize = 6;
 /// Columns of [`medium`].
 pub const MEDIUM: usize = 9;
-/// Columns of [`column`] for times that could be read, in the zones with the longest names.
+/// Columns of [`column()`] for times that could be read, in the zones with the longest names.
 pub const FULL: usize = 25;
 
 /// `09:41`, `Mon`, `3 May`, `May 25`.
@@ -87,11 +87,12 @@ fn in_zone(at: Timestamp, zone: &TimeZone) -> Zoned {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Palette;
     use crate::view::{Glyphs, Theme};
 
     fn look() -> Look {
         let zone = TimeZone::fixed(jiff::tz::offset(1));
-        Look { theme: Theme::new(true), glyphs: Glyphs::UNICODE, now: "2026-11-20T08:00:00Z".parse().unwrap(), zone }
+        Look { theme: Theme::new(Some(Palette::default())), glyphs: Glyphs::UNICODE, now: "2026-11-20T08:00:00Z".parse().unwrap(), zone }
     }
 
     #[test]

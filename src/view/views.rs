@@ -37,8 +37,7 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> b
         lines.push(Line::raw("There are none. / narrows the list, W saves what it shows."));
     }
     // Where there is little room, what is chosen matters more than the title.
-    let skipped = (chosen + 3).saturating_sub(usize::from(inner.height));
-    for (line, y) in lines.iter().skip(skipped).zip(inner.top()..inner.bottom()) {
+    for (line, y) in lines.iter().skip(model.chooser_skips(inner.height)).zip(inner.top()..inner.bottom()) {
         frame.buffer_mut().set_line(inner.x, y, line, inner.width);
     }
     true

@@ -224,7 +224,7 @@ fn wrong_usage_is_code_2_with_a_hint() {
     exit code 2
     "#);
     assert_snapshot!(sentbox.told("list --limit none"), @r"
-    stderr: sentbox: invalid value 'none' for '--limit <N>': invalid digit found in string
+    stderr: sentbox: invalid value 'none' for '--limit <N>': say a whole number, 1 or more
     stderr:    hint: sentbox --help tells what there is
     exit code 2
     ");
@@ -507,9 +507,9 @@ fn what_is_generated_from_the_code_is_there() {
     The API key comes from SENTBOX_API_KEY (its service: SENTBOX_BASE_URL), from RESEND_API_KEY
     (RESEND_BASE_URL), or from a profile, which `sentbox login` makes. No flag takes one.
 
-    Exit codes: 0 done, 1 could not, 2 wrong usage, 3 key missing, rejected or not allowed to read,
-    4 no such email, 5 service unreachable or not answering as this API does, 6 rate limit or quota,
-    8 archive or configuration unusable, 101 internal error.
+    Exit codes: 0 done, 1 could not, 2 wrong usage, 3 key missing, rejected or not allowed to read, 4 no
+    such email, 5 service unreachable or not answering as this API does, 6 rate limit or quota, 8
+    archive or configuration unusable, 101 internal error.
     ");
 }
 

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use clap::CommandFactory as _;
+use sentbox::app::Keys;
 use sentbox::app::help::{HelpLine, text};
 
 const README: &str = include_str!("../../README.md");
@@ -11,17 +12,18 @@ const CHANGELOG: &str = include_str!("../../CHANGELOG.md");
 /// The key table as the README has it.
 fn keys() -> String {
     let mut out = String::new();
-    for line in text() {
+    for line in text(&Keys::default()) {
         match line {
             // The signs explain themselves where they stand; the README has the keys.
             HelpLine::Title("Signs") => break,
             HelpLine::Status(_) | HelpLine::Changed(_) | HelpLine::Gone(_) => {}
             HelpLine::Title(title) => {
-                let _ = write!(out, "| {title} | |\n| --- | --- |\n");
+                let _ = write!(out, "| {title} | | |\n| --- | --- | --- |\n");
             }
-            HelpLine::Keys(keys, words) => {
+            HelpLine::Keys(keys, command) => {
                 let keys: Vec<String> = keys.split("  ").map(|key| format!("`{key}`")).collect();
-                let _ = writeln!(out, "| {} | {words} |", keys.join(" "));
+                let name = if keys == ["`1..9`"] { "view-1` ... `view-9" } else { command.name() };
+                let _ = writeln!(out, "| {} | {} | `{name}` |", keys.join(" "), command.words());
             }
             HelpLine::Blank => out.push('\n'),
         }

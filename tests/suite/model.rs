@@ -1,12 +1,14 @@
 //! Ring 1: the pure machine. A message in, state and effects out; and for any order of events, the
 //! reader never shows another email than the selected one.
 
+use std::sync::Arc;
+
 use crate::world::{Mailbox, World, opening};
 use proptest::prelude::*;
 use ratatui::layout::{Position, Size};
-use sentbox::app::{Cell, Command, Effect, Ending, Focus, Msg, Opening, Pointer, Rest, Side, Stage, Step};
+use sentbox::app::{Cell, Command, Effect, Ending, Focus, Keys, Msg, Opening, Pointer, Rest, Side, Stage, Step};
 use sentbox::archive::Anchor;
-use sentbox::config::Hidden;
+use sentbox::config::{Hidden, KeyChange};
 use sentbox::failure::{Failure, Kind};
 
 fn requests(world: &World) -> usize {
@@ -374,6 +376,20 @@ fn what_was_typed_earlier_is_typed_again() {
     let mut world = World::start(Opening { history, ..opening(80, 24) }, Mailbox::of(3));
     world.settle().press("/ Ctrl-p");
     assert_eq!(text(&world), "from the last session");
+}
+
+#[test]
+fn the_keys_are_those_of_the_person() {
+    let change = |keys: &str, command: &str| KeyChange { keys: keys.to_owned(), command: command.to_owned(), place: String::new() };
+    let (keys, wrong) = Keys::with(&[change("s", "next-row"), change("Ctrl-s", "filter"), change("j", "none")]);
+    assert!(wrong.is_empty());
+    let mut world = World::start(Opening { keys: Arc::new(keys), ..opening(120, 40) }, Mailbox::of(300));
+    world.settle().press("s s j").settle();
+    assert_eq!((world.selected(), world.model.notice.as_deref()), (297, Some("j does nothing here; ? shows the keys")));
+    world.press("Ctrl-s");
+    assert_eq!(world.model.focus(), Focus::Prompt);
+    world.write("s").press("Enter").settle();
+    assert_eq!(world.model.list.filter().text(), "s", "where one types, a letter is a letter");
 }
 
 #[test]

@@ -190,6 +190,17 @@ fn the_file_is_found_edited_and_checked() {
     stderr:    hint: sentbox config edit
     exit code 8
     ");
+    std::fs::write(config(&sentbox).join("config.toml"), "[keys]\n\"Ctrl-s\" = \"filter\"\nx = \"filer\"\n").unwrap();
+    assert_snapshot!(sentbox.told("config check"), @r#"
+    stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: there is no command "filer"; did you mean filter?
+    stderr:    hint: sentbox config edit
+    exit code 8
+    "#);
+    assert_snapshot!(sentbox.told("demo"), @r#"
+    stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: there is no command "filer"; did you mean filter?
+    stderr:    hint: sentbox config check says all that is wrong, sentbox config edit mends it
+    exit code 8
+    "#);
     std::fs::write(config(&sentbox).join("config.toml"), "[profiles.a\n").unwrap();
     assert_eq!(sentbox.run("config check").status.code(), Some(8));
     let wrong = "[profiles.a]\nrate = 0\nratte = 1\n[profiles.b]\narchive = \"tape\"\n";
@@ -231,7 +242,7 @@ fn the_doctor_looks_at_everything_and_its_code_tells_what_failed() {
     assert!(says("key").starts_with("ok re_..., fingerprint ") && says("key").ends_with("/.config/sentbox/keys/acme"), "{}", says("key"));
     assert!(says("service").contains("answers") && says("access").contains("may read"));
     assert!(says("rate").contains("2 requests a second; the service allows the team 1000"), "{}", says("rate"));
-    assert!(says("archive").contains("whole, 1 emails, 1 MB; everything the service has is here"), "{}", says("archive"));
+    assert!(says("archive").contains("whole, 1 email, 1 MB; everything the service has is here"), "{}", says("archive"));
     assert_eq!((says("colours"), says("unicode")), ("ok 256".into(), "ok yes, by C.UTF-8".into()));
 
     let code = |sentbox: &Sentbox| {

@@ -16,7 +16,7 @@ use sentbox::api::{Access, Client, Patience};
 use sentbox::app::{Door, Kept, Key, Model, Rest, Stage};
 use sentbox::archive::{Archive, Location};
 use sentbox::config::clock::Clock;
-use sentbox::config::{ApiKey, Backfill, BaseUrl, Env, Flags, Rate, Settings, ViewFile, built_in};
+use sentbox::config::{ApiKey, Backfill, BaseUrl, Env, Flags, Palette, Rate, Settings, ViewFile, built_in};
 use sentbox::server::{self, Terms, sample};
 use sentbox::sync::Engine;
 use sentbox::tui::{House, Pause, Program, Session, Turn};
@@ -88,6 +88,7 @@ impl Running {
             refresh: std::time::Duration::from_secs(30),
             backfill,
             notice: None,
+            keys: Arc::default(),
             query: String::new(),
             hall: None,
             history: None,
@@ -95,14 +96,14 @@ impl Running {
             view_file: ViewFile::default(),
             beside: JoinSet::new(),
         };
-        let house = House { flags: Flags::default(), env: Env::default(), clock, sample: (0, 1) };
+        let house = House { flags: Flags::default(), env: Env::default(), clock, keys: Arc::default(), sample: (0, 1) };
         Self::begin(size, session, house, now).await
     }
 
     /// Starts as the program does with these flags in this environment.
     pub async fn at_home(size: Size, env: Env) -> Self {
         let (now, clock) = time();
-        let house = House { flags: Flags::default(), env, clock, sample: (300, 7) };
+        let house = House { flags: Flags::default(), env, clock, keys: Arc::default(), sample: (300, 7) };
         let settings = Settings::resolve(&house.flags, &house.env).unwrap();
         let session = house.first(&settings, &mut |_| ()).unwrap();
         Self::begin(size, session, house, now).await
@@ -112,7 +113,7 @@ impl Running {
         let refresh = Arc::new(Notify::new());
         let (keyboard, events) = mpsc::unbounded_channel();
         let (start, clock) = (*now.borrow(), house.clock.clone());
-        let look = Look { theme: Theme::new(true), glyphs: Glyphs::UNICODE, now: start, zone: TimeZone::UTC };
+        let look = Look { theme: Theme::new(Some(Palette::default())), glyphs: Glyphs::UNICODE, now: start, zone: TimeZone::UTC };
         let terminal = Terminal::new(TestBackend::new(size.width, size.height)).unwrap();
         let pause = pauses(refresh.clone());
         let program = Program::start(session, Arc::new(house), pause, Keyboard(events), (terminal, size), look, clock, None);

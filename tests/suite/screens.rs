@@ -14,12 +14,13 @@ use sentbox::api::{Budget, wire};
 use sentbox::app::{Effect, Msg, News};
 use sentbox::archive::{Reach, Row};
 use sentbox::config::Backfill;
+use sentbox::config::Palette;
 use sentbox::failure::{Details, Failure, Kind};
 use sentbox::mail::EmailId;
 use sentbox::view::{Glyphs, Look, Theme, draw};
 
 fn look() -> Look {
-    Look { theme: Theme::new(true), glyphs: Glyphs::UNICODE, now: NOW.parse().unwrap(), zone: TimeZone::UTC }
+    Look { theme: Theme::new(Some(Palette::default())), glyphs: Glyphs::UNICODE, now: NOW.parse().unwrap(), zone: TimeZone::UTC }
 }
 
 fn terminal(world: &World, look: &Look) -> Terminal<TestBackend> {
@@ -348,7 +349,7 @@ fn new_and_changed_emails_are_marked() {
 #[test]
 fn ascii_without_colours() {
     let world = World::at_rest(80, 16, varied());
-    let plain = Look { theme: Theme::new(false), glyphs: Glyphs::ASCII, ..look() };
+    let plain = Look { theme: Theme::new(None), glyphs: Glyphs::ASCII, ..look() };
     let terminal = terminal(&world, &plain);
     let buffer = terminal.backend().buffer();
     assert!(buffer.content.iter().all(|cell| cell.fg == ratatui::style::Color::Reset));
@@ -378,7 +379,7 @@ fn mail_that_the_service_no_longer_has_is_marked_in_list_head_and_legend() {
 #[test]
 fn the_selected_row_is_seen_without_colour() {
     let world = World::at_rest(80, 24, varied());
-    let terminal = terminal(&world, &Look { theme: Theme::new(false), ..look() });
+    let terminal = terminal(&world, &Look { theme: Theme::new(None), ..look() });
     let reversed = terminal.backend().buffer().content.iter().filter(|cell| cell.modifier.contains(Modifier::REVERSED)).count();
     assert_eq!(reversed, "ana.lopez@example.com".len());
 }

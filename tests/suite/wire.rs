@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use jiff::tz::TimeZone;
 use ratatui::layout::{Rect, Size};
 use ratatui::{Terminal, TerminalOptions, Viewport};
+use sentbox::config::Palette;
 use sentbox::tui::Thrifty;
 use sentbox::view::{Glyphs, Look, Theme, draw};
 
@@ -46,7 +47,8 @@ impl Screen {
 
     /// Draws, and gives the number of bytes that took.
     fn cost(&mut self) -> usize {
-        let look = Look { theme: Theme::new(true), glyphs: Glyphs::UNICODE, now: NOW.parse().unwrap(), zone: TimeZone::UTC };
+        let look =
+            Look { theme: Theme::new(Some(Palette::default())), glyphs: Glyphs::UNICODE, now: NOW.parse().unwrap(), zone: TimeZone::UTC };
         self.terminal.draw(|frame| draw(&self.world.model, &look, frame)).unwrap();
         std::mem::take(&mut *self.line.0.lock().unwrap()).len()
     }

@@ -32,6 +32,7 @@ pub fn opening(width: u16, height: u16) -> Opening {
         as_of: None,
         now: now(),
         notice: None,
+        keys: Arc::default(),
         query: String::new(),
         history: Vec::new(),
         views: built_in(),

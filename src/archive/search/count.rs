@@ -1,7 +1,6 @@
-//! How many: of what a query finds, and of what the archive knows. Off the hot path.
+//! How many: of what a query finds, and of what the archive knows.
 
 use super::halt::Halt;
-use super::tokens::flag;
 use super::walk::{Walk, Way};
 use crate::archive::window::TOP;
 use crate::archive::{Archive, Place};
@@ -64,10 +63,10 @@ impl Archive {
     ///
     /// If the archive cannot be read.
     pub fn scope(&self) -> Result<Scope, Failure> {
-        let fetched = self.connections.read(|connection| {
-            let fetched: i64 = connection.query_row(TOKENS, (format!("\"{}\"", flag::FETCHED), i64::MAX), |row| row.get(0))?;
-            Ok(fetched.unsigned_abs())
-        })?;
-        Ok(Scope { fetched, emails: self.count()? })
+        self.connections.read(|connection| {
+            let sql = "SELECT bodies, emails FROM tally";
+            let (fetched, emails): (i64, i64) = connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            Ok(Scope { fetched: fetched.unsigned_abs(), emails: emails.unsigned_abs() })
+        })
     }
 }

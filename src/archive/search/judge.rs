@@ -2,6 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension};
 
+use super::held::Held;
 use super::plan::{Depth, Plan};
 use crate::api::wire;
 use crate::archive::Place;
@@ -19,17 +20,19 @@ pub(super) struct Judge<'a> {
     pub(super) connection: &'a Connection,
     pub(super) query: &'a Query,
     pub(super) plan: &'a Plan,
+    /// Tells what bodies hold, if that is all that the query asks of them.
+    pub(super) held: Option<Held<'a>>,
 }
 
 impl Judge<'_> {
-    /// The row at `place`, if it matches.
-    pub(super) fn row(&self, place: Place) -> Result<Option<Row>, Failure> {
+    /// The row at `place`, if it matches. No place may come before one that was asked for already.
+    pub(super) fn row(&mut self, place: Place) -> Result<Option<Row>, Failure> {
         let mut statement = self.connection.prepare_cached(window::AT)?;
         let Some(row) = statement.query_row([place], window::read).optional()? else { return Ok(None) };
         Ok(self.accepts(&row)?.then_some(row))
     }
 
-    fn accepts(&self, row: &Row) -> Result<bool, Failure> {
+    fn accepts(&mut self, row: &Row) -> Result<bool, Failure> {
         let seen_change = row.changed.as_ref().map(|observation| observation.seen);
         let shallow = Facts { summary: &row.summary, bodies: None, tags: None, seen_change, gone: row.gone.is_some() };
         let verdict = matches(self.query, &shallow);
@@ -41,6 +44,12 @@ impl Judge<'_> {
         };
         if is_final || !row.has_body {
             return Ok(verdict == Some(true));
+        }
+        if let Some(held) = &mut self.held
+            && let Some(text) = held.text(row.place)?
+        {
+            let bodies = Bodies { text: Some(&text), html: None };
+            return Ok(matches(self.query, &Facts { bodies: Some(bodies), ..shallow }) == Some(true));
         }
         let Some(email) = self.body(row.place)? else { return Ok(verdict == Some(true)) };
         let html = email.html.as_deref().map(render::plain);

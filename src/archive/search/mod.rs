@@ -6,10 +6,13 @@
 //!
 //! [`query::matches`]: crate::query::matches
 
+mod bounds;
+mod cheap;
 mod count;
 mod find;
 mod forget;
 mod halt;
+mod held;
 mod index;
 mod judge;
 mod keep_up;

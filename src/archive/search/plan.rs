@@ -5,9 +5,10 @@
 
 use rusqlite::Connection;
 
-use super::label;
+use super::bounds::bounds;
 use super::tokens::{self, ID, LONGEST, flag, kind};
-use crate::archive::Place;
+use super::{cheap, label};
+use crate::archive::{Place, moment};
 use crate::failure::Failure;
 use crate::mail::Status;
 use crate::query::fold::words;
@@ -15,6 +16,9 @@ use crate::query::{Field, Has, Is, Needle, Node, Query, Term};
 
 /// Grams of one needle that are asked for; more hardly narrow it further.
 const GRAMS: usize = 16;
+
+/// The same of the part of an address that many share.
+const SHARED: usize = 3;
 
 /// Deeper groups and longer questions are not asked of the index.
 const DEEPEST: usize = 40;
@@ -44,10 +48,13 @@ pub(super) struct Plan {
     /// The places between which all matches stand, but for displaced ones; inclusive.
     pub(super) newest: Place,
     pub(super) oldest: Place,
+    /// The times between which all matches were created, as they are stored; inclusive.
+    pub(super) times: (i64, i64),
     /// Whether the index answers the question as the query means it, so that nobody has to look again.
     pub(super) exact: bool,
-    /// Whether a gram is so short that the index is slow where there are many answers.
-    pub(super) costly: bool,
+    /// What is asked before that, if the index is slow where there are many answers; and how many emails
+    /// are looked at for it.
+    pub(super) first: Option<(Ask, usize)>,
     /// What of the bodies and tags the query looks at.
     pub(super) depth: Depth,
     /// Whether all matches are mail that the service no longer lists.
@@ -75,13 +82,15 @@ impl Plan {
             ask = Ask::All;
         }
         let (newest, oldest) = bounds(&query.filter, true);
+        let is_open = |micros: i64| micros == i64::MAX || micros == i64::MIN;
         let exact = ask.is_asked() && is_exact(&query.filter, true, 0);
         Ok(Self {
             exact,
-            costly: ask.is_costly(),
+            first: cheap::first(&ask),
             ask,
-            newest: Place(newest),
-            oldest: Place(oldest),
+            newest: if is_open(newest) { Place(newest) } else { Place::last_of(newest.saturating_add(DRIFT)) },
+            oldest: if is_open(oldest) { Place(oldest) } else { Place::first_of(oldest.saturating_sub(DRIFT)) },
+            times: moment::between(oldest, newest),
             depth: depth(&query.filter, true),
             gone: demands_gone(&query.filter),
         })
@@ -95,7 +104,7 @@ pub fn looks_inside(query: &Query) -> bool {
 }
 
 impl Ask {
-    fn and(asks: impl IntoIterator<Item = Self>) -> Self {
+    pub(super) fn and(asks: impl IntoIterator<Item = Self>) -> Self {
         let mut members: Vec<Self> = asks.into_iter().filter(|ask| *ask != Self::All).collect();
         if members.contains(&Self::Nothing) {
             return Self::Nothing;
@@ -107,7 +116,7 @@ impl Ask {
         }
     }
 
-    fn or(asks: impl IntoIterator<Item = Self>) -> Self {
+    pub(super) fn or(asks: impl IntoIterator<Item = Self>) -> Self {
         let mut members = Vec::new();
         for ask in asks {
             match ask {
@@ -146,15 +155,6 @@ impl Ask {
             Self::All | Self::Nothing | Self::Token(_) | Self::Start(_) => 1,
             Self::And(members) | Self::Or(members) => members.iter().map(Self::size).sum(),
             Self::Not(inner) => inner.size() + 1,
-        }
-    }
-
-    fn is_costly(&self) -> bool {
-        match self {
-            Self::All | Self::Nothing | Self::Token(_) => false,
-            Self::Start(start) => start.chars().count() <= 3,
-            Self::And(members) | Self::Or(members) => members.iter().any(Self::is_costly),
-            Self::Not(inner) => inner.is_costly(),
         }
     }
 
@@ -307,15 +307,24 @@ fn grams(kind: char, needle: &Needle) -> Ask {
             // Digits tell emails apart better than letters do, and a question takes as long as its most
             // common gram is.
             let digits = || chars.windows(3).filter(|gram| gram.iter().all(char::is_ascii_digit));
-            let mut grams: Vec<String> =
-                if digits().count() > 1 { digits().map(gram).collect() } else { chars.windows(3).map(gram).collect() };
-            grams.sort_unstable();
-            grams.dedup();
-            // Spread over the needle: an address often ends as all do.
-            let step = grams.len().div_ceil(GRAMS);
-            Ask::and(grams.into_iter().step_by(step).map(Ask::Token))
+            if digits().count() > 1 {
+                return Ask::and(spread(digits().map(gram).collect(), GRAMS));
+            }
+            // Thousands of addresses share what stands behind the sign.
+            let sign = chars.iter().position(|c| *c == '@').filter(|sign| *sign > 2);
+            let (own, shared) = sign.map_or((&*chars, &[][..]), |sign| (&chars[..=sign], &chars[sign..]));
+            let grams = |chars: &[char], most| spread(chars.windows(3).map(gram).collect(), most);
+            Ask::and(grams(own, GRAMS).chain(grams(shared, SHARED)))
         }
     }
+}
+
+/// So many of the grams, from all over the needle.
+fn spread(mut grams: Vec<String>, most: usize) -> impl Iterator<Item = Ask> {
+    grams.sort_unstable();
+    grams.dedup();
+    let step = grams.len().div_ceil(most).max(1);
+    grams.into_iter().step_by(step).map(Ask::Token)
 }
 
 /// Words of a body: all of them, the last one as a beginning.
@@ -345,25 +354,6 @@ fn id_start(kind: char, start: &str) -> Ask {
         0 => Ask::All,
         length if length < ID => Ask::Start(tokens::token(kind, start.chars())),
         _ => whole_id(kind, start),
-    }
-}
-
-/// The places between which what comes out as `wanted` stands: the newest and the oldest.
-fn bounds(node: &Node, wanted: bool) -> (i64, i64) {
-    const OPEN: (i64, i64) = (i64::MAX, i64::MIN);
-    const NONE: (i64, i64) = (i64::MIN, i64::MAX);
-    let both = |one: (i64, i64), other: (i64, i64)| (one.0.min(other.0), one.1.max(other.1));
-    let hull = |one: (i64, i64), other: (i64, i64)| (one.0.max(other.0), one.1.min(other.1));
-    let before = |at: jiff::Timestamp| (Place::last_of(at.as_microsecond().saturating_add(DRIFT)).0, i64::MIN);
-    let after = |at: jiff::Timestamp| (i64::MAX, Place::first_of(at.as_microsecond().saturating_sub(DRIFT)).0);
-    match (node, wanted) {
-        (Node::And(nodes), true) | (Node::Or(nodes), false) => nodes.iter().map(|node| bounds(node, wanted)).fold(OPEN, both),
-        (Node::Or(nodes), true) | (Node::And(nodes), false) => nodes.iter().map(|node| bounds(node, wanted)).fold(NONE, hull),
-        (Node::Not(inner), _) => bounds(inner, !wanted),
-        (Node::Term(Term::After(moment)), true) | (Node::Term(Term::Before(moment)), false) => after(moment.start),
-        (Node::Term(Term::Before(moment)), true) | (Node::Term(Term::After(moment)), false) => before(moment.start),
-        (Node::Term(Term::On(moment)), true) => both(after(moment.start), before(moment.end)),
-        (Node::Term(_), _) => OPEN,
     }
 }
 

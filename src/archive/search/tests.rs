@@ -213,6 +213,7 @@ fn the_index_follows_every_change() {
     assert_eq!(ids(&archive, "domain:example.net"), "gone");
     archive.connections.write(|change| Ok(change.execute_batch("DELETE FROM mail WHERE id = 'gone'")?)).unwrap();
     assert_eq!(ids(&archive, "domain:example.net or to:example"), "one two");
+    assert_eq!(archive.scope().unwrap(), Scope { fetched: 1, emails: 2 });
     // The other way round: both rows move.
     let swapped = Stretch {
         items: [&two, &one].map(|json| Item { summary: wire::Summary::read(json).unwrap(), json: Arc::clone(json) }).to_vec(),
@@ -336,4 +337,30 @@ fn emails_of_one_moment_make_room_for_those_between_them() {
     let expected: Vec<String> = (0..200).map(|n| format!("m{n:03}")).collect();
     assert_eq!(ids(&archive, "to:ana").split(' ').collect::<Vec<_>>(), expected);
     assert_eq!(ids(&archive, "id:m101 status:sent"), "m101");
+}
+
+#[test]
+fn words_of_bodies_are_told_by_the_index_as_they_are_by_the_bodies() {
+    let archive = memory();
+    let bodies = ["a receipt", "two receipts", "recently received", "the recital", "nothing", "Q", "quay", "re"];
+    for n in 0..120 {
+        let subject = if n % 9 == 0 { "Your receipt" } else { "Hi" };
+        let mail = plain_mail(&format!("m{n:03}"), "ana@example.com", subject, if n % 4 == 0 { "bounced" } else { "sent" });
+        if n % 7 == 0 {
+            carry(&archive, vec![mail], at(1_800_000_000));
+        } else {
+            keep(&archive, with_body(&mail, bodies[n % bodies.len()], "[]"));
+        }
+    }
+    let words = ["receipt", "recei", "rece", "rec", "re", "q", "qu", "recital", "receiptx", "body:receipts"];
+    let others = ["", "status:bounced", "or nothing", "-quay", "-body:recently", "sort:oldest", "tag:plan", "\"two receipts\""];
+    for word in words {
+        for text in others.iter().flat_map(|other| [format!("{word} {other}"), format!("-{word} {other}")]) {
+            let query = parsed(&text);
+            let (found, plain) = (everything(&archive, &query), plainly(&archive, &query));
+            assert_eq!(found, plain, "{text}");
+            let counted = archive.count_matching(&query, u64::MAX, &Halt::default()).unwrap();
+            assert_eq!(counted, Some(Counted::Exactly(u64::try_from(plain.len()).unwrap())), "{text}");
+        }
+    }
 }

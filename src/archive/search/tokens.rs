@@ -14,6 +14,9 @@ use crate::query::fold::{fold, is_unspaced, words};
 /// Characters of a body's word that take part in its token; more would tell nothing apart.
 pub(super) const LONGEST: usize = 24;
 
+/// The first characters of a body's word that are a token of their own, at most.
+pub(super) const START: usize = 3;
+
 /// Characters of an id that take part in its token: those of a UUID that tell a million apart.
 pub(super) const ID: usize = 12;
 
@@ -152,7 +155,7 @@ impl Tokens {
             self.start(kind::WORD);
             self.0.extend(word.chars().take(LONGEST));
             if unspaced.is_none() {
-                for length in [2, 3] {
+                for length in 2..=START {
                     if let Some((end, last)) = word.char_indices().nth(length - 1) {
                         self.start(kind::START);
                         self.0.push_str(&word[..end + last.len_utf8()]);

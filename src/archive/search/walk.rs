@@ -3,6 +3,7 @@
 use rusqlite::{Connection, params};
 
 use super::count::PAST;
+use super::held::Held;
 use super::judge::Judge;
 use super::plan::{Ask, Plan};
 use super::slot;
@@ -11,24 +12,39 @@ use crate::archive::window::Row;
 use crate::failure::Failure;
 use crate::query::Query;
 
-/// Emails that are looked at one by one before the index is asked a costly question: what has many
-/// answers is found among them, and what has few costs the index little.
-const AT_ONCE: usize = 500;
-
 /// As long as one of so many matches, the others are looked at one by one as well: the index would
 /// gather hundreds of thousands of answers in memory for the ten thousand that are counted.
 const DENSE: usize = 4;
 
-pub(super) const ROWS_DOWN: &str = "SELECT place FROM mail WHERE place > ?1 AND place <= ?2 ORDER BY place";
-pub(super) const ROWS_UP: &str = "SELECT place FROM mail WHERE place < ?1 AND place >= ?2 ORDER BY place DESC";
-pub(super) const GONE_DOWN: &str =
-    "SELECT place FROM mail INDEXED BY mail_gone WHERE gone IS NOT NULL AND place > ?1 AND place <= ?2 ORDER BY place";
-pub(super) const GONE_UP: &str =
-    "SELECT place FROM mail INDEXED BY mail_gone WHERE gone IS NOT NULL AND place < ?1 AND place >= ?2 ORDER BY place DESC";
-pub(super) const FOUND_DOWN: &str = "SELECT (SELECT place FROM mail WHERE slot = search.rowid) FROM search \
-     WHERE search MATCH ?3 AND rowid > ?1 AND rowid <= ?2 ORDER BY rowid";
-pub(super) const FOUND_UP: &str = "SELECT (SELECT place FROM mail WHERE slot = search.rowid) FROM search \
-     WHERE search MATCH ?3 AND rowid < ?1 AND rowid >= ?2 ORDER BY rowid DESC";
+/// Whether a time is within the bounds, or is none that can be compared here.
+macro_rules! timely {
+    () => {
+        "(created_at BETWEEN ?3 AND ?4 OR typeof(created_at) <> 'integer')"
+    };
+}
+
+pub(super) const ROWS_DOWN: &str = concat!("SELECT place FROM mail WHERE place > ?1 AND place <= ?2 AND ", timely!(), " ORDER BY place");
+pub(super) const ROWS_UP: &str = concat!("SELECT place FROM mail WHERE place < ?1 AND place >= ?2 AND ", timely!(), " ORDER BY place DESC");
+pub(super) const GONE_DOWN: &str = concat!(
+    "SELECT place FROM mail INDEXED BY mail_gone WHERE gone IS NOT NULL AND place > ?1 AND place <= ?2 AND ",
+    timely!(),
+    " ORDER BY place"
+);
+pub(super) const GONE_UP: &str = concat!(
+    "SELECT place FROM mail INDEXED BY mail_gone WHERE gone IS NOT NULL AND place < ?1 AND place >= ?2 AND ",
+    timely!(),
+    " ORDER BY place DESC"
+);
+pub(super) const FOUND_DOWN: &str = concat!(
+    "SELECT (SELECT place FROM mail WHERE slot = search.rowid AND ",
+    timely!(),
+    ") FROM search WHERE search MATCH ?5 AND rowid > ?1 AND rowid <= ?2 ORDER BY rowid"
+);
+pub(super) const FOUND_UP: &str = concat!(
+    "SELECT (SELECT place FROM mail WHERE slot = search.rowid AND ",
+    timely!(),
+    ") FROM search WHERE search MATCH ?5 AND rowid < ?1 AND rowid >= ?2 ORDER BY rowid DESC"
+);
 pub(super) const DISPLACED_DOWN: &str = "SELECT place FROM displaced WHERE place > ?1 ORDER BY place";
 pub(super) const DISPLACED_UP: &str = "SELECT place FROM displaced WHERE place < ?1 ORDER BY place DESC";
 
@@ -72,19 +88,20 @@ impl<'a> Walk<'a> {
 
     /// Hands each match past `from` to `take`, nearest first, until that wants no more.
     pub(super) fn each(&self, way: Way, from: Place, mut take: impl FnMut(Row) -> bool) -> Result<(), Failure> {
-        let judge = Judge { connection: self.connection, query: self.query, plan: &self.plan };
+        let held = Held::new(self.connection, self.query, way);
+        let mut judge = Judge { connection: self.connection, query: self.query, plan: &self.plan, held };
         let mut from = from;
-        if self.plan.costly {
+        if let Some((first, at_once)) = &self.plan.first {
             let (mut looked, mut found) = (0, 0);
             let (mut is_done, mut is_end) = (false, true);
-            self.candidates(&Ask::All, way, from, |place| {
+            self.candidates(first, way, from, |place| {
                 from = place;
                 looked += 1;
                 if let Some(row) = judge.row(place)? {
                     found += 1;
                     is_done = !take(row);
                 }
-                is_end = !is_done && (looked < AT_ONCE || found * DENSE >= looked);
+                is_end = !is_done && (looked < *at_once || found * DENSE >= looked);
                 Ok(is_end)
             })?;
             if is_done || is_end {
@@ -144,6 +161,7 @@ impl<'a> Walk<'a> {
                 Way::Up => (from.max(self.plan.oldest.below()), self.plan.newest),
             };
             let slot = if way == Way::Down { slot::floor } else { slot::ceiling };
+            let (since, until) = self.plan.times;
             let sql = match (way, *ask == Ask::All) {
                 (Way::Down, true) if self.plan.gone => GONE_DOWN,
                 (Way::Up, true) if self.plan.gone => GONE_UP,
@@ -154,11 +172,11 @@ impl<'a> Walk<'a> {
             };
             let mut statement = self.connection.prepare_cached(sql)?;
             let mut rows = match ask {
-                Ask::All => statement.query(params![first, last])?,
-                ask => statement.query(params![slot(self.connection, first)?, slot(self.connection, last)?, ask.text()])?,
+                Ask::All => statement.query(params![first, last, since, until])?,
+                ask => statement.query(params![slot(self.connection, first)?, slot(self.connection, last)?, since, until, ask.text()])?,
             };
             while let Some(row) = rows.next()? {
-                let place: Place = row.get(0)?;
+                let Some(place) = row.get::<_, Option<Place>>(0)? else { continue };
                 while let Some(other) = displaced.next_if(|other| *other == place || way.is_before(*other, place)) {
                     if other != place && !take(other)? {
                         return Ok(());

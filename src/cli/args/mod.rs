@@ -34,11 +34,11 @@ sentbox [OPTIONS] [QUERY]...
 const AFTER_HELP: &str = "\
 Without a command, the terminal program opens: on all mail, or on what matches QUERY.
 
-The API key comes from SENTBOX_API_KEY (its service: SENTBOX_BASE_URL), from RESEND_API_KEY
+The API key comes from SENTBOX_API_KEY (its service: SENTBOX_BASE_URL), from RESEND_API_KEY \
 (RESEND_BASE_URL), or from a profile, which `sentbox login` makes. No flag takes one.
 
-Exit codes: 0 done, 1 could not, 2 wrong usage, 3 key missing, rejected or not allowed to read,
-4 no such email, 5 service unreachable or not answering as this API does, 6 rate limit or quota,
+Exit codes: 0 done, 1 could not, 2 wrong usage, 3 key missing, rejected or not allowed to read, \
+4 no such email, 5 service unreachable or not answering as this API does, 6 rate limit or quota, \
 8 archive or configuration unusable, 101 internal error.";
 
 /// Flags that may stand anywhere.
@@ -170,16 +170,18 @@ pub enum Command {
 
 const SEARCH_HELP: &str = "\
 Words must all match: part of an address or subject, the start of a word in a body that was read.
-  to: from: cc: bcc: reply-to: any: subject: body: id: message-id:   text in one field
-  status:bounced,failed  is:trouble  is:scheduled  tag:name=value  has:cc  domain:example.org
-  recipient:ana@example.com                                          a whole address in to, cc or bcc
-  after:7d before:2026-11-02 on:yesterday seen-change:1d             times
-  \"two words\"  a or b  ( )  not x, or -x after --                  how terms go together
+  to: from: cc: bcc: reply-to: any:                  part of an address
+  subject: body: id: message-id:                     text in one field
+  status:bounced,failed  is:trouble  is:scheduled    what became of it
+  tag:name=value  has:cc  domain:example.org         what it has
+  recipient:ana@example.com                          to, cc or bcc, whole
+  after:7d before:2026-11-02 on:mon seen-change:1d   times
+  \"two words\"  a or b  ( )  not x, or -x after --    how terms go together
 
 Example: sentbox search to:ana@example.com is:trouble after:7d";
 
 const LOGIN: &str = "\
-The key is typed unseen, or read from standard input: pass show acme | sentbox login --profile acme.
+The key is typed unseen, or read from standard input: pass show acme | sentbox login --profile acme. \
 It is tried with one small request and stored in a file that you alone can read.";
 
 impl Global {

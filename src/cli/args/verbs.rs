@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{Args as Group, Subcommand, ValueEnum};
 use jiff::SignedDuration;
@@ -48,7 +49,7 @@ pub enum ConfigVerb {
 #[derive(Debug, Group)]
 pub struct List {
     /// How many emails; the service gives 100 a request
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "all")]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = one_or_more::<u32>, conflicts_with = "all")]
     pub limit: u32,
     /// Only emails older than this one
     #[arg(long, value_name = "ID", conflicts_with = "before")]
@@ -83,7 +84,7 @@ pub struct Search {
     #[arg(required = true, value_name = "QUERY")]
     pub words: Vec<String>,
     /// At most so many emails
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "count")]
+    #[arg(long, value_name = "N", value_parser = one_or_more::<u64>, conflicts_with = "count")]
     pub limit: Option<u64>,
     /// Which come first
     #[arg(long, value_name = "ORDER")]
@@ -230,6 +231,10 @@ pub struct Purge {
     /// Only say how many emails it would remove
     #[arg(long, conflicts_with = "yes")]
     pub dry_run: bool,
+}
+
+fn one_or_more<N: FromStr + From<u8> + PartialOrd>(text: &str) -> Result<N, String> {
+    text.parse().ok().filter(|number| *number >= N::from(1)).ok_or_else(|| "say a whole number, 1 or more".to_owned())
 }
 
 fn age(text: &str) -> Result<SignedDuration, String> {

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::World;
 use super::json::guarded;
 use super::output::{Output, Shape, Stop};
-use super::words::{grouped, reach as reach_words};
+use super::words::{emails, reach as reach_words};
 use crate::api::{Access, Client, Cursor, Patience, Service as _};
 use crate::archive::{Archive, Location, Stranger};
 use crate::config::{Env, Paths, Profiles, Settings};
@@ -58,7 +58,7 @@ impl Finding {
 ///
 /// The first failure of what is needed, so that the exit code tells its kind.
 pub(super) fn run(world: World<'_>) -> Result<(), Stop> {
-    let World { global, env, clock, out } = world;
+    let World { global, env, clock, wrong_keys: _, out } = world;
     let paths = Paths::of(env);
     let mut found = vec![Finding::good("version", concat!("sentbox ", env!("CARGO_PKG_VERSION")))];
     let profiles = configuration(env, &mut found);
@@ -199,7 +199,7 @@ fn archive(settings: &Settings, found: &mut Vec<Finding>) {
         Ok((count, reach)) => {
             let megabytes = metadata.len().div_ceil(1_000_000);
             let reach = reach_words(&reach, &settings.zone);
-            Finding::good("archive", format!("{shown}: whole, {} emails, {megabytes} MB; {reach}", grouped(count)))
+            Finding::good("archive", format!("{shown}: whole, {}, {megabytes} MB; {reach}", emails(count)))
         }
         Err(failure) => Finding::bad("archive", failure),
     });
