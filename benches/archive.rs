@@ -73,7 +73,7 @@ fn page(newest: u64, joins: Joins) -> Stretch {
         let json = summary(number);
         Item { summary: wire::Summary::read(&json).expect("a summary"), json: json.into() }
     };
-    Stretch { items: (newest - 99..=newest).rev().map(item).collect(), joins, rising: false, asked: now() }
+    Stretch { items: (newest - 99..=newest).rev().map(item).collect(), joins, rising: false, asked: now().into() }
 }
 
 fn archive(c: &mut Criterion) {

@@ -27,10 +27,7 @@ pub fn profile(query: &[String], global: &Global, env: &Env, clock: &Clock, out:
         settings.key.as_ref().map_err(Clone::clone)?;
     }
     let house = house(global, env, clock, (DEFAULT_EMAILS, 1))?;
-    show(&house, global, env, out, |out| {
-        let first = cli::telling(out, |tell| house.first(&settings, tell))?;
-        Ok(Session { query: query.join(" "), ..first })
-    })
+    show(&house, global, env, out, |_| Ok(Session { query: query.join(" "), ..house.first(&settings)? }))
 }
 
 /// Opens the terminal program on an embedded server with a sample mailbox; nothing is kept.

@@ -17,7 +17,7 @@ use super::fault::{Asked, Fault, MAX_BODY, Rejection};
 use super::pace::{self, Budget, Gate, Patience, Retry, Spent, Turned, jitter};
 use super::seen::Seen;
 use super::wish::{Urgency, Wish};
-use super::{Cursor, MAX_LIMIT, Page, Retrieved, Service, answer, headers};
+use super::{Cursor, MAX_LIMIT, OnSend, Page, Retrieved, Service, answer, headers};
 use crate::config::clock::Clock;
 use crate::config::{ApiKey, BaseUrl, Rate, Settings};
 use crate::failure::{Failure, Kind};
@@ -59,6 +59,7 @@ impl From<&Settings> for Access {
 pub struct Client {
     inner: Arc<Inner>,
     wish: Wish,
+    on_send: Option<OnSend>,
 }
 
 struct Inner {
@@ -76,7 +77,7 @@ impl Client {
     pub fn new(access: Access, patience: Patience, clock: Clock) -> Self {
         let gate = Gate::new(access.rate);
         let inner = Inner { access, patience, clock, http: OnceCell::new(), gate, skew: Mutex::new(None) };
-        Self { inner: Arc::new(inner), wish: Wish::of(Urgency::Person) }
+        Self { inner: Arc::new(inner), wish: Wish::of(Urgency::Person), on_send: None }
     }
 
     /// The rate budget as it stands.
@@ -103,6 +104,9 @@ impl Client {
         let mut seen = Seen::default();
         loop {
             self.admit(&mut spent).await.map_err(|fault| seen.explain(told(fault), asked, tries))?;
+            if let Some(hook) = &self.on_send {
+                hook().await;
+            }
             tries += 1;
             seen = Seen::default();
             let started = Instant::now();
@@ -154,7 +158,11 @@ impl Client {
 
 impl Service for Client {
     fn wanted(&self, wish: &Wish) -> Self {
-        Self { inner: Arc::clone(&self.inner), wish: wish.clone() }
+        Self { wish: wish.clone(), ..self.clone() }
+    }
+
+    fn with_on_send(&self, hook: OnSend) -> Option<Self> {
+        Some(Self { on_send: Some(hook), ..self.clone() })
     }
 
     fn allowance(&self) -> Option<Budget> {

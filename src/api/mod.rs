@@ -1,6 +1,7 @@
 //! The service as seen from here: its JSON, and the client that asks for it.
 
 use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use crate::failure::Failure;
@@ -65,12 +66,21 @@ pub struct Retrieved {
     pub json: Arc<str>,
 }
 
+/// Runs right before a request is sent, after it has waited for its turn; before each attempt.
+pub type OnSend = Arc<dyn Fn() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
+
 /// The two operations, for whoever needs them: the real client, and simulated services in tests.
 pub trait Service: Clone + Send + Sync + 'static {
     /// The same service, whose requests are wanted so. A service without a pace does not care.
     #[must_use]
     fn wanted(&self, _wish: &Wish) -> Self {
         self.clone()
+    }
+
+    /// The same service, which runs `hook` before it sends; `None` if its requests never wait, so that
+    /// they are sent when they are made.
+    fn with_on_send(&self, _hook: OnSend) -> Option<Self> {
+        None
     }
 
     /// The rate budget as it stands, if there is one.

@@ -1,11 +1,9 @@
 //! The lines above a body: who, what, when and what became of it, as far as the pane has room.
 
-use jiff::Timestamp;
-
 use unicode_width::UnicodeWidthStr;
 
 use super::msg::Opened;
-use crate::archive::{Observation, Row};
+use crate::archive::{Gone, Observation, Row};
 use crate::mail::{Address, Shown, Stamp, Status, Tag};
 
 /// One line of the head. How it looks is the view's business; that it is one line is settled here,
@@ -24,8 +22,8 @@ pub enum Head {
     Status(Status, String),
     /// A label and a line of words; the label is empty on further lines of the same field.
     Words(&'static str, String),
-    /// When the service was found to list it no more.
-    Gone(Timestamp),
+    /// That the service does not have it any more.
+    Gone(Gone),
     /// What was seen to become of it, and when, oldest first.
     History(Vec<Observation>),
     /// Labels.

@@ -2,13 +2,12 @@
 
 use std::collections::HashSet;
 
-use jiff::Timestamp;
 use rusqlite::Transaction;
 
 use super::claim::{Claim, Whole};
-use super::entry::{self, Entry};
+use super::entry::{self, Entry, Source};
 use super::span::{self, Span};
-use super::{Archive, gone, keep, removal, room};
+use super::{Archive, RequestTime, confirmed, gone, keep, removal, room};
 use crate::api::Item;
 use crate::failure::Failure;
 use crate::mail::EmailId;
@@ -23,8 +22,8 @@ pub struct Stretch {
     /// Whether the service lists the oldest first. If that is news, what was believed of the
     /// listing is forgotten.
     pub rising: bool,
-    /// When it was asked for.
-    pub asked: Timestamp,
+    /// When it was requested.
+    pub asked: RequestTime,
 }
 
 /// What a page continues.
@@ -79,20 +78,22 @@ impl Archive {
     pub fn carry(&self, stretch: &Stretch) -> Result<Carried, Failure> {
         let mut seen = HashSet::new();
         let once = stretch.items.iter().filter(|item| seen.insert(item.summary.id.as_str()));
-        let mut entries = once.map(|item| Entry::take(&item.json, stretch.asked)).collect::<Result<Vec<_>, _>>()?;
+        let asked = stretch.asked;
+        let mut entries = once.map(|item| Entry::take(&item.json, asked.at)).collect::<Result<Vec<_>, _>>()?;
         self.connections.write(|change| {
             let listed = entries.len();
-            removal::expire(change, self.keep, stretch.asked)?;
+            removal::expire(change, self.keep, asked.at)?;
             // First of all, since it may say of rows that no page has held them.
             note_listing(change, stretch, listed)?;
-            let out = removal::leave_out(change, &mut entries, self.keep, stretch.asked)?;
+            let out = removal::leave_out(change, &mut entries, self.keep, asked.at)?;
             let Settled { span, grew, in_order } = settle(change, stretch, &mut entries)?;
             let is_lowest = span.is_some_and(|span| entries.last().is_some_and(|entry| entry.place == span.bottom));
             let (removed, too_old) = (out.removed, out.too_old);
-            let new = entry::insert(change, &entries, span.is_some(), stretch.asked)?;
+            let is_listed = span.is_some();
+            let new = entry::insert(change, &entries, if is_listed { Source::Page(asked) } else { Source::Answer(asked) })?;
             let mut carried = Carried { new, removed, too_old, span, grew, is_lowest, ..Carried::default() };
             for entry in entries.iter().filter(|entry| entry.known.is_some()) {
-                if entry.refresh(change, span.is_some(), stretch.asked)? {
+                if entry.refresh(change, is_listed, asked)? {
                     carried.changed.push(entry.id());
                 }
                 if let Some(json) = entry.whole() {
@@ -104,8 +105,16 @@ impl Archive {
             }
             if in_order {
                 gone::between(change, stretch, &entries)?;
+                if let (Some(first), Some(last)) = (entries.first(), entries.last()) {
+                    let open = entries.iter().any(|entry| entry.is_open(asked.at));
+                    confirmed::put(change, (first.place, last.place), asked, open)?;
+                }
                 let holds = |span: &Span| entries.first().is_some_and(|entry| span.holds(entry.place));
                 carried.span = span::load(change)?.into_iter().find(holds).or(span);
+            } else {
+                for entry in &entries {
+                    confirmed::put_row(change, entry.place, asked)?;
+                }
             }
             Ok(carried)
         })
@@ -134,8 +143,14 @@ fn settle(change: &Transaction, stretch: &Stretch, entries: &mut [Entry]) -> Res
             entry.look_up(change)?;
         }
     }
-    room::by_time(change, entries, stretch.asked)?;
+    room::by_time(change, entries, stretch.asked.at)?;
     Ok(Settled::default())
+}
+
+/// Notes that the newest page was answered.
+pub(super) fn note_head(change: &Transaction, asked: RequestTime) -> Result<(), Failure> {
+    change.prepare_cached("UPDATE listing SET head_at = ?1")?.execute([asked.micros()])?;
+    Ok(())
 }
 
 fn note_listing(change: &Transaction, stretch: &Stretch, width: usize) -> Result<(), Failure> {
@@ -145,10 +160,13 @@ fn note_listing(change: &Transaction, stretch: &Stretch, width: usize) -> Result
     let is_whole = matches!(stretch.joins, Joins::Top | Joins::Bottom);
     let after = (stretch.rising, before.1.max(width), width == 0 && (is_whole || before.2));
     if before.0 != after.0 {
-        change.execute_batch("DELETE FROM span; UPDATE mail SET listed = 0 WHERE listed")?;
+        change.execute_batch("DELETE FROM span; DELETE FROM confirmed; UPDATE mail SET listed = 0 WHERE listed")?;
     }
     if before != after {
         change.execute("UPDATE listing SET rising = ?1, widest = ?2, empty = ?3", after)?;
+    }
+    if stretch.joins == Joins::Top {
+        note_head(change, stretch.asked)?;
     }
     Ok(())
 }

@@ -95,7 +95,7 @@ impl Claim {
         let bounds = Bounds {
             ceiling: ceiling.or(over).map(|place| place.0),
             floor: floor.or(under).map(|place| place.0),
-            now: Place::of(stretch.asked.as_microsecond()).unwrap_or(Place(0)).0,
+            now: Place::of(stretch.asked.micros()).unwrap_or(Place(0)).0,
         };
         let ends = (
             over.is_none() && (stretch.joins == Joins::Top || members.iter().any(|span| span.reaches_top)),

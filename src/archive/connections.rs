@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::fs::{DirBuilder, OpenOptions, Permissions};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -11,8 +11,8 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
+use super::schema::Format;
 use super::search::{self, Halt};
-use super::upkeep::Upkeep;
 use super::{dictionary, schema};
 use crate::failure::{Failure, Kind};
 
@@ -36,16 +36,29 @@ pub(super) struct Connections {
 }
 
 impl Connections {
-    /// Opens the file, and creates it for the owner alone if it is not there.
-    pub(super) fn on_disk(path: &Path, tell: &mut dyn FnMut(Upkeep)) -> Result<Self, Failure> {
+    /// Opens the file, and creates it for the owner alone if it is not there. One of an older version is
+    /// renamed first; returns its new name.
+    pub(super) fn on_disk(path: &Path) -> Result<(Self, Option<PathBuf>), Failure> {
+        if let Some(connections) = Self::open_file(path)? {
+            return Ok((connections, None));
+        }
+        let aside = rename_aside(path)?;
+        let in_use = || Failure::new(Kind::Archive, "another sentbox, of an older version, uses the archive").hint("end it first");
+        Ok((Self::open_file(path)?.ok_or_else(in_use)?, Some(aside)))
+    }
+
+    /// Opens the file; `None` if its tables are of an older version.
+    fn open_file(path: &Path) -> Result<Option<Self>, Failure> {
         make_private(path).map_err(|error| {
             Failure::new(Kind::Archive, format!("{} cannot be opened: {error}", path.display()))
                 .hint("check the owner and the mode of the folder")
         })?;
         let writer = connect(&file_uri(path))?;
-        schema::is_known(&writer)?;
+        if schema::format(&writer)? == Format::Older {
+            return Ok(None);
+        }
         writer.pragma_update(None, "journal_mode", "wal")?;
-        Self::new(file_uri(path), writer, tell)
+        Self::new(file_uri(path), writer).map(Some)
     }
 
     /// A database that lives as long as this value, under a name of its own in this process.
@@ -56,12 +69,13 @@ impl Connections {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let uri = format!("file:/sentbox-{}?vfs=memdb", NEXT.fetch_add(1, Ordering::Relaxed));
         let writer = connect(&uri)?;
-        Self::new(uri, writer, &mut |_| ())
+        Self::new(uri, writer)
     }
 
-    fn new(uri: String, mut writer: Connection, tell: &mut dyn FnMut(Upkeep)) -> Result<Self, Failure> {
-        schema::migrate(&mut writer, tell)?;
-        search::rebuild(&mut writer, tell)?;
+    fn new(uri: String, mut writer: Connection) -> Result<Self, Failure> {
+        if !schema::exists(&writer)? {
+            schema::create(&mut writer)?;
+        }
         Ok(Self { uri, writer: Mutex::new(writer), idle: Mutex::new(Vec::new()) })
     }
 
@@ -169,6 +183,27 @@ fn file_uri(path: &Path) -> String {
         }
     }
     uri
+}
+
+/// Renames the file, and the log beside it, to a name that no file has yet.
+fn rename_aside(path: &Path) -> Result<PathBuf, Failure> {
+    let mut names = (1..=u32::MAX).map(|n| path.with_added_extension(format!("old{n}")));
+    let aside = names.find(|name| !name.exists()).expect("there are more numbers than files");
+    for suffix in ["-wal", "-shm", ""] {
+        let with_suffix = |path: &Path| {
+            let mut name = path.as_os_str().to_owned();
+            name.push(suffix);
+            PathBuf::from(name)
+        };
+        match std::fs::rename(with_suffix(path), with_suffix(&aside)) {
+            Err(error) if suffix.is_empty() || error.kind() != std::io::ErrorKind::NotFound => {
+                let sentence = format!("the archive of an older version cannot be moved to {}: {error}", aside.display());
+                return Err(Failure::new(Kind::Archive, sentence).hint("check the owner and the mode of the folder"));
+            }
+            _ => {}
+        }
+    }
+    Ok(aside)
 }
 
 /// Mail is personal data: the folder opens for its owner alone, and so does the file, from which

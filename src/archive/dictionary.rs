@@ -206,7 +206,9 @@ mod tests {
         for n in 0..70 {
             let json: Arc<str> = letter(n).into();
             let email = wire::Email::read(&json).unwrap();
-            archive.keep(&crate::api::Retrieved { email, json }, "2026-11-20T00:00:00Z".parse().unwrap()).unwrap();
+            archive
+                .keep(&crate::api::Retrieved { email, json }, "2026-11-20T00:00:00Z".parse::<jiff::Timestamp>().unwrap().into())
+                .unwrap();
         }
         assert_eq!(numbers(&archive, "SELECT count(*) FROM dictionary"), 1);
         assert!(numbers(&archive, "SELECT count(*) FROM body WHERE dictionary IS NOT NULL") > 0);

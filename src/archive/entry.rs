@@ -5,18 +5,15 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use rusqlite::types::Value;
 use rusqlite::{OptionalExtension, ToSql, Transaction, params, params_from_iter};
 
+use super::confirmed::latest_answer;
 use super::fields::{Fields, Taken, columns, summary_columns};
-use super::{Place, keep, pack, search};
+use super::{Place, RequestTime, confirmed, keep, pack, search};
 use crate::failure::{Failure, Kind};
 use crate::mail::{EmailId, Stamp, Status};
-
-/// No request lasts longer. An answer asked for before a change was seen, within this time, is older
-/// than the change; one from longer before says that the clock was set back, and is believed.
-const LONGEST_REQUEST: SignedDuration = SignedDuration::from_mins(10);
 
 /// How far (in microseconds) the service's clock may be ahead of ours.
 const AHEAD: i64 = 86_400_000_000;
@@ -48,11 +45,25 @@ pub(super) struct Known {
     pub(super) listed: bool,
     seen: i64,
     changes: i64,
-    /// Whether the service was found to list it no more.
+    /// Whether the service was found not to have it.
     gone: bool,
+    /// The number of the newest answer that has written or confirmed it.
+    answer: i64,
 }
 
-pub(super) const KNOWN: &str = "SELECT place, listed, seen, changes, gone IS NOT NULL FROM mail WHERE id = ?1";
+pub(super) const KNOWN: &str =
+    concat!("SELECT place, listed, seen, changes, gone IS NOT NULL, ", latest_answer!(), " FROM mail WHERE id = ?1");
+/// Where emails come from that the archive does not have yet.
+#[derive(Clone, Copy)]
+pub(super) enum Source {
+    /// A page within a span, for which a run is put.
+    Page(RequestTime),
+    /// Another answer of the service.
+    Answer(RequestTime),
+    /// A file, which says nothing about what the service has now.
+    File(Timestamp),
+}
+
 pub(super) const FIELDS: &str = concat!("SELECT ", columns!(), " FROM mail JOIN shape USING (shape) WHERE place = ?1");
 
 impl Entry {
@@ -87,6 +98,11 @@ impl Entry {
         self.has_bodies.then_some(&*self.json)
     }
 
+    /// Whether its status may still change.
+    pub(super) fn is_open(&self, now: Timestamp) -> bool {
+        confirmed::is_open(self.fields().summary.last_event.as_deref(), self.place, now)
+    }
+
     pub(super) fn id(&self) -> EmailId {
         EmailId::new(&self.id)
     }
@@ -94,51 +110,70 @@ impl Entry {
     /// Finds out what the archive has of it now.
     pub(super) fn look_up(&mut self, change: &Transaction) -> Result<(), Failure> {
         let known = change.prepare_cached(KNOWN)?.query_row([pack::id(&self.id)], |row| {
-            Ok(Known { place: row.get(0)?, listed: row.get(1)?, seen: row.get(2)?, changes: row.get(3)?, gone: row.get(4)? })
+            Ok(Known {
+                place: row.get(0)?,
+                listed: row.get(1)?,
+                seen: row.get(2)?,
+                changes: row.get(3)?,
+                gone: row.get(4)?,
+                answer: row.get(5)?,
+            })
         });
         self.known = known.optional()?;
         Ok(())
     }
 
     /// Writes it as a new row, which has that slot in the index.
-    fn insert(&self, change: &Transaction, shared: &mut Shared, slot: i64, listed: bool, seen: Timestamp) -> Result<(), Failure> {
-        let sql = "INSERT INTO mail (place, slot, listed, seen, changes, shape, id, created_at, last_event, sender, recipients, subject, \
-                   message_id, cc, bcc, reply_to, scheduled_at, odd) \
-                   VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)";
+    fn insert(&self, change: &Transaction, shared: &mut Shared, slot: i64, source: Source) -> Result<(), Failure> {
+        let sql = "INSERT INTO mail (place, slot, listed, seen, changes, answer, checked, shape, id, created_at, last_event, sender, \
+                   recipients, subject, message_id, cc, bcc, reply_to, scheduled_at, odd) \
+                   VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)";
         let mut statement = change.prepare_cached(sql)?;
         let fields = self.fields();
         let shape = shared.shape(change, &fields.names)?;
-        let head: [&dyn ToSql; 5] = [&self.place, &slot, &listed, &seen.as_microsecond(), &shape];
+        let (listed, seen, answer, checked) = match source {
+            Source::Page(asked) => (true, asked.at, asked.order, None),
+            Source::Answer(asked) => (false, asked.at, asked.order, Some(asked.micros())),
+            Source::File(seen) => (false, seen, 0, None),
+        };
+        let head: [&dyn ToSql; 7] = [&self.place, &slot, &listed, &seen.as_microsecond(), &answer, &checked, &shape];
         let values = fields.values(shared.sender(change, fields.summary.from.as_deref())?);
         statement.execute(params_from_iter(head.into_iter().chain(values.iter().map(|value| value as &dyn ToSql))))?;
         Ok(())
     }
 
     /// Brings the known row up to date and keeps the status that it had; says whether that changed.
-    pub(super) fn refresh(&self, change: &Transaction, listed: bool, asked: Timestamp) -> Result<bool, Failure> {
+    pub(super) fn refresh(&self, change: &Transaction, listed: bool, asked: RequestTime) -> Result<bool, Failure> {
         let Some(known) = &self.known else { return Ok(false) };
         let place = self.place;
+        if known.is_newer_than(asked) {
+            if listed && !known.listed && !known.gone {
+                change.prepare_cached("UPDATE mail SET listed = 1 WHERE place = ?1")?.execute([place])?;
+            }
+            return Ok(false);
+        }
         if (listed && !known.listed) || known.gone {
-            let sql = "UPDATE mail SET listed = max(listed, ?2), gone = NULL WHERE place = ?1";
-            change.prepare_cached(sql)?.execute(params![place, listed])?;
+            let sql = "UPDATE mail SET listed = max(listed, ?2), gone = NULL, answer = ?3 WHERE place = ?1";
+            change.prepare_cached(sql)?.execute(params![place, listed, asked.order])?;
         }
         let (fields, standing) = (self.fields(), standing(change, place)?);
-        if standing == *fields || known.is_newer_than(asked) {
+        if standing == *fields {
             return Ok(false);
         }
         let sql = "UPDATE mail SET shape = ?2, id = ?3, created_at = ?4, last_event = ?5, sender = ?6, recipients = ?7, subject = ?8, \
-                   message_id = ?9, cc = ?10, bcc = ?11, reply_to = ?12, scheduled_at = ?13, odd = ?14 WHERE place = ?1";
+                   message_id = ?9, cc = ?10, bcc = ?11, reply_to = ?12, scheduled_at = ?13, odd = ?14, answer = ?15 WHERE place = ?1";
         let mut shared = Shared::default();
         let shape = shared.shape(change, &fields.names)?;
         let head: [&dyn ToSql; 2] = [&place, &shape];
         let values = fields.values(shared.sender(change, fields.summary.from.as_deref())?);
-        change.prepare_cached(sql)?.execute(params_from_iter(head.into_iter().chain(values.iter().map(|value| value as &dyn ToSql))))?;
+        let values = values.iter().map(|value| value as &dyn ToSql);
+        change.prepare_cached(sql)?.execute(params_from_iter(head.into_iter().chain(values).chain([&asked.order as &dyn ToSql])))?;
         let (before, after) = (standing.summary.last_event.as_deref(), fields.summary.last_event.as_deref());
         observe(change, place, known, (before, after), asked)
     }
 
     /// Takes over the status alone, from an answer that describes the email in another shape.
-    pub(super) fn refresh_status(&self, change: &Transaction, asked: Timestamp) -> Result<bool, Failure> {
+    pub(super) fn refresh_status(&self, change: &Transaction, asked: RequestTime) -> Result<bool, Failure> {
         let Some(known) = self.known.as_ref().filter(|known| !known.is_newer_than(asked)) else { return Ok(false) };
         let (fields, standing) = (self.fields(), standing(change, known.place)?);
         let (before, last_event) = (standing.summary.last_event.as_deref(), fields.summary.last_event.as_deref());
@@ -151,14 +186,14 @@ impl Entry {
 }
 
 /// Writes those of the entries that are new, with their bodies and what search needs to find them.
-pub(super) fn insert(change: &Transaction, entries: &[Entry], listed: bool, seen: Timestamp) -> Result<Vec<EmailId>, Failure> {
+pub(super) fn insert(change: &Transaction, entries: &[Entry], source: Source) -> Result<Vec<EmailId>, Failure> {
     let mut new: Vec<&Entry> = entries.iter().filter(|entry| entry.known.is_none()).collect();
     new.sort_unstable_by_key(|entry| Reverse(entry.place));
     let places: Vec<Place> = new.iter().map(|entry| entry.place).collect();
     let slots = search::slots(change, &places)?;
     let mut shared = Shared::default();
     for (entry, slot) in new.iter().zip(&slots) {
-        entry.insert(change, &mut shared, *slot, listed, seen)?;
+        entry.insert(change, &mut shared, *slot, source)?;
     }
     let whole: Vec<(Place, &str)> = new.iter().filter_map(|entry| Some((entry.place, entry.whole()?))).collect();
     keep::bodies(change, &whole)?;
@@ -171,10 +206,9 @@ pub(super) fn insert(change: &Transaction, entries: &[Entry], listed: bool, seen
 }
 
 impl Known {
-    /// Whether an answer asked for at that time was given before the present status was.
-    fn is_newer_than(&self, asked: Timestamp) -> bool {
-        let seen = Timestamp::from_microsecond(self.seen).unwrap_or_default();
-        asked < seen && seen.duration_since(asked) < LONGEST_REQUEST
+    /// Whether a later request than this one has written or confirmed it already.
+    pub(super) fn is_newer_than(&self, asked: RequestTime) -> bool {
+        asked.order < self.answer
     }
 }
 
@@ -189,15 +223,15 @@ fn observe(
     place: Place,
     known: &Known,
     (before, after): (Option<&str>, Option<&str>),
-    asked: Timestamp,
+    asked: RequestTime,
 ) -> Result<bool, Failure> {
     if Status::parse(before.unwrap_or_default()) == Status::parse(after.unwrap_or_default()) {
         return Ok(false);
     }
     let sql = "INSERT INTO observed (place, nth, seen, last_event) VALUES (?1, ?2, ?3, ?4)";
     change.prepare_cached(sql)?.execute(params![place, known.changes, known.seen, before])?;
-    let sql = "UPDATE mail SET seen = ?2, changes = changes + 1 WHERE place = ?1";
-    change.prepare_cached(sql)?.execute(params![place, asked.as_microsecond()])?;
+    let sql = "UPDATE mail SET seen = ?2, changes = changes + 1, answer = ?3 WHERE place = ?1";
+    change.prepare_cached(sql)?.execute(params![place, asked.micros(), asked.order])?;
     Ok(true)
 }
 

@@ -10,12 +10,13 @@
 
 use std::collections::HashSet;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::carry::{Joins, Stretch};
+use super::confirmed::latest_answer;
 use super::entry::Entry;
-use super::{Archive, Place, Span, pack, span};
+use super::{Archive, Place, RequestTime, Span, pack, span};
 use crate::failure::Failure;
 use crate::mail::EmailId;
 
@@ -23,16 +24,74 @@ pub(super) const DOUBTFUL: &str =
     "SELECT place FROM mail WHERE place BETWEEN ?1 AND ?2 AND gone IS NOT NULL AND listed ORDER BY place LIMIT 1";
 const SURE_ABOVE: &str = "SELECT id FROM mail WHERE place < ?1 AND place >= ?2 AND listed AND gone IS NULL ORDER BY place DESC LIMIT 1";
 
+/// How near to the end of the listing an email counts as expired and not as deleted: mail expires while
+/// the listing is read, and its end is not read every day.
+const NEAR_THE_END: SignedDuration = SignedDuration::from_hours(24);
+
+/// An email that the service does not have any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Gone {
+    /// When that was noticed.
+    pub noticed: Timestamp,
+    /// Why, as far as its position tells.
+    pub kind: GoneKind,
+}
+
+/// Why the service does not have an email any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GoneKind {
+    /// It is newer than the oldest email that the service lists, so it was deleted.
+    Deleted,
+    /// It is older than that: the service does not keep mail for so long.
+    Expired,
+    /// The end of the listing was never reached.
+    Unknown,
+}
+
+impl GoneKind {
+    /// What to tell people about it.
+    #[must_use]
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Self::Deleted => "deleted from the service; kept here",
+            Self::Expired => "no longer kept by the service, as it is too old; kept here",
+            Self::Unknown => "no longer listed by the service; kept here",
+        }
+    }
+}
+
+/// The sort key of the oldest listed email, if the row of `mail` is gone, as an SQL expression.
+macro_rules! end_if_gone {
+    () => {
+        "iif(gone IS NULL OR listed, NULL, (SELECT bottom FROM span WHERE reaches_end))"
+    };
+}
+pub(super) use end_if_gone;
+
+impl Gone {
+    /// From the columns of a row; `None` if the service has it, or if that is only in doubt.
+    pub(super) fn of(place: Place, gone: Option<i64>, end: Option<Place>) -> Option<Self> {
+        let near_end = |end: Place| end.micros().saturating_add(i64::try_from(NEAR_THE_END.as_micros()).unwrap_or(i64::MAX));
+        let kind = match end {
+            None => GoneKind::Unknown,
+            Some(end) if place.micros() <= near_end(end) => GoneKind::Expired,
+            Some(_) => GoneKind::Deleted,
+        };
+        Some(Self { noticed: Timestamp::from_microsecond(gone?).unwrap_or_default(), kind })
+    }
+}
+
 impl Archive {
-    /// Notes that the service says that it does not have this email; it was asked at that time.
+    /// Notes that the service answered a retrieve with *no such email*. An answer to a later request
+    /// that held it counts more.
     ///
     /// # Errors
     ///
     /// If the archive cannot be written.
-    pub fn mark_gone(&self, id: &EmailId, asked: Timestamp) -> Result<(), Failure> {
+    pub fn mark_gone(&self, id: &EmailId, asked: RequestTime) -> Result<(), Failure> {
         self.connections.write(|change| {
-            let sql = "UPDATE mail SET gone = ?2 WHERE id = ?1 AND gone IS NULL";
-            change.execute(sql, params![pack::id(id.as_str()), asked.as_microsecond()])?;
+            let sql = concat!("UPDATE mail SET gone = ?2, answer = ?3 WHERE id = ?1 AND gone IS NULL AND ", latest_answer!(), " <= ?3");
+            change.execute(sql, params![pack::id(id.as_str()), asked.micros(), asked.order])?;
             Ok(())
         })
     }
@@ -77,33 +136,37 @@ pub(super) fn between(change: &Transaction, stretch: &Stretch, entries: &[Entry]
         Joins::Nothing => return Ok(()),
     }
     let standing: Vec<Place> = {
-        // What was first seen after this page was asked for is newer than the page.
-        let sql = "SELECT place FROM mail WHERE place BETWEEN ?1 AND ?2 AND listed AND seen < ?3";
+        // A row that the answer to a later request has held is newer than this page.
+        let sql = concat!("SELECT place FROM mail WHERE place BETWEEN ?1 AND ?2 AND listed AND ", latest_answer!(), " < ?3");
         let mut statement = change.prepare_cached(sql)?;
-        let rows = statement.query_map(params![top, bottom, stretch.asked.as_microsecond()], |row| row.get(0))?;
+        let rows = statement.query_map(params![top, bottom, stretch.asked.order], |row| row.get(0))?;
         rows.collect::<Result<_, _>>()?
     };
     let missing: Vec<Place> = standing.into_iter().filter(|place| !held.contains(place)).collect();
-    let mut statement = change.prepare_cached("UPDATE mail SET gone = ifnull(gone, ?2), listed = 0 WHERE place = ?1")?;
+    let mut statement = change.prepare_cached("UPDATE mail SET gone = ifnull(gone, ?2), listed = 0, answer = ?3 WHERE place = ?1")?;
     for place in &missing {
-        statement.execute(params![place, stretch.asked.as_microsecond()])?;
+        statement.execute(params![place, stretch.asked.micros(), stretch.asked.order])?;
     }
     if missing.is_empty() { Ok(()) } else { span::draw_in(change) }
 }
 
 /// Marks what is older than `last`, the oldest email that the service lists.
-pub(super) fn below(change: &Transaction, last: &EmailId, asked: Timestamp) -> Result<(), Failure> {
-    let sql = "UPDATE mail SET gone = ifnull(gone, ?2), listed = 0 \
-               WHERE listed AND seen < ?2 AND place > (SELECT place FROM mail WHERE id = ?1 AND listed)";
-    if change.execute(sql, params![pack::id(last.as_str()), asked.as_microsecond()])? > 0 {
+pub(super) fn below(change: &Transaction, last: &EmailId, asked: RequestTime) -> Result<(), Failure> {
+    let sql = concat!(
+        "UPDATE mail SET gone = ifnull(gone, ?2), listed = 0, answer = ?3 \
+         WHERE listed AND place > (SELECT place FROM mail WHERE id = ?1 AND listed) AND ",
+        latest_answer!(),
+        " < ?3"
+    );
+    if change.execute(sql, params![pack::id(last.as_str()), asked.micros(), asked.order])? > 0 {
         span::draw_in(change)?;
     }
     Ok(())
 }
 
 /// Takes the mark from an email that the service has after all.
-pub(super) fn is_back(change: &Transaction, entry: &Entry) -> Result<(), Failure> {
-    if entry.known.is_some() {
+pub(super) fn is_back(change: &Transaction, entry: &Entry, asked: RequestTime) -> Result<(), Failure> {
+    if entry.known.as_ref().is_some_and(|known| !known.is_newer_than(asked)) {
         change.prepare_cached("UPDATE mail SET gone = NULL WHERE place = ?1 AND gone IS NOT NULL")?.execute([entry.place])?;
     }
     Ok(())

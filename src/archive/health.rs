@@ -34,7 +34,7 @@ pub fn is_beyond_use(path: &Path) -> bool {
     let looked = || -> rusqlite::Result<bool> {
         let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         let is_whole = connection.pragma_query_value(None, "quick_check", |row| Ok(row.get::<_, String>(0)? == "ok"))?;
-        Ok(is_whole && schema::is_known(&connection).is_ok())
+        Ok(is_whole && schema::format(&connection).is_ok())
     };
     match looked() {
         Ok(is_of_use) => !is_of_use,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::entry::{self, Entry};
+use super::entry::{self, Entry, Source};
 use super::{Archive, keep, removal, room};
 use crate::api::wire;
 use crate::failure::{Failure, Kind};
@@ -90,7 +90,7 @@ impl Archive {
         let (new, out) = self.connections.write(|change| {
             let out = removal::leave_out(change, &mut entries, self.keep, seen)?;
             room::by_time(change, &mut entries, seen)?;
-            let new = entry::insert(change, &entries, false, seen)?;
+            let new = entry::insert(change, &entries, Source::File(seen))?;
             for entry in entries.iter().filter(|entry| entry.known.is_some()) {
                 if let Some(json) = entry.whole() {
                     keep::body_if_none(change, entry.place, json)?;

@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Transaction};
 
-use super::entry::{self, Entry};
+use super::entry::{self, Entry, Source};
 use super::packed::{Packed, Packer, damaged};
-use super::{Archive, Place, dictionary, gone, pack, removal, room};
+use super::{Archive, Place, RequestTime, confirmed, dictionary, gone, pack, removal, room};
 use crate::api::{Retrieved, wire};
 use crate::failure::Failure;
 use crate::mail::{Email, EmailId, Status};
@@ -35,8 +34,8 @@ impl Archive {
         Ok(Some(email))
     }
 
-    /// Keeps a retrieved email, and its status as seen at `asked`, when it was asked for. Says whether
-    /// the status changed.
+    /// Keeps a retrieved email, and its status as it was when it was requested. Says whether the status
+    /// changed.
     ///
     /// An email that no page has shown yet becomes a row of its own, outside all spans; one that was
     /// removed stays out.
@@ -44,18 +43,20 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be written.
-    pub fn keep(&self, retrieved: &Retrieved, asked: Timestamp) -> Result<bool, Failure> {
-        let mut entries = vec![Entry::take(&retrieved.json, asked)?];
+    pub fn keep(&self, retrieved: &Retrieved, asked: RequestTime) -> Result<bool, Failure> {
+        let mut entries = vec![Entry::take(&retrieved.json, asked.at)?];
         self.connections.write(|change| {
-            if !removal::leave_out(change, &mut entries, self.keep, asked)?.is_empty() {
+            if !removal::leave_out(change, &mut entries, self.keep, asked.at)?.is_empty() {
                 return Ok(false);
             }
-            room::by_time(change, &mut entries, asked)?;
+            room::by_time(change, &mut entries, asked.at)?;
             let entry = &entries[0];
             let changed = entry.refresh_status(change, asked)?;
-            gone::is_back(change, entry)?;
             if entry.known.is_none() {
-                entry::insert(change, &entries, false, asked)?;
+                entry::insert(change, &entries, Source::Answer(asked))?;
+            } else {
+                gone::is_back(change, entry, asked)?;
+                confirmed::put_row(change, entry.place, asked)?;
             }
             if entry.known.is_some() || entry.whole().is_none() {
                 bodies(change, &[(entry.place, &retrieved.json)])?;

@@ -8,8 +8,10 @@
 
 mod carry;
 mod claim;
+mod confirmed;
+#[cfg(test)]
+mod confirmed_tests;
 mod connections;
-mod convert;
 mod dictionary;
 mod entry;
 mod fields;
@@ -32,6 +34,7 @@ mod place;
 mod removal;
 #[cfg(test)]
 mod removal_tests;
+mod request_time;
 mod room;
 mod schema;
 mod search;
@@ -39,15 +42,17 @@ mod span;
 #[cfg(test)]
 mod tests;
 mod trouble;
-mod upkeep;
 mod window;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use connections::Connections;
 use jiff::{SignedDuration, Timestamp};
 
 pub use carry::{Carried, Joins, Stretch};
+pub use confirmed::ConfirmedRun;
+pub use gone::{Gone, GoneKind};
 pub use health::is_beyond_use;
 pub use import::Imported;
 pub use info::Info;
@@ -55,9 +60,9 @@ pub use lease::Lease;
 pub use owner::{Opened, Owner, Said, Stranger};
 pub use place::Place;
 pub use removal::Removal;
+pub use request_time::RequestTime;
 pub use search::{Counted, Halt, Scope, looks_inside};
 pub use span::{Ground, Reach, Span};
-pub use upkeep::Upkeep;
 pub use window::{Anchor, Observation, Row, Window};
 
 pub use crate::config::Location;
@@ -71,33 +76,34 @@ pub struct Archive {
     keep: Option<SignedDuration>,
     lease: Lease,
     walk: Lease,
+    put_aside: Option<PathBuf>,
 }
 
 impl Archive {
-    /// Opens the archive, creates it if there is none, and brings an older one to this version.
+    /// Opens the archive, and creates it if there is none. One of an older version is put aside first:
+    /// see [`put_aside`](Self::put_aside).
     ///
     /// # Errors
     ///
     /// If the file cannot be used, or was written by a newer version.
     pub fn open(location: &Location) -> Result<Self, Failure> {
-        Self::open_telling(location, &mut |_| ())
-    }
-
-    /// Opens the archive as [`open`](Self::open) does, and tells how far it is with an older one.
-    ///
-    /// # Errors
-    ///
-    /// As [`open`](Self::open).
-    pub fn open_telling(location: &Location, tell: &mut dyn FnMut(Upkeep)) -> Result<Self, Failure> {
-        let connections = match location {
-            Location::Disk(path) => Connections::on_disk(path, tell).map_err(|failure| {
+        let (connections, put_aside) = match location {
+            Location::Disk(path) => Connections::on_disk(path).map_err(|failure| {
                 let file = clean::line(&path.display().to_string()).into_owned();
                 let hint = if failure.hint.is_empty() { file } else { format!("{} ({file})", failure.hint) };
                 failure.hint(hint)
             })?,
-            Location::Memory => Connections::in_memory()?,
+            Location::Memory => (Connections::in_memory()?, None),
         };
-        Ok(Self { connections: Arc::new(connections), keep: None, lease: Lease::on(location, "lease"), walk: Lease::on(location, "walk") })
+        let (lease, walk) = (Lease::on(location, "lease"), Lease::on(location, "walk"));
+        Ok(Self { connections: Arc::new(connections), keep: None, lease, walk, put_aside })
+    }
+
+    /// Where the archive of an older version is now that was at this place, if opening has moved one: its
+    /// mail is fetched from the service again.
+    #[must_use]
+    pub const fn put_aside(&self) -> Option<&PathBuf> {
+        self.put_aside.as_ref()
     }
 
     /// Who of all processes on this archive asks the service for what is new.

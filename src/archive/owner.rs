@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::{Archive, Location, Upkeep, is_beyond_use};
+use super::{Archive, Location, is_beyond_use};
 use crate::config::Settings;
 use crate::failure::{Failure, Kind};
 
@@ -101,14 +101,14 @@ impl From<Stranger> for Failure {
 
 impl Archive {
     /// Opens the archive that `settings` mean, for their service and key. One that belongs to another
-    /// is not opened unless `said` tells what is to become of it. Tells how far it is with an older one.
+    /// is not opened unless `said` tells what is to become of it.
     ///
     /// # Errors
     ///
     /// If the file cannot be used.
-    pub fn open_for(settings: &Settings, said: Said, tell: &mut dyn FnMut(Upkeep)) -> Result<Opened, Failure> {
+    pub fn open_for(settings: &Settings, said: Said) -> Result<Opened, Failure> {
         let (Location::Disk(path), Some(ours)) = (&settings.archive, owner_of(settings)) else {
-            return Self::open_telling(&settings.archive, tell).map(Opened::Ours);
+            return Self::open(&settings.archive).map(Opened::Ours);
         };
         if said == Said::OtherTeam && path.exists() && is_beyond_use(path) {
             set_aside(path)?;
@@ -121,11 +121,11 @@ impl Archive {
                 Said::SameTeam => take_over(&stranger.path, path)?,
                 Said::OtherTeam => {}
             }
-            let archive = Self::open_telling(&settings.archive, tell)?;
+            let archive = Self::open(&settings.archive)?;
             archive.belong_to(&ours)?;
             return Ok(Opened::Ours(archive));
         }
-        let mut archive = Self::open_telling(&settings.archive, tell)?;
+        let mut archive = Self::open(&settings.archive)?;
         match archive.owner()? {
             Some(owner) if owner == ours => return Ok(Opened::Ours(archive)),
             None => {}
@@ -135,7 +135,7 @@ impl Archive {
                 Said::OtherTeam => {
                     drop(archive);
                     set_aside(path)?;
-                    archive = Self::open_telling(&settings.archive, tell)?;
+                    archive = Self::open(&settings.archive)?;
                 }
             },
         }

@@ -26,7 +26,7 @@ impl World {
     }
 
     fn open(&self, key: &str, said: Said) -> Result<Archive, Failure> {
-        match Archive::open_for(&self.settings(key), said, &mut |_| ())? {
+        match Archive::open_for(&self.settings(key), said)? {
             Opened::Ours(archive) => Ok(archive),
             Opened::Strange(stranger) => Err(stranger.into()),
         }
@@ -100,5 +100,5 @@ fn keys_of_the_environment_have_archives_of_their_own_unasked() {
     let world = World::new();
     mark(&world.open("re_one", Said::Nothing).unwrap());
     let settings = world.settings_by("SENTBOX_API_KEY", "re_two");
-    assert!(matches!(Archive::open_for(&settings, Said::Nothing, &mut |_| ()).unwrap(), Opened::Ours(archive) if !is_marked(&archive)));
+    assert!(matches!(Archive::open_for(&settings, Said::Nothing).unwrap(), Opened::Ours(archive) if !is_marked(&archive)));
 }

@@ -43,12 +43,6 @@ pub(super) fn message_id_back(value: ValueRef, sender: Option<&str>) -> Option<S
     }
 }
 
-/// A message id as version 4 stored it: always with its domain, which could be empty.
-pub(super) fn message_id_of_4(bytes: &[u8]) -> Option<String> {
-    let (uuid, domain) = bytes.split_first_chunk()?;
-    Some(format!("<{}@{}>", spelled(*uuid), String::from_utf8_lossy(domain)))
-}
-
 /// The domain of `Name <user@domain>` or `user@domain`.
 fn domain_of(sender: Option<&str>) -> Option<&str> {
     let (_, end) = sender?.rsplit_once('@')?;

@@ -30,7 +30,7 @@ fn filled(path: &Path) -> Archive {
     let lines: Vec<String> = (0..500).map(mail).collect();
     archive.import(lines.join("\n").as_bytes(), at(600), |_| ()).unwrap();
     let canary =
-        Stretch { items: vec![item_with("c-3", Some(3), "the-canary-event")], joins: Joins::Nothing, rising: false, asked: at(700) };
+        Stretch { items: vec![item_with("c-3", Some(3), "the-canary-event")], joins: Joins::Nothing, rising: false, asked: at(700).into() };
     archive.carry(&canary).unwrap();
     archive
 }
@@ -73,8 +73,8 @@ fn mail_that_is_too_old_is_overwritten() {
 fn an_archive_that_is_removed_from_says_no_more_than_it_has() {
     let archive = Archive::open(&Location::Memory).unwrap();
     let items = (0..10).rev().map(|number| item_with(&format!("mail-{number}"), Some(number), "sent")).collect();
-    archive.carry(&Stretch { items, joins: Joins::Top, rising: false, asked: at(100) }).unwrap();
-    archive.conclude_end(archive.ground().unwrap().spans[0].bottom, None, at(100)).unwrap();
+    archive.carry(&Stretch { items, joins: Joins::Top, rising: false, asked: at(100).into() }).unwrap();
+    archive.conclude_end(archive.ground().unwrap().spans[0].bottom, None, at(100).into()).unwrap();
     assert_eq!(archive.reach().unwrap(), Reach::Everything);
     assert_eq!(archive.remove(&Removal::Before(at(4))).unwrap().0, 4);
     assert!(matches!(archive.reach().unwrap(), Reach::Since(stamp) if stamp.at == Some(at(4))));

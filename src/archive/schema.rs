@@ -1,67 +1,47 @@
-//! The tables, and the steps that lead from an older version of them to this one.
+//! The version of the archive's tables, and how a new archive gets them.
 
-use rusqlite::{Connection, Transaction, TransactionBehavior};
+use rusqlite::{Connection, TransactionBehavior};
 
-use super::convert;
-use super::upkeep::Upkeep;
 use crate::failure::{Failure, Kind};
 
-/// Step `n` leads from version `n` to version `n + 1`; a step that was released never changes.
-const STEPS: [Step; 6] = [
-    |change, _| Ok(change.execute_batch(include_str!("schema/1.sql"))?),
-    |change, _| Ok(change.execute_batch(include_str!("schema/2.sql"))?),
-    |change, _| Ok(change.execute_batch(include_str!("schema/3.sql"))?),
-    |change, _| Ok(change.execute_batch(include_str!("schema/4.sql"))?),
-    |change, tell| {
-        change.execute_batch(include_str!("schema/5.sql"))?;
-        convert::convert(change, tell)?;
-        Ok(change.execute_batch(include_str!("schema/5-filled.sql"))?)
-    },
-    |change, _| Ok(change.execute_batch(include_str!("schema/6.sql"))?),
-];
+/// The version that this program reads and writes. The tables may change with each version: an older
+/// archive is put aside, and its mail is read anew.
+const VERSION: u32 = 7;
 
-type Step = fn(&Transaction, &mut dyn FnMut(Upkeep)) -> Result<(), Failure>;
-
-/// The version that this program reads and writes.
-const VERSION: u32 = STEPS.len() as u32;
-
-/// Brings the tables to this version, in one transaction, so that a crash leaves the old ones.
-pub(super) fn migrate(connection: &mut Connection, tell: &mut dyn FnMut(Upkeep)) -> Result<(), Failure> {
-    if version(connection)? == VERSION {
-        return Ok(());
-    }
-    // A table that takes another's place must not take along what refers to that.
-    // And what is sorted on the way may be too large for memory.
-    connection.execute_batch("PRAGMA foreign_keys = OFF; PRAGMA temp_store = FILE")?;
-    let outcome = step_by_step(connection, tell);
-    connection.execute_batch("PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY")?;
-    outcome
+/// What a file holds, by the version in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Format {
+    /// No tables yet, or those of this version.
+    Usable,
+    /// Tables of an older version.
+    Older,
 }
 
-fn step_by_step(connection: &mut Connection, tell: &mut dyn FnMut(Upkeep)) -> Result<(), Failure> {
+/// Creates the tables if there are none, in one transaction.
+pub(super) fn create(connection: &mut Connection) -> Result<(), Failure> {
     let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    // Read again: another process may have migrated while this one waited for the lock.
-    let from = version(&change)?;
-    let Some(steps) = usize::try_from(from).ok().and_then(|from| STEPS.get(from..)) else { return Err(newer(from)) };
-    for step in steps {
-        step(&change, tell)?;
+    // Read under the lock: another process may have created them meanwhile.
+    if version(&change)? == 0 {
+        change.execute_batch(include_str!("schema.sql"))?;
+        change.pragma_update(None, "user_version", VERSION)?;
     }
-    change.pragma_update(None, "user_version", VERSION)?;
     change.commit()?;
     Ok(())
 }
 
-/// Refuses tables of a newer version, before anything of their file is changed.
-pub(super) fn is_known(connection: &Connection) -> Result<(), Failure> {
-    match version(connection)? {
-        0..=VERSION => Ok(()),
-        from => Err(newer(from)),
-    }
+/// Whether the tables exist already.
+pub(super) fn exists(connection: &Connection) -> Result<bool, Failure> {
+    Ok(version(connection)? != 0)
 }
 
-fn newer(from: u32) -> Failure {
-    Failure::new(Kind::Archive, format!("the archive was written by a newer version of sentbox (format {from})"))
-        .hint("update sentbox; or sentbox archive begin puts it aside and begins a new one")
+/// What the file holds; tables of a newer version are an error. Changes nothing.
+pub(super) fn format(connection: &Connection) -> Result<Format, Failure> {
+    match version(connection)? {
+        0 | VERSION => Ok(Format::Usable),
+        1..VERSION => Ok(Format::Older),
+        newer => Err(Failure::new(Kind::Archive, format!("the archive was written by a newer version of sentbox (format {newer})"))
+            .hint("update sentbox; or sentbox archive begin puts it aside and begins a new one")),
+    }
 }
 
 /// The version of the tables behind `connection`.
@@ -74,30 +54,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_empty_file_becomes_this_version_and_stays_it() {
+    fn empty_file_gets_the_tables_once() {
         let mut connection = Connection::open_in_memory().unwrap();
-        migrate(&mut connection, &mut |_| ()).unwrap();
-        migrate(&mut connection, &mut |_| ()).unwrap();
-        assert_eq!(version(&connection).unwrap(), VERSION);
+        assert!(!exists(&connection).unwrap());
+        create(&mut connection).unwrap();
+        create(&mut connection).unwrap();
+        assert_eq!((version(&connection).unwrap(), format(&connection).unwrap()), (VERSION, Format::Usable));
         connection.execute("INSERT INTO shape (names) VALUES ('[]')", []).unwrap();
     }
 
     #[test]
-    fn a_newer_archive_is_refused_and_left_alone() {
-        let mut connection = Connection::open_in_memory().unwrap();
+    fn newer_tables_are_refused_and_older_recognised() {
+        let connection = Connection::open_in_memory().unwrap();
         connection.pragma_update(None, "user_version", VERSION + 1).unwrap();
-        let failure = migrate(&mut connection, &mut |_| ()).unwrap_err();
-        assert_eq!(failure.kind, Kind::Archive);
-        assert!(failure.sentence.contains("newer version"), "{failure}");
-        assert_eq!(version(&connection).unwrap(), VERSION + 1);
+        let failure = format(&connection).unwrap_err();
+        assert!(failure.kind == Kind::Archive && failure.sentence.contains("newer version"), "{failure}");
+        connection.pragma_update(None, "user_version", VERSION - 1).unwrap();
+        assert_eq!(format(&connection).unwrap(), Format::Older);
     }
 
     #[test]
-    fn a_step_that_fails_leaves_nothing_behind() {
+    fn failed_creation_leaves_nothing_behind() {
         let mut connection = Connection::open_in_memory().unwrap();
         connection.execute_batch("CREATE TABLE mail (odd INTEGER)").unwrap();
-        migrate(&mut connection, &mut |_| ()).unwrap_err();
-        assert_eq!(version(&connection).unwrap(), 0);
+        create(&mut connection).unwrap_err();
+        assert!(!exists(&connection).unwrap());
         let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).unwrap();
         assert_eq!(tables, 1, "only the table that was in the way");
     }

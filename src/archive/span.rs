@@ -5,10 +5,9 @@
 //! was retrieved by its id, or imported), even between the places of a span's ends; `mail.listed`
 //! tells those that a page has held from those that have only come to lie there.
 
-use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
-use super::{Archive, Place, gone, moment, pack};
+use super::{Archive, Place, RequestTime, carry, gone, moment, pack};
 use crate::failure::Failure;
 use crate::mail::{EmailId, Stamp};
 
@@ -131,7 +130,7 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be written.
-    pub fn conclude_end(&self, bottom: Place, last: Option<&EmailId>, asked: Timestamp) -> Result<(), Failure> {
+    pub fn conclude_end(&self, bottom: Place, last: Option<&EmailId>, asked: RequestTime) -> Result<(), Failure> {
         self.connections.write(|change| {
             if change.execute("UPDATE span SET reaches_end = 1 WHERE bottom = ?1", [bottom])? > 0 {
                 change.execute("DELETE FROM span WHERE top > ?1", [bottom])?;
@@ -148,9 +147,11 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be written.
-    pub fn conclude_top(&self, top: Place) -> Result<(), Failure> {
+    pub fn conclude_top(&self, top: Place, asked: RequestTime) -> Result<(), Failure> {
         self.connections.write(|change| {
-            change.execute("UPDATE span SET reaches_top = 1 WHERE top = ?1", [top])?;
+            if change.execute("UPDATE span SET reaches_top = 1 WHERE top = ?1", [top])? > 0 {
+                carry::note_head(change, asked)?;
+            }
             Ok(())
         })
     }

@@ -3,7 +3,9 @@
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row as SqlRow, params};
 
+use super::confirmed::{self, confirmed_at};
 use super::fields::{self, Fields, columns, summary_columns};
+use super::gone::{Gone, end_if_gone};
 use super::{Archive, Place, pack};
 use crate::failure::Failure;
 use crate::mail::{EmailId, Status, Summary};
@@ -20,8 +22,10 @@ pub struct Row {
     pub changed: Option<Observation>,
     /// Whether its bodies are in the archive.
     pub has_body: bool,
-    /// When the service was found to list it no more; `None` as long as it does.
-    pub gone: Option<Timestamp>,
+    /// That the service does not have it any more; `None` as long as it does, or if it is only in doubt.
+    pub gone: Option<Gone>,
+    /// When a request was sent whose answer confirmed the status; `None` if the service never did.
+    pub confirmed: Option<Timestamp>,
 }
 
 /// A status and when it was first seen, which is later than when it came about.
@@ -73,7 +77,11 @@ macro_rules! select {
             "SELECT mail.place, seen, changes, EXISTS (SELECT 1 FROM body WHERE body.place = mail.place), \
              ",
             summary_columns!(),
-            ", gone FROM mail ",
+            ", iif(listed, NULL, gone), ",
+            end_if_gone!(),
+            ", ",
+            confirmed_at!(),
+            " FROM mail ",
             $rest
         )
     };
@@ -225,9 +233,9 @@ pub(super) fn read(row: &SqlRow) -> rusqlite::Result<Row> {
     let (seen, changes): (i64, i64) = (row.get(1)?, row.get(2)?);
     let summary = fields::summary(row, 4)?;
     let changed = (changes > 0).then(|| observation(summary.last_event.clone(), seen));
-    let gone: Option<i64> = row.get(16)?;
-    let gone = gone.map(|gone| Timestamp::from_microsecond(gone).unwrap_or_default());
-    Ok(Row { place: row.get(0)?, changed, has_body: row.get(3)?, gone, summary: Summary::from(&summary) })
+    let place = row.get(0)?;
+    let gone = Gone::of(place, row.get(16)?, row.get(17)?);
+    Ok(Row { place, changed, has_body: row.get(3)?, gone, confirmed: confirmed::time(row.get(18)?), summary: Summary::from(&summary) })
 }
 
 fn count(connection: &Connection, sql: &str, params: impl rusqlite::Params) -> Result<u64, Failure> {

@@ -1,7 +1,7 @@
 //! Opens the archive that the settings mean.
 
 use super::output::{Output, Stop};
-use crate::archive::{Archive, Location, Opened, Said, Upkeep};
+use crate::archive::{Archive, Location, Opened, Said};
 use crate::config::Settings;
 use crate::config::clock::Clock;
 use crate::failure::{Failure, Kind};
@@ -63,20 +63,13 @@ fn kept(settings: &Settings, clock: &Clock, out: &mut Output) -> Result<Archive,
 }
 
 fn opened(settings: &Settings, said: Said, out: &mut Output) -> Result<Opened, Failure> {
-    telling(out, |tell| Archive::open_for(settings, said, tell))
-}
-
-/// Opens an archive, and shows how far it is if an older one takes its time.
-pub fn telling<T>(out: &mut Output, open: impl FnOnce(&mut dyn FnMut(Upkeep)) -> T) -> T {
-    let mut told = false;
-    let opened = open(&mut |upkeep| {
-        told = true;
-        out.progress(&upkeep.to_string());
-    });
-    if told {
-        out.progress("");
+    let opened = Archive::open_for(settings, said)?;
+    if let Opened::Ours(archive) = &opened
+        && let Some(path) = archive.put_aside()
+    {
+        out.note(&format!("the archive of an older version is now {}; its mail is fetched again", path.display()));
     }
-    opened
+    Ok(opened)
 }
 
 const NO_HOME: &str = "there is no home directory, so nothing is kept on disk";

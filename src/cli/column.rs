@@ -65,7 +65,7 @@ impl Column {
             Self::Created => time(&mail.created),
             Self::Status => mail.status.word().to_owned(),
             Self::Changed => row.changed.as_ref().map(|change| change.seen.to_string()).unwrap_or_default(),
-            Self::Gone => row.gone.map(|gone| gone.to_string()).unwrap_or_default(),
+            Self::Gone => row.gone.map(|gone| gone.noticed.to_string()).unwrap_or_default(),
             Self::To => list(&mail.to),
             Self::Cc => list(&mail.cc),
             Self::Bcc => list(&mail.bcc),

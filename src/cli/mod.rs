@@ -29,7 +29,6 @@ use std::future::Future;
 
 use clap::CommandFactory as _;
 
-pub use archive::telling;
 pub use args::{Args, Command, Verb};
 pub use output::{Output, Shape, Stop};
 pub use usage::{Parsed, parse};

@@ -11,6 +11,7 @@ use super::json::guarded;
 use super::output::{Output, Shape, Stop};
 use super::{archive, render, wait_for};
 use crate::api::{Access, Client, Patience, Service as _};
+use crate::archive::Gone;
 use crate::config::Settings;
 use crate::config::clock::Clock;
 use crate::failure::{Failure, Kind};
@@ -39,7 +40,7 @@ pub(super) fn run(show: &Show, settings: &Settings, clock: &Clock, out: &mut Out
             return Err(failure.hint("without --offline the service is asked").into());
         }
         None => {
-            let asked = clock();
+            let asked = archive.as_ref().map_or_else(|| Ok(clock().into()), |archive| archive.stamp_request(clock()))?;
             let client = Client::new(Access::from(settings), Patience::ONE_SHOT, clock.clone());
             let retrieved = wait_for(async { Ok(client.retrieve(&id).await) })?;
             if let (Err(Failure { kind: Kind::NotFound, .. }), Some(archive)) = (&retrieved, &archive) {
@@ -57,7 +58,7 @@ pub(super) fn run(show: &Show, settings: &Settings, clock: &Clock, out: &mut Out
     print(&email, gone, show, &settings.zone, out)
 }
 
-fn print(email: &Email, gone: Option<Timestamp>, show: &Show, zone: &TimeZone, out: &mut Output) -> Result<(), Stop> {
+fn print(email: &Email, gone: Option<Gone>, show: &Show, zone: &TimeZone, out: &mut Output) -> Result<(), Stop> {
     let form = if out.shape == Shape::Human { show.form } else { Form::Json };
     let view = match form {
         Form::Json => {
@@ -98,13 +99,13 @@ fn part<'a>(part: Option<&'a Arc<str>>, name: &str, other: &str) -> Result<&'a s
 }
 
 /// What is known about the email beside its body, a line each, and a blank line.
-fn head(email: &Email, gone: Option<Timestamp>, zone: &TimeZone) -> String {
+fn head(email: &Email, gone: Option<Gone>, zone: &TimeZone) -> String {
     let Email { summary, html: _, text: _, tags, json: _ } = email;
     let tags: Vec<String> = tags.iter().map(|tag| format!("{}={}", tag.name, tag.value)).collect();
     let scheduled = summary.scheduled.as_ref().map(|stamp| spelled(stamp, zone)).unwrap_or_default();
     let mut lines = vec![
         ("status", format!("{} {}: {}", summary.status.symbol(), summary.status.word(), summary.status.meaning())),
-        ("gone", gone.map(|gone| format!("the service no longer has it; noticed {}", spelled_at(gone, zone))).unwrap_or_default()),
+        ("gone", gone.map(|gone| format!("{}; noticed {}", gone.kind.meaning(), spelled_at(gone.noticed, zone))).unwrap_or_default()),
         ("to", list(&summary.to)),
         ("cc", list(&summary.cc)),
         ("bcc", list(&summary.bcc)),

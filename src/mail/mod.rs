@@ -13,7 +13,7 @@ mod text;
 pub use address::Address;
 pub use id::EmailId;
 pub use stamp::Stamp;
-pub use status::Status;
+pub use status::{Finality, SETTLED_AFTER, Status};
 pub use text::Shown;
 
 use std::sync::Arc;

@@ -1,6 +1,23 @@
 //! `Status`: what became of an email, `last_event` in the API's words.
 
+use jiff::SignedDuration;
+
 use super::Shown;
+
+/// A status that may still move counts as final at this age: the service keeps an email for 30 days on
+/// its common plans (its page on quotas and limits), and few people open one later.
+pub const SETTLED_AFTER: SignedDuration = SignedDuration::from_hours(30 * 24);
+
+/// Whether a status can still change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Finality {
+    /// It will change soon, or something is wrong.
+    Unsettled,
+    /// It may change once more: somebody may open the email, or complain about it.
+    MayMove,
+    /// It does not change any more.
+    Final,
+}
 
 /// The most recent event of an email.
 ///
@@ -141,6 +158,17 @@ impl Status {
         }
     }
 
+    /// Whether the status of an email of this age can still change. The one table of that.
+    #[must_use]
+    pub fn finality(&self, age: SignedDuration) -> Finality {
+        match self {
+            Self::Bounced | Self::Complained | Self::Failed | Self::Canceled | Self::Suppressed => Finality::Final,
+            Self::Scheduled | Self::Queued | Self::Sent | Self::DeliveryDelayed => Finality::Unsettled,
+            Self::Delivered | Self::Opened | Self::Clicked | Self::Unknown | Self::Other(_) if age > SETTLED_AFTER => Finality::Final,
+            Self::Delivered | Self::Opened | Self::Clicked | Self::Unknown | Self::Other(_) => Finality::MayMove,
+        }
+    }
+
     /// Whether somebody should look at it: the customer did not get this email, or did not want it.
     #[must_use]
     pub const fn is_trouble(&self) -> bool {
@@ -159,6 +187,20 @@ mod tests {
         assert_eq!(Status::parse("delivery_delayed").word(), "delayed");
         assert_eq!(Status::parse("teleported").word(), "teleported");
         assert_eq!(Status::parse(""), Status::Unknown);
+    }
+
+    #[test]
+    fn each_status_is_final_unsettled_or_may_move() {
+        let new = SignedDuration::from_mins(5);
+        let of = |finality, age| -> String {
+            let words = Status::KNOWN.iter().filter(|status| status.finality(age) == finality).map(Status::word);
+            words.collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(of(Finality::Final, new), "canceled failed suppressed bounced complained");
+        assert_eq!(of(Finality::Unsettled, new), "scheduled queued sent delayed");
+        assert_eq!(of(Finality::MayMove, new), "delivered opened clicked");
+        let old = SETTLED_AFTER + SignedDuration::from_secs(1);
+        assert_eq!((of(Finality::MayMove, old), of(Finality::Unsettled, old)), (String::new(), "scheduled queued sent delayed".to_owned()));
     }
 
     #[test]

@@ -3,14 +3,13 @@
 
 use std::collections::HashSet;
 
-use jiff::Timestamp;
 use tracing::debug;
 
 use super::exchange::{Answer, Arrived, Ask, Finding, Goal, Next};
 use super::plan::Walk;
 use super::synced::{NAMED, Stopped, Synced};
 use crate::api::{Cursor, Item, Page, wire};
-use crate::archive::{Archive, Carried, Ground, Joins, Reach, Stretch};
+use crate::archive::{Archive, Carried, Ground, Joins, Reach, RequestTime, Stretch};
 use crate::failure::{Failure, Kind};
 use crate::mail::{EmailId, Stamp};
 
@@ -22,8 +21,8 @@ pub(super) struct Journey {
     ask: Ask,
     cursor: Option<EmailId>,
     brought: Brought,
-    /// When the last request was made.
-    asked: Timestamp,
+    /// When the last request was sent; `None` before the first.
+    asked: Option<RequestTime>,
 }
 
 /// What a walk has brought so far.
@@ -48,16 +47,15 @@ impl Journey {
     pub(super) fn begin(archive: Archive, goal: Goal) -> Result<(Self, Step), Failure> {
         let ground = archive.ground()?;
         let walk = Walk::new(goal, &ground);
-        let mut journey =
-            Self { archive, walk, ground, ask: Ask::Start, cursor: None, brought: Brought::default(), asked: Timestamp::UNIX_EPOCH };
+        let mut journey = Self { archive, walk, ground, ask: Ask::Start, cursor: None, brought: Brought::default(), asked: None };
         let step = journey.step()?;
         Ok((journey, step))
     }
 
     /// Takes the answer to the last request in, and says what to do next. The request was made at
     /// `asked`.
-    pub(super) fn arrive(mut self, answer: Result<Page, Failure>, asked: Timestamp) -> Result<(Self, Step), Failure> {
-        self.asked = asked;
+    pub(super) fn arrive(mut self, answer: Result<Page, Failure>, asked: RequestTime) -> Result<(Self, Step), Failure> {
+        self.asked = Some(asked);
         let answer = match answer {
             Ok(page) => self.carry(page, asked)?,
             Err(failure) if self.ask != Ask::Start && is_about_the_cursor(&failure) => Answer::Gone,
@@ -109,7 +107,7 @@ impl Journey {
         }
     }
 
-    fn carry(&mut self, page: Page, asked: Timestamp) -> Result<Answer, Failure> {
+    fn carry(&mut self, page: Page, asked: RequestTime) -> Result<Answer, Failure> {
         let Page { mut items, unreadable, has_more } = page;
         let length = items.iter().map(|item| item.summary.id.as_str()).collect::<HashSet<_>>().len();
         let last = items.last().map(|item| EmailId::new(&item.summary.id));
@@ -151,10 +149,10 @@ impl Journey {
 
     fn learn(&mut self, answer: &Answer) -> Result<(), Failure> {
         self.ground = self.archive.ground()?;
-        match self.walk.learn(&self.ask, answer, &self.ground) {
-            Finding::None => return Ok(()),
-            Finding::End(span) => self.archive.conclude_end(span.bottom, self.last_listed(answer), self.asked)?,
-            Finding::Top(span) => self.archive.conclude_top(span.top)?,
+        match (self.walk.learn(&self.ask, answer, &self.ground), self.asked) {
+            (Finding::None, _) | (_, None) => return Ok(()),
+            (Finding::End(span), Some(asked)) => self.archive.conclude_end(span.bottom, self.last_listed(answer), asked)?,
+            (Finding::Top(span), Some(asked)) => self.archive.conclude_top(span.top, asked)?,
         }
         self.ground = self.archive.ground()?;
         Ok(())

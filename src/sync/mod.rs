@@ -11,7 +11,7 @@ mod synced;
 #[cfg(test)]
 mod tests;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tracing::info;
 
@@ -22,8 +22,8 @@ use journey::{Brought, Journey, Step, is_about_the_cursor};
 pub use bodies::Bodies;
 pub use synced::{Back, NAMED, Stopped, Synced};
 
-use crate::api::{Budget, Cursor, MAX_LIMIT, Service, Wish};
-use crate::archive::{Archive, Joins, Lease, Stretch};
+use crate::api::{Budget, Cursor, MAX_LIMIT, OnSend, Page, Service, Wish};
+use crate::archive::{Archive, Joins, Lease, RequestTime, Stretch};
 use crate::config::clock::Clock;
 use crate::failure::{Failure, Kind};
 use crate::mail::{Email, EmailId};
@@ -164,8 +164,7 @@ impl<S: Service> Engine<S> {
     ///
     /// If the service or the archive fails.
     pub async fn refresh(&self, above: &EmailId) -> Result<Synced, Failure> {
-        let asked = (self.clock)();
-        let answer = self.service.list(MAX_LIMIT, &Cursor::After(above.clone())).await;
+        let (asked, answer) = self.list(&Cursor::After(above.clone())).await;
         let above = above.clone();
         self.blocking(move |archive| {
             let ground = archive.ground()?;
@@ -200,8 +199,8 @@ impl<S: Service> Engine<S> {
 
     /// Fetches one email; says beside it whether it could be kept.
     async fn fetch(&self, id: &EmailId) -> Result<(Email, Result<(), Failure>), Failure> {
-        let asked = (self.clock)();
-        let retrieved = match self.service.retrieve(id).await {
+        let (asked, answer) = self.stamped(|service| async move { service.retrieve(id).await }).await;
+        let retrieved = match answer {
             Ok(retrieved) => retrieved,
             Err(failure) => {
                 if failure.kind == Kind::NotFound {
@@ -234,8 +233,7 @@ impl<S: Service> Engine<S> {
                 }
                 Step::Request(cursor) => cursor,
             };
-            let asked = (self.clock)();
-            let answer = self.service.list(MAX_LIMIT, &cursor).await;
+            let (asked, answer) = self.list(&cursor).await;
             let so_far;
             (journey, step, so_far) = self
                 .blocking(move |_| {
@@ -246,6 +244,32 @@ impl<S: Service> Engine<S> {
                 .await?;
             progress(&so_far);
         }
+    }
+
+    async fn list(&self, cursor: &Cursor) -> (RequestTime, Result<Page, Failure>) {
+        self.stamped(|service| async move { service.list(MAX_LIMIT, cursor).await }).await
+    }
+
+    /// Makes a request, and numbers it when it is sent: it may have waited for its turn until then.
+    async fn stamped<T, F: Future<Output = T> + Send>(&self, request: impl FnOnce(S) -> F + Send) -> (RequestTime, T) {
+        let sent = Arc::new(Mutex::new(None));
+        let hook: OnSend = {
+            let (archive, clock, sent) = (self.archive.clone(), Arc::clone(&self.clock), Arc::clone(&sent));
+            Arc::new(move || {
+                let (archive, clock, sent) = (archive.clone(), Arc::clone(&clock), Arc::clone(&sent));
+                Box::pin(async move { *held(&sent) = Some(stamp(archive, clock).await) })
+            })
+        };
+        let answer = if let Some(service) = self.service.with_on_send(hook) {
+            request(service).await
+        } else {
+            let now = stamp(self.archive.clone(), Arc::clone(&self.clock)).await;
+            *held(&sent) = Some(now);
+            request(S::clone(&self.service)).await
+        };
+        // A request that was never sent has no answer that could be stored.
+        let sent = held(&sent).unwrap_or_else(|| RequestTime::from((self.clock)()));
+        (sent, answer)
     }
 
     /// Runs `work` where it may block.
@@ -259,4 +283,16 @@ impl<S: Service> Engine<S> {
             },
         }
     }
+}
+
+/// Numbers a request that is sent now. Where the archive cannot be written, nothing is stored either, and
+/// the time will do.
+async fn stamp(archive: Archive, clock: Clock) -> RequestTime {
+    let now = clock();
+    let stamped = tokio::task::spawn_blocking(move || archive.stamp_request(now)).await;
+    stamped.ok().and_then(Result::ok).unwrap_or_else(|| RequestTime::from(now))
+}
+
+fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -11,7 +11,7 @@ use super::session::{Check, Doors, Entry, Session};
 use crate::api::{Access, Client, Patience, try_key};
 use crate::app::hall::{Answer, Question, Welcome};
 use crate::app::{Choice, Door, Hall, Kept, Keys};
-use crate::archive::{Anchor, Archive, Location, Opened, Said, Stranger, Upkeep};
+use crate::archive::{Anchor, Archive, Location, Opened, Said, Stranger};
 use crate::config::clock::Clock;
 use crate::config::{ApiKey, Asking, Backfill, BaseUrl, Env, Flags, Hidden, Paths, Profiles, Rate, Settings, ViewFile, built_in};
 use crate::failure::{Failure, Kind};
@@ -44,18 +44,17 @@ pub struct House {
 
 impl House {
     /// The session that the settings mean, with which the program starts: one without a key too, or
-    /// with a question before it. `tell` hears how far it is with an archive of an older version. Blocks,
-    /// and belongs where tasks can be started.
+    /// with a question before it. Blocks, and belongs where tasks can be started.
     ///
     /// # Errors
     ///
     /// If not even memory can be had for an archive.
-    pub fn first(&self, settings: &Settings, tell: &mut dyn FnMut(Upkeep)) -> Result<Session<Client>, Failure> {
+    pub fn first(&self, settings: &Settings) -> Result<Session<Client>, Failure> {
         if settings.is_new {
             let hall = Hall::set_up(self.welcome(settings));
             return Ok(Session { hall: Some(hall), ..self.session(settings, Door::Usual, Archive::open(&settings.archive))? });
         }
-        let opened = match Archive::open_for(settings, Said::Nothing, tell) {
+        let opened = match Archive::open_for(settings, Said::Nothing) {
             Ok(Opened::Strange(stranger)) => {
                 let no_service = Failure::new(Kind::Archive, "it is not known yet where the mail goes");
                 let nowhere = Settings { archive: Location::Memory, key: Err(no_service), ..settings.clone() };
@@ -87,21 +86,23 @@ impl House {
     /// ails the file, the mail can be looked at, and the file stays as it is.
     fn session(&self, settings: &Settings, door: Door, opened: Result<Archive, Failure>) -> Result<Session<Client>, Failure> {
         let now = (self.clock)();
-        let mut notice = None;
         let opened = opened.and_then(|archive| archive.keeping(settings.keep, now)).and_then(|archive| {
             // What is damaged may open all the same; then the first look at it fails.
             archive.window(&Anchor::Newest, 1)?;
             Ok(archive)
         });
-        let (archive, kept) = match (opened, &settings.archive) {
-            (Ok(archive), Location::Disk(path)) => (archive, Kept::InFile(self.shown(path))),
+        let (archive, kept, notice) = match (opened, &settings.archive) {
+            (Ok(archive), Location::Disk(path)) => {
+                let aside = archive.put_aside().map(|path| self.shown(path));
+                let notice = aside.map(|path| format!("the archive of an older version is now {path}; its mail is fetched again"));
+                (archive, Kept::InFile(self.shown(path)), notice)
+            }
             (Ok(archive), Location::Memory) => {
-                notice = settings.no_home.then(|| "there is no home directory, so nothing is kept".to_owned());
-                (archive, Kept::Nowhere)
+                (archive, Kept::Nowhere, settings.no_home.then(|| "there is no home directory, so nothing is kept".to_owned()))
             }
             (Err(failure), _) => {
-                notice = Some(format!("{}, so nothing is kept this time: {}", failure.sentence, failure.hint));
-                (Archive::open(&Location::Memory)?.keeping(settings.keep, now)?, Kept::NotThisTime(failure))
+                let notice = format!("{}, so nothing is kept this time: {}", failure.sentence, failure.hint);
+                (Archive::open(&Location::Memory)?.keeping(settings.keep, now)?, Kept::NotThisTime(failure), Some(notice))
             }
         };
         let client = Client::new(Access::from(settings), Patience::SCREEN, self.clock.clone());
@@ -148,7 +149,7 @@ impl House {
             Answer::SameTeam => Said::SameTeam,
             Answer::OtherTeam => Said::OtherTeam,
         };
-        let opened = match Archive::open_for(&settings, said, &mut |_| ()) {
+        let opened = match Archive::open_for(&settings, said) {
             Ok(Opened::Strange(stranger)) => return Ok(Entry::Asks(self.question(&stranger, door))),
             Ok(Opened::Ours(archive)) => Ok(archive),
             // What cannot be done as it was said is not done in memory instead.

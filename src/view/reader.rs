@@ -136,8 +136,8 @@ fn head_line<'a>(line: &'a Head, view: View, unfold: &str, width: usize, look: &
             let meaning = cut::cut(meaning, room, look.glyphs.ellipsis);
             Line::from(vec![Span::styled(words, theme.status(status).add_modifier(ratatui::style::Modifier::BOLD)), Span::raw(meaning)])
         }
-        Head::Gone(noticed) => {
-            let words = format!("the service no longer has it (noticed {})", time::seen(*noticed, look));
+        Head::Gone(gone) => {
+            let words = format!("{} (noticed {})", gone.kind.meaning(), time::seen(gone.noticed, look));
             labelled("gone", &words, theme.text(), width, look)
         }
         Head::History(history) => labelled("seen", &observed(history, look), theme.text(), width, look),

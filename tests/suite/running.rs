@@ -105,7 +105,7 @@ impl Running {
         let (now, clock) = time();
         let house = House { flags: Flags::default(), env, clock, keys: Arc::default(), sample: (300, 7) };
         let settings = Settings::resolve(&house.flags, &house.env).unwrap();
-        let session = house.first(&settings, &mut |_| ()).unwrap();
+        let session = house.first(&settings).unwrap();
         Self::begin(size, session, house, now).await
     }
 

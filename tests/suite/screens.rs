@@ -12,7 +12,7 @@ use ratatui::layout::Size;
 use ratatui::style::Modifier;
 use sentbox::api::{Budget, wire};
 use sentbox::app::{Effect, Msg, News};
-use sentbox::archive::{Reach, Row};
+use sentbox::archive::{Gone, GoneKind, Reach, Row};
 use sentbox::config::Backfill;
 use sentbox::config::Palette;
 use sentbox::failure::{Details, Failure, Kind};
@@ -359,11 +359,11 @@ fn ascii_without_colours() {
 #[test]
 fn mail_that_the_service_no_longer_has_is_marked_in_list_head_and_legend() {
     let mut mailbox = varied();
-    mailbox.rows[1].gone = Some("2026-11-19T08:30:00Z".parse().unwrap());
+    mailbox.rows[1].gone = Some(Gone { noticed: "2026-11-19T08:30:00Z".parse().unwrap(), kind: GoneKind::Deleted });
     let mut world = World::at_rest(160, 12, mailbox.clone());
     world.press("j").settle();
     let wide = screen(&world);
-    assert!(wide.contains("✕†bounced") && wide.contains("the service no longer has it (noticed 19 Nov 08:30)"), "{wide}");
+    assert!(wide.contains("✕†bounced") && wide.contains("deleted from the service; kept here (noticed 19 Nov 08:30)"), "{wide}");
     let mut ascii = look();
     ascii.glyphs = Glyphs::ASCII;
     assert!(text(&terminal(&world, &ascii)).contains("xx+bounced"));

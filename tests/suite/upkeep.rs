@@ -132,6 +132,6 @@ fn an_email_that_the_service_has_lost_is_still_here_and_says_so() {
     assert!(!sentbox.stdout("show c1").contains("gone"));
     assert_eq!(sentbox.run("show c1 --fresh").status.code(), Some(4));
     let shown = sentbox.stdout("show c1");
-    assert!(shown.contains("gone       the service no longer has it; noticed ") && shown.contains("Hello Bo"), "{shown}");
+    assert!(shown.contains("gone       no longer listed by the service; kept here; noticed ") && shown.contains("Hello Bo"), "{shown}");
     assert_eq!(info(&sentbox)["gone"], 1);
 }

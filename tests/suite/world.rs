@@ -192,7 +192,7 @@ pub fn row(n: i64) -> Row {
 
 /// A row for a summary at the place of email `n`.
 pub fn row_of(n: i64, summary: &wire::Summary) -> Row {
-    Row { place: Place::of(n).unwrap(), summary: Summary::from(summary), changed: None, has_body: false, gone: None }
+    Row { place: Place::of(n).unwrap(), summary: Summary::from(summary), changed: None, has_body: false, gone: None, confirmed: None }
 }
 
 /// One email an hour, ending a little before [`NOW`].

@@ -1,18 +1,15 @@
 //! Keeps the index as the emails are: whatever changed one, its tokens are made anew before the commit.
 
-use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
+use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::index::{Beyond, Index};
 use super::slot;
+use crate::archive::Place;
 use crate::archive::fields::{Fields, columns, summary_columns};
 use crate::archive::packed::Packed;
 use crate::archive::window::{BOTTOM, TOP};
-use crate::archive::{Place, Upkeep};
 use crate::failure::Failure;
 use crate::mail::Summary;
-
-/// Emails in one transaction when an older archive is indexed for the first time.
-const BATCH: i64 = 10_000;
 
 pub(super) const STALE: &str = "SELECT place FROM stale WHERE place BETWEEN ?1 AND ?2 ORDER BY place LIMIT ?3";
 pub(super) const ROW: &str = concat!(
@@ -24,22 +21,6 @@ pub(super) const ROW: &str = concat!(
 /// Indexes what has changed in this transaction.
 pub(in crate::archive) fn keep_up(change: &Transaction) -> Result<(), Failure> {
     while index(change, i64::MAX)? {}
-    Ok(())
-}
-
-/// Indexes what no transaction has: the emails of an archive from before there was an index. Broken
-/// off, it goes on where it was.
-pub(in crate::archive) fn rebuild(writer: &mut Connection, tell: &mut dyn FnMut(Upkeep)) -> Result<(), Failure> {
-    let count = "SELECT count(*) FROM stale";
-    let all: i64 = writer.query_row(count, [], |row| row.get(0))?;
-    let mut left = all;
-    while left > 0 {
-        tell(Upkeep::indexing(all - left, all));
-        let change = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        index(&change, BATCH)?;
-        left = change.query_row(count, [], |row| row.get(0))?;
-        change.commit()?;
-    }
     Ok(())
 }
 

@@ -32,7 +32,7 @@ pub(super) use find::places;
 pub(super) use forget::forget;
 pub use halt::Halt;
 pub(super) use index::Index;
-pub(super) use keep_up::{keep_up, rebuild};
+pub(super) use keep_up::keep_up;
 pub(super) use label::{SENDER, number as label};
 pub use plan::looks_inside;
 pub(super) use slot::slots;

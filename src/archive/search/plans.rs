@@ -9,7 +9,7 @@ use crate::query::{parse, samples};
 
 fn tables() -> Connection {
     let mut connection = Connection::open_in_memory().unwrap();
-    schema::migrate(&mut connection, &mut |_| ()).unwrap();
+    schema::create(&mut connection).unwrap();
     connection.execute("INSERT INTO label (nth, kind, text) VALUES (7, 'from', 'acme <hi@acme.example>')", []).unwrap();
     connection
 }

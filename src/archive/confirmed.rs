@@ -1,0 +1,275 @@
+//! When the service confirmed each status: runs over sort keys, one for a page and not one for a row.
+//!
+//! A run speaks for the listed rows within it. A row that was imported, or retrieved by its id alone,
+//! is not listed and inherits nothing; a row that moves keeps its own time (see the trigger in
+//! `schema.sql`), and the run that it arrives in is dropped.
+
+use jiff::{SignedDuration, Timestamp};
+use rusqlite::{OptionalExtension, Row, Transaction, params};
+
+use super::{Archive, Place, RequestTime, pack};
+use crate::failure::Failure;
+use crate::mail::{EmailId, Finality, Status};
+
+/// Runs that were requested within this time merge, with the older time.
+const MERGE_WITHIN: SignedDuration = SignedDuration::from_secs(30);
+
+/// More runs than this are not kept: the oldest merge with a neighbour, or are dropped.
+const MOST_RUNS: i64 = 4096;
+
+/// One run of rows that were confirmed together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConfirmedRun {
+    /// Sort key of its newest row.
+    pub top: Place,
+    /// Sort key of its oldest row.
+    pub bottom: Place,
+    /// When the oldest of its requests was sent.
+    pub at: Timestamp,
+    /// Whether it may hold a status that is not final.
+    pub open: bool,
+    /// The number of the oldest of its answers.
+    answer: i64,
+}
+
+pub(super) const ALL_RUNS: &str = "SELECT top, bottom, at, open, answer FROM confirmed ORDER BY top";
+pub(super) const OVERLAPPING: &str = "SELECT top, bottom, at, open, answer FROM confirmed WHERE top <= ?2 \
+    AND top >= ifnull((SELECT max(top) FROM confirmed WHERE top < ?1), ?1) AND bottom >= ?1 ORDER BY top";
+pub(super) const NEXT_RUN_ABOVE: &str = "SELECT top, bottom, at, open, answer FROM confirmed WHERE top < ?1 ORDER BY top DESC LIMIT 1";
+pub(super) const NEXT_RUN_BELOW: &str = "SELECT top, bottom, at, open, answer FROM confirmed WHERE top > ?1 ORDER BY top LIMIT 1";
+const OLDEST_RUN: &str = "SELECT top, bottom, at, open, answer FROM confirmed ORDER BY at LIMIT 1";
+pub(super) const LISTED_BETWEEN: &str = "SELECT EXISTS (SELECT 1 FROM mail WHERE place > ?1 AND place < ?2 AND listed)";
+pub(super) const LISTED_FROM: &str = "SELECT place, last_event FROM mail WHERE place BETWEEN ?1 AND ?2 AND listed ORDER BY place";
+
+/// When the row of `mail` was confirmed, as an SQL expression: by its run or by an answer of its own.
+macro_rules! confirmed_at {
+    () => {
+        "nullif(max(ifnull(checked, 0), iif(listed, ifnull((SELECT iif(run.bottom >= mail.place, run.at, 0) FROM confirmed AS run \
+         WHERE run.top <= mail.place ORDER BY run.top DESC LIMIT 1), 0), 0)), 0)"
+    };
+}
+pub(super) use confirmed_at;
+
+/// The number of the newest answer that has written or confirmed the row of `mail`, as an SQL expression.
+macro_rules! latest_answer {
+    () => {
+        "max(answer, iif(listed, ifnull((SELECT iif(run.bottom >= mail.place, run.answer, 0) FROM confirmed AS run \
+         WHERE run.top <= mail.place ORDER BY run.top DESC LIMIT 1), 0), 0))"
+    };
+}
+pub(super) use latest_answer;
+
+impl Archive {
+    /// All runs, newest first.
+    ///
+    /// # Errors
+    ///
+    /// If the archive cannot be read.
+    pub fn confirmed_runs(&self) -> Result<Vec<ConfirmedRun>, Failure> {
+        self.connections.read(|connection| {
+            let mut statement = connection.prepare_cached(ALL_RUNS)?;
+            Ok(statement.query_map([], load)?.collect::<Result<_, _>>()?)
+        })
+    }
+
+    /// When a request for the newest page was sent that was answered last; `None` if none was.
+    ///
+    /// # Errors
+    ///
+    /// If the archive cannot be read.
+    pub fn head_at(&self) -> Result<Option<Timestamp>, Failure> {
+        self.connections.read(|connection| {
+            let at: Option<i64> = connection.query_row("SELECT head_at FROM listing", [], |row| row.get(0))?;
+            Ok(at.and_then(|at| Timestamp::from_microsecond(at).ok()))
+        })
+    }
+
+    /// The newest listed row from `top` down to `bottom` whose status is not final at `now`.
+    ///
+    /// # Errors
+    ///
+    /// If the archive cannot be read.
+    pub fn first_open_row(&self, top: Place, bottom: Place, now: Timestamp) -> Result<Option<Place>, Failure> {
+        self.connections.read(|connection| {
+            let mut statement = connection.prepare_cached(LISTED_FROM)?;
+            let mut rows = statement.query([top, bottom])?;
+            while let Some(row) = rows.next()? {
+                let (place, last_event): (Place, Option<String>) = (row.get(0)?, row.get(1)?);
+                if is_open(last_event.as_deref(), place, now) {
+                    return Ok(Some(place));
+                }
+            }
+            Ok(None)
+        })
+    }
+
+    /// The newest row in doubt: a retrieve said that it does not exist, and no page has confirmed that.
+    ///
+    /// # Errors
+    ///
+    /// If the archive cannot be read.
+    pub fn first_doubt(&self) -> Result<Option<Place>, Failure> {
+        self.connections.read(|connection| {
+            let sql = "SELECT place FROM mail WHERE gone IS NOT NULL AND listed ORDER BY place LIMIT 1";
+            Ok(connection.prepare_cached(sql)?.query_row([], |row| row.get(0)).optional()?)
+        })
+    }
+
+    /// How many listed rows lie between two sort keys, both included, as far as `most`.
+    ///
+    /// # Errors
+    ///
+    /// If the archive cannot be read.
+    pub fn count_listed(&self, top: Place, bottom: Place, most: u32) -> Result<u32, Failure> {
+        self.connections.read(|connection| {
+            let sql = "SELECT count(*) FROM (SELECT 1 FROM mail WHERE place BETWEEN ?1 AND ?2 AND listed LIMIT ?3)";
+            Ok(connection.prepare_cached(sql)?.query_row(params![top, bottom, most], |row| row.get(0))?)
+        })
+    }
+
+    /// The listed row `steps` rows above `place`, not above `ceiling`: the nearest one that there is.
+    ///
+    /// # Errors
+    ///
+    /// If the archive cannot be read.
+    pub fn listed_above(&self, place: Place, ceiling: Place, steps: u32) -> Result<Place, Failure> {
+        self.connections.read(|connection| {
+            let sql = "SELECT min(place) FROM \
+                       (SELECT place FROM mail WHERE place BETWEEN ?2 AND ?1 AND listed ORDER BY place DESC LIMIT ?3)";
+            let found: Option<Place> = connection.prepare_cached(sql)?.query_row(params![place, ceiling, steps + 1], |row| row.get(0))?;
+            Ok(found.unwrap_or(place))
+        })
+    }
+
+    /// Cursors for the page that begins at `place`, the nearest first: at most `most` listed rows above it
+    /// that are not in doubt. Fewer if the listing begins there.
+    ///
+    /// # Errors
+    ///
+    /// If the archive cannot be read.
+    pub fn cursors_above(&self, place: Place, most: u32) -> Result<Vec<EmailId>, Failure> {
+        self.connections.read(|connection| {
+            let sql = "SELECT id FROM mail WHERE place < ?1 AND listed AND gone IS NULL ORDER BY place DESC LIMIT ?2";
+            let mut statement = connection.prepare_cached(sql)?;
+            let ids = statement.query_map(params![place, most], |row| Ok(EmailId::new(pack::id_back(row.get_ref(0)?))))?;
+            Ok(ids.collect::<Result<_, _>>()?)
+        })
+    }
+}
+
+/// Whether a status may still change: what is not final, of the age that its sort key tells.
+pub(super) fn is_open(last_event: Option<&str>, place: Place, now: Timestamp) -> bool {
+    let age = now.as_microsecond().saturating_sub(place.micros());
+    Status::parse(last_event.unwrap_or_default()).finality(SignedDuration::from_micros(age)) != Finality::Final
+}
+
+/// Notes that the answer to `asked` held all listed rows from `top` down to `bottom`. Where a newer
+/// answer has confirmed some of them already, that one stays.
+pub(super) fn put(change: &Transaction, (top, bottom): (Place, Place), asked: RequestTime, open: bool) -> Result<(), Failure> {
+    let overlapping: Vec<ConfirmedRun> = {
+        let mut statement = change.prepare_cached(OVERLAPPING)?;
+        statement.query_map([top, bottom], load)?.collect::<Result<_, _>>()?
+    };
+    let mut pieces = vec![ConfirmedRun { top, bottom, at: asked.at, open, answer: asked.order }];
+    for run in overlapping {
+        if run.answer > asked.order {
+            pieces = pieces.iter().flat_map(|piece| piece.without(&run)).collect();
+        } else {
+            remove(change, &run)?;
+            for rest in run.without(&ConfirmedRun { top, bottom, ..run }) {
+                insert(change, &rest)?;
+            }
+        }
+    }
+    for piece in pieces {
+        insert_merged(change, piece)?;
+    }
+    bound(change)
+}
+
+/// Notes that the answer to `asked` has confirmed one row, which no run covers.
+pub(super) fn put_row(change: &Transaction, place: Place, asked: RequestTime) -> Result<(), Failure> {
+    let sql = "UPDATE mail SET checked = ?2, answer = ?3 WHERE place = ?1 AND answer <= ?3";
+    change.prepare_cached(sql)?.execute(params![place, asked.micros(), asked.order])?;
+    Ok(())
+}
+
+impl ConfirmedRun {
+    /// What is left of this run outside of `other`: nothing, or a piece above, below or on both sides.
+    fn without(&self, other: &Self) -> Vec<Self> {
+        let above = (self.top > other.top).then(|| Self { bottom: self.bottom.max(other.top.above()), ..*self });
+        let below = (self.bottom < other.bottom).then(|| Self { top: self.top.min(other.bottom.below()), ..*self });
+        above.into_iter().chain(below).collect()
+    }
+
+    fn merged(&self, other: &Self) -> Self {
+        Self {
+            top: self.top.max(other.top),
+            bottom: self.bottom.min(other.bottom),
+            at: self.at.min(other.at),
+            open: self.open || other.open,
+            answer: self.answer.min(other.answer),
+        }
+    }
+}
+
+/// Inserts a run; merges it with the runs right above and below that are nearly as old.
+fn insert_merged(change: &Transaction, mut run: ConfirmedRun) -> Result<(), Failure> {
+    let at = run.at;
+    for sql in [NEXT_RUN_ABOVE, NEXT_RUN_BELOW] {
+        let Some(other) = change.prepare_cached(sql)?.query_row([run.top], load).optional()? else { continue };
+        if at.duration_since(other.at).abs() <= MERGE_WITHIN && are_neighbours(change, &run, &other)? {
+            remove(change, &other)?;
+            run = run.merged(&other);
+        }
+    }
+    insert(change, &run)
+}
+
+/// Whether no listed row lies between two runs, which neither of them would speak for.
+fn are_neighbours(change: &Transaction, one: &ConfirmedRun, other: &ConfirmedRun) -> Result<bool, Failure> {
+    let (upper, lower) = if one.top > other.top { (one, other) } else { (other, one) };
+    let between: bool = change.prepare_cached(LISTED_BETWEEN)?.query_row([upper.bottom, lower.top], |row| row.get(0))?;
+    Ok(!between)
+}
+
+/// Keeps the number of runs bounded.
+fn bound(change: &Transaction) -> Result<(), Failure> {
+    let count: i64 = change.prepare_cached("SELECT count(*) FROM confirmed")?.query_row([], |row| row.get(0))?;
+    for _ in MOST_RUNS..count {
+        let oldest = change.prepare_cached(OLDEST_RUN)?.query_row([], load)?;
+        remove(change, &oldest)?;
+        for sql in [NEXT_RUN_BELOW, NEXT_RUN_ABOVE] {
+            let other = change.prepare_cached(sql)?.query_row([oldest.top], load).optional()?;
+            if let Some(other) = other
+                && are_neighbours(change, &oldest, &other)?
+            {
+                remove(change, &other)?;
+                insert(change, &oldest.merged(&other))?;
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn insert(change: &Transaction, run: &ConfirmedRun) -> Result<(), Failure> {
+    let sql = "INSERT INTO confirmed (top, bottom, at, open, answer) VALUES (?1, ?2, ?3, ?4, ?5)";
+    change.prepare_cached(sql)?.execute(params![run.top, run.bottom, run.at.as_microsecond(), run.open, run.answer])?;
+    Ok(())
+}
+
+fn remove(change: &Transaction, run: &ConfirmedRun) -> Result<(), Failure> {
+    change.prepare_cached("DELETE FROM confirmed WHERE top = ?1")?.execute([run.top])?;
+    Ok(())
+}
+
+fn load(row: &Row) -> rusqlite::Result<ConfirmedRun> {
+    let at = Timestamp::from_microsecond(row.get(2)?).unwrap_or_default();
+    Ok(ConfirmedRun { top: row.get(0)?, bottom: row.get(1)?, at, open: row.get(3)?, answer: row.get(4)? })
+}
+
+/// When the row was confirmed, from the value of [`confirmed_at!`].
+pub(super) fn time(micros: Option<i64>) -> Option<Timestamp> {
+    micros.and_then(|micros| Timestamp::from_microsecond(micros).ok())
+}

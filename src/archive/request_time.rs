@@ -1,0 +1,62 @@
+//! `RequestTime`: when a request was sent, and which of two requests was sent later.
+
+use jiff::Timestamp;
+use rusqlite::Transaction;
+
+use super::Archive;
+use crate::failure::Failure;
+
+/// When a request was sent. The wall clock may jump, so the order of requests is a number that the
+/// archive counts: an answer with a smaller number is older, whatever the clock says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RequestTime {
+    /// By the wall clock, for display.
+    pub at: Timestamp,
+    /// The number: microseconds since 1970 as long as the clock moves forward.
+    pub(super) order: i64,
+}
+
+impl From<Timestamp> for RequestTime {
+    /// A request whose order is its time: for a clock that is known not to jump.
+    fn from(at: Timestamp) -> Self {
+        Self { at, order: at.as_microsecond() }
+    }
+}
+
+impl RequestTime {
+    pub(super) fn micros(self) -> i64 {
+        self.at.as_microsecond()
+    }
+}
+
+impl Archive {
+    /// Numbers a request that is about to be sent at `now`. No number is given twice, by any process.
+    ///
+    /// # Errors
+    ///
+    /// If the archive cannot be written.
+    pub fn stamp_request(&self, now: Timestamp) -> Result<RequestTime, Failure> {
+        let order = self.connections.write(|change| next(change, now))?;
+        Ok(RequestTime { at: now, order })
+    }
+}
+
+fn next(change: &Transaction, now: Timestamp) -> Result<i64, Failure> {
+    let sql = "UPDATE listing SET answers = max(?1, answers + 1) RETURNING answers";
+    Ok(change.prepare_cached(sql)?.query_row([now.as_microsecond()], |row| row.get(0))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::archive::Location;
+
+    #[test]
+    fn later_request_has_larger_number_whatever_the_clock() {
+        let archive = Archive::open(&Location::Memory).unwrap();
+        let at = |second| Timestamp::from_second(second).unwrap();
+        let orders: Vec<i64> = [100, 200, 50, 50, 201].map(|second| archive.stamp_request(at(second)).unwrap().order).into();
+        assert!(orders.is_sorted_by(|one, other| one < other), "{orders:?}");
+        assert_eq!(orders[1], 200_000_000);
+    }
+}
