@@ -114,6 +114,9 @@ impl Archive {
             } else {
                 for entry in &entries {
                     confirmed::put_row(change, entry.place, asked)?;
+                    if is_listed {
+                        confirmed::cover(change, entry.place)?;
+                    }
                 }
             }
             Ok(carried)

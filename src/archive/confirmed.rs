@@ -2,7 +2,8 @@
 //!
 //! A run speaks for the listed rows within it. A row that was imported, or retrieved by its id alone,
 //! is not listed and inherits nothing; a row that moves keeps its own time (see the trigger in
-//! `schema.sql`), and the run that it arrives in is dropped.
+//! `schema.sql`), and the run that it arrives in confirms nothing any more. Every listed row lies in some
+//! run, so that the runs tell what to read again.
 
 use jiff::{SignedDuration, Timestamp};
 use rusqlite::{OptionalExtension, Row, Transaction, params};
@@ -14,7 +15,7 @@ use crate::mail::{EmailId, Finality, Status};
 /// Runs that were requested within this time merge, with the older time.
 const MERGE_WITHIN: SignedDuration = SignedDuration::from_secs(30);
 
-/// More runs than this are not kept: the oldest merge with a neighbour, or are dropped.
+/// More runs than this are not kept: the oldest merge with a neighbour.
 const MOST_RUNS: i64 = 4096;
 
 /// One run of rows that were confirmed together.
@@ -115,6 +116,28 @@ impl Archive {
         })
     }
 
+    /// Emails that no page has placed, although the service has answered with them, and when it did last;
+    /// the oldest answers first, at most `most`.
+    ///
+    /// # Errors
+    ///
+    /// If the archive cannot be read.
+    pub fn unlisted(&self, most: u32) -> Result<Vec<(EmailId, ConfirmedRun)>, Failure> {
+        self.connections.read(|connection| {
+            let sql = "SELECT id, place, checked, last_event FROM mail \
+                       WHERE listed = 0 AND gone IS NULL AND checked IS NOT NULL ORDER BY checked LIMIT ?1";
+            let mut statement = connection.prepare_cached(sql)?;
+            let rows = statement.query_map([most], |row| {
+                let (place, at): (Place, Option<Timestamp>) = (row.get(1)?, time(row.get(2)?));
+                let at = at.unwrap_or_default();
+                // Final or not is a question of its age when it was confirmed, or of today: of the younger one.
+                let open = is_open(row.get::<_, Option<String>>(3)?.as_deref(), place, at);
+                Ok((EmailId::new(pack::id_back(row.get_ref(0)?)), ConfirmedRun { top: place, bottom: place, at, open, answer: 0 }))
+            })?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+    }
+
     /// How many listed rows lie between two sort keys, both included, as far as `most`.
     ///
     /// # Errors
@@ -139,6 +162,27 @@ impl Archive {
             let found: Option<Place> = connection.prepare_cached(sql)?.query_row(params![place, ceiling, steps + 1], |row| row.get(0))?;
             Ok(found.unwrap_or(place))
         })
+    }
+
+    /// The newest listed row from `top` down to `bottom`.
+    ///
+    /// # Errors
+    ///
+    /// If the archive cannot be read.
+    pub fn first_listed(&self, top: Place, bottom: Place) -> Result<Option<Place>, Failure> {
+        self.connections.read(|connection| {
+            let sql = "SELECT place FROM mail WHERE place BETWEEN ?1 AND ?2 AND listed ORDER BY place LIMIT 1";
+            Ok(connection.prepare_cached(sql)?.query_row([top, bottom], |row| row.get(0)).optional()?)
+        })
+    }
+
+    /// Whether a page within a span has held the row at `place`.
+    ///
+    /// # Errors
+    ///
+    /// If the archive cannot be read.
+    pub fn is_listed(&self, place: Place) -> Result<bool, Failure> {
+        Ok(self.first_listed(place, place)?.is_some())
     }
 
     /// Cursors for the page that begins at `place`, the nearest first: at most `most` listed rows above it
@@ -194,7 +238,21 @@ pub(super) fn put_row(change: &Transaction, place: Place, asked: RequestTime) ->
     Ok(())
 }
 
+/// Puts a run that confirms nothing around a listed row that lies in none, so that it is read again.
+pub(super) fn cover(change: &Transaction, place: Place) -> Result<(), Failure> {
+    let sql = "INSERT INTO confirmed SELECT ?1, ?1, 0, 0, 1 WHERE NOT EXISTS (SELECT 1 FROM confirmed \
+               WHERE bottom >= ?1 AND top = (SELECT max(top) FROM confirmed WHERE top <= ?1))";
+    change.prepare_cached(sql)?.execute([place])?;
+    Ok(())
+}
+
 impl ConfirmedRun {
+    /// A run of its own, for tests.
+    #[cfg(test)]
+    pub(crate) const fn of(top: Place, bottom: Place, at: Timestamp, open: bool) -> Self {
+        Self { top, bottom, at, open, answer: 0 }
+    }
+
     /// What is left of this run outside of `other`: nothing, or a piece above, below or on both sides.
     fn without(&self, other: &Self) -> Vec<Self> {
         let above = (self.top > other.top).then(|| Self { bottom: self.bottom.max(other.top.above()), ..*self });
@@ -238,17 +296,15 @@ fn bound(change: &Transaction) -> Result<(), Failure> {
     let count: i64 = change.prepare_cached("SELECT count(*) FROM confirmed")?.query_row([], |row| row.get(0))?;
     for _ in MOST_RUNS..count {
         let oldest = change.prepare_cached(OLDEST_RUN)?.query_row([], load)?;
-        remove(change, &oldest)?;
-        for sql in [NEXT_RUN_BELOW, NEXT_RUN_ABOVE] {
-            let other = change.prepare_cached(sql)?.query_row([oldest.top], load).optional()?;
-            if let Some(other) = other
-                && are_neighbours(change, &oldest, &other)?
-            {
-                remove(change, &other)?;
-                insert(change, &oldest.merged(&other))?;
-                break;
-            }
+        let next = |sql: &str| change.prepare_cached(sql)?.query_row([oldest.top], load).optional();
+        let Some(other) = next(NEXT_RUN_BELOW)?.map_or_else(|| next(NEXT_RUN_ABOVE), |below| Ok(Some(below)))? else { return Ok(()) };
+        let mut merged = oldest.merged(&other);
+        if !are_neighbours(change, &oldest, &other)? {
+            merged = ConfirmedRun { at: Timestamp::UNIX_EPOCH, ..merged };
         }
+        remove(change, &oldest)?;
+        remove(change, &other)?;
+        insert(change, &merged)?;
     }
     Ok(())
 }

@@ -61,7 +61,7 @@ pub use owner::{Opened, Owner, Said, Stranger};
 pub use place::Place;
 pub use removal::Removal;
 pub use request_time::RequestTime;
-pub use search::{Counted, Halt, Scope, looks_inside};
+pub use search::{Candidates, Counted, Halt, Scope, looks_inside};
 pub use span::{Ground, Reach, Span};
 pub use window::{Anchor, Observation, Row, Window};
 

@@ -38,6 +38,9 @@ CREATE UNIQUE INDEX mail_slots ON mail (slot);
 -- Few emails leave the service before they are removed here; a search finds them without the others.
 CREATE INDEX mail_gone ON mail (place) WHERE gone IS NOT NULL;
 
+-- Emails that were retrieved, or on a page that could not be placed: no page confirms them.
+CREATE INDEX mail_unlisted ON mail (place) WHERE listed = 0 AND gone IS NULL AND checked IS NOT NULL;
+
 -- The answer of the retrieve operation, deflated with a dictionary.
 CREATE TABLE body (
     place INTEGER PRIMARY KEY REFERENCES mail ON UPDATE CASCADE ON DELETE CASCADE,
@@ -73,7 +76,7 @@ CREATE TABLE span (
 CREATE TABLE confirmed (
     top INTEGER PRIMARY KEY,
     bottom INTEGER NOT NULL,
-    at INTEGER NOT NULL,          -- when the oldest of its requests was sent
+    at INTEGER NOT NULL,          -- when the oldest of its requests was sent; 0 confirms nothing
     answer INTEGER NOT NULL,      -- number of the oldest of its answers
     open INTEGER NOT NULL         -- 1 if it may hold a status that is not final
 ) STRICT;
@@ -146,7 +149,12 @@ CREATE TRIGGER mail_moves AFTER UPDATE OF place ON mail WHEN old.place <> new.pl
         checked = nullif(max(ifnull(checked, 0), ifnull((SELECT iif(bottom >= old.place AND old.listed, at, 0)
             FROM confirmed WHERE top <= old.place ORDER BY top DESC LIMIT 1), 0)), 0)
     WHERE place = new.place;
-    DELETE FROM confirmed WHERE bottom >= new.place AND top = (SELECT max(top) FROM confirmed WHERE top <= new.place);
+    -- The run there is read again: at = 0 confirms nothing. 1 << 62 is beyond all keys but those of rows on their way.
+    UPDATE confirmed SET at = 0, answer = 0, open = 1
+    WHERE bottom >= new.place AND top = (SELECT max(top) FROM confirmed WHERE top <= new.place);
+    INSERT INTO confirmed SELECT new.place, new.place, 0, 0, 1 WHERE new.listed AND abs(new.place) < 1 << 62
+        AND NOT EXISTS (SELECT 1 FROM confirmed WHERE bottom >= new.place
+            AND top = (SELECT max(top) FROM confirmed WHERE top <= new.place));
     DELETE FROM search WHERE rowid = old.slot;
     DELETE FROM displaced WHERE place = old.place;
     DELETE FROM stale WHERE place = old.place;

@@ -17,16 +17,14 @@ use crate::archive::{Archive, Lease, Reach};
 use crate::config::clock::Clock;
 use crate::config::{self, Backfill, Settings};
 use crate::failure::{Failure, Kind};
-use crate::mail::EmailId;
-use crate::sync::{self, Engine, Stopped};
+use crate::sync::{self, Engine, Recheck, Stopped};
 
 /// How often the newest hundred emails are read again.
 const REFRESH: Duration = Duration::from_secs(30);
-/// How often the last days are read again, and what they are.
-const RECHECK: SignedDuration = SignedDuration::from_mins(10);
+/// Bodies of mail of this age are fetched with `--bodies --watch`.
 const RECENT: SignedDuration = SignedDuration::from_hours(72);
-/// Pages of a round through the last days that are read at once, so that new mail is not kept waiting.
-const RECHECK_PAGES: u32 = 5;
+/// Due pages that are read between two looks for new mail.
+const RECHECK_PAGES: u32 = 10;
 
 /// How far back to go, as it is typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -176,13 +174,10 @@ impl<S: Service> Mirror<'_, S> {
         done.failed.map_or(Ok(()), Err)
     }
 
-    /// Goes on with what is new: the newest hundred on the short clock, the last days on the long one,
-    /// older mail never. Whatever ails the service, it is asked again later.
+    /// Goes on with what is new, and with the statuses that are due. A service that fails is asked again
+    /// later.
     async fn watch(&mut self, bodies: bool, mut trouble: Option<Failure>) -> Result<(), Stop> {
         let mut failures = 0;
-        // Where the round through the last days is; and when the last one began.
-        let mut round: Option<EmailId> = None;
-        let mut began = (self.clock)();
         loop {
             match &trouble {
                 None if failures > 0 => self.out.note("the service answers again"),
@@ -198,7 +193,7 @@ impl<S: Service> Mirror<'_, S> {
             } else {
                 sleep(pause).await;
             }
-            if let Err(failure) = self.tick(bodies, &mut round, &mut began).await {
+            if let Err(failure) = self.tick(bodies).await {
                 if !passes(&failure) {
                     return Err(failure.into());
                 }
@@ -242,7 +237,7 @@ impl<S: Service> Mirror<'_, S> {
         })
     }
 
-    async fn tick(&mut self, bodies: bool, round: &mut Option<EmailId>, began: &mut Timestamp) -> Result<(), Failure> {
+    async fn tick(&mut self, bodies: bool) -> Result<(), Failure> {
         let synced = self.engine.wanted(&Wish::of(Urgency::Head)).head().await?;
         self.tally.take(&synced);
         if synced.stopped == Stopped::Elsewhere {
@@ -255,21 +250,9 @@ impl<S: Service> Mirror<'_, S> {
         }
         let now = (self.clock)();
         self.out.progress(&self.tally.words(bodies, &self.zone));
-        if round.is_some() || now.duration_since(*began) >= RECHECK {
-            let until = now.checked_sub(RECENT).unwrap_or(Timestamp::MIN);
-            if round.is_none() {
-                *began = now;
-            }
-            for _ in 0..RECHECK_PAGES {
-                let (synced, next) = self.engine.wanted(&Wish::of(Urgency::Status)).recheck(round.take(), until).await?;
-                *round = next;
-                if let Some(synced) = synced {
-                    self.tally.take(&synced);
-                }
-                if round.is_none() {
-                    break;
-                }
-            }
+        for _ in 0..RECHECK_PAGES {
+            let Some(synced) = self.engine.wanted(&Wish::of(Urgency::Status)).recheck(Recheck::background(now)).await? else { break };
+            self.tally.take(&synced);
         }
         if bodies { self.bodies(sync::Back::Until(now.checked_sub(RECENT).unwrap_or(Timestamp::MIN))).await } else { Ok(()) }
     }

@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use super::*;
 use crate::api::{Cursor, Item, Page, Retrieved, wire};
 use crate::archive::Location;
+use crate::mail::EmailId;
 
 #[test]
 fn who_stays_waits_for_all_but_a_key_that_is_refused_and_this_machine() {

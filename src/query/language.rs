@@ -366,3 +366,22 @@ fn an_unknown_status_is_found_by_its_word() {
     assert_eq!(matches(&read("status:TELEPORTED").query, &facts), Some(true));
     assert_eq!(matches(&read("status:tele").query, &facts), Some(false));
 }
+
+#[test]
+fn query_without_status_finds_whatever_the_statuses_become() {
+    for (query, expected) in [
+        ("status:bounced", ""),
+        ("to:ana is:trouble", "to:ana"),
+        ("to:ana -status:sent after:2026", "to:ana after:2026"),
+        ("status:bounced or to:ana", ""),
+        ("-(status:bounced or to:ana)", "-to:ana"),
+        ("-(status:bounced to:ana)", ""),
+        ("-(to:bo (is:gone or to:ana)) acme", "-(to:bo to:ana) acme"),
+        ("seen-change:1d subject:hi sort:oldest", "subject:hi"),
+        ("to:ana", "to:ana"),
+    ] {
+        let query = read(query).query;
+        assert_eq!(query.without_status().to_string(), read(expected).query.to_string(), "{query}");
+        assert_eq!(query.depends_on_status(), query.without_status().filter != query.filter, "{query}");
+    }
+}

@@ -30,10 +30,46 @@ impl Query {
         since(&self.filter, true)
     }
 
+    /// Whether what it finds may change with the status of an email.
+    #[must_use]
+    pub fn depends_on_status(&self) -> bool {
+        depends_on_status(&self.filter)
+    }
+
+    /// The query for every email that this one may find once its status is another, newest first: the same
+    /// without the conditions on the status.
+    #[must_use]
+    pub fn without_status(&self) -> Self {
+        Self { filter: without_status(&self.filter, true).unwrap_or(Node::And(Vec::new())), sort: Sort::Newest }
+    }
+
     /// Whether every email matches.
     #[must_use]
     pub fn is_everything(&self) -> bool {
         self.filter == Node::And(Vec::new())
+    }
+}
+
+fn depends_on_status(node: &Node) -> bool {
+    match node {
+        Node::And(nodes) | Node::Or(nodes) => nodes.iter().any(depends_on_status),
+        Node::Not(inner) => depends_on_status(inner),
+        Node::Term(term) => matches!(term, Term::Status(_) | Term::Is(_) | Term::SeenChange(_)),
+    }
+}
+
+/// The node with each condition on the status taken for met (`None`: everything meets it), or for not met
+/// where that is not `wanted`, below a negation.
+fn without_status(node: &Node, wanted: bool) -> Option<Node> {
+    let kept = |nodes: &[Node]| -> Vec<Node> { nodes.iter().filter_map(|node| without_status(node, wanted)).collect() };
+    match (node, wanted) {
+        (Node::And(nodes), true) => Some(kept(nodes)).filter(|kept| !kept.is_empty()).map(Node::all),
+        (Node::Or(nodes), false) => Some(kept(nodes)).filter(|kept| !kept.is_empty()).map(Node::any),
+        (Node::And(nodes), false) => Some(kept(nodes)).filter(|kept| kept.len() == nodes.len()).map(Node::all),
+        (Node::Or(nodes), true) => Some(kept(nodes)).filter(|kept| kept.len() == nodes.len()).map(Node::any),
+        (Node::Not(inner), _) => without_status(inner, !wanted).map(Node::negated),
+        (Node::Term(Term::Status(_) | Term::Is(_) | Term::SeenChange(_)), _) => None,
+        (Node::Term(_), _) => Some(node.clone()),
     }
 }
 

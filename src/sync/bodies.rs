@@ -1,12 +1,8 @@
-//! Fetches the bodies that the archive lacks, and reads older summaries again.
+//! Fetches the bodies that the archive lacks.
 
-use jiff::Timestamp;
-
-use super::{Back, Engine, Synced};
-use crate::api::{MAX_LIMIT, Service};
-use crate::archive::Anchor;
+use super::{Back, Engine};
+use crate::api::Service;
 use crate::failure::{Failure, Kind};
-use crate::mail::EmailId;
 
 /// Emails that are looked up at once.
 const BATCH: u32 = 100;
@@ -67,43 +63,5 @@ impl<S: Service> Engine<S> {
         }
         done.left = 0;
         Ok(done)
-    }
-
-    /// Reads the summaries of a hundred emails again, from below `above` on or from below the newest
-    /// hundred, which [`head`](Self::head) reads. Says where to go on; `None` once everything down to
-    /// `until` was read.
-    ///
-    /// # Errors
-    ///
-    /// If the service or the archive fails.
-    pub async fn recheck(&self, above: Option<EmailId>, until: Timestamp) -> Result<(Option<Synced>, Option<EmailId>), Failure> {
-        let Some(above) = (match above {
-            Some(above) => Some(above),
-            None => self.hundredth(None, until).await?,
-        }) else {
-            return Ok((None, None));
-        };
-        let synced = self.refresh(&above).await?;
-        let next = self.hundredth(Some(above), until).await?;
-        Ok((Some(synced), next))
-    }
-
-    /// The last of the hundred emails below `above`, or of the newest; none if there are not so many
-    /// down to `until`. An email that is gone is no cursor.
-    async fn hundredth(&self, above: Option<EmailId>, until: Timestamp) -> Result<Option<EmailId>, Failure> {
-        self.blocking(move |archive| {
-            let anchor = match above {
-                None => Anchor::Newest,
-                Some(id) => match archive.row(&id)? {
-                    Some(row) => Anchor::Below(row.place),
-                    None => return Ok(None),
-                },
-            };
-            let window = archive.window(&anchor, usize::from(MAX_LIMIT))?;
-            let is_recent = window.more_below && window.rows.last().is_some_and(|row| row.place.micros() >= until.as_microsecond());
-            let cursor = window.rows.iter().rev().find(|row| row.gone.is_none());
-            Ok(cursor.filter(|_| is_recent).map(|row| row.summary.id.clone()))
-        })
-        .await
     }
 }

@@ -180,12 +180,18 @@ impl Brought {
         self.changed.extend(carried.changed.iter().take(room).cloned());
     }
 
+    /// Adds what another run has brought.
+    pub(super) fn add_synced(&mut self, synced: &Synced) {
+        self.pages += synced.pages;
+        self.follow(synced.new, synced.changed.clone());
+    }
+
     /// Adds what another process has brought.
-    pub(super) fn follow(&mut self, new: u64, mut changed: Vec<EmailId>) {
+    pub(super) fn follow(&mut self, new: u64, changed: Vec<EmailId>) {
         self.new += new;
         self.changes += changed.len() as u64;
-        changed.truncate(NAMED);
-        self.changed = changed;
+        self.changed.extend(changed);
+        self.changed.truncate(NAMED);
     }
 
     pub(super) fn synced(&self, reach: Reach, stopped: Stopped) -> Synced {

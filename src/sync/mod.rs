@@ -1,12 +1,14 @@
 //! Carries what the service has into the archive, page by page, and never claims more than it has seen.
 
 mod bodies;
+mod confirm;
 mod doubts;
 pub mod exchange;
 mod follow;
 mod foothold;
 mod journey;
 pub mod plan;
+pub mod recheck;
 mod synced;
 #[cfg(test)]
 mod tests;
@@ -15,11 +17,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tracing::info;
 
+use confirm::Unconfirmable;
 use exchange::Goal;
 use follow::Following;
 use journey::{Brought, Journey, Step, is_about_the_cursor};
 
 pub use bodies::Bodies;
+pub use confirm::Confirmed;
+pub use recheck::Recheck;
 pub use synced::{Back, NAMED, Stopped, Synced};
 
 use crate::api::{Budget, Cursor, MAX_LIMIT, OnSend, Page, Service, Wish};
@@ -35,6 +40,7 @@ pub struct Engine<S> {
     archive: Archive,
     clock: Clock,
     following: Arc<Mutex<Following>>,
+    unconfirmable: Arc<Mutex<Unconfirmable>>,
 }
 
 impl<S> Clone for Engine<S> {
@@ -44,6 +50,7 @@ impl<S> Clone for Engine<S> {
             archive: self.archive.clone(),
             clock: Arc::clone(&self.clock),
             following: Arc::clone(&self.following),
+            unconfirmable: Arc::clone(&self.unconfirmable),
         }
     }
 }
@@ -61,7 +68,7 @@ impl<S: Service> Engine<S> {
     /// An engine between `service` and `archive`; `clock` tells when something was seen.
     #[must_use]
     pub fn new(service: Arc<S>, archive: Archive, clock: Clock) -> Self {
-        Self { service, archive, clock, following: Arc::default() }
+        Self { service, archive, clock, following: Arc::default(), unconfirmable: Arc::default() }
     }
 
     /// The same engine, whose requests are wanted so.

@@ -1,6 +1,7 @@
 //! The engine against a service that is played to it.
 
 mod following;
+mod fresh;
 mod leaving;
 mod sim;
 mod truth;

@@ -50,6 +50,52 @@ impl Archive {
     }
 }
 
+/// Emails that a query finds, chosen from the top of what is left.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Candidates {
+    /// The chosen ones, newest first.
+    pub rows: Vec<Row>,
+    /// The last one that was looked at; `None` if nothing was left.
+    pub passed: Option<Place>,
+    /// Whether nothing is left below that.
+    pub is_end: bool,
+}
+
+/// Emails that are looked at for [`Archive::candidates`] before it returns with fewer than asked for.
+const MOST_PASSED: usize = 20_000;
+
+impl Archive {
+    /// At most `most` emails that `query` finds and `choose` takes, newest first, below `below`.
+    ///
+    /// # Errors
+    ///
+    /// If the archive cannot be read.
+    pub fn candidates(
+        &self,
+        query: &Query,
+        below: Option<Place>,
+        most: usize,
+        mut choose: impl FnMut(&Row) -> bool,
+    ) -> Result<Candidates, Failure> {
+        self.connections.read(|connection| {
+            let (mut rows, mut passed, mut count, mut is_end) = (Vec::new(), None, 0, true);
+            Walk::new(connection, query)?.each(Way::Down, below.unwrap_or(TOP), |row| {
+                if rows.len() == most || count == MOST_PASSED {
+                    is_end = false;
+                    return false;
+                }
+                count += 1;
+                passed = Some(row.place);
+                if choose(&row) {
+                    rows.push(row);
+                }
+                true
+            })?;
+            Ok(Candidates { rows, passed, is_end })
+        })
+    }
+}
+
 /// Where everything stands that the query finds.
 pub(in crate::archive) fn places(connection: &Connection, query: &Query) -> Result<Vec<Place>, Failure> {
     let mut places = Vec::new();

@@ -28,6 +28,7 @@ mod tokens;
 mod walk;
 
 pub use count::{Counted, Scope};
+pub use find::Candidates;
 pub(super) use find::places;
 pub(super) use forget::forget;
 pub use halt::Halt;

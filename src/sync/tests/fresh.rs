@@ -1,0 +1,332 @@
+//! Statuses are confirmed again: what was due, what a user looks at, what a query may find.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use jiff::{SignedDuration, Timestamp};
+use proptest::prelude::*;
+
+use super::sim::{Dates, EPOCH, Fault, Sim, address};
+use crate::archive::{Anchor, Archive, ConfirmedRun, GoneKind, Location, Place, Row};
+use crate::mail::{EmailId, Finality, Status};
+use crate::query::{Context, Query, parse};
+use crate::sync::recheck::{due_runs, lateness};
+use crate::sync::{Back, Confirmed, Engine, Recheck};
+
+const MINUTE: i64 = 60;
+const DAY: i64 = 86_400;
+
+/// A simulated service, an archive, and a clock that moves when it is told to.
+struct World {
+    sim: Sim,
+    engine: Engine<Sim>,
+    runtime: tokio::runtime::Runtime,
+    seconds: Arc<AtomicI64>,
+}
+
+impl World {
+    /// With `mails` emails, seven seconds apart, the newest of them a few seconds old.
+    fn new(mails: usize) -> Self {
+        let sim = Sim::new(Dates::Distinct, mails);
+        let newest = EPOCH + 7 * i64::try_from(mails).unwrap();
+        let seconds = Arc::new(AtomicI64::new(newest));
+        let clock = {
+            let seconds = Arc::clone(&seconds);
+            Arc::new(move || Timestamp::from_second(seconds.load(Ordering::Relaxed)).unwrap())
+        };
+        let engine = Engine::new(Arc::new(sim.clone()), Archive::open(&Location::Memory).unwrap(), clock);
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        Self { sim, engine, runtime, seconds }
+    }
+
+    fn now(&self) -> Timestamp {
+        Timestamp::from_second(self.seconds.load(Ordering::Relaxed)).unwrap()
+    }
+
+    fn wait(&self, seconds: i64) {
+        self.seconds.fetch_add(seconds, Ordering::Relaxed);
+    }
+
+    fn all(&self) {
+        self.runtime.block_on(self.engine.all(Back::All, |_| ())).unwrap();
+    }
+
+    /// Reads due pages until none is left; says how many requests that took.
+    fn recheck(&self, recheck: Recheck) -> usize {
+        let before = self.sim.state().requests.len();
+        for _ in 0..500 {
+            if self.runtime.block_on(self.engine.recheck(recheck)).unwrap().is_none() {
+                return self.sim.state().requests.len() - before;
+            }
+        }
+        panic!("it does not end");
+    }
+
+    fn everything(&self) -> Recheck {
+        Recheck::All { since: i64::MIN, before: self.now() }
+    }
+
+    fn rows(&self) -> Vec<Row> {
+        self.engine.archive().window(&Anchor::Newest, usize::MAX).unwrap().rows
+    }
+
+    /// Emails whose status in the archive is not that of the service, and those that are wrongly here or gone.
+    fn wrong(&self) -> Vec<String> {
+        let state = self.sim.state();
+        let listed = |row: &Row| state.mails.iter().find(|mail| mail.id == row.summary.id.as_str());
+        let is_wrong = |row: &&Row| match listed(row) {
+            Some(mail) => row.gone.is_some() || Status::parse(mail.event) != row.summary.status,
+            None => row.gone.is_none(),
+        };
+        self.rows().iter().filter(is_wrong).map(|row| row.summary.id.as_str().to_owned()).collect()
+    }
+
+    fn change(&self, event: &'static str, places: impl IntoIterator<Item = usize>) {
+        let mut state = self.sim.state();
+        for at in places {
+            state.mails[at].event = event;
+        }
+    }
+
+    fn check(&self, text: &str, below: Option<Place>, since: Timestamp, most: u32) -> Confirmed {
+        self.runtime.block_on(self.engine.confirm_candidates(query(text), below, since, most, u32::MAX)).unwrap()
+    }
+}
+
+fn query(text: &str) -> Query {
+    parse(text, &Context::new(Timestamp::from_second(EPOCH).unwrap(), jiff::tz::TimeZone::UTC)).query
+}
+
+#[test]
+fn due_pages_bring_changes_and_deletions_below_the_newest() {
+    let world = World::new(350);
+    world.all();
+    world.change("bounced", 100..350);
+    world.sim.state().mails.remove(200);
+    assert_eq!(world.recheck(Recheck::background(world.now())), 0, "nothing is due yet");
+    world.wait(14 * MINUTE);
+    let requests = world.recheck(Recheck::background(world.now()));
+    assert!((3..=5).contains(&requests), "{requests}");
+    assert_eq!(world.wrong(), Vec::<String>::new());
+    world.wait(5 * DAY);
+    assert!(world.recheck(Recheck::background(world.now())) <= 2, "what bounced is final");
+}
+
+#[test]
+fn recheck_of_everything_finds_final_emails_that_are_gone() {
+    let world = World::new(350);
+    world.change("bounced", 0..350);
+    world.all();
+    for at in [300, 200, 120, 3] {
+        world.sim.state().mails.remove(at);
+    }
+    world.wait(MINUTE);
+    let requests = world.recheck(world.everything());
+    assert!(requests <= 6, "{requests}");
+    assert_eq!(world.wrong(), Vec::<String>::new());
+}
+
+#[test]
+fn recheck_goes_around_cursors_that_are_gone() {
+    for lenient in [false, true] {
+        let world = World::new(450);
+        world.sim.state().lenient = lenient;
+        world.all();
+        world.wait(MINUTE);
+        {
+            let mut state = world.sim.state();
+            let kept: Vec<_> =
+                state.mails.iter().enumerate().filter(|(at, _)| !(90..260).contains(at)).map(|(_, mail)| mail.clone()).collect();
+            state.mails = kept.into();
+        }
+        world.change("bounced", 150..200);
+        world.recheck(world.everything());
+        world.wait(11 * MINUTE);
+        world.recheck(world.everything());
+        assert_eq!(world.wrong(), Vec::<String>::new(), "lenient: {lenient}");
+    }
+}
+
+#[test]
+fn expired_end_of_the_listing_is_noticed() {
+    let world = World::new(350);
+    world.all();
+    world.wait(20 * MINUTE);
+    world.sim.state().expire(60);
+    world.recheck(Recheck::background(world.now()));
+    assert_eq!(world.wrong(), Vec::<String>::new());
+    let kinds: Vec<GoneKind> = world.rows().iter().filter_map(|row| row.gone).map(|gone| gone.kind).collect();
+    assert_eq!(kinds, [GoneKind::Expired; 60]);
+}
+
+#[test]
+fn doubt_after_a_missing_retrieve_is_settled_by_its_page() {
+    let world = World::new(250);
+    world.all();
+    world.sim.state().forgetful = true;
+    let id = EmailId::new(&world.sim.state().mails[180].id);
+    world.runtime.block_on(world.engine.read(&id)).unwrap_err();
+    world.sim.state().forgetful = false;
+    world.wait(1);
+    assert_eq!(world.recheck(Recheck::background(world.now())), 1);
+    assert_eq!((world.wrong(), world.engine.archive().first_doubt().unwrap()), (Vec::new(), None));
+}
+
+#[test]
+fn confirming_takes_pages_or_ids_whichever_is_fewer() {
+    let world = World::new(900);
+    world.all();
+    world.wait(MINUTE);
+    world.change("bounced", 0..900);
+    let ids = |places: &[usize]| -> Vec<EmailId> { places.iter().map(|at| EmailId::new(&world.sim.state().mails[*at].id)).collect() };
+    let confirm = |places: &[usize], most| world.runtime.block_on(world.engine.confirm(ids(places), most)).unwrap();
+    let visible: Vec<usize> = (300..345).collect();
+    assert_eq!(confirm(&visible, 9).requests, 1, "one page holds them all");
+    assert_eq!(confirm(&[10, 20, 500, 520, 800], 9).requests, 3, "two pages and an email");
+    let scattered = confirm(&[5, 205, 405, 605, 805], 2);
+    assert_eq!((scattered.requests, scattered.rows, scattered.is_done), (2, 2, false));
+    let rows = world.rows();
+    let bounced = |at: usize| rows[at].summary.status == Status::Bounced;
+    assert!(visible.iter().all(|at| bounced(*at)) && bounced(800) && bounced(5) && !bounced(850));
+}
+
+#[test]
+fn candidates_of_a_status_query_are_confirmed_newest_first() {
+    let world = World::new(900);
+    world.all();
+    world.wait(MINUTE);
+    world.change("bounced", (0..900).step_by(2));
+    let since = world.now();
+    let first = world.check("", None, since, 3);
+    assert_eq!((first.requests, first.rows, first.is_done), (2, 200, false));
+    let (mut below, mut requests) = (first.down_to, first.requests);
+    loop {
+        let next = world.check("", below, since, 50);
+        requests += next.requests;
+        if next.is_done {
+            break;
+        }
+        below = next.down_to;
+    }
+    assert!(requests <= 12, "{requests}");
+    assert_eq!(world.wrong(), Vec::<String>::new());
+    let again = world.check("", None, since, 50);
+    assert_eq!((again.requests, again.rows), (0, 0), "what was confirmed since then needs no request");
+}
+
+#[test]
+fn only_candidates_of_the_other_terms_are_confirmed() {
+    let world = World::new(900);
+    world.all();
+    world.wait(MINUTE);
+    world.change("bounced", 0..900);
+    let to_one = format!("to:{}", address(3));
+    let checked = world.check(&to_one, None, world.now(), 100);
+    assert!(checked.is_done && checked.rows == 180 && checked.requests <= 10, "{checked:?}");
+    let rows = world.rows();
+    assert!(rows.iter().filter(|row| row.summary.to[0].email.contains("customer3")).all(|row| row.summary.status == Status::Bounced));
+}
+
+/// Requests a day over a mailbox at rest of so many emails a day, all of which may still move.
+fn requests_a_day(emails: i64) -> usize {
+    const TICK: i64 = 120;
+    let start = 40 * DAY;
+    let place = |second: i64| Place::of(second * 1_000_000).unwrap();
+    let at = |second: i64| Timestamp::from_second(second).unwrap();
+    let spacing = DAY / emails;
+    // Newest first: when each was created, and when it was confirmed; in the phase that its age brings.
+    let mut mails: Vec<(i64, i64)> =
+        (0..30 * emails).map(|n| n * spacing).map(|age| (start - age, start - (age / 4) * ((age / 60) % 100) / 100)).collect();
+    let mut requests = 0;
+    let warm_up = DAY;
+    for now in (start..start + warm_up + DAY).step_by(usize::try_from(TICK).unwrap()) {
+        let newest = mails[0].0;
+        let arrived: Vec<(i64, i64)> =
+            (1..).map(|n| newest + n * spacing).take_while(|created| *created <= now).map(|created| (created, now)).collect();
+        mails.splice(0..0, arrived.into_iter().rev());
+        mails.retain(|mail| now - mail.0 <= 30 * DAY);
+        for mail in &mut mails[..100] {
+            mail.1 = now;
+        }
+        loop {
+            let mut runs: Vec<ConfirmedRun> = Vec::new();
+            for (created, confirmed) in &mails {
+                match runs.last_mut() {
+                    Some(run) if run.at == at(*confirmed) => run.bottom = place(*created),
+                    _ => runs.push(ConfirmedRun::of(place(*created), place(*created), at(*confirmed), true)),
+                }
+            }
+            let due = due_runs(&runs, Recheck::background(at(now)), at(now));
+            let Some(due) = due.first() else { break };
+            let row = mails.iter().position(|mail| place(mail.0) == due.run.top).unwrap();
+            let ceiling = mails.iter().position(|mail| place(mail.0) <= due.ceiling).unwrap();
+            let first = ceiling.max(row.saturating_sub(99));
+            let last = (first + 100).min(mails.len());
+            for mail in &mut mails[first..last] {
+                mail.1 = now;
+            }
+            requests += usize::from(now >= start + warm_up);
+        }
+    }
+    requests
+}
+
+#[test]
+fn background_reads_each_page_about_26_times() {
+    // 26 readings of ten pages a day, and some for rows that leave the newest hundred one by one.
+    let requests = requests_a_day(1000);
+    assert!((200..=400).contains(&requests), "{requests} requests a day at a thousand emails a day");
+}
+
+#[test]
+fn lateness_counts_a_future_confirmation_as_none() {
+    let now = Timestamp::from_second(1_000_000).unwrap();
+    let place = |age: i64| Place::of((1_000_000 - age) * 1_000_000).unwrap();
+    let run = |age: i64, confirmed: i64| {
+        let at = now.checked_sub(SignedDuration::from_secs(confirmed)).unwrap();
+        lateness(&ConfirmedRun::of(place(age), place(age), at, true), place(age), now)
+    };
+    assert!((run(0, 60) - 0.5).abs() < 0.01 && (run(4 * DAY, DAY) - 1.0).abs() < 0.01 && (run(4 * DAY, 2 * DAY) - 2.0).abs() < 0.01);
+    assert_eq!(run(4 * DAY, -60).to_bits(), f64::INFINITY.to_bits());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Statuses move on, mail comes, expires and vanishes, requests fail, the clock jumps: when it is over
+    /// and the service is well again, reading everything again makes the archive equal to it.
+    #[test]
+    fn rechecking_makes_the_archive_equal_to_the_service(
+        mails in 120..320_usize,
+        deeds in prop::collection::vec((0..9_u8, 0..400_usize), 0..30),
+        lenient: bool,
+    ) {
+        let world = World::new(mails);
+        world.sim.state().lenient = lenient;
+        world.all();
+        for (deed, n) in deeds {
+            world.wait(i64::try_from(n).unwrap());
+            let count = world.sim.state().mails.len();
+            match deed {
+                0 | 1 => world.change(["delivered", "bounced", "opened"][n % 3], (n % count..count).step_by(7)),
+                2 => world.sim.state().arrive(n % 130),
+                3 => world.sim.state().expire(n % 40),
+                4 => drop(world.sim.state().mails.remove(n % count)),
+                5 => world.sim.state().faults.push_back(Some([Fault::Unreachable, Fault::Gone, Fault::Blot][n % 3])),
+                6 => world.wait(if n % 2 == 0 { -40 * DAY } else { 10 * DAY }),
+                7 => drop(world.runtime.block_on(world.engine.head())),
+                _ => drop(world.runtime.block_on(world.engine.recheck(Recheck::background(world.now())))),
+            }
+        }
+        world.sim.state().faults.clear();
+        world.wait(11 * MINUTE);
+        world.all();
+        world.recheck(world.everything());
+        let wrong = world.wrong();
+        prop_assert!(wrong.is_empty(), "{wrong:?}");
+        // No row claims to be confirmed that is wrong, and all that is not final is confirmed.
+        for row in world.rows().iter().filter(|row| row.gone.is_none()) {
+            prop_assert!(row.confirmed.is_some() || row.summary.status.finality(SignedDuration::ZERO) == Finality::Final);
+        }
+    }
+}
