@@ -241,8 +241,7 @@ fn requests_a_day(emails: i64) -> usize {
     let warm_up = DAY;
     for now in (start..start + warm_up + DAY).step_by(usize::try_from(TICK).unwrap()) {
         let newest = mails[0].0;
-        let arrived: Vec<(i64, i64)> =
-            (1..).map(|n| newest + n * spacing).take_while(|created| *created <= now).map(|created| (created, now)).collect();
+        let arrived: Vec<(i64, i64)> = (1..=(now - newest) / spacing).map(|n| (newest + n * spacing, now)).collect();
         mails.splice(0..0, arrived.into_iter().rev());
         mails.retain(|mail| now - mail.0 <= 30 * DAY);
         for mail in &mut mails[..100] {
