@@ -5,10 +5,13 @@
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
+
 use super::effect::{Effect, Effects};
 use super::filter::Filter;
 use super::model::Model;
 use super::slot::{Slot, Ticket};
+use super::status_check::StatusCheck;
 use super::tally::Tally;
 use crate::failure::Failure;
 use crate::mail::Address;
@@ -41,8 +44,8 @@ impl Card {
         self.tally.failure()
     }
 
-    fn ask(&mut self) -> Effect {
-        Effect::Tally { ticket: self.tally.begin(), address: self.address.clone() }
+    fn ask(&mut self, fresh_since: Timestamp, now: Timestamp) -> Effect {
+        Effect::Tally { ticket: self.tally.begin(), address: self.address.clone(), fresh_since, now }
     }
 }
 
@@ -111,7 +114,9 @@ impl Model {
 
     /// Asks again what became of the mail to the address of the card, if there is one.
     pub(super) fn tally(&mut self) -> Option<Effect> {
-        self.card.as_mut().map(Card::ask)
+        let now = self.now().timestamp();
+        let fresh_since = self.check.as_ref().map_or(now, StatusCheck::fresh_since);
+        self.card.as_mut().map(|card| card.ask(fresh_since, now))
     }
 
     pub(super) fn tallied(&mut self, ticket: Ticket, outcome: Result<Arc<Tally>, Failure>) {

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::Timestamp;
+
 use super::hall::{Answer, Door};
 use super::mark::Sought;
 use super::slot::Ticket;
@@ -42,6 +44,10 @@ pub enum Effect {
         ticket: Ticket,
         /// The address.
         address: Needle,
+        /// What was confirmed at this time or later counts as checked.
+        fresh_since: Timestamp,
+        /// The time, which tells what is final.
+        now: Timestamp,
     },
     /// Keep a saved view under its number, or forget it.
     KeepView {
@@ -83,6 +89,32 @@ pub enum Effect {
         ticket: Ticket,
         /// Which.
         id: EmailId,
+    },
+    /// Confirm the statuses of these emails, by page or by id.
+    Confirm {
+        /// Names the attempt.
+        ticket: Ticket,
+        /// Which emails.
+        ids: Vec<EmailId>,
+        /// With how many requests at most.
+        most: u32,
+        /// How urgent it is.
+        urgency: Urgency,
+    },
+    /// Confirm the statuses of what a query finds, newest first.
+    CheckStatuses {
+        /// Names the attempt.
+        ticket: Ticket,
+        /// Which emails.
+        query: Arc<Query>,
+        /// Below this one.
+        below: Option<Place>,
+        /// What was confirmed at this time or later is left out.
+        fresh_since: Timestamp,
+        /// With how many requests at most.
+        most: u32,
+        /// How many emails at most.
+        most_rows: u32,
     },
     /// A body at a width.
     LayOut {
@@ -168,6 +200,10 @@ pub enum Errand {
     Fill,
     /// [`Effect::Refresh`].
     Refresh,
+    /// [`Effect::Confirm`].
+    Confirm,
+    /// [`Effect::CheckStatuses`].
+    CheckStatuses,
 }
 
 /// What a pause is for.
@@ -179,6 +215,8 @@ pub enum Rest {
     Refresh,
     /// It is time to go on looking further back.
     Extend,
+    /// Something that is looked at is to be confirmed, or is not fresh any more.
+    Freshness,
     /// A second of a pause that the service has asked for, which is counted down.
     Second,
 }

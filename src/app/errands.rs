@@ -27,6 +27,8 @@ impl Model {
             Errand::Extend => self.service.extends(ticket) && (self.look_back.is_some() || self.needs_older()),
             Errand::Fill => self.service.fills(ticket),
             Errand::Refresh => self.service.refreshes(ticket),
+            Errand::Confirm => self.freshness.awaits(ticket),
+            Errand::CheckStatuses => self.check.as_ref().is_some_and(|check| check.awaits(ticket)),
         }
     }
 
@@ -43,6 +45,8 @@ impl Model {
             Errand::Warm => self.warming.settle(ticket),
             Errand::Extend => self.service.extend_dropped(ticket),
             Errand::Fill => self.service.fill_dropped(ticket),
+            Errand::Confirm => self.freshness.drop_request(ticket),
+            Errand::CheckStatuses => self.drop_check(ticket),
         }
     }
 
@@ -53,6 +57,9 @@ impl Model {
         let mut effects: Effects = self.reader.settle_email(ticket, outcome).into_iter().collect();
         if fetched {
             effects.extend(self.service.is_back());
+            // Its status has come along: row, head, history and card show the same.
+            effects.extend(self.list.renew());
+            effects.extend(self.tally());
         }
         effects
     }

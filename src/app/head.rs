@@ -89,8 +89,11 @@ fn fields(row: &Row, opened: Option<&Opened>, width: u16, low: bool) -> Vec<Head
     lines.extend(row.gone.map(Head::Gone));
     if !low {
         if let Some(opened) = opened {
-            if opened.history.len() > 1 {
-                lines.push(Head::History(opened.history.clone()));
+            let mut history = opened.history.clone();
+            // The row may know of a change that came after the email was opened.
+            history.extend(row.changed.clone().filter(|changed| opened.history.last().is_none_or(|last| last.seen < changed.seen)));
+            if history.len() > 1 {
+                lines.push(Head::History(history));
             }
             if !opened.email.tags.is_empty() {
                 lines.push(Head::Tags(opened.email.tags.clone()));

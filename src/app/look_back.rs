@@ -106,6 +106,10 @@ impl Model {
     pub(super) fn stop(&mut self) {
         self.notice = Some(match self.look_back.take() {
             Some(_) => "stopped looking back; b goes on".to_owned(),
+            None if self.stop_check() => {
+                let help = told(&self.keys, Focus::List, [(Command::Refresh, "checks them again")]);
+                format!("stopped checking statuses; {help}")
+            }
             None if self.service.stop_filling() => "older mail is no longer fetched by itself, until the next start".to_owned(),
             None => "nothing is going on that could be stopped".to_owned(),
         });

@@ -9,6 +9,7 @@ use ratatui::layout::Size;
 use super::card::Card;
 use super::effect::{Effect, Effects, Rest};
 use super::filter::Filter;
+use super::freshness::Freshness;
 use super::hall::{Door, Hall, Kept};
 use super::keymap::Keys;
 use super::keys::{Focus, Key};
@@ -20,6 +21,7 @@ use super::prompt::Prompt;
 use super::reader::{Reader, Stage};
 use super::service::Service;
 use super::slot::Slot;
+use super::status_check::StatusCheck;
 use super::trail::Trail;
 use super::warm::Warming;
 use crate::api::{Budget, Urgency};
@@ -117,6 +119,10 @@ pub struct Model {
     pub(super) budget: Option<Budget>,
     pub(super) second: Slot<()>,
     pub(super) warming: Warming,
+    /// What is looked at, and how it is confirmed.
+    pub(super) freshness: Freshness,
+    /// Whether all that the filter may find was confirmed.
+    pub(super) check: Option<StatusCheck>,
     /// What could stand at the cursor of the prompt.
     pub(super) offers: Slot<Vec<Completion>>,
     /// Filters that were typed and kept, the latest last.
@@ -175,6 +181,8 @@ impl Model {
             panes: Panes::default(),
             reading: false,
             dragging: false,
+            freshness: Freshness::new(now.timestamp()),
+            check: None,
             now,
             budget: None,
             second: Slot::default(),
@@ -285,6 +293,8 @@ impl Model {
             Msg::Completed { ticket, offers } => self.offered(ticket, offers),
             Msg::Read { ticket, outcome } => effects.extend(self.take_email(ticket, outcome)),
             Msg::Warmed { ticket } => self.warming.settle(ticket),
+            Msg::Confirmed { ticket, outcome } => effects.extend(self.confirmed(ticket, outcome)),
+            Msg::StatusesChecked { ticket, outcome } => effects.extend(self.checked_statuses(ticket, outcome)),
             Msg::Laid { ticket, outcome } => self.reader.settle_body(ticket, outcome, self.list.selected()),
             Msg::Sought { ticket, marks } => self.reader.settle_marks(ticket, marks, self.list.selected()),
             Msg::Refreshed { ticket, outcome } => {
@@ -327,6 +337,7 @@ impl Model {
                 }
                 Rest::Refresh => effects.extend(self.service.refresh_rested(ticket)),
                 Rest::Extend => self.service.extend_rested(ticket),
+                Rest::Freshness => self.freshness_rested(ticket),
                 Rest::Second => _ = self.second.settle(ticket, Ok(())),
             },
             Msg::Broken(failure) => self.ending = Some(Ending::Broken(failure)),
@@ -349,7 +360,8 @@ impl Model {
             effects.extend(self.narrow(self.list.filter().clone()));
         }
         effects.extend(self.turn_card());
-        self.list.set_bottomless(self.may_find_older() && self.list.filter().query().sort == Sort::Newest);
+        let may_grow = self.may_find_older() || self.has_paused_check();
+        self.list.set_bottomless(may_grow && self.list.filter().query().sort == Sort::Newest);
         let height = self.list_height();
         effects.extend(self.list.resized(height));
         let layout = self.layout();
@@ -366,6 +378,8 @@ impl Model {
         if self.list.nears_the_end(height) && !self.list.rows().is_empty() && self.list.filter().is_none() {
             effects.extend(self.service.extend());
         }
+        effects.extend(self.turn_check());
+        effects.extend(self.confirm_visible());
         effects.extend(self.in_the_background());
         effects
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use ratatui::layout::{Position, Size};
 
 use super::command::Command;
@@ -98,6 +99,20 @@ pub enum Msg {
     Warmed {
         /// Of the attempt.
         ticket: Ticket,
+    },
+    /// Answers `Confirm`.
+    Confirmed {
+        /// Of the attempt.
+        ticket: Ticket,
+        /// What it brought.
+        outcome: Result<Confirmation, Failure>,
+    },
+    /// Answers `CheckStatuses`.
+    StatusesChecked {
+        /// Of the attempt.
+        ticket: Ticket,
+        /// What it brought.
+        outcome: Result<Checked, Failure>,
     },
     /// Answers `Extend`.
     Extended {
@@ -212,4 +227,30 @@ pub struct News {
     pub reach: Reach,
     /// Whether there is more to fetch before everything new is there.
     pub unfinished: bool,
+    /// When the newest page was requested last, by any process on the archive; now if that is not known.
+    pub head_at: Option<Timestamp>,
+}
+
+/// What confirming some emails has brought.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Confirmation {
+    /// What changed.
+    pub news: News,
+    /// How many requests it took.
+    pub requests: u32,
+}
+
+/// What a step of a status check has brought.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Checked {
+    /// What changed.
+    pub news: News,
+    /// How many requests it took.
+    pub requests: u32,
+    /// How many emails were confirmed.
+    pub rows: u32,
+    /// All candidates above this one are final or confirmed.
+    pub down_to: Option<Place>,
+    /// Whether no candidate is left.
+    pub is_done: bool,
 }

@@ -28,6 +28,19 @@ impl Model {
         effects
     }
 
+    /// Takes what confirming has brought. Rows are read again although nothing has changed: they are
+    /// confirmed now.
+    pub(super) fn take_confirmed(&mut self, news: News) -> Effects {
+        self.service.note_answer(news.reach.clone());
+        let changed = !news.changed.is_empty() || news.new > 0;
+        let mut effects = self.take_news(news.new, news.changed);
+        if !changed {
+            effects.extend(self.list.renew());
+            effects.extend(self.tally());
+        }
+        effects
+    }
+
     /// Takes what is new and what has changed: rows, counts, and the email that is read.
     pub(super) fn take_news(&mut self, new: u64, changed: Vec<EmailId>) -> Effects {
         let mut effects = Effects::new();

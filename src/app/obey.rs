@@ -17,6 +17,7 @@ impl Model {
     pub(super) fn press(&mut self, key: Key) -> Effects {
         self.notice = None;
         self.touched = true;
+        self.freshness.note_activity(self.now.timestamp());
         if let (Some(letter), Focus::Prompt) = (key.letter(), self.focus()) {
             return self.paste(letter.encode_utf8(&mut [0; 4]));
         }
@@ -62,8 +63,12 @@ impl Model {
                 }
                 self.reader.pan_to(side);
             }
+            Command::Open if (self.list.is_at_foot() || self.finds_nothing()) && self.resume_check() => {}
             Command::Open if self.list.is_at_foot() || self.finds_nothing() => effects.extend(self.look_back()),
-            Command::Open => effects.extend(self.open()),
+            Command::Open => {
+                effects.extend(self.open());
+                effects.extend(self.confirm_opened());
+            }
             Command::Back => match self.peel() {
                 Some(asked) => effects.extend(asked),
                 None => self.ending = Some(Ending::Quit),
@@ -129,6 +134,8 @@ impl Model {
             Command::Edit(edit) => effects.extend(self.edit(edit)),
             Command::Refresh => {
                 effects.extend(self.service.refresh_by_hand());
+                self.freshness.demand(self.now.timestamp());
+                self.restart_check();
                 if self.reader.has_failed() {
                     effects.extend(self.reader.read_again());
                 }

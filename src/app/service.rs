@@ -138,6 +138,24 @@ impl Service {
         self.out_of_reach.is_none() && self.reach.as_ref().is_some_and(|reach| *reach != Reach::Everything)
     }
 
+    /// Whether statuses can be confirmed: it has answered, and not failed since.
+    #[must_use]
+    pub const fn can_confirm(&self) -> bool {
+        self.out_of_reach.is_none() && self.trouble.is_none() && self.answered && !self.refresh.is_awaiting()
+    }
+
+    /// It has answered another request.
+    pub fn note_answer(&mut self, reach: Reach) {
+        self.reach = Some(reach);
+    }
+
+    /// Another request has failed: the next refresh finds out whether it is away.
+    pub fn note_failure(&mut self, failure: Failure, now: Timestamp) {
+        self.failures += 1;
+        self.since.get_or_insert(now);
+        self.trouble = Some(failure);
+    }
+
     /// Asks for what is new, unless that is being done already as urgently.
     pub fn refresh(&mut self, urgency: Urgency) -> Option<Effect> {
         let unasked = urgency.is_background();
@@ -293,7 +311,7 @@ impl Service {
     fn take(&mut self, outcome: Result<News, Failure>, now: Timestamp) -> Option<News> {
         match outcome {
             Ok(news) => {
-                (self.trouble, self.since, self.as_of) = (None, None, Some(now));
+                (self.trouble, self.since, self.as_of) = (None, None, Some(news.head_at.unwrap_or(now)));
                 self.failures = 0;
                 self.answered = true;
                 self.reach = Some(news.reach.clone());

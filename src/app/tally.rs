@@ -1,7 +1,10 @@
 //! `Tally`: what became of the emails to one address, in figures.
 
+use jiff::Timestamp;
+
+use super::freshness::finality;
 use crate::archive::Row;
-use crate::mail::{EmailId, Shown, Stamp, Status};
+use crate::mail::{EmailId, Finality, Shown, Stamp, Status};
 use crate::query::Needle;
 use crate::query::fold::fold;
 
@@ -20,6 +23,13 @@ pub struct Tally {
     pub last: Option<Mention>,
     /// When the oldest one was accepted, of those that were counted.
     pub first: Option<Stamp>,
+    /// How many are final, or were confirmed by the check of them.
+    pub checked: u64,
+    /// When the status that was confirmed longest ago was, of those that are not final; `None` if there is
+    /// none, or if one was never confirmed.
+    pub as_of: Option<Timestamp>,
+    /// How many that are not final were never confirmed.
+    pub unconfirmed: u64,
     /// The newest one that bounced, was complained about, or the like.
     pub trouble: Option<Mention>,
 }
@@ -44,7 +54,7 @@ const MOST: u64 = 10_000;
 
 impl Tally {
     /// Takes the next older email to `address`; says whether it wants more.
-    pub fn take(&mut self, row: &Row, address: &Needle) -> bool {
+    pub fn take(&mut self, row: &Row, address: &Needle, fresh_since: Timestamp, now: Timestamp) -> bool {
         if self.total == MOST {
             self.capped = true;
             return false;
@@ -56,6 +66,7 @@ impl Tally {
             self.name = named.map(|one| one.name.clone()).unwrap_or_default();
         }
         self.count(&summary.status);
+        self.note_freshness(row, fresh_since, now);
         let mention = || Mention {
             id: summary.id.clone(),
             status: summary.status.clone(),
@@ -71,6 +82,17 @@ impl Tally {
         }
         self.first = Some(summary.created.clone());
         true
+    }
+
+    fn note_freshness(&mut self, row: &Row, fresh_since: Timestamp, now: Timestamp) {
+        let confirmed = row.confirmed.filter(|at| *at <= now);
+        let is_final = finality(row, now) == Finality::Final;
+        self.checked += u64::from(is_final || confirmed.is_some_and(|at| at >= fresh_since));
+        match confirmed {
+            _ if is_final => {}
+            Some(at) => self.as_of = Some(self.as_of.map_or(at, |as_of| as_of.min(at))),
+            None => self.unconfirmed += 1,
+        }
     }
 
     fn count(&mut self, status: &Status) {

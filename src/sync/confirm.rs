@@ -74,7 +74,7 @@ impl<S: Service> Engine<S> {
             }
             Reading::Email(id) => self.read_email(&id, &mut brought).await?,
         }
-        self.blocking(move |archive| Ok(Some(brought.synced(archive.reach()?, Stopped::Done)))).await
+        self.blocking(move |archive| brought.synced(&archive, Stopped::Done).map(Some)).await
     }
 
     /// How many rows are due.
@@ -152,7 +152,7 @@ impl<S: Service> Engine<S> {
         let is_all = done == rows.len();
         let down_to = if is_all { passed } else { done.checked_sub(1).map(|last| rows[last].place) };
         let rows = u32::try_from(done).unwrap_or(u32::MAX);
-        let synced = self.blocking(move |archive| Ok(brought.synced(archive.reach()?, Stopped::Done))).await?;
+        let synced = self.blocking(move |archive| brought.synced(&archive, Stopped::Done)).await?;
         Ok(Confirmed { synced, requests, rows, down_to, is_done: is_end && is_all })
     }
 

@@ -9,7 +9,7 @@ use super::exchange::{Answer, Arrived, Ask, Finding, Goal, Next};
 use super::plan::Walk;
 use super::synced::{NAMED, Stopped, Synced};
 use crate::api::{Cursor, Item, Page, wire};
-use crate::archive::{Archive, Carried, Ground, Joins, Reach, RequestTime, Stretch};
+use crate::archive::{Archive, Carried, Ground, Joins, RequestTime, Stretch};
 use crate::failure::{Failure, Kind};
 use crate::mail::{EmailId, Stamp};
 
@@ -69,7 +69,7 @@ impl Journey {
 
     /// What the walk has brought, for the person who waits for it.
     pub(super) fn synced(&self, stopped: Stopped) -> Result<Synced, Failure> {
-        Ok(self.brought.synced(self.archive.reach()?, stopped))
+        self.brought.synced(&self.archive, stopped)
     }
 
     fn step(&mut self) -> Result<Step, Failure> {
@@ -194,9 +194,10 @@ impl Brought {
         self.changed.truncate(NAMED);
     }
 
-    pub(super) fn synced(&self, reach: Reach, stopped: Stopped) -> Synced {
+    pub(super) fn synced(&self, archive: &Archive, stopped: Stopped) -> Result<Synced, Failure> {
         let Self { new, changes, changed, pages } = self;
-        Synced { new: *new, changes: *changes, changed: changed.clone(), pages: *pages, reach, stopped }
+        let (reach, head_at) = (archive.reach()?, archive.head_at()?);
+        Ok(Synced { new: *new, changes: *changes, changed: changed.clone(), pages: *pages, reach, head_at, stopped })
     }
 }
 

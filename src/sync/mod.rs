@@ -113,9 +113,20 @@ impl<S: Service> Engine<S> {
         if let Some(synced) = followed.await? {
             return Ok(synced);
         }
+        self.head_now().await
+    }
+
+    /// The same, also if another process does this already: a user wants to know how it is now.
+    ///
+    /// # Errors
+    ///
+    /// As [`head`](Self::head).
+    pub async fn head_now(&self) -> Result<Synced, Failure> {
         let synced = self.walk(Goal::Head, |_| ()).await?;
         let now = (self.clock)();
         let noted = self.blocking(move |archive| {
+            // From here on this process asks for what is new, if no other one does.
+            let _ = archive.lease().hold(now);
             archive.lease().note_answer(now);
             Ok(synced)
         });
@@ -187,7 +198,7 @@ impl<S: Service> Engine<S> {
                     Stopped::Done
                 }
             };
-            Ok(brought.synced(archive.reach()?, stopped))
+            brought.synced(&archive, stopped)
         })
         .await
     }

@@ -1,5 +1,7 @@
 //! What came of asking the service: plain data for the screen and the command line.
 
+use jiff::Timestamp;
+
 use crate::archive::Reach;
 use crate::failure::Failure;
 use crate::mail::EmailId;
@@ -20,6 +22,8 @@ pub struct Synced {
     pub pages: u64,
     /// How far back the archive is complete now.
     pub reach: Reach,
+    /// When a request for the newest page was sent that was answered last, by any process on the archive.
+    pub head_at: Option<Timestamp>,
     /// Why no more was asked.
     pub stopped: Stopped,
 }
@@ -27,13 +31,13 @@ pub struct Synced {
 impl Synced {
     /// Adds what a further request has brought.
     pub(super) fn add(&mut self, further: Self) {
-        let Self { new, changes, changed, pages, reach, stopped: _ } = further;
+        let Self { new, changes, changed, pages, reach, head_at, stopped: _ } = further;
         self.new += new;
         self.changes += changes;
         self.changed.extend(changed);
         self.changed.truncate(NAMED);
         self.pages += pages;
-        self.reach = reach;
+        (self.reach, self.head_at) = (reach, head_at);
     }
 
     /// Whether the end of the service's listing is in the archive.

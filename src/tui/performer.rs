@@ -12,13 +12,13 @@ use super::history::History;
 use super::questions::{Timely, counts, halted, renewed, tally};
 use super::session::{Doors, Entry, Session};
 use crate::api::{Budget, Service, Urgency, Wish, jitter};
-use crate::app::{Effect, Errand, Msg, News, Opened, Rest, Ticket, marks};
+use crate::app::{Checked, Confirmation, Effect, Errand, Msg, News, Opened, Rest, Ticket, marks};
 use crate::archive::{Archive, Halt, Lease};
 use crate::config::{PanicAt, ViewFile};
 use crate::failure::{Failure, Kind};
 use crate::mail::{Email, EmailId};
 use crate::query::{Query, complete};
-use crate::sync::{Engine, Stopped, Synced};
+use crate::sync::{Confirmed, Engine, Stopped, Synced};
 
 /// How a pause is spent. Tests hand in one that they end by hand.
 pub type Pause = Arc<dyn Fn(Rest, Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
@@ -30,7 +30,7 @@ pub fn sleep() -> Pause {
     Arc::new(|what, pause| {
         let longer = match what {
             Rest::Refresh | Rest::Extend => pause.mul_f64(1.0 + jitter() / 4.0),
-            Rest::Selection | Rest::Second => pause,
+            Rest::Selection | Rest::Second | Rest::Freshness => pause,
         };
         Box::pin(tokio::time::sleep(longer))
     })
@@ -130,9 +130,9 @@ impl<S: Service> Performer<S> {
                 let halt = renewed(&mut self.counting);
                 self.blocking(move || Msg::Counted { ticket, outcome: counts(&archive, &query, place, &halt) });
             }
-            Effect::Tally { ticket, address } => {
+            Effect::Tally { ticket, address, fresh_since, now } => {
                 let halt = renewed(&mut self.tallying);
-                self.blocking(move || Msg::Tallied { ticket, outcome: tally(&archive, &address, &halt).map(Arc::new) });
+                self.blocking(move || Msg::Tallied { ticket, outcome: tally(&archive, &address, (fresh_since, now), &halt).map(Arc::new) });
             }
             Effect::KeepView { ticket, number, view } => {
                 let views = self.views.clone();
@@ -163,6 +163,37 @@ impl<S: Service> Performer<S> {
                     // The list may not know yet that it is here. Whoever opens it is told what is wrong with it.
                     let _ = email(&archive, engine.map(|engine| engine.wanted(&wish)), &id).await;
                     Msg::Warmed { ticket }
+                });
+            }
+            Effect::Confirm { ticket, ids, most, urgency } => {
+                let wish = self.wish(Errand::Confirm, ticket, urgency);
+                self.quiet.spawn(async move {
+                    let outcome = match engine {
+                        Some(engine) => engine.wanted(&wish).confirm(ids, most).await,
+                        None => Err(no_service()),
+                    };
+                    let outcome = outcome.map(|Confirmed { synced, requests, .. }| Confirmation { news: news(synced), requests });
+                    unless_dropped(&wish, Errand::Confirm, ticket, outcome, |outcome| Msg::Confirmed { ticket, outcome })
+                });
+            }
+            Effect::CheckStatuses { ticket, query, below, fresh_since, most, most_rows } => {
+                let wish = self.wish(Errand::CheckStatuses, ticket, Urgency::Person);
+                self.quiet.spawn(async move {
+                    let outcome = match engine {
+                        Some(engine) => {
+                            let query = Query::clone(&query);
+                            engine.wanted(&wish).confirm_candidates(query, below, fresh_since, most, most_rows).await
+                        }
+                        None => Err(no_service()),
+                    };
+                    let outcome = outcome.map(|Confirmed { synced, requests, rows, down_to, is_done }| Checked {
+                        news: news(synced),
+                        requests,
+                        rows,
+                        down_to,
+                        is_done,
+                    });
+                    unless_dropped(&wish, Errand::CheckStatuses, ticket, outcome, |outcome| Msg::StatusesChecked { ticket, outcome })
                 });
             }
             Effect::LayOut { ticket, email, view, width } => {
@@ -201,7 +232,8 @@ impl<S: Service> Performer<S> {
                 let tasks = if urgency.is_background() { &mut self.quiet } else { &mut self.work };
                 tasks.spawn(async move {
                     let outcome = match engine {
-                        Some(engine) => engine.wanted(&wish).head().await.map(news),
+                        Some(engine) if urgency.is_background() => engine.wanted(&wish).head().await.map(news),
+                        Some(engine) => engine.wanted(&wish).head_now().await.map(news),
                         None => Err(no_service()),
                     };
                     unless_dropped(&wish, Errand::Refresh, ticket, outcome, |outcome| Msg::Refreshed { ticket, outcome })
@@ -358,7 +390,7 @@ async fn email<S: Service>(archive: &Archive, engine: Option<Engine<S>>, id: &Em
 
 fn news(synced: Synced) -> News {
     let unfinished = synced.stopped == Stopped::Budget;
-    News { new: synced.new, changed: synced.changed, reach: synced.reach, unfinished }
+    News { new: synced.new, changed: synced.changed, reach: synced.reach, unfinished, head_at: synced.head_at }
 }
 
 fn no_service() -> Failure {

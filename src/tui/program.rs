@@ -277,7 +277,7 @@ fn opened<S: Service>(
     let history = History::new(history);
     // A history that cannot be read is no reason not to start.
     let typed = history.load().unwrap_or_default();
-    let as_of = archive.lease().answered_at();
+    let as_of = archive.head_at().ok().flatten();
     let (model, effects) = Model::start(Opening {
         size,
         profile,

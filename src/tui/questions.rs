@@ -1,5 +1,7 @@
 //! What is asked of the archive beside rows: how many, what became of them, what could be typed.
 
+use jiff::Timestamp;
+
 use crate::app::{Counts, Tally};
 use crate::archive::{Archive, Counted, Halt, Place};
 use crate::failure::{Failure, Kind};
@@ -56,10 +58,15 @@ pub(super) fn counts(archive: &Archive, query: &Query, place: Option<Place>, hal
 }
 
 /// What became of all emails to an address.
-pub(super) fn tally(archive: &Archive, address: &Needle, halt: &Halt) -> Result<Tally, Failure> {
+pub(super) fn tally(
+    archive: &Archive,
+    address: &Needle,
+    (fresh_since, now): (Timestamp, Timestamp),
+    halt: &Halt,
+) -> Result<Tally, Failure> {
     let query = Query { filter: Node::Term(Term::Recipient(address.clone())), sort: Sort::Newest };
     let mut tally = Tally::default();
-    let is_whole = archive.each(&query, halt, |row| tally.take(&row, address))?;
+    let is_whole = archive.each(&query, halt, |row| tally.take(&row, address, fresh_since, now))?;
     if !is_whole && halt.is_halted() {
         return Err(halted());
     }

@@ -12,7 +12,7 @@ use super::{cut, time};
 use crate::app::hall::Face;
 use crate::app::keymap::told;
 use crate::app::keys::written;
-use crate::app::{Command, Door, Focus, Kept, Layout, Model, Side, Stage, Step};
+use crate::app::{CheckState, Command, Door, Focus, Kept, Layout, Liveness, Model, Side, Stage, StatusCheck, Step};
 use crate::archive::Reach;
 
 /// Below this many columns there is no room for what can be had otherwise.
@@ -101,6 +101,11 @@ fn title_right<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
     if let Some(count) = count(model, look).filter(|_| width >= ROOMY) {
         parts.push(Span::styled(count, look.theme.text()));
     }
+    if width >= ROOMY
+        && let Some(words) = checked(model, look)
+    {
+        parts.push(Span::styled(words, look.theme.text()));
+    }
     if model.list.unseen() > 0 {
         parts.push(Span::styled(format!("{} new", grouped(model.list.unseen())), look.theme.news()));
     }
@@ -109,7 +114,7 @@ fn title_right<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
         (Some(_), _) => Span::styled("not connected", look.theme.trouble()),
         (None, Some(failure)) if failure.is_offline() => Span::styled(away("offline", model, look, width), look.theme.trouble()),
         (None, Some(_)) => Span::styled(away("in trouble", model, look, width), look.theme.trouble()),
-        (None, None) if service.has_answered() => Span::styled("live", look.theme.text()),
+        (None, None) if service.has_answered() => liveness(model, look, width),
         (None, None) => Span::styled(format!("asking{}", look.glyphs.ellipsis), look.theme.chrome()),
     });
     let mut spans = Vec::new();
@@ -121,6 +126,41 @@ fn title_right<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
     }
     spans.push(Span::raw(" "));
     spans
+}
+
+/// `live`, or since when it is not, and why.
+fn liveness<'a>(model: &Model, look: &Look, width: u16) -> Span<'a> {
+    let words = match model.liveness() {
+        Liveness::Live => return Span::styled("live", look.theme.text()),
+        Liveness::HeadAsOf(at) => format!("as of {}", time::seen(at, look)),
+        Liveness::RowsAsOf(1, since) if width >= ROOMY => format!("1 status {}", time::as_of(since, look)),
+        Liveness::RowsAsOf(rows, since) if width >= ROOMY => format!("{rows} statuses {}", time::as_of(since, look)),
+        Liveness::RowsAsOf(_, since) => time::as_of(since, look),
+    };
+    Span::styled(words, look.theme.trouble())
+}
+
+/// For a filter that depends on the status: how far the statuses behind it were checked.
+fn checked(model: &Model, look: &Look) -> Option<String> {
+    if model.prompt.is_some() || model.card.is_some() || !model.list.filter().query().depends_on_status() {
+        return None;
+    }
+    Some(
+        model
+            .status_check()
+            .filter(|_| model.service.can_confirm())
+            .map_or_else(|| "statuses not checked".to_owned(), |check| check_words(check, look)),
+    )
+}
+
+/// `statuses checked 21:46`, `statuses checked back to 18 Nov 09:14`.
+pub fn check_words(check: &StatusCheck, look: &Look) -> String {
+    match (check.state(), check.back_to()) {
+        (CheckState::Done, _) => format!("statuses checked {}", time::seen(check.started(), look)),
+        (_, Some(back_to)) => format!("statuses checked back to {}", time::seen(back_to, look)),
+        (CheckState::Running, None) => format!("checking statuses{}", look.glyphs.ellipsis),
+        (CheckState::Paused, None) => "statuses not checked".to_owned(),
+    }
 }
 
 /// `offline since 14:02 · as of 13:58`: since when, and how old what is shown may be.
@@ -173,6 +213,14 @@ fn bottom_left<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
         spans.push(Span::styled(words, look.theme.accent()));
         let stop = model.keys.key_for(model.focus(), Command::Stop).map_or_else(String::new, |key| format!("; {key} stops"));
         spans.push(Span::styled(stop, look.theme.text()));
+        return spans;
+    }
+    if let Some(check) = model.status_check().filter(|check| check.state() == CheckState::Running && check.requests() > 0) {
+        let stop = model.keys.key_for(model.focus(), Command::Stop).map_or_else(String::new, |key| format!("; {key} stops"));
+        let requests = if check.requests() == 1 { "1 request".to_owned() } else { format!("{} requests", check.requests()) };
+        let words = if width < ROOMY { requests } else { format!("{}, {requests}", check_words(check, look)) };
+        spans.push(Span::styled(words, look.theme.accent()));
+        spans.push(Span::styled(format!("{stop}  "), look.theme.text()));
         return spans;
     }
     if !model.pressed.is_empty() {

@@ -6,7 +6,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::look::Look;
 use super::{bars, cut, time};
-use crate::app::{Card, Command, Focus, Layout, Mention, Model, Tally};
+use crate::app::{Card, Command, Focus, Layout, Mention, Model, StatusCheck, Tally};
 use crate::mail::{Stamp, Status};
 
 /// Draws the card and the rule below it, if there is one.
@@ -33,7 +33,7 @@ fn lines<'a>(card: &'a Card, model: &Model, look: &Look, width: usize, height: u
         return lines;
     };
     let reach = Line::raw(cut::cut(&reach(tally, model, look, width), width, look.glyphs.ellipsis));
-    let trouble = trouble(tally, look, width);
+    let trouble = trouble(tally, model, look, width);
     let statuses = statuses(tally, look, width);
     match height {
         0 | 1 => {}
@@ -112,10 +112,9 @@ fn statuses<'a>(tally: &Tally, look: &Look, width: usize) -> Line<'a> {
 }
 
 /// What went wrong, said plainly; and just as plainly that nothing did.
-fn trouble<'a>(tally: &Tally, look: &Look, width: usize) -> Line<'a> {
+fn trouble<'a>(tally: &Tally, model: &Model, look: &Look, width: usize) -> Line<'a> {
     let Some(last) = &tally.trouble else {
-        let words = if tally.total == 0 { "" } else { "nothing bounced, nobody complained" };
-        return Line::styled(words, look.theme.text());
+        return Line::styled(cut::cut(&no_trouble(tally, model, look), width, look.glyphs.ellipsis), look.theme.text());
     };
     let count = tally.statuses.iter().find(|(status, _)| *status == last.status).map_or(0, |(_, count)| *count);
     let reason = last.reason.as_ref().map_or_else(|| last.status.meaning().to_owned(), ToString::to_string);
@@ -124,6 +123,23 @@ fn trouble<'a>(tally: &Tally, look: &Look, width: usize) -> Line<'a> {
     let lead = status_word(&last.status, look);
     let room = width.saturating_sub(lead.width());
     Line::from(vec![lead, Span::styled(cut::cut(&words, room, look.glyphs.ellipsis), look.theme.text())])
+}
+
+/// That nothing went wrong, as far as it was checked, and as of when: never more than is known.
+fn no_trouble(tally: &Tally, model: &Model, look: &Look) -> String {
+    let (checked, total) = (bars::grouped(tally.checked), bars::grouped(tally.total));
+    let key = model.keys.key_for(Focus::List, Command::Open).filter(|_| model.has_paused_check());
+    let more = key.map(|key| format!("; {key} on the last row checks more")).unwrap_or_default();
+    match (tally.total, tally.checked) {
+        (0, _) => String::new(),
+        (_, 0) => format!("no trouble known; none of {total} checked{more}"),
+        (all, some) if some < all => format!("no trouble in {checked} of {total} checked{more}"),
+        _ => {
+            let as_of = tally.as_of.or(model.status_check().map(StatusCheck::started)).or(model.service.as_of());
+            let as_of = as_of.map(|at| format!(" as of {}", time::seen(at, look))).unwrap_or_default();
+            format!("nothing bounced, no complaints{as_of} ({checked} of {total} checked)")
+        }
+    }
 }
 
 /// `latest ✓ delivered 09:41  Your receipt`.

@@ -8,7 +8,7 @@ use unicode_width::UnicodeWidthStr;
 use super::found::{self, Sought};
 use super::look::Look;
 use super::{bars, cut, time};
-use crate::app::{Command, Focus, Layout, Model};
+use crate::app::{Command, Focus, Layout, Model, is_stale};
 use crate::archive::Row;
 use crate::mail::Address;
 use crate::query::Field;
@@ -48,11 +48,14 @@ fn foot(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
     let width = usize::from(area.width).saturating_sub(2);
     let since = model.service.reach().map(|reach| bars::reach_words(reach, look)).unwrap_or_default();
     let key = model.keys.key_for(Focus::List, Command::Open).unwrap_or_default();
-    let long = match model.look_back {
-        Some(_) => format!("looking further back{}", look.glyphs.ellipsis),
-        None => format!("looked at all mail{since}; {key} looks further back"),
+    let check = model.status_check().filter(|_| model.has_paused_check());
+    let long = match (model.look_back, check) {
+        (None, Some(check)) => format!("{}; {key} goes on", bars::check_words(check, look)),
+        (Some(_), _) => format!("looking further back{}", look.glyphs.ellipsis),
+        (None, None) => format!("looked at all mail{since}; {key} looks further back"),
     };
-    let words = if long.width() > width { format!("{key} looks further back") } else { long };
+    let short = if check.is_some() { format!("{key} checks further") } else { format!("{key} looks further back") };
+    let words = if long.width() > width { short } else { long };
     let bar = if selected { look.glyphs.bar } else { " " };
     let style = if selected && model.focus() == Focus::List { look.theme.selected(true) } else { look.theme.chrome() };
     let mut pen = Pen { at: Position::new(area.x, y), end: area.right(), frame };
@@ -70,30 +73,46 @@ struct Drawn<'a> {
     sought: &'a Sought<'a>,
 }
 
+impl Drawn<'_> {
+    fn is_stale(&self, look: &Look) -> bool {
+        is_stale(self.row, look.now)
+    }
+}
+
 fn one_line(drawn: &Drawn, area: Rect, look: &Look, frame: &mut Frame) {
     let width = usize::from(area.width);
     let ellipsis = look.glyphs.ellipsis;
     let summary = &drawn.row.summary;
     let columns = Columns::of(width, drawn.full_times, status_columns(look));
+    let confirmed = drawn.row.confirmed;
     let time = match columns.time {
+        time::SHORT if drawn.is_stale(look) => time::short_as_of(confirmed, look),
         time::SHORT => time::short(&summary.created, look),
+        time::MEDIUM if drawn.is_stale(look) => time::as_of(confirmed, look),
         time::MEDIUM => time::medium(&summary.created, look),
         _ => time::column(&summary.created, look),
     };
+    // What takes more columns than a time takes them from the subject.
+    let time_columns = columns.time.max(time.width().min(columns.time + columns.subject / 2));
+    let subject_columns = columns.subject - (time_columns - columns.time);
     let mut pen = Pen { at: Position::new(area.x, area.y), end: area.right(), frame };
     status(drawn, &mut pen, columns.word, look);
     recipient(drawn, &mut pen, columns.recipient, look);
     pen.write(" ", Style::new());
-    subject(drawn, &mut pen, columns.subject, look);
+    subject(drawn, &mut pen, subject_columns, look);
     pen.write(" ", Style::new());
-    pen.write(&cut::fit_right(&time, columns.time, ellipsis), look.theme.text());
+    pen.write(&cut::fit_right(&time, time_columns, ellipsis), look.theme.text());
 }
 
 fn two_lines(drawn: &Drawn, area: Rect, look: &Look, frame: &mut Frame) {
     let width = usize::from(area.width);
     let summary = &drawn.row.summary;
     let ellipsis = look.glyphs.ellipsis;
-    let time = if drawn.full_times { time::column(&summary.created, look) } else { time::medium(&summary.created, look) };
+    let time = match drawn.full_times {
+        true => time::column(&summary.created, look),
+        false if drawn.is_stale(look) => time::as_of(drawn.row.confirmed, look),
+        false => time::medium(&summary.created, look),
+    };
     let lead = status_columns(look) + WORD + 1;
     let mut pen = Pen { at: Position::new(area.x, area.y), end: area.right(), frame: &mut *frame };
     status(drawn, &mut pen, WORD, look);

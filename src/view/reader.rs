@@ -10,7 +10,7 @@ use super::{cut, found, screens, time};
 use crate::app::head::{Head, LABEL_WIDTH};
 use crate::app::keymap::told;
 use crate::app::keys::Focus;
-use crate::app::{Command, Layout, MARGIN, Model, Stage, width_of};
+use crate::app::{Command, Layout, MARGIN, Model, Stage, is_stale, width_of};
 use crate::archive::{Observation, Row};
 use crate::query::Field;
 use crate::render::{Body, View};
@@ -38,9 +38,10 @@ fn document(model: &Model, row: &Row, body: Option<&Body>, note: Option<&str>, a
     let head = model.reader.head(row);
     let scroll = model.reader.scroll();
     let unfold = model.keys.key_for(Focus::Reader, Command::Fold).unwrap_or_default();
+    let as_of = is_stale(row, look.now).then(|| time::as_of(row.confirmed, look));
     let mut lines: Vec<Line> = Vec::with_capacity(usize::from(area.height));
     for line in head.iter().skip(scroll) {
-        lines.push(head_line(line, model.reader.view(), &unfold, usize::from(area.width), look));
+        lines.push(head_line(line, as_of.as_deref(), model.reader.view(), &unfold, usize::from(area.width), look));
     }
     let room = usize::from(area.height).saturating_sub(lines.len());
     if let Some(body) = body {
@@ -122,7 +123,7 @@ fn fields_of(label: &str) -> &'static [Field] {
     }
 }
 
-fn head_line<'a>(line: &'a Head, view: View, unfold: &str, width: usize, look: &Look) -> Line<'a> {
+fn head_line<'a>(line: &'a Head, as_of: Option<&str>, view: View, unfold: &str, width: usize, look: &Look) -> Line<'a> {
     let theme = &look.theme;
     match line {
         Head::Subject(subject) if subject.is_empty() => Line::styled("(no subject)", theme.chrome()),
@@ -131,7 +132,8 @@ fn head_line<'a>(line: &'a Head, view: View, unfold: &str, width: usize, look: &
         Head::Sent(stamp) => labelled("created", &time::fitting(stamp, look, value_width(width)), theme.text(), width, look),
         Head::Scheduled(stamp) => labelled("scheduled", &time::fitting(stamp, look, value_width(width)), theme.text(), width, look),
         Head::Status(status, meaning) => {
-            let words = format!("{} {}: ", look.glyphs.status(status), status.word());
+            let as_of = as_of.map_or_else(String::new, |as_of| format!(", {as_of}"));
+            let words = format!("{} {}{as_of}: ", look.glyphs.status(status), status.word());
             let room = width.saturating_sub(unicode_width::UnicodeWidthStr::width(words.as_str()));
             let meaning = cut::cut(meaning, room, look.glyphs.ellipsis);
             Line::from(vec![Span::styled(words, theme.status(status).add_modifier(ratatui::style::Modifier::BOLD)), Span::raw(meaning)])

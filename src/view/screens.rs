@@ -74,8 +74,21 @@ fn nothing_found(model: &Model, area: Rect, look: &Look, frame: &mut Frame) {
         }
     }
     let key = |command| model.keys.key_for(Focus::List, command).unwrap_or_default();
+    if model.prompt.is_none() && list.filter().query().depends_on_status() {
+        let words = match model.status_check().filter(|_| model.service.can_confirm()) {
+            Some(check) => bars::check_words(check, look),
+            None => "statuses not checked: the service does not answer".to_owned(),
+        };
+        lines.push(Line::raw(format!("{}.", capitalised(&words))));
+    }
     if model.prompt.is_none() {
-        let back = if model.may_find_older() { format!("{} looks further back; ", key(Command::Open)) } else { String::new() };
+        let back = if model.has_paused_check() {
+            format!("{} checks further; ", key(Command::Open))
+        } else if model.may_find_older() {
+            format!("{} looks further back; ", key(Command::Open))
+        } else {
+            String::new()
+        };
         lines.extend([Line::default(), Line::raw(format!("{back}{} shows all mail again", key(Command::Peel)))]);
     }
     centred(lines, area, frame);

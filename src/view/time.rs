@@ -54,6 +54,24 @@ pub fn seen(at: Timestamp, look: &Look) -> String {
     at.strftime(if today { "%H:%M" } else { "%-d %b %H:%M" }).to_string()
 }
 
+/// `as of 21:08` today, `as of 3 May` before; `unconfirmed` if the service never confirmed it.
+#[must_use]
+pub fn as_of(confirmed: Option<Timestamp>, look: &Look) -> String {
+    confirmed.map_or_else(|| "unconfirmed".to_owned(), |at| format!("as of {}", clock_or_day(at, look)))
+}
+
+/// The same in six columns: `~21:08`, `~3 May`, `~?`.
+#[must_use]
+pub fn short_as_of(confirmed: Option<Timestamp>, look: &Look) -> String {
+    confirmed.map_or_else(|| "~?".to_owned(), |at| format!("~{}", clock_or_day(at, look)))
+}
+
+fn clock_or_day(at: Timestamp, look: &Look) -> String {
+    let at = in_zone(at, &look.zone);
+    let today = at.date() == in_zone(look.now, &look.zone).date();
+    at.strftime(if today { "%H:%M" } else { "%-d %b" }).to_string()
+}
+
 /// `3 May`, or `3 May 2025` in another year.
 #[must_use]
 pub fn day(at: Timestamp, look: &Look) -> String {

@@ -215,7 +215,7 @@ fn pauses(refresh: Arc<Notify>) -> Pause {
         match what {
             Rest::Selection => Box::pin(std::future::ready(())),
             Rest::Refresh | Rest::Extend => Box::pin(async move { refresh.notified().await }),
-            Rest::Second => Box::pin(std::future::pending()),
+            Rest::Second | Rest::Freshness => Box::pin(std::future::pending()),
         }
     })
 }

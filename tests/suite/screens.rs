@@ -340,7 +340,7 @@ fn new_and_changed_emails_are_marked() {
     world.mailbox.arrive();
     world.happen(Msg::Refreshed {
         ticket,
-        outcome: Ok(News { new: 2, changed: vec![EmailId::new("id-4")], reach: Reach::Everything, unfinished: false }),
+        outcome: Ok(News { new: 2, changed: vec![EmailId::new("id-4")], reach: Reach::Everything, unfinished: false, head_at: None }),
     });
     world.settle();
     insta::assert_snapshot!(screen(&world));

@@ -6,7 +6,7 @@ use crossterm::event::{KeyCode, KeyModifiers};
 use ratatui::layout::Size;
 use sentbox::api::wire;
 use sentbox::app::hall::Arrival;
-use sentbox::app::{Choice, Counts, Door, Effect, Kept, Model, Msg, News, Opened, Opening, Tally, marks};
+use sentbox::app::{Checked, Choice, Confirmation, Counts, Door, Effect, Kept, Model, Msg, News, Opened, Opening, Tally, marks};
 use sentbox::archive::{Anchor, Observation, Place, Reach, Row, Window};
 use sentbox::config::{Backfill, built_in};
 use sentbox::mail::{Email, EmailId, Shown, Status, Summary, Tag};
@@ -78,10 +78,10 @@ impl Mailbox {
                 let (total, all) = (found.len() as u64, self.rows.len() as u64);
                 Msg::Counted { ticket: *ticket, outcome: Ok(Counts { total, capped: false, all, fetched: Some(0), before }) }
             }
-            Effect::Tally { ticket, address } => {
+            Effect::Tally { ticket, address, fresh_since, now } => {
                 let query = Query { filter: Node::Term(Term::Recipient(address.clone())), sort: Sort::Newest };
                 let mut tally = Tally::default();
-                self.found(&query).iter().for_each(|row| assert!(tally.take(row, address)));
+                self.found(&query).iter().for_each(|row| assert!(tally.take(row, address, *fresh_since, *now)));
                 Msg::Tallied { ticket: *ticket, outcome: Ok(Arc::new(tally)) }
             }
             Effect::KeepView { ticket, .. } => Msg::ViewKept { ticket: *ticket, outcome: Ok(Some("config.toml".to_owned())) },
@@ -96,12 +96,29 @@ impl Mailbox {
                 (0..new).for_each(|_| self.arrive());
                 Msg::Refreshed { ticket: *ticket, outcome: Ok(self.news(new)) }
             }
+            Effect::Confirm { ticket, ids, .. } => {
+                self.confirm(|row| ids.contains(&row.summary.id));
+                Msg::Confirmed { ticket: *ticket, outcome: Ok(Confirmation { news: self.news(0), requests: 1 }) }
+            }
+            Effect::CheckStatuses { ticket, query, .. } => {
+                let found: Vec<EmailId> = self.found(query).iter().map(|row| row.summary.id.clone()).collect();
+                self.confirm(|row| found.contains(&row.summary.id));
+                let checked = Checked { news: self.news(0), requests: 1, rows: 1, down_to: None, is_done: true };
+                Msg::StatusesChecked { ticket: *ticket, outcome: Ok(checked) }
+            }
             Effect::Extend { ticket } => Msg::Extended { ticket: *ticket, outcome: Ok(self.older()) },
             Effect::Fill { ticket } => Msg::Filled { ticket: *ticket, outcome: Ok(Some(self.older())) },
             Effect::Doors { ticket } => Msg::Doors { ticket: *ticket, outcome: Ok(choices()) },
             Effect::Check { ticket, .. } => Msg::Checked { ticket: *ticket, outcome: Ok(()) },
             Effect::Enter { ticket, .. } => Msg::Entered { ticket: *ticket, outcome: Ok(Arrival::Open) },
             Effect::Rest { ticket, what, .. } => Msg::Rested { ticket: *ticket, what: *what },
+        }
+    }
+
+    /// The service confirms these rows at [`NOW`].
+    fn confirm(&mut self, which: impl Fn(&Row) -> bool) {
+        for row in self.rows.iter_mut().filter(|row| which(row)) {
+            row.confirmed = Some(NOW.parse().unwrap());
         }
     }
 
@@ -119,7 +136,7 @@ impl Mailbox {
             Some(oldest) if self.older_pages > 0 => Reach::Since(oldest.summary.created.clone()),
             _ => Reach::Everything,
         };
-        News { new, changed: Vec::new(), reach, unfinished: false }
+        News { new, changed: Vec::new(), reach, unfinished: false, head_at: None }
     }
 
     /// What the query finds, in its order.
@@ -192,7 +209,14 @@ pub fn row(n: i64) -> Row {
 
 /// A row for a summary at the place of email `n`.
 pub fn row_of(n: i64, summary: &wire::Summary) -> Row {
-    Row { place: Place::of(n).unwrap(), summary: Summary::from(summary), changed: None, has_body: false, gone: None, confirmed: None }
+    Row {
+        place: Place::of(n).unwrap(),
+        summary: Summary::from(summary),
+        changed: None,
+        has_body: false,
+        gone: None,
+        confirmed: Some(NOW.parse().unwrap()),
+    }
 }
 
 /// One email an hour, ending a little before [`NOW`].
@@ -276,7 +300,8 @@ impl World {
     /// Answers everything but pauses for a refresh, in order, until nothing is under way.
     pub fn settle(&mut self) -> &mut Self {
         use sentbox::app::Rest;
-        let clock = |effect: &Effect| matches!(effect, Effect::Rest { what: Rest::Refresh | Rest::Extend | Rest::Second, .. });
+        let clock =
+            |effect: &Effect| matches!(effect, Effect::Rest { what: Rest::Refresh | Rest::Extend | Rest::Second | Rest::Freshness, .. });
         while let Some(n) = self.pending.iter().position(|effect| !clock(effect)) {
             self.answer(n);
         }

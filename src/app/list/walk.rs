@@ -89,7 +89,8 @@ impl List {
         let window = self.slot.ready()?;
         let here = if aim == Aim::Last { !window.more_below } else { !window.more_above };
         self.owed = 0;
-        if here {
+        // Rows of another filter are on their way while it jumps: the end of these is not the end of those.
+        if here && !self.is_jumping() {
             self.cursor = if aim == Aim::Last { window.rows.len().saturating_sub(1) } else { 0 };
             return self.show(height);
         }
