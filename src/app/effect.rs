@@ -116,6 +116,11 @@ pub enum Effect {
         /// How many emails at most.
         most_rows: u32,
     },
+    /// Read a page of statuses again that is due, if one is.
+    Recheck {
+        /// Names the attempt.
+        ticket: Ticket,
+    },
     /// A body at a width.
     LayOut {
         /// Names the attempt.
@@ -204,6 +209,8 @@ pub enum Errand {
     Confirm,
     /// [`Effect::CheckStatuses`].
     CheckStatuses,
+    /// [`Effect::Recheck`].
+    Recheck,
 }
 
 /// What a pause is for.

@@ -28,6 +28,7 @@ impl Model {
             Errand::Fill => self.service.fills(ticket),
             Errand::Refresh => self.service.refreshes(ticket),
             Errand::Confirm => self.freshness.awaits(ticket),
+            Errand::Recheck => self.freshness.rechecks(ticket),
             Errand::CheckStatuses => self.check.as_ref().is_some_and(|check| check.awaits(ticket)),
         }
     }
@@ -47,6 +48,7 @@ impl Model {
             Errand::Fill => self.service.fill_dropped(ticket),
             Errand::Confirm => self.freshness.drop_request(ticket),
             Errand::CheckStatuses => self.drop_check(ticket),
+            Errand::Recheck => self.freshness.drop_recheck(ticket),
         }
     }
 

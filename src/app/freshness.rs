@@ -11,7 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::effect::{Effect, Effects, Rest};
 use super::model::Model;
-use super::msg::Confirmation;
+use super::msg::{Confirmation, News};
 use super::slot::{Slot, Ticket};
 use crate::api::Urgency;
 use crate::archive::Row;
@@ -60,6 +60,9 @@ pub(super) struct Freshness {
     /// When the requests of the last minute were made.
     requests: VecDeque<Timestamp>,
     request: Slot<()>,
+    recheck: Slot<()>,
+    /// Statuses that are due, as the last recheck has left them.
+    pub(super) due: u64,
     timer: Slot<()>,
     /// When the timer ends.
     wakes: Option<Timestamp>,
@@ -77,6 +80,8 @@ impl Freshness {
             active: now,
             requests: VecDeque::new(),
             request: Slot::default(),
+            recheck: Slot::default(),
+            due: 0,
             timer: Slot::default(),
             wakes: None,
         }
@@ -85,6 +90,21 @@ impl Freshness {
     /// Whether this attempt to confirm is still wanted.
     pub(super) const fn awaits(&self, ticket: Ticket) -> bool {
         self.request.awaits(ticket)
+    }
+
+    /// Reads what is due in the background, unless that is being done.
+    pub(super) fn recheck(&mut self) -> Option<Effect> {
+        (!self.recheck.is_awaiting()).then(|| Effect::Recheck { ticket: self.recheck.begin() })
+    }
+
+    /// Whether this recheck is still wanted.
+    pub(super) const fn rechecks(&self, ticket: Ticket) -> bool {
+        self.recheck.awaits(ticket)
+    }
+
+    /// The recheck was withdrawn before it was sent.
+    pub(super) fn drop_recheck(&mut self, ticket: Ticket) {
+        self.recheck.settle(ticket, Ok(()));
     }
 
     /// A user is here.
@@ -262,6 +282,31 @@ impl Model {
             }
             Err(failure) => {
                 self.freshness.requests.push_back(now);
+                self.service.note_failure(failure, now);
+                Effects::new()
+            }
+        }
+    }
+
+    /// Takes what a recheck brought; goes on while something is due. After a failure it goes on with the
+    /// next refresh.
+    pub(super) fn rechecked(&mut self, ticket: Ticket, outcome: Result<(Option<News>, u64), Failure>) -> Effects {
+        let now = self.now().timestamp();
+        if !self.freshness.recheck.settle(ticket, Ok(())) {
+            return Effects::new();
+        }
+        match outcome {
+            Ok((None, due)) => {
+                self.freshness.due = due;
+                Effects::new()
+            }
+            Ok((Some(news), due)) => {
+                self.freshness.due = due;
+                let mut effects = self.take_confirmed(news);
+                effects.extend(self.freshness.recheck());
+                effects
+            }
+            Err(failure) => {
                 self.service.note_failure(failure, now);
                 Effects::new()
             }

@@ -294,6 +294,7 @@ impl Model {
             Msg::Read { ticket, outcome } => effects.extend(self.take_email(ticket, outcome)),
             Msg::Warmed { ticket } => self.warming.settle(ticket),
             Msg::Confirmed { ticket, outcome } => effects.extend(self.confirmed(ticket, outcome)),
+            Msg::Rechecked { ticket, outcome } => effects.extend(self.rechecked(ticket, outcome)),
             Msg::StatusesChecked { ticket, outcome } => effects.extend(self.checked_statuses(ticket, outcome)),
             Msg::Laid { ticket, outcome } => self.reader.settle_body(ticket, outcome, self.list.selected()),
             Msg::Sought { ticket, marks } => self.reader.settle_marks(ticket, marks, self.list.selected()),
@@ -305,6 +306,7 @@ impl Model {
                     self.notice = news.as_ref().map(News::in_words);
                 }
                 if let Some(news) = news {
+                    effects.extend(self.freshness.recheck());
                     effects.extend(self.take_news(news.new, news.changed));
                     if catching_up && !self.touched {
                         // Nobody has chosen a place yet: the newest email is the place to begin.

@@ -114,6 +114,13 @@ pub enum Msg {
         /// What it brought.
         outcome: Result<Checked, Failure>,
     },
+    /// Answers `Recheck`.
+    Rechecked {
+        /// Of the attempt.
+        ticket: Ticket,
+        /// What the page brought, if one was due, and how many statuses are due now.
+        outcome: Result<(Option<News>, u64), Failure>,
+    },
     /// Answers `Extend`.
     Extended {
         /// Of the attempt.

@@ -155,7 +155,10 @@ impl Model {
             Command::Details => {
                 self.details = self.failure().cloned();
                 if self.details.is_none() {
-                    self.notice = Some("nothing has failed".to_owned());
+                    self.notice = Some(match self.freshness.due {
+                        0 => "nothing has failed".to_owned(),
+                        due => format!("nothing has failed; {due} statuses are due to be read again"),
+                    });
                 }
             }
             Command::Help => {

@@ -77,6 +77,22 @@ impl<S: Service> Engine<S> {
         self.blocking(move |archive| brought.synced(&archive, Stopped::Done).map(Some)).await
     }
 
+    /// The same for the background: what may still change is read when it is due, by the process that asks
+    /// for new mail. Returns how many rows are due then, beside what was read.
+    ///
+    /// # Errors
+    ///
+    /// If the service or the archive fails.
+    pub async fn recheck_background(&self) -> Result<(Option<Synced>, u64), Failure> {
+        let now = (self.clock)();
+        if !self.blocking(move |archive| Ok(archive.lease().hold(now))).await? {
+            return Ok((None, 0));
+        }
+        let recheck = Recheck::background(now);
+        let synced = self.recheck(recheck).await?;
+        Ok((synced, self.count_due(recheck).await?))
+    }
+
     /// How many rows are due.
     ///
     /// # Errors

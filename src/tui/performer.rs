@@ -196,6 +196,17 @@ impl<S: Service> Performer<S> {
                     unless_dropped(&wish, Errand::CheckStatuses, ticket, outcome, |outcome| Msg::StatusesChecked { ticket, outcome })
                 });
             }
+            Effect::Recheck { ticket } => {
+                let wish = self.wish(Errand::Recheck, ticket, Urgency::Status);
+                self.quiet.spawn(async move {
+                    let outcome = match engine {
+                        Some(engine) => engine.wanted(&wish).recheck_background().await,
+                        None => Err(no_service()),
+                    };
+                    let outcome = outcome.map(|(synced, due)| (synced.map(news), due));
+                    unless_dropped(&wish, Errand::Recheck, ticket, outcome, |outcome| Msg::Rechecked { ticket, outcome })
+                });
+            }
             Effect::LayOut { ticket, email, view, width } => {
                 let bodies = self.bodies.clone();
                 self.blocking(move || {

@@ -106,6 +106,7 @@ impl Mailbox {
                 let checked = Checked { news: self.news(0), requests: 1, rows: 1, down_to: None, is_done: true };
                 Msg::StatusesChecked { ticket: *ticket, outcome: Ok(checked) }
             }
+            Effect::Recheck { ticket } => Msg::Rechecked { ticket: *ticket, outcome: Ok((None, 0)) },
             Effect::Extend { ticket } => Msg::Extended { ticket: *ticket, outcome: Ok(self.older()) },
             Effect::Fill { ticket } => Msg::Filled { ticket: *ticket, outcome: Ok(Some(self.older())) },
             Effect::Doors { ticket } => Msg::Doors { ticket: *ticket, outcome: Ok(choices()) },
