@@ -2,7 +2,6 @@
 
 use super::args::Serve;
 use super::output::{Output, Shape, Stop};
-use super::signal;
 use crate::config::clock::Clock;
 use crate::failure::{Failure, Kind};
 use crate::server::sample::Mailbox;
@@ -26,7 +25,7 @@ pub(super) async fn run(serve: &Serve, clock: &Clock, out: &mut Output) -> Resul
     };
     let listener = TcpListener::bind(listen).await.map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
-    let ending = signal::Ending::new()?;
+    let mut signals = super::signals()?;
     let line = match out.shape {
         Shape::Human => format!("http://{address}\n"),
         Shape::Json | Shape::JsonLines => format!("{{\"base_url\":\"http://{address}\"}}\n"),
@@ -36,7 +35,7 @@ pub(super) async fn run(serve: &Serve, clock: &Clock, out: &mut Output) -> Resul
     out.note(&format!("serving {} sample emails; the key is {}", sample.emails, server::DEMO_KEY));
     let mailbox = Mailbox::new(sample.seed, sample.emails, clock(), clock.clone());
     let mut signal = None;
-    let ended = async { signal = Some(ending.await_one().await) };
+    let ended = async { signal = Some(signals.recv().await) };
     server::serve(listener, mailbox, Terms::demo(RATE), clock.clone(), ended).await.map_err(failed)?;
     Err(Stop::Signal(signal.unwrap_or_default()))
 }

@@ -27,7 +27,7 @@ pub const DEMO_KEY: &str = "re_demo";
 pub const USUAL_RATE: u32 = 10;
 
 /// How long answers under way may take once the server is told to stop.
-const GRACE: Duration = Duration::from_secs(2);
+const GRACE: Duration = Duration::from_secs(1);
 
 /// What a server serves. It is asked on a blocking thread, so it may read a file or a database.
 ///

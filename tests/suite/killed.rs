@@ -75,7 +75,7 @@ impl Chance {
     }
 }
 
-fn archive_below(folder: &Path) -> Option<PathBuf> {
+pub fn archive_below(folder: &Path) -> Option<PathBuf> {
     std::fs::read_dir(folder).ok()?.find_map(|entry| {
         let path = entry.unwrap().path();
         if path.is_dir() { archive_below(&path) } else { path.ends_with("archive.sqlite").then_some(path) }

@@ -7,6 +7,7 @@ mod client;
 mod contract;
 mod disk;
 mod docs;
+mod ends;
 mod errands;
 mod faults;
 mod faulty;
