@@ -2,6 +2,7 @@
 //! archive, limits of the system.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::Path;
 use std::process::Stdio;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -18,6 +19,7 @@ use sentbox::signals::{ENDS, REQUESTS, number};
 use serde_json::value::RawValue;
 
 use crate::binary::{KEY, Sentbox, Service};
+use crate::killed::Chance;
 use crate::terminal::{SENTBOX, Session};
 
 fn has_crash_report(home: &Path) -> bool {
@@ -149,4 +151,31 @@ fn locked_archive_under_the_screen_delays_no_signal() {
     requests.recv().unwrap();
     session.signal(Signal::TERM);
     assert_eq!(session.end().0, 143);
+}
+
+#[test]
+fn killed_login_leaves_no_key_without_profile() {
+    let (service, requests) = reporting();
+    for seed in 0..20 {
+        let mut chance = Chance(seed);
+        let sentbox = Sentbox::new();
+        let config = sentbox.home().join(".config/sentbox");
+        let line = format!("login --profile acme --base-url {}", service.base());
+        let mut child = sentbox.command(&line).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(KEY.as_bytes()).unwrap();
+        requests.recv().unwrap();
+        // From here on the answer is read and the files are written: any instant may be the last.
+        for _ in 0..chance.below(400_000) {
+            std::hint::spin_loop();
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let keys = || fs::read_dir(config.join("keys")).into_iter().flatten().count();
+        let profile = fs::read_to_string(config.join("config.toml")).unwrap_or_default();
+        assert!(keys() == 0 || profile.contains("[profiles.acme]"), "seed {seed}");
+        // The next login mends whatever is there, and leaves nothing else.
+        assert!(sentbox.fed(&line, KEY).status.success());
+        assert_eq!((keys(), fs::read_dir(&config).unwrap().count()), (1, 2), "seed {seed}");
+        while requests.try_recv().is_ok() {}
+    }
 }
