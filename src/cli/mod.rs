@@ -15,6 +15,7 @@ mod output;
 mod profile;
 mod render;
 mod rows;
+mod safe;
 mod search;
 mod serve;
 mod show;
@@ -114,7 +115,7 @@ fn signals() -> Result<Signals, Failure> {
 }
 
 fn print(bytes: &[u8], out: &mut Output) -> Result<(), Stop> {
-    out.data(&String::from_utf8_lossy(bytes))?;
+    out.exact(&String::from_utf8_lossy(bytes))?;
     out.flush()
 }
 
