@@ -97,16 +97,16 @@ impl Gate {
 
 /// Every name that the request gives for the server must be one that it answers to.
 fn addressed(request: &Request, terms: &Terms) -> Result<(), Refusal> {
-    let of_header = |value: &HeaderValue| value.to_str().ok().and_then(|text| host(text.parse().ok()?));
+    let of_header = |value: &HeaderValue| value.to_str().ok().and_then(|text| host(&text.parse().ok()?));
     let in_headers = request.headers().get_all(header::HOST).iter().map(of_header);
-    let in_address = request.uri().authority().map(|authority| host(authority.clone()));
+    let in_address = request.uri().authority().map(host);
     let mut named = in_headers.chain(in_address).peekable();
     let is_ours = |host: Option<Host>| host.is_some_and(|host| is_loopback(&host) || terms.hosts.contains(&host));
     if named.peek().is_some() && named.all(is_ours) { Ok(()) } else { Err(Refusal::WrongHost) }
 }
 
 /// The host in normal form, without its port.
-fn host(authority: Authority) -> Option<Host> {
+fn host(authority: &Authority) -> Option<Host> {
     Host::parse(authority.host()).ok()
 }
 

@@ -2,7 +2,7 @@
 //! archive, limits of the system.
 
 use std::fs;
-use std::io::Write as _;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::Path;
 use std::process::Stdio;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -178,4 +178,44 @@ fn killed_login_leaves_no_key_without_profile() {
         assert_eq!((keys(), fs::read_dir(&config).unwrap().count()), (1, 2), "seed {seed}");
         while requests.try_recv().is_ok() {}
     }
+}
+
+/// Memory holds the key, and a core dump holds the memory.
+#[cfg(target_os = "linux")]
+#[test]
+fn no_core_is_dumped_whatever_the_shell_allows() {
+    let sentbox = Sentbox::new();
+    let plain = sentbox.command("serve --demo --emails 3 --listen 127.0.0.1:0");
+    let mut command = std::process::Command::new("/bin/sh");
+    command.arg("-c").arg("ulimit -Sc $(ulimit -Hc); exec \"$0\" \"$@\"").arg(plain.get_program()).args(plain.get_args());
+    command.env_clear().env("HOME", sentbox.home()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let mut address = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut address).unwrap();
+    let limits = fs::read_to_string(format!("/proc/{}/limits", child.id())).unwrap();
+    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(143));
+    let of_cores: Vec<&str> = limits.lines().filter(|line| line.starts_with("Max core file size")).collect();
+    assert!(of_cores.len() == 1 && of_cores[0].split_whitespace().nth(4) == Some("0"), "{limits}");
+}
+
+#[test]
+fn server_that_others_can_reach_warns_and_checks_names() {
+    let sentbox = Sentbox::new();
+    let mut child = sentbox.command("serve --demo --emails 3 --listen 0.0.0.0:0 --allow-host Mail.Example");
+    let mut child = child.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut url = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut url).unwrap();
+    let port = url.trim().rsplit(':').next().unwrap();
+    for (host, status) in [("localhost", "200"), ("mail.example", "200"), ("evil.example", "421"), ("192.168.1.5", "421")] {
+        let mut stream = std::net::TcpStream::connect(format!("127.0.0.1:{port}")).unwrap();
+        let request = format!("GET /emails HTTP/1.1\r\nHost: {host}:{port}\r\nAuthorization: Bearer re_demo\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{host}: {answer}");
+    }
+    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+    let words = String::from_utf8(child.wait_with_output().unwrap().stderr).unwrap();
+    assert!(words.contains("warning: 0.0.0.0") && words.contains("other machines") && words.contains("mail.example"), "{words}");
 }
