@@ -207,8 +207,8 @@ fn make_private(path: &Path) -> Result<(), Failure> {
     }
     let file = options.open(path).map_err(failed)?;
     let mode = file.metadata().map_err(failed)?.permissions().mode();
-    let is_private = mode & 0o077 == 0;
-    if is_private {
+    let is_open = mode & 0o077 != 0;
+    if !is_open {
         return Ok(());
     }
     if is_link {

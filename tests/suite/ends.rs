@@ -44,6 +44,24 @@ fn lost_terminal_ends_with_129_and_no_report() {
 }
 
 #[test]
+fn lost_terminal_is_no_crash_in_any_phase() {
+    for (keys, shown) in [("\r", "q back"), ("?", "In the list"), ("/rece", "rece"), ("gp", "sample mail")] {
+        let mut session = Session::demo(&[]);
+        session.press(keys);
+        session.until(keys, |screen| screen.to_lowercase().contains(&shown.to_lowercase()));
+        let (code, home) = session.close();
+        assert_eq!((code, has_crash_report(home.path())), (129, false), "{keys}");
+    }
+    let mut session = Session::start(SENTBOX, &[], &[], (80, 24));
+    session.until("the set-up screen", |screen| screen.contains("Log in"));
+    let (code, home) = session.close();
+    assert_eq!((code, has_crash_report(home.path())), (129, false), "the set-up screen");
+    // Before it handles signals, the default action of one ends it.
+    let (code, home) = Session::start(SENTBOX, &["demo"], &[], (80, 24)).close();
+    assert!(code != 0 && code != 101 && !has_crash_report(home.path()), "at the start: {code}");
+}
+
+#[test]
 fn lost_terminal_ends_it_although_hang_ups_are_ignored() {
     let script = format!("trap '' HUP; exec '{SENTBOX}' demo --emails 300");
     let mut session = Session::start("/bin/sh", &["-c", &script], &[], (120, 40));

@@ -117,7 +117,7 @@ impl Session {
         let Self { mut child, master, mut keyboard, output, home, reader, slave, .. } = self;
         drop(output);
         // The reader holds the terminal open until it has something that it cannot hand on.
-        keyboard.write_all(b"jk").unwrap();
+        keyboard.write_all(REDRAW.as_bytes()).unwrap();
         reader.join().unwrap();
         drop((keyboard, master, slave));
         (wait(child.as_mut()).exit_code(), home)
