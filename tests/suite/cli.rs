@@ -508,7 +508,8 @@ fn what_is_generated_from_the_code_is_there() {
 
     Exit codes: 0 done, 1 could not, 2 wrong usage, 3 key missing, rejected or not allowed to read, 4 no
     such email, 5 service unreachable or not answering as this API does, 6 rate limit or quota, 8
-    archive or configuration unusable, 101 internal error.
+    archive or configuration unusable, 101 internal error, 128+n ended by signal n (129: the terminal
+    was closed).
     ");
 }
 
