@@ -28,8 +28,8 @@ pub fn install(report: PanicHook, env: &Env, clock: &Clock) {
         let name = format!("crash-{}-{}.txt", clock().strftime("%Y%m%dT%H%M%SZ"), std::process::id());
         let kept = folder.as_deref().and_then(|folder| keep(folder, &name, &text));
         let file = kept.map_or_else(String::new, |path| format!("; report: {}", path.display()));
-        let line = format!("sentbox: internal error at {place}: {}{file}\n", clean::line(cause));
-        let _ = std::io::stderr().write_all(line.as_bytes());
+        let line = format!("sentbox: internal error at {place}: {cause}{file}");
+        let _ = std::io::stderr().write_all(format!("{}\n", clean::line(&line)).as_bytes());
     }));
 }
 

@@ -31,6 +31,7 @@
 //! | 0 | [`failure`] | what went wrong, as plain data; its kind decides the exit code |
 //! | 1 | [`mail`] | what an email is, cleaned and typed for looking at; pure |
 //! | 1 | [`config`] | flags, environment and file become settings; secrets, and the clock |
+//! | 1 | [`signals`] | what ends the process from outside, and the deadline for that |
 //! | 2 | [`api`] | the service: its JSON, and the client with its pace |
 //! | 2 | [`query`] | the search language: text to query and back, its plain meaning, completion; pure |
 //! | 2 | [`render`] | a body becomes lines of marked spans at a width; pure |
@@ -41,7 +42,7 @@
 //! | 5 | [`view`] | draws a model |
 //! | 6 | [`tui`] | the loop, the performer of effects, the hold on the terminal |
 //! | 6 | [`cli`] | the verbs; never touches `app` or `view` |
-//! | 7 | `main.rs` | hooks, arguments, dispatch, exit code; `open.rs`, `log.rs` and `crash.rs` beside it |
+//! | 7 | `main.rs` | hooks, arguments, dispatch, exit code; `open.rs`, `limits.rs`, `log.rs` and `crash.rs` beside it |
 //!
 //! # The way of a key press, and of a page
 //!
@@ -72,6 +73,7 @@ pub mod mail;
 pub mod query;
 pub mod render;
 pub mod server;
+pub mod signals;
 pub mod sync;
 pub mod tui;
 pub mod view;

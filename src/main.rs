@@ -1,33 +1,75 @@
 //! The program: hooks, arguments, dispatch, exit code.
 
 mod crash;
+mod limits;
 mod log;
 mod open;
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::process::ExitCode;
+use std::sync::mpsc;
+use std::thread;
 
-use rustix::process::Signal;
 use sentbox::app::Keys;
 use sentbox::cli::{self, Args, Output, Parsed, Stop, Verb, World};
 use sentbox::config::Env;
 use sentbox::config::clock::{self, Clock};
-use tokio::signal::unix::SignalKind;
+use sentbox::failure::{Failure, Kind};
+use sentbox::signals;
+use sentbox::tui::terminal;
 
+/// The stack of the thread that does the work, which is what a main thread has.
+const STACK: usize = 8 << 20;
+
+/// Why the process ends.
+enum End {
+    /// Its work is done, or has panicked.
+    Worked(thread::Result<u8>),
+    /// A signal of this number came, and the work has not ended in time.
+    Late(u8),
+}
+
+/// The work has a thread of its own, so that the process can end while that is blocked.
 fn main() -> color_eyre::Result<ExitCode> {
+    limits::forbid_core_dumps();
     let env = Env::of_process();
     let clock = clock::system();
     let (report, errors) = color_eyre::config::HookBuilder::default().display_env_section(false).into_hooks();
     errors.install()?;
     crash::install(report, &env, &clock);
-    outlive_file_limits();
+    let (ends, end) = mpsc::channel();
+    let (late, deadline) = mpsc::channel();
+    signals::on_deadline(late);
+    let worked = ends.clone();
+    let work = move || worked.send(End::Worked(catch_unwind(AssertUnwindSafe(|| work(&env, &clock)))));
+    let watch = move || deadline.recv().map(|number| ends.send(End::Late(number)));
+    let started = thread::Builder::new().name("deadline".to_owned()).spawn(watch);
+    let started = started.and_then(|_| thread::Builder::new().name("work".to_owned()).stack_size(STACK).spawn(work));
+    if let Err(error) = started {
+        let failure = Failure::new(Kind::Io, format!("the system refuses a thread: {error}")).hint("raise the limit: ulimit -u");
+        Output::plain(false).failure(&failure);
+        return Ok(ExitCode::from(failure.kind.exit_code()));
+    }
+    match end.recv()? {
+        End::Worked(Ok(code)) => Ok(ExitCode::from(code)),
+        End::Worked(Err(panic)) => resume_unwind(panic),
+        End::Late(number) => {
+            terminal::give_back();
+            Ok(ExitCode::from(128 + number))
+        }
+    }
+}
+
+/// Does what the arguments ask for, and returns the exit code.
+fn work(env: &Env, clock: &Clock) -> u8 {
     let (mut out, outcome) = match cli::parse(std::env::args_os()) {
         Parsed::Do(args) => {
-            let mut out = Output::of_process(&args.global, &env);
-            let outcome = log::begin(&args.global, &env, &clock).map_err(Stop::from).and_then(|log| {
+            let mut out = Output::of_process(&args.global, env);
+            let outcome = log::begin(&args.global, env, clock).map_err(Stop::from).and_then(|log| {
                 if let Some(path) = log {
                     out.note(&format!("the log is {}", path.display()));
                 }
-                run(&args, &env, &clock, &mut out)
+                run(&args, env, clock, &mut out)
             });
             (out, outcome)
         }
@@ -38,18 +80,21 @@ fn main() -> color_eyre::Result<ExitCode> {
         }
         Parsed::Wrong { failure, json } => (Output::plain(json), Err(Stop::Failed(failure))),
     };
-    Ok(match outcome {
-        Ok(()) | Err(Stop::Closed) => ExitCode::SUCCESS,
+    match outcome {
+        Ok(()) | Err(Stop::Closed) => 0,
         Err(Stop::Failed(failure)) => {
             tracing::error!(kind = failure.kind.word(), "ends with a failure");
             out.failure(&failure);
-            ExitCode::from(failure.kind.exit_code())
+            failure.kind.exit_code()
         }
-        Err(Stop::Signal(number)) => ExitCode::from(128 + number),
-    })
+        Err(Stop::Signal(number)) => 128 + number,
+    }
 }
 
 fn run(args: &Args, env: &Env, clock: &Clock, out: &mut Output) -> Result<(), Stop> {
+    clock::is_plausible()?;
+    limits::ensure_descriptors()?;
+    limits::outlive_file_limits();
     tracing::info!(version = env!("CARGO_PKG_VERSION"), process = std::process::id(), "begins");
     match &args.verb {
         Some(Verb::Command(command)) => {
@@ -58,12 +103,4 @@ fn run(args: &Args, env: &Env, clock: &Clock, out: &mut Output) -> Result<(), St
         Some(Verb::Demo(sample)) => open::demo(sample, &args.global, env, clock, out),
         None => open::profile(&args.query, &args.global, env, clock, out),
     }
-}
-
-/// Makes a write beyond the limit on the size of files an error like that of a full disk; by default
-/// its signal ends the process. The handler stays when the runtime that it is installed from is gone.
-fn outlive_file_limits() {
-    let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
-    let _inside = runtime.enter();
-    let _ = tokio::signal::unix::signal(SignalKind::from_raw(Signal::XFSZ.as_raw()));
 }

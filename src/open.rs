@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal as _};
 use std::sync::Arc;
+use std::time::Duration;
 
 use sentbox::api::Client;
 use sentbox::app::Keys;
@@ -77,19 +78,21 @@ fn show(
         ascii: ascii(global, env),
         panic_at: PanicAt::of(env),
     };
-    match runtime.block_on(tui::run(start))? {
+    let ended = runtime.block_on(tui::run(start));
+    // Work that waits for an archive which another process has locked is not waited for.
+    runtime.shutdown_timeout(LAST_WORK);
+    match ended? {
         Exit::Quit => Ok(()),
         Exit::Signal(number) => Err(Stop::Signal(number)),
     }
 }
 
+/// How long work may take that is under way when the program is left.
+const LAST_WORK: Duration = Duration::from_secs(1);
+
 /// One thread for the loop is enough; requests and the embedded server run beside it on another.
 fn runtime() -> Result<Runtime, Failure> {
-    tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(1)
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::new(Kind::Internal, format!("no runtime could be started: {error}")))
+    tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().map_err(|error| cli::no_runtime(&error))
 }
 
 /// # Errors

@@ -10,9 +10,11 @@ use std::time::Duration;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
+use rustix::fs::OFlags;
 
 use super::schema::Format;
 use super::search::{self, Halt};
+use super::trouble::with_cause;
 use super::{dictionary, schema};
 use crate::failure::{Failure, Kind};
 
@@ -30,6 +32,8 @@ const STEPS: i32 = 10_000;
 
 /// The database's connections.
 pub(super) struct Connections {
+    /// Where the file is, if there is one.
+    path: Option<PathBuf>,
     uri: String,
     writer: Mutex<Connection>,
     idle: Mutex<Vec<Connection>>,
@@ -39,26 +43,24 @@ impl Connections {
     /// Opens the file, and creates it for the owner alone if it is not there. One of an older version is
     /// renamed first; returns its new name.
     pub(super) fn on_disk(path: &Path) -> Result<(Self, Option<PathBuf>), Failure> {
-        if let Some(connections) = Self::open_file(path)? {
+        make_private(path)?;
+        if let Some(connections) = Self::open_file(path).map_err(|failure| with_cause(failure, path))? {
             return Ok((connections, None));
         }
         let aside = rename_aside(path)?;
+        make_private(path)?;
         let in_use = || Failure::new(Kind::Archive, "another sentbox, of an older version, uses the archive").hint("end it first");
         Ok((Self::open_file(path)?.ok_or_else(in_use)?, Some(aside)))
     }
 
     /// Opens the file; `None` if its tables are of an older version.
     fn open_file(path: &Path) -> Result<Option<Self>, Failure> {
-        make_private(path).map_err(|error| {
-            Failure::new(Kind::Archive, format!("{} cannot be opened: {error}", path.display()))
-                .hint("check the owner and the mode of the folder")
-        })?;
         let writer = connect(&file_uri(path))?;
         if schema::format(&writer)? == Format::Older {
             return Ok(None);
         }
         writer.pragma_update(None, "journal_mode", "wal")?;
-        Self::new(file_uri(path), writer).map(Some)
+        Ok(Some(Self { path: Some(path.to_owned()), ..Self::new(file_uri(path), writer)? }))
     }
 
     /// A database that lives as long as this value, under a name of its own in this process.
@@ -76,11 +78,15 @@ impl Connections {
         if !schema::exists(&writer)? {
             schema::create(&mut writer)?;
         }
-        Ok(Self { uri, writer: Mutex::new(writer), idle: Mutex::new(Vec::new()) })
+        Ok(Self { path: None, uri, writer: Mutex::new(writer), idle: Mutex::new(Vec::new()) })
     }
 
     /// Runs `change` in one transaction: all of it happens, or nothing.
     pub(super) fn write<T>(&self, change: impl FnOnce(&Transaction) -> Result<T, Failure>) -> Result<T, Failure> {
+        self.written(change).map_err(|failure| self.explained(failure))
+    }
+
+    fn written<T>(&self, change: impl FnOnce(&Transaction) -> Result<T, Failure>) -> Result<T, Failure> {
         let mut writer = held(&self.writer);
         let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let outcome = change(&transaction)?;
@@ -121,12 +127,19 @@ impl Connections {
     fn with_reader<T>(&self, work: impl FnOnce(&mut Connection) -> Result<T, Failure>) -> Result<T, Failure> {
         let idle = held(&self.idle).pop();
         let mut reader = idle.map_or_else(|| connect_reader(&self.uri), Ok)?;
-        let outcome = work(&mut reader)?;
+        let outcome = work(&mut reader).map_err(|failure| self.explained(failure))?;
         let mut idle = held(&self.idle);
         if idle.len() < IDLE_READERS {
             idle.push(reader);
         }
         Ok(outcome)
+    }
+
+    fn explained(&self, failure: Failure) -> Failure {
+        match &self.path {
+            Some(path) => with_cause(failure, path),
+            None => failure,
+        }
     }
 }
 
@@ -207,14 +220,68 @@ fn rename_aside(path: &Path) -> Result<PathBuf, Failure> {
 }
 
 /// Mail is personal data: the folder opens for its owner alone, and so does the file, from which
-/// `SQLite` copies the mode of those beside it.
-fn make_private(path: &Path) -> std::io::Result<()> {
+/// `SQLite` copies the mode of those beside it. A symbolic link may lead to the file, but then the
+/// mode of that is left alone: somebody has put it there for a purpose of theirs.
+fn make_private(path: &Path) -> Result<(), Failure> {
+    let failed = |error: std::io::Error| {
+        Failure::new(Kind::Archive, format!("{} cannot be opened: {error}", path.display()))
+            .hint("check the owner and the mode of the folder")
+    };
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
     }
-    let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
-    if file.metadata()?.permissions().mode() & 0o077 != 0 {
-        file.set_permissions(Permissions::from_mode(0o600))?;
+    let is_link = std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink());
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).mode(0o600);
+    if !is_link {
+        // One that is put there in this instant is not followed either.
+        options.custom_flags(OFlags::NOFOLLOW.bits().cast_signed());
     }
-    Ok(())
+    let file = options.open(path).map_err(failed)?;
+    let mode = file.metadata().map_err(failed)?.permissions().mode();
+    let is_open = mode & 0o077 != 0;
+    if !is_open {
+        return Ok(());
+    }
+    if is_link {
+        let target = std::fs::canonicalize(path).map_err(failed)?;
+        let sentence = format!(
+            "{} is a symbolic link to {}, which other users may open (mode {:04o})",
+            path.display(),
+            target.display(),
+            mode & 0o7777
+        );
+        return Err(Failure::new(Kind::Archive, sentence).hint(format!("chmod 600 {}, or take the link away", target.display())));
+    }
+    file.set_permissions(Permissions::from_mode(0o600)).map_err(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn symbolic_link_changes_no_mode_of_its_target() {
+        let dir = tempfile::tempdir().unwrap();
+        let (target, link) = (dir.path().join("letter"), dir.path().join("archive.sqlite"));
+        let mode = || std::fs::metadata(&target).unwrap().permissions().mode() & 0o777;
+        std::fs::write(&target, "").unwrap();
+        std::os::unix::fs::symlink(&target, &link).unwrap();
+        std::fs::set_permissions(&target, Permissions::from_mode(0o644)).unwrap();
+        let failure = Connections::on_disk(&link).err().expect("others may read it");
+        assert!(failure.sentence.contains("symbolic link") && failure.hint.contains("chmod 600"), "{failure}");
+        assert_eq!((mode(), std::fs::read(&target).unwrap().len()), (0o644, 0));
+        std::fs::set_permissions(&target, Permissions::from_mode(0o600)).unwrap();
+        assert!(Connections::on_disk(&link).is_ok(), "a link to a private file is one's own affair");
+    }
+
+    #[test]
+    fn archive_that_was_open_to_others_is_closed_to_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("archive.sqlite");
+        std::fs::write(&path, "").unwrap();
+        std::fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
+        assert!(Connections::on_disk(&path).is_ok());
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
 }

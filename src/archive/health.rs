@@ -4,6 +4,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
+use super::trouble::read_through;
 use super::{Archive, schema};
 use crate::failure::{Failure, Kind};
 
@@ -38,6 +39,8 @@ pub fn is_beyond_use(path: &Path) -> bool {
     };
     match looked() {
         Ok(is_of_use) => !is_of_use,
+        // A disk that cannot read the file says nothing about it.
+        Err(_) if read_through(path).is_err() => false,
         Err(error) => matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)),
     }
 }

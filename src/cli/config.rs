@@ -36,7 +36,7 @@ pub(super) fn run(verb: ConfigVerb, world: World) -> Result<(), Stop> {
                 Shape::Human => path,
                 Shape::Json | Shape::JsonLines => serde_json::json!({ "path": path }).to_string(),
             };
-            world.out.data(&(text + "\n"))?;
+            world.out.exact(&(text + "\n"))?;
             world.out.flush()
         }
         ConfigVerb::Check => check(world),

@@ -3,19 +3,34 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// `json` on one line, with DEL, C1 and bidi controls as `\u` escapes. It stays equal as a JSON
-/// value: such characters stand only in strings, C0 only between tokens, and numbers are untouched.
+use crate::mail::clean;
+
+/// `json` on one line, with controls, bidi controls and invisible characters as `\u` escapes. It
+/// stays equal as a JSON value: such characters stand only in strings, C0 only between tokens, and
+/// numbers are untouched.
 #[must_use]
 pub(super) fn guarded(json: &str) -> Cow<'_, str> {
+    without(json, is_foreign)
+}
+
+/// The same for documents, one or several, that end in line feeds: those stay.
+#[must_use]
+pub(super) fn escaped(json: &str) -> Cow<'_, str> {
+    without(json, |c| c != '\n' && is_foreign(c))
+}
+
+fn without(json: &str, is_foreign: fn(char) -> bool) -> Cow<'_, str> {
     if !json.chars().any(is_foreign) {
         return Cow::Borrowed(json);
     }
     let mut out = String::with_capacity(json.len() + 16);
     for c in json.chars() {
-        if c < ' ' {
+        if c < ' ' && is_foreign(c) {
             // White space between tokens; a raw one in a string would not be JSON.
         } else if is_foreign(c) {
-            write!(out, "\\u{:04x}", u32::from(c)).expect("a string takes what is written");
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                write!(out, "\\u{unit:04x}").expect("a string takes what is written");
+            }
         } else {
             out.push(c);
         }
@@ -39,8 +54,8 @@ pub(super) fn list_end(is_empty: bool, has_more: bool) -> String {
     format!("{lead}\n],\"has_more\":{has_more}}}\n")
 }
 
-const fn is_foreign(c: char) -> bool {
-    matches!(c, '\0'..='\x1f' | '\x7f'..='\u{9f}' | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+fn is_foreign(c: char) -> bool {
+    !matches!(c, ' '..='~') && !clean::is_safe(c)
 }
 
 #[cfg(test)]
@@ -53,6 +68,7 @@ mod tests {
     fn numbers_stay_verbatim_and_controls_are_escaped() {
         let json = "{ \"n\": 1.50e+3,\n\t\"s\": \"\u{202e}a\u{9b}\u{7f}\\u001b\" }";
         assert_eq!(guarded(json), r#"{ "n": 1.50e+3,"s": "\u202ea\u009b\u007f\u001b" }"#);
+        assert_eq!(guarded("\"pay\u{200b}pal \u{e0061}\""), "\"pay\\u200bpal \\udb40\\udc61\"");
         assert!(matches!(guarded("{\"a\":\"é\"}"), Cow::Borrowed(_)));
     }
 

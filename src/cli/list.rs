@@ -82,7 +82,7 @@ impl Printer<'_> {
             Shape::Json => listed(&guarded(&item.json), self.printed == 0),
         };
         self.printed += 1;
-        self.out.data(&text)
+        self.out.styled(&text)
     }
 
     fn end(&mut self, has_more: bool) -> Result<(), Stop> {

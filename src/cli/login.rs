@@ -10,6 +10,7 @@ use crate::api::try_key;
 use crate::archive::Stranger;
 use crate::config::{ApiKey, Flags, Place, Profiles, Settings};
 use crate::failure::{Failure, Kind};
+use crate::mail::clean;
 
 /// Longer than any key; whatever comes after it is not read.
 const MOST: u64 = 64 << 10;
@@ -63,7 +64,7 @@ fn asked(place: &Place) -> Result<ApiKey, Failure> {
     };
     if io::stdin().is_terminal() {
         let prompt = format!("API key for {} (profile {}): ", place.base_url, place.profile);
-        return ApiKey::new(&rpassword::prompt_password(prompt).map_err(unread)?, "the terminal");
+        return ApiKey::new(&rpassword::prompt_password(clean::line(&prompt)).map_err(unread)?, "the terminal");
     }
     let mut text = String::new();
     io::stdin().lock().take(MOST).read_to_string(&mut text).map_err(unread)?;

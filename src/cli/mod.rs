@@ -15,10 +15,10 @@ mod output;
 mod profile;
 mod render;
 mod rows;
+mod safe;
 mod search;
 mod serve;
 mod show;
-mod signal;
 mod sync;
 mod tally;
 mod upkeep;
@@ -37,6 +37,7 @@ use crate::api::{Access, Client, Patience};
 use crate::config::clock::Clock;
 use crate::config::{Env, KeyChange, Settings};
 use crate::failure::{Failure, Kind};
+use crate::signals::{REQUESTS, Signals};
 use args::Global;
 
 /// What every command is given.
@@ -107,14 +108,24 @@ pub fn settle(global: &Global, env: &Env, out: &mut Output) -> Result<Settings, 
     Ok(settings)
 }
 
+/// Listens for the signals that end a command which otherwise runs on.
+fn signals() -> Result<Signals, Failure> {
+    Signals::listen(&REQUESTS).map_err(|error| Failure::new(Kind::Io, format!("signals cannot be received: {error}")))
+}
+
 fn print(bytes: &[u8], out: &mut Output) -> Result<(), Stop> {
-    out.data(&String::from_utf8_lossy(bytes))?;
+    out.exact(&String::from_utf8_lossy(bytes))?;
     out.flush()
 }
 
 /// One thread is enough for what does one thing after the other.
 fn wait_for<T>(work: impl Future<Output = Result<T, Stop>>) -> Result<T, Stop> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let failed = |error| Failure::new(Kind::Internal, format!("no runtime could be started: {error}"));
-    runtime.map_err(failed)?.block_on(work)
+    runtime.map_err(|error| no_runtime(&error))?.block_on(work)
+}
+
+/// Why nothing can wait for the network or a timer.
+#[must_use]
+pub fn no_runtime(error: &std::io::Error) -> Failure {
+    Failure::new(Kind::Io, format!("the system refuses what it takes to wait for events: {error}")).hint("raise its limits: ulimit -n 256")
 }

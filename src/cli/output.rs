@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::args::{Global, When};
+use super::{json, safe};
 use crate::config::Env;
 use crate::failure::{Details, Failure, Kind};
 use crate::mail::clean;
@@ -113,12 +114,38 @@ impl Output {
         (Self { stdout: Box::new(io::sink()), stderr: Box::new(Kept(std::sync::Arc::clone(&said))), ..Self::plain(false) }, said)
     }
 
-    /// Writes data to stdout, which keeps it until there is enough of it or [`Output::flush`].
+    /// Writes results to stdout, which keeps them until there is enough of them or [`Output::flush`].
+    /// Text for people loses its control characters, JSON has them as escapes: whatever a result
+    /// quotes cannot command a terminal.
     ///
     /// # Errors
     ///
     /// [`Stop::Closed`] if nobody reads it.
     pub fn data(&mut self, text: &str) -> Result<(), Stop> {
+        let safe = if self.shape == Shape::Human { safe::plain(text) } else { json::escaped(text) };
+        self.write(&safe)
+    }
+
+    /// Writes text for people in which the program has set styles and links of its own.
+    ///
+    /// # Errors
+    ///
+    /// [`Stop::Closed`] if nobody reads it.
+    pub(super) fn styled(&mut self, text: &str) -> Result<(), Stop> {
+        if self.shape == Shape::Human && self.colour { self.write(&safe::styled(text)) } else { self.data(text) }
+    }
+
+    /// Writes what a program needs byte by byte, such as a path or a part of an email; a terminal is
+    /// given it as [`Output::data`].
+    ///
+    /// # Errors
+    ///
+    /// [`Stop::Closed`] if nobody reads it.
+    pub(super) fn exact(&mut self, text: &str) -> Result<(), Stop> {
+        if self.columns.is_some() { self.data(text) } else { self.write(text) }
+    }
+
+    fn write(&mut self, text: &str) -> Result<(), Stop> {
         self.stdout.write_all(text.as_bytes()).map_err(|error| stop(&error))
     }
 
@@ -140,7 +167,7 @@ impl Output {
     /// Says something beside the results; cleaned, since it may quote what others wrote.
     pub fn note(&mut self, text: &str) {
         if !self.quiet {
-            self.say(&format!("sentbox: {}", clean::line(text)));
+            let _ = writeln!(self.stderr, "sentbox: {}", clean::line(text));
         }
     }
 
@@ -194,6 +221,7 @@ impl Output {
 
     /// A stderr that nobody reads is no reason to stop.
     fn say(&mut self, line: &str) {
+        let line = if self.shape == Shape::Human { clean::line(line) } else { json::escaped(line) };
         let _ = writeln!(self.stderr, "{line}");
     }
 }

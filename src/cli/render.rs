@@ -31,7 +31,7 @@ pub(super) fn width(asked: Option<u16>, out: &Output) -> u16 {
 
 /// Writes a body; what there is to say about it stands at its end.
 pub(super) fn write(body: &Body, links: bool, out: &mut Output) -> Result<(), Stop> {
-    out.data(&ansi::write(body, ansi::Style { colour: out.colour, links }))?;
+    out.styled(&ansi::write(body, ansi::Style { colour: out.colour, links }))?;
     out.flush()
 }
 

@@ -119,7 +119,7 @@ impl Printer<'_> {
             Shape::Json => listed(&self.json(row)?, self.printed == 0),
         };
         self.printed += 1;
-        self.out.data(&text)
+        self.out.styled(&text)
     }
 
     fn json(&self, row: &Row) -> Result<String, Failure> {

@@ -1,6 +1,5 @@
 //! `show`: one email, from the archive or else from the service.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -15,7 +14,7 @@ use crate::archive::Gone;
 use crate::config::Settings;
 use crate::config::clock::Clock;
 use crate::failure::{Failure, Kind};
-use crate::mail::{Address, Email, EmailId, Stamp, clean};
+use crate::mail::{Address, Email, EmailId, Stamp};
 use crate::render::{View, lay_out};
 
 /// More recipients than this are counted rather than named.
@@ -68,9 +67,7 @@ fn print(email: &Email, gone: Option<Gone>, show: &Show, zone: &TimeZone, out: &
         }
         Form::Html => {
             let html = part(email.html.as_ref(), "html", "text")?;
-            // A program gets the part whole; a terminal must not be commanded by it.
-            let html = if out.columns.is_none() { Cow::Borrowed(html) } else { clean::block(html) };
-            out.data(&html)?;
+            out.exact(html)?;
             return out.flush();
         }
         Form::Source => {

@@ -9,7 +9,6 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use super::args;
 use super::output::{Output, Stop};
-use super::signal::Ending;
 use super::tally::{Tally, remaining};
 use super::words::{grouped, reach};
 use crate::api::{Access, Client, Patience, Service, Urgency, Wish, jitter};
@@ -85,7 +84,7 @@ async fn mirror(sync: &args::Sync, archive: &Archive, settings: &Settings, clock
     let client = Client::new(Access::from(settings), Patience::STEADY, clock.clone()).wanted(&Wish::of(Urgency::Extend));
     let reach = archive.reach()?;
     let engine = Engine::new(Arc::new(client), archive.clone(), clock.clone());
-    let ending = Ending::new()?;
+    let mut signals = super::signals()?;
     let back = match sync.back {
         Back::All => sync::Back::All,
         Back::Span(span) => sync::Back::Until(clock().checked_sub(span).unwrap_or(Timestamp::MIN)),
@@ -94,7 +93,7 @@ async fn mirror(sync: &args::Sync, archive: &Archive, settings: &Settings, clock
     let mut mirror = Mirror { engine, back, backfill: settings.backfill, clock: clock.clone(), zone: settings.zone.clone(), tally, out };
     let outcome = tokio::select! {
         outcome = mirror.run(sync) => outcome,
-        number = ending.await_one() => Err(Stop::Signal(number)),
+        number = signals.recv() => Err(Stop::Signal(number)),
     };
     mirror.out.progress("");
     Ok((mirror.tally, outcome))

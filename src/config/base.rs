@@ -85,7 +85,8 @@ impl BaseUrl {
         match self.0.host() {
             Some(Host::Ipv4(ip)) => IpAddr::V4(ip).is_loopback(),
             Some(Host::Ipv6(ip)) => IpAddr::V6(ip).is_loopback(),
-            Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+            // Names below it lead wherever a resolver says.
+            Some(Host::Domain(name)) => name == "localhost",
             None => false,
         }
     }
@@ -132,7 +133,15 @@ mod tests {
         for good in ["http://127.0.0.1:8025", "http://localhost:1", "http://[::1]:8025/api", "https://example.com"] {
             assert!(BaseUrl::parse(good).is_ok(), "{good}");
         }
-        for bad in ["http://example.com", "http://127.0.0.1.example.com", "http://10.0.0.1", "ftp://example.com", "example.com", ""] {
+        for bad in [
+            "http://example.com",
+            "http://127.0.0.1.example.com",
+            "http://10.0.0.1",
+            "http://api.localhost",
+            "ftp://example.com",
+            "example.com",
+            "",
+        ] {
             assert!(BaseUrl::parse(bad).is_err(), "{bad}");
         }
         assert!(BaseUrl::parse("https://re_key@example.com").is_err());

@@ -1,11 +1,18 @@
 //! The one place where the time is read; everybody else is handed a [`Clock`].
 
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use jiff::Timestamp;
 
+use crate::failure::{Failure, Kind};
+
 /// Tells the time. Cheap to clone; tests hand in one that stands still.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
+/// Seconds since 1970 at the beginning of the year 9000: calculations with later times leave the
+/// range of what can be represented, which ends in the year 9999.
+const LATEST: i64 = 221_845_392_000;
 
 /// The clock of this machine.
 #[must_use]
@@ -13,9 +20,53 @@ pub fn system() -> Clock {
     Arc::new(now)
 }
 
-/// The time by the clock of this machine.
+/// The time by the clock of this machine; in the year 9000 it stops.
 #[must_use]
-#[expect(clippy::disallowed_methods, reason = "the one place where the clock is read")]
 pub fn now() -> Timestamp {
-    Timestamp::now()
+    bounded(read())
+}
+
+/// # Errors
+///
+/// If the clock of this machine is beyond the year 9000.
+pub fn is_plausible() -> Result<(), Failure> {
+    check(read())
+}
+
+#[expect(clippy::disallowed_methods, reason = "the one place where the clock is read")]
+fn read() -> SystemTime {
+    SystemTime::now()
+}
+
+fn latest() -> Timestamp {
+    Timestamp::from_second(LATEST).expect("the year 9000 can be represented")
+}
+
+fn bounded(time: SystemTime) -> Timestamp {
+    let before = time < SystemTime::UNIX_EPOCH;
+    Timestamp::try_from(time).map_or(if before { Timestamp::MIN } else { latest() }, |time| time.min(latest()))
+}
+
+fn check(time: SystemTime) -> Result<(), Failure> {
+    if bounded(time) < latest() {
+        return Ok(());
+    }
+    Err(Failure::new(Kind::Io, "the clock of this machine is beyond the year 9000").hint("set the clock: date"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn time_beyond_the_calendar_is_refused() {
+        let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+        assert!(check(at(0)).is_ok() && check(at(32_503_680_000)).is_ok());
+        for seconds in [253_402_300_800, 1 << 40, 1 << 60] {
+            assert_eq!(check(at(seconds)).unwrap_err().kind, Kind::Io);
+            assert_eq!(bounded(at(seconds)).to_string(), "9000-01-01T00:00:00Z");
+        }
+    }
 }

@@ -13,9 +13,10 @@ use super::age::{AGES, age};
 use super::backfill::Backfill;
 use super::base::BaseUrl;
 use super::key_change::KeyChange;
-use super::nearest::nearest;
+use super::nearest::did_you_mean;
 use super::palette::{COLOURS, Palette, ROLES};
 use super::paths::Paths;
+use super::private::open_to_change;
 use super::rate::Rate;
 use super::views::{NUMBERS, SavedView, SavedViews};
 use crate::failure::{Failure, Kind};
@@ -246,7 +247,13 @@ impl Reader<'_> {
             return None;
         }
         Some(match name {
-            "api_key_command" => KeySource::Command(text.to_owned()),
+            "api_key_command" => match open_to_change(self.path) {
+                Some(why) => {
+                    self.wrong(at, &format!("api_key_command is not run, because {why}"));
+                    return None;
+                }
+                None => KeySource::Command(text.to_owned()),
+            },
             "api_key_file" => KeySource::File(self.beside(text)),
             _ => KeySource::Variable(text.to_owned()),
         })
@@ -374,11 +381,6 @@ impl Reader<'_> {
 fn in_order(mut found: Vec<(usize, String)>) -> Vec<String> {
     found.sort();
     found.into_iter().map(|(_, words)| words).collect()
-}
-
-/// `; did you mean acme?`, if there is something near.
-fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
-    nearest(name, known).map(|word| format!("; did you mean {word}?")).unwrap_or_default()
 }
 
 /// The profile that is meant if nothing names another; it need not be written down.

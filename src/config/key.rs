@@ -53,8 +53,11 @@ impl ApiKey {
     ///
     /// If it cannot be read, may be read by others, or holds no key.
     pub fn from_file(path: &Path, from: &str) -> Result<Self, Failure> {
-        let unreadable =
-            |error: std::io::Error| Failure::new(Kind::Config, format!("the key file {} cannot be read: {error}", path.display()));
+        let unreadable = |error: std::io::Error| match error.kind() {
+            std::io::ErrorKind::NotFound => Failure::new(Kind::KeyMissing, format!("the key file {} does not exist", path.display()))
+                .hint("sentbox login stores a key; --profile NAME names its profile"),
+            _ => Failure::new(Kind::Config, format!("the key file {} cannot be read: {error}", path.display())),
+        };
         let metadata = std::fs::metadata(path).map_err(unreadable)?;
         if open_to_others(&metadata) {
             return Err(Failure::new(Kind::Config, format!("the key file {} may be read by other people", path.display()))

@@ -26,6 +26,11 @@ fn distance(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
+/// `; did you mean acme?`, if there is something near.
+pub(super) fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(name, known).map(|word| format!("; did you mean {word}?")).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

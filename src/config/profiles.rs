@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use toml_edit::{DocumentMut, Item, Table, value};
 
 use super::file::{DEFAULT, File, KeySource, PROFILE_NAME, is_profile_name, text_of};
-use super::private::{make_folder, replace, write_secret};
+use super::private::{make_folder, remove_leftovers, replace, write_secret};
 use super::{ApiKey, BaseUrl, Env, Flags, KeyChange, Palette, Paths, SavedViews};
 use crate::failure::{Failure, Kind};
 
@@ -167,16 +167,20 @@ impl Profiles {
         })
     }
 
-    /// Stores a key at its place and writes the profile down. The first profile of all becomes the
-    /// one that is meant if none is named.
+    /// Writes the profile down and stores its key. The first profile of all becomes the one that is
+    /// meant if none is named.
+    ///
+    /// The profile comes first: a process that is killed in between leaves a profile that still
+    /// lacks its key, which is reported and mended by the next login, and never a key without a profile.
     ///
     /// # Errors
     ///
-    /// If a file cannot be written.
+    /// If a file cannot be written; then the profile is as it was.
     pub fn store(&mut self, place: &Place, key: &ApiKey) -> Result<(), Failure> {
         let Place { profile, base_url, key_file, ca_file } = place;
         let unwritable = |error| Failure::new(Kind::Config, format!("{} cannot be written: {error}", key_file.display()));
-        write_secret(key_file, &format!("{}\n", key.expose())).map_err(unwritable)?;
+        self.remove_leftovers();
+        let before = self.path.exists().then(|| self.text.clone());
         let is_first = self.file.profiles.is_empty() && self.file.default_profile.is_none();
         let is_new = !self.file.profiles.contains_key(profile);
         self.change(|document| {
@@ -193,7 +197,35 @@ impl Profiles {
                 set_default(document, profile);
             }
             Some(())
+        })?;
+        write_secret(key_file, &format!("{}\n", key.expose())).map_err(|error| {
+            // Where nothing can be written any more, the profile without a key stays.
+            let _ = match &before {
+                Some(text) => replace(&self.path, text),
+                None => fs::remove_file(&self.path),
+            };
+            unwritable(error)
         })
+    }
+
+    /// Removes the files that logins have left which were killed while they wrote, and returns them.
+    pub fn remove_leftovers(&self) -> Vec<PathBuf> {
+        let path = fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
+        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Vec::new() };
+        let mut removed = remove_leftovers(&self.key_file(""), is_profile_name);
+        removed.extend(remove_leftovers(folder, |found| found == name));
+        removed
+    }
+
+    /// The stored keys that no profile uses.
+    #[must_use]
+    pub fn stray_keys(&self) -> Vec<PathBuf> {
+        let used = |path: &PathBuf| self.file.profiles.values().any(|profile| profile.key == Some(KeySource::File(path.clone())));
+        let stored = fs::read_dir(self.key_file("")).into_iter().flatten().flatten().map(|entry| entry.path());
+        let is_key = |path: &PathBuf| path.file_name().and_then(|name| name.to_str()).is_some_and(is_profile_name);
+        let mut stray: Vec<PathBuf> = stored.filter(|path| is_key(path) && !used(path)).collect();
+        stray.sort();
+        stray
     }
 
     /// Makes `name` the profile that is meant if none is named.

@@ -8,6 +8,7 @@ use secrecy::SecretString;
 use serde_json::value::RawValue;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
+use url::Host;
 
 use crate::api::Cursor;
 use crate::config::clock::Clock;
@@ -27,7 +28,7 @@ pub const DEMO_KEY: &str = "re_demo";
 pub const USUAL_RATE: u32 = 10;
 
 /// How long answers under way may take once the server is told to stop.
-const GRACE: Duration = Duration::from_secs(2);
+const GRACE: Duration = Duration::from_secs(1);
 
 /// What a server serves. It is asked on a blocking thread, so it may read a file or a database.
 ///
@@ -76,13 +77,16 @@ pub struct Terms {
     pub key: SecretString,
     /// Requests that are answered in any one second.
     pub rate: u32,
+    /// Names of this server beside those of the loopback interface. A request to another name is
+    /// refused: a web page may have its own name lead here (DNS rebinding).
+    pub hosts: Vec<Host>,
 }
 
 impl Terms {
-    /// The terms of a demonstration: [`DEMO_KEY`] and the given rate.
+    /// The terms of a demonstration: [`DEMO_KEY`], the given rate, and no name but those of loopback.
     #[must_use]
     pub fn demo(rate: u32) -> Self {
-        Self { key: SecretString::from(DEMO_KEY), rate }
+        Self { key: SecretString::from(DEMO_KEY), rate, hosts: Vec::new() }
     }
 }
 

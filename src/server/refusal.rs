@@ -10,6 +10,7 @@ use crate::api::wire::ErrorBody;
 /// A request that gets no email.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refusal {
+    WrongHost,
     KeyMissing,
     KeyInvalid,
     TooMany { rate: u32 },
@@ -54,6 +55,7 @@ impl Refusal {
     fn words(self) -> (StatusCode, &'static str, String) {
         const INVALID: StatusCode = StatusCode::UNPROCESSABLE_ENTITY;
         let (status, name, message) = match self {
+            Self::WrongHost => (StatusCode::MISDIRECTED_REQUEST, "misdirected_request", "This server does not answer to this host name"),
             Self::KeyMissing => (StatusCode::UNAUTHORIZED, "missing_api_key", "Missing API Key"),
             // The service answers a wrong key with 400, although 401 would say it better.
             Self::KeyInvalid => (StatusCode::BAD_REQUEST, "validation_error", "API key is invalid"),
@@ -88,7 +90,8 @@ impl IntoResponse for Refusal {
             Self::WrongMethod => {
                 response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET"));
             }
-            Self::KeyInvalid
+            Self::WrongHost
+            | Self::KeyInvalid
             | Self::TooMany { .. }
             | Self::NoSuchPath
             | Self::Limit

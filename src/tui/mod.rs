@@ -8,7 +8,6 @@ mod performer;
 mod program;
 mod questions;
 mod session;
-mod signals;
 pub mod terminal;
 mod thrifty;
 
@@ -19,6 +18,7 @@ use crossterm::event::EventStream;
 use jiff::tz::TimeZone;
 use ratatui::layout::{Rect, Size};
 use ratatui::{Terminal, TerminalOptions, Viewport};
+use rustix::io::Errno;
 use rustix::process::{Signal, kill_current_process_group};
 
 pub use history::History;
@@ -33,9 +33,9 @@ use crate::app::Ending;
 use crate::config::clock::Clock;
 use crate::config::{Palette, PanicAt};
 use crate::failure::{Failure, Kind};
+use crate::signals::{self, Signals};
 use crate::view::{Glyphs, Look, Theme};
-use signals::Signals;
-use terminal::Hold;
+use terminal::{Device, Hold};
 
 /// Bytes of a frame that are gathered before they are written: more than a full repaint takes.
 const FRAME_BYTES: usize = 1 << 16;
@@ -77,41 +77,66 @@ pub async fn run<S: Service>(start: Start<S>) -> Result<Exit, Failure> {
         return Err(Failure::new(Kind::Usage, "the terminal program needs a terminal for its input and output")
             .hint("in a script, use: sentbox list, sentbox show"));
     }
-    let (columns, rows) = crossterm::terminal::size().map_err(|error| lost(&error))?;
-    let mut signals = Signals::listen().map_err(|error| lost(&error))?;
+    let mut signals = Signals::listen(&signals::ENDS).map_err(|error| lost(&error))?;
+    signals.watch_terminal().map_err(|error| lost(&error))?;
+    let ended = drive(start, &mut signals).await;
+    // Before anything else ends: that may take its time.
+    terminal::give_back();
+    match ended {
+        Ok(exit) => exit,
+        // A terminal that fails because of the signal, or is gone, is no error of its own.
+        Err(error) => match signals.try_recv() {
+            Some(number) => Ok(Exit::Signal(number)),
+            None if is_gone(&error) => Ok(Exit::Signal(signals::number(Signal::HUP))),
+            None => Err(lost(&error)),
+        },
+    }
+}
+
+/// Runs until somebody leaves the program, a signal ends it, or the terminal fails.
+async fn drive<S: Service>(start: Start<S>, signals: &mut Signals) -> io::Result<Result<Exit, Failure>> {
+    let (columns, rows) = crossterm::terminal::size()?;
     let size = Size::new(columns, rows);
+    if let Err(failure) = program::is_drawable(size) {
+        return Ok(Err(failure));
+    }
     let Start { session, doors, clock, zone, palette, ascii, panic_at } = start;
     let look = Look { theme: Theme::new(palette), glyphs: if ascii { Glyphs::ASCII } else { Glyphs::UNICODE }, now: clock(), zone };
 
-    let mut hold = Hold::take(true).map_err(|error| lost(&error))?;
-    let backend = Thrifty::new(BufWriter::with_capacity(FRAME_BYTES, io::stdout()));
+    let mut hold = Hold::take(true)?;
+    let backend = Thrifty::new(BufWriter::with_capacity(FRAME_BYTES, Device));
     let viewport = Viewport::Fixed(Rect::new(0, 0, columns, rows));
-    let terminal = Terminal::with_options(backend, TerminalOptions { viewport }).map_err(|error| lost(&error))?;
+    let terminal = Terminal::with_options(backend, TerminalOptions { viewport })?;
     let mut program = Program::start(session, doors, sleep(), EventStream::new(), (terminal, size), look, clock, panic_at);
     loop {
         let turn = tokio::select! {
             biased;
-            number = signals.end() => return Ok(Exit::Signal(number)),
-            turn = program.run() => turn.map_err(|error| lost(&error))?,
+            number = signals.recv() => return Ok(Ok(Exit::Signal(number))),
+            turn = program.run() => turn?,
         };
         match turn {
-            Turn::Again(Request::Mouse(ours)) => terminal::set_mouse(ours).map_err(|error| lost(&error))?,
+            Turn::Again(Request::Mouse(ours)) => terminal::set_mouse(ours)?,
             Turn::Again(Request::Suspend) => {
                 drop(hold);
                 // Who is stopped asks for nothing; somebody else may.
                 program.lease().release();
                 // The whole job stops here, and goes on here when the shell continues it.
                 let _ = kill_current_process_group(Signal::TSTP);
-                hold = Hold::take(program.model().mouse).map_err(|error| lost(&error))?;
-                program.wake().map_err(|error| lost(&error))?;
+                hold = Hold::take(program.model().mouse)?;
+                program.wake()?;
             }
-            Turn::Over(Ending::Quit) => return Ok(Exit::Quit),
-            Turn::Over(Ending::Broken(failure)) => return Err(failure),
-            Turn::Gone => return Ok(Exit::Signal(1)),
+            Turn::Over(Ending::Quit) => return Ok(Ok(Exit::Quit)),
+            Turn::Over(Ending::Broken(failure)) => return Ok(Err(failure)),
+            Turn::Gone => return Ok(Ok(Exit::Signal(signals::number(Signal::HUP)))),
         }
     }
 }
 
 fn lost(error: &io::Error) -> Failure {
     Failure::new(Kind::Io, format!("the terminal cannot be used: {error}"))
+}
+
+/// Whether the other end of the terminal is closed.
+fn is_gone(error: &io::Error) -> bool {
+    [Errno::IO, Errno::NXIO, Errno::NODEV, Errno::PIPE].iter().any(|gone| error.raw_os_error() == Some(gone.raw_os_error()))
 }

@@ -21,6 +21,7 @@ use crate::app::{Ending, Model, Msg, Opening};
 use crate::archive::Lease;
 use crate::config::PanicAt;
 use crate::config::clock::Clock;
+use crate::failure::{Failure, Kind};
 use crate::view::{self, Look};
 
 /// The shortest time between two frames that nobody asked for with a key.
@@ -206,6 +207,10 @@ where
     fn take(&mut self, msg: Msg) {
         match &msg {
             Msg::Resized(size) => {
+                if let Err(failure) = is_drawable(*size) {
+                    self.model.ending = Some(Ending::Broken(failure));
+                    return;
+                }
                 let area = Rect::new(0, 0, size.width, size.height);
                 // A terminal that cannot be resized is found out by the next frame.
                 let _ = self.terminal.resize(area);
@@ -258,6 +263,21 @@ where
         self.due = None;
         Ok(())
     }
+}
+
+/// More cells than this no screen has; a terminal that claims more would take all memory.
+const MOST_CELLS: u32 = 1 << 20;
+
+/// # Errors
+///
+/// If the terminal says that it is too large to be drawn on.
+pub(super) fn is_drawable(size: Size) -> Result<(), Failure> {
+    if u32::from(size.width) * u32::from(size.height) <= MOST_CELLS {
+        return Ok(());
+    }
+    let sentence =
+        format!("the terminal says that it has {} columns and {} rows, which is too large to be drawn on", size.width, size.height);
+    Err(Failure::new(Kind::Io, sentence).hint("set its size: stty cols 120 rows 40"))
 }
 
 /// The first state of a session, and who performs what it asks for.

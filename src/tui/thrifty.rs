@@ -167,9 +167,11 @@ impl<W: Write> Backend for Thrifty<W> {
         Ok(())
     }
 
+    /// Never fails: ratatui calls it when a terminal is dropped and prints what failed to stderr,
+    /// which panics if that is the terminal and is gone. The next write fails all the same.
     fn show_cursor(&mut self) -> io::Result<()> {
         if std::mem::replace(&mut self.cursor_hidden, false) {
-            self.inner.show_cursor()?;
+            let _ = self.inner.show_cursor();
         }
         Ok(())
     }

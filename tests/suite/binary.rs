@@ -3,8 +3,10 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::fmt::Write as _;
+use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::SocketAddr;
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::thread::{self, JoinHandle};
@@ -36,7 +38,7 @@ impl Service {
             runtime.block_on(async {
                 let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
                 tell.send(listener.local_addr().unwrap()).unwrap();
-                let terms = Terms { key: KEY.into(), rate: 1000 };
+                let terms = Terms { key: KEY.into(), rate: 1000, hosts: Vec::new() };
                 let until = async { drop(stopped.await) };
                 server::serve(listener, source, terms, sentbox::config::clock::system(), until).await.unwrap();
             });
@@ -98,6 +100,14 @@ pub fn answering(bytes: &'static str) -> String {
         stream.write_all(bytes.as_bytes()).unwrap();
     });
     base
+}
+
+/// Writes a configuration that no other user may change, whatever the umask is.
+pub fn write_config(folder: &Path, text: &str) {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).unwrap();
+    let path = folder.join("config.toml");
+    fs::write(&path, text).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
 }
 
 /// The binary, to be run with nothing in its environment but this.

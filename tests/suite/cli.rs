@@ -352,14 +352,13 @@ fn a_profile_brings_its_own_key_by_command_or_file() {
     let service = two_emails();
     let sentbox = Sentbox::new().with("SENTBOX_API_KEY", "re_canary_of_another_team").with("KEY_ELSEWHERE", KEY);
     let config = sentbox.home().join(".config/sentbox");
-    std::fs::create_dir_all(&config).unwrap();
     let base = service.base();
     let profiles = format!(
         "[profiles.command]\nbase_url = \"{base}\"\napi_key_command = 'echo \"$KEY_ELSEWHERE$SENTBOX_API_KEY\"'\n\
          [profiles.file]\nbase_url = \"{base}\"\napi_key_file = \"key\"\n\
          [profiles.variable]\nbase_url = \"{base}\"\napi_key_env = \"KEY_ELSEWHERE\"\n"
     );
-    std::fs::write(config.join("config.toml"), profiles).unwrap();
+    crate::binary::write_config(&config, &profiles);
     std::fs::write(config.join("key"), KEY).unwrap();
     let key_mode = |mode| std::fs::set_permissions(config.join("key"), std::fs::Permissions::from_mode(mode)).unwrap();
     key_mode(0o600);
@@ -509,7 +508,8 @@ fn what_is_generated_from_the_code_is_there() {
 
     Exit codes: 0 done, 1 could not, 2 wrong usage, 3 key missing, rejected or not allowed to read, 4 no
     such email, 5 service unreachable or not answering as this API does, 6 rate limit or quota, 8
-    archive or configuration unusable, 101 internal error.
+    archive or configuration unusable, 101 internal error, 128+n ended by signal n (129: the terminal
+    was closed).
     ");
 }
 

@@ -152,7 +152,6 @@ fn what_is_marked_and_what_failed_is_seen_on_the_smallest_screen_too() {
 fn home(teams: [&Service; 2]) -> (tempfile::TempDir, Env) {
     let home = tempfile::tempdir().unwrap();
     let config = home.path().join(".config/sentbox");
-    fs::create_dir_all(&config).unwrap();
     let profile = |name: &str, service: &Service| {
         format!("[profiles.{name}]\nbase_url = \"{}\"\napi_key_file = \"key\"\nrate = 1000\n", service.base())
     };
@@ -161,7 +160,7 @@ fn home(teams: [&Service; 2]) -> (tempfile::TempDir, Env) {
         profile("acme", teams[0]),
         profile("other", teams[1])
     );
-    fs::write(config.join("config.toml"), text).unwrap();
+    crate::binary::write_config(&config, &text);
     fs::write(config.join("key"), KEY).unwrap();
     fs::set_permissions(config.join("key"), fs::Permissions::from_mode(0o600)).unwrap();
     let env = env(home.path());

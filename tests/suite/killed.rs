@@ -63,10 +63,10 @@ impl Source for Watched {
 }
 
 /// Numbers that are the same for the same seed (splitmix64).
-struct Chance(u64);
+pub struct Chance(pub u64);
 
 impl Chance {
-    fn below(&mut self, end: u64) -> u64 {
+    pub fn below(&mut self, end: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -75,7 +75,7 @@ impl Chance {
     }
 }
 
-fn archive_below(folder: &Path) -> Option<PathBuf> {
+pub fn archive_below(folder: &Path) -> Option<PathBuf> {
     std::fs::read_dir(folder).ok()?.find_map(|entry| {
         let path = entry.unwrap().path();
         if path.is_dir() { archive_below(&path) } else { path.ends_with("archive.sqlite").then_some(path) }

@@ -7,6 +7,8 @@ mod client;
 mod contract;
 mod disk;
 mod docs;
+mod echo;
+mod ends;
 mod errands;
 mod faults;
 mod faulty;

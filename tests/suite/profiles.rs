@@ -306,3 +306,62 @@ fn a_new_key_of_a_profile_says_whose_mail_it_goes_on_with() {
     exit code 2
     ");
 }
+
+#[test]
+fn command_in_a_file_that_others_may_write_is_refused() {
+    let sentbox = Sentbox::new();
+    let mark = sentbox.home().join("mark");
+    let folder = config(&sentbox);
+    crate::binary::write_config(&folder, &format!("[profiles.acme]\napi_key_command = \"touch {}\"\n", mark.display()));
+    let path = folder.join("config.toml");
+    for (path, mode, kept) in [(&path, 0o666, 0o600), (&path, 0o620, 0o600), (&folder, 0o777, 0o700)] {
+        let set = |mode| std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+        set(mode);
+        for line in ["list -p acme", "config check", "doctor"] {
+            let words = sentbox.told(line);
+            let why = format!("mode {mode:04o}");
+            assert!(
+                words.contains("api_key_command is not run") && words.contains(&why) && words.contains("chmod go-w"),
+                "{line}: {words}"
+            );
+            assert!(words.ends_with("exit code 8"), "{line}: {words}");
+        }
+        set(kept);
+    }
+    assert!(!mark.exists());
+    assert!(sentbox.told("config check").ends_with("exit code 0"));
+    sentbox.run("list -p acme");
+    assert!(mark.exists(), "nothing is wrong any more");
+}
+
+#[test]
+fn login_that_cannot_store_its_key_adds_no_profile() {
+    let service = service();
+    let sentbox = Sentbox::new();
+    std::fs::create_dir_all(config(&sentbox)).unwrap();
+    std::fs::write(config(&sentbox).join("keys"), "a file where a folder belongs").unwrap();
+    let output = sentbox.fed(&format!("login -p acme --base-url {}", service.base()), crate::binary::KEY);
+    assert_eq!(output.status.code(), Some(8), "{}", sentbox.shown(&output));
+    assert!(!config(&sentbox).join("config.toml").exists());
+}
+
+#[test]
+fn doctor_removes_leftovers_and_names_stray_keys() {
+    let sentbox = Sentbox::new();
+    let keys = config(&sentbox).join("keys");
+    std::fs::create_dir_all(&keys).unwrap();
+    for name in [".acme.4711", "acme"] {
+        std::fs::write(keys.join(name), "re_x").unwrap();
+    }
+    let words = sentbox.told("doctor");
+    assert!(words.contains("keys/.acme.4711, left by an interrupted login") && words.contains("no profile uses the key in"), "{words}");
+    assert!(!keys.join(".acme.4711").exists() && keys.join("acme").exists());
+}
+
+#[test]
+fn profile_without_its_key_names_the_remedy() {
+    let sentbox = Sentbox::new();
+    crate::binary::write_config(&config(&sentbox), "[profiles.acme]\napi_key_file = \"keys/acme\"\n");
+    let words = sentbox.told("list -p acme");
+    assert!(words.contains("does not exist") && words.contains("sentbox login") && words.ends_with("exit code 3"), "{words}");
+}

@@ -123,13 +123,12 @@ fn what_sentbox_starts_and_how_it_is_started_shows_no_key() {
     let service = Service::new(Fixed(vec![]));
     let sentbox = Sentbox::at(&service).with("RESEND_API_KEY", "re_canary_of_theirs");
     let config = sentbox.home().join(".config/sentbox");
-    fs::create_dir_all(&config).unwrap();
     let secret = sentbox.home().join("secret");
     fs::write(&secret, KEY).unwrap();
     fs::set_permissions(&secret, fs::Permissions::from_mode(0o600)).unwrap();
     let command = "env > environment; (cat /proc/$PPID/cmdline || ps -o args= -p $PPID) > arguments; cat secret";
     let profile = format!("[profiles.a]\nbase_url = \"{}\"\napi_key_command = \"{command}\"\n", service.base());
-    fs::write(config.join("config.toml"), profile).unwrap();
+    crate::binary::write_config(&config, &profile);
     assert!(sentbox.run("list -p a -vv").status.success());
     assert!(fs::read_to_string(sentbox.home().join("environment")).unwrap().contains("HOME="));
     assert!(fs::read_to_string(sentbox.home().join("arguments")).unwrap().contains("list"));

@@ -113,7 +113,7 @@ fn a_profile_keeps_mail_as_long_as_it_says() {
     let service = Service::new(Fixed(vec![ANA, BOTH, BO]));
     let sentbox = Sentbox::new();
     let config = format!("[profiles.default]\nbase_url = \"{}\"\napi_key_command = \"echo {KEY}\"\nkeep = \"500w\"\n", service.base());
-    std::fs::write(sentbox.home().join("config.toml"), config).unwrap();
+    crate::binary::write_config(sentbox.home(), &config);
     let path = sentbox.home().join("config.toml").display().to_string();
     let sentbox = sentbox.with("SENTBOX_CONFIG", &path).with("PATH", "/usr/bin:/bin");
     sentbox.stdout("sync --back all");

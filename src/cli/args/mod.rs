@@ -39,7 +39,7 @@ The API key comes from SENTBOX_API_KEY (its service: SENTBOX_BASE_URL), from RES
 
 Exit codes: 0 done, 1 could not, 2 wrong usage, 3 key missing, rejected or not allowed to read, \
 4 no such email, 5 service unreachable or not answering as this API does, 6 rate limit or quota, \
-8 archive or configuration unusable, 101 internal error.";
+8 archive or configuration unusable, 101 internal error, 128+n ended by signal n (129: the terminal was closed).";
 
 /// Flags that may stand anywhere.
 #[derive(Debug, Clone, Group)]

@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use clap::{Args as Group, Subcommand, ValueEnum};
 use jiff::SignedDuration;
+use url::Host;
 
 use super::{Column, NO_HELP};
 use crate::api::Cursor;
@@ -247,12 +248,20 @@ pub struct Serve {
     /// Where to listen; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8025")]
     pub listen: SocketAddr,
+    /// A name that other machines may use for this server, beside localhost; may be repeated
+    #[arg(long, value_name = "NAME", value_parser = host)]
+    pub allow_host: Vec<Host>,
     /// Serve the sample mailbox; its key is `re_demo`
     #[arg(long, required = true)]
     pub demo: bool,
     /// The mailbox.
     #[command(flatten)]
     pub sample: Sample,
+}
+
+/// A name or an address without its port.
+fn host(text: &str) -> Result<Host, String> {
+    Host::parse(text).map_err(|error| format!("{error}; a name without a port belongs here, or an address"))
 }
 
 /// What a sample mailbox is made of.

@@ -102,6 +102,14 @@ fn configuration(env: &Env, found: &mut Vec<Finding>) -> Option<Profiles> {
                 count => Finding::good("config", format!("{path}, profiles: {count}")),
             });
             found.extend(profiles.warnings().iter().map(|warning| Finding::note("config", warning)));
+            let removed = profiles.remove_leftovers();
+            found.extend(
+                removed.iter().map(|path| Finding::note("config", format!("removed {}, left by an interrupted login", path.display()))),
+            );
+            let stray = profiles.stray_keys();
+            found.extend(
+                stray.iter().map(|path| Finding::note("config", format!("no profile uses the key in {}; delete it", path.display()))),
+            );
             Some(profiles)
         }
         Err(failure) => {
