@@ -272,11 +272,10 @@ impl Model {
     pub(super) fn confirmed(&mut self, ticket: Ticket, outcome: Result<Confirmation, Failure>) -> Effects {
         let now = self.now().timestamp();
         // What an older attempt brings is in the archive as well.
-        if self.freshness.request.settle(ticket, Ok(())) {
-            self.freshness.rounds += 1;
-        }
+        let is_current = self.freshness.request.settle(ticket, Ok(()));
         match outcome {
             Ok(confirmation) => {
+                self.freshness.rounds += u32::from(is_current);
                 self.freshness.requests.extend((0..confirmation.requests).map(|_| now));
                 self.take_confirmed(confirmation.news)
             }

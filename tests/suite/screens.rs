@@ -30,7 +30,7 @@ fn terminal(world: &World, look: &Look) -> Terminal<TestBackend> {
     terminal
 }
 
-fn screen(world: &World) -> String {
+pub fn screen(world: &World) -> String {
     text(&terminal(world, &look()))
 }
 

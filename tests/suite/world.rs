@@ -52,13 +52,15 @@ pub struct Mailbox {
     pub older_pages: u64,
     /// The number of the next email.
     pub next: i64,
+    /// The time at which the service answers.
+    pub clock: jiff::Timestamp,
 }
 
 impl Mailbox {
     /// `count` emails, one an hour.
     pub fn of(count: i64) -> Self {
         let rows = (0..count).rev().map(row).collect();
-        Self { rows, arriving: 0, older_pages: 0, next: count }
+        Self { rows, arriving: 0, older_pages: 0, next: count, clock: NOW.parse().unwrap() }
     }
 
     /// One more email at the top.
@@ -116,10 +118,10 @@ impl Mailbox {
         }
     }
 
-    /// The service confirms these rows at [`NOW`].
+    /// The service confirms these rows.
     fn confirm(&mut self, which: impl Fn(&Row) -> bool) {
         for row in self.rows.iter_mut().filter(|row| which(row)) {
-            row.confirmed = Some(NOW.parse().unwrap());
+            row.confirmed = Some(self.clock);
         }
     }
 
@@ -294,6 +296,7 @@ impl World {
     /// Answers the `n`th effect that is under way.
     pub fn answer(&mut self, n: usize) {
         let effect = self.pending.remove(n % self.pending.len());
+        self.mailbox.clock = self.model.now().timestamp();
         let msg = self.mailbox.answer(&effect);
         self.happen(msg);
     }
