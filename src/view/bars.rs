@@ -19,6 +19,8 @@ use crate::archive::Reach;
 const ROOMY: u16 = 50;
 /// From this many columns on there is room for figures that few people look for.
 const SPACIOUS: u16 = 80;
+/// From this many columns on there is room in the title for how far statuses were checked.
+const WIDE: u16 = 100;
 /// From this many columns on there is room for keys beside long words about trouble.
 const COMFORTABLE: u16 = 140;
 
@@ -101,7 +103,7 @@ fn title_right<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
     if let Some(count) = count(model, look).filter(|_| width >= ROOMY) {
         parts.push(Span::styled(count, look.theme.text()));
     }
-    if width >= ROOMY
+    if width >= WIDE
         && let Some(words) = checked(model, look)
     {
         parts.push(Span::styled(words, look.theme.text()));
