@@ -158,6 +158,21 @@ impl Service {
         self.refresh(Urgency::Person)
     }
 
+    /// Takes how far back the archive is complete by what another process has fetched.
+    pub fn learn_reach(&mut self, reach: Reach) {
+        self.reach = Some(reach);
+    }
+
+    /// Sends no request any more.
+    pub fn stop(&mut self, why: Failure) {
+        (self.out_of_reach, self.is_refused) = (Some(why), false);
+        self.refresh.clear();
+        self.refresh_rest.clear();
+        self.extend.clear();
+        self.extend_rest.clear();
+        self.fill.stop();
+    }
+
     /// Whether the service has refused the key, so that it is asked again by hand alone.
     #[must_use]
     pub const fn is_refused(&self) -> bool {

@@ -4,13 +4,14 @@ use std::fmt::Write as _;
 use std::fs::{DirBuilder, OpenOptions, Permissions};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
+use super::notice::{FileId, Notice, Notifier};
 use super::schema::Format;
 use super::search::{self, Halt};
 use super::{dictionary, schema};
@@ -33,6 +34,11 @@ pub(super) struct Connections {
     uri: String,
     writer: Mutex<Connection>,
     idle: Mutex<Vec<Connection>>,
+    /// Whether the transaction that is open has changed what other processes show.
+    has_changed: Arc<AtomicBool>,
+    /// `None` if the archive is in memory.
+    file: Option<FileId>,
+    notifier: Option<Arc<Notifier>>,
 }
 
 impl Connections {
@@ -58,7 +64,8 @@ impl Connections {
             return Ok(None);
         }
         writer.pragma_update(None, "journal_mode", "wal")?;
-        Self::new(file_uri(path), writer).map(Some)
+        let connections = Self::new(file_uri(path), writer)?;
+        Ok(Some(Self { file: FileId::of(path), notifier: Some(Arc::new(Notifier::new(path))), ..connections }))
     }
 
     /// A database that lives as long as this value, under a name of its own in this process.
@@ -76,22 +83,52 @@ impl Connections {
         if !schema::exists(&writer)? {
             schema::create(&mut writer)?;
         }
-        Ok(Self { uri, writer: Mutex::new(writer), idle: Mutex::new(Vec::new()) })
+        let has_changed = Arc::new(AtomicBool::new(false));
+        let noted = Arc::clone(&has_changed);
+        writer.update_hook(Some(move |_, _: &str, table: &str, _| {
+            if matches!(table, "mail" | "body") {
+                noted.store(true, Ordering::Relaxed);
+            }
+        }))?;
+        Ok(Self { uri, writer: Mutex::new(writer), idle: Mutex::new(Vec::new()), has_changed, file: None, notifier: None })
+    }
+
+    /// Sends notices to other processes, if there can be others.
+    pub(super) const fn notifier(&self) -> Option<&Arc<Notifier>> {
+        self.notifier.as_ref()
+    }
+
+    /// Whether the file is still the one that was opened.
+    pub(super) fn check_file(&self) -> Result<(), Failure> {
+        self.file.as_ref().map_or(Ok(()), FileId::check)
+    }
+
+    /// Makes the transaction that is open send a notice, although it changes no row of an email.
+    pub(super) fn mark_changed(&self) {
+        self.has_changed.store(true, Ordering::Relaxed);
     }
 
     /// Runs `change` in one transaction: all of it happens, or nothing.
     pub(super) fn write<T>(&self, change: impl FnOnce(&Transaction) -> Result<T, Failure>) -> Result<T, Failure> {
+        self.check_file()?;
         let mut writer = held(&self.writer);
         let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        self.has_changed.store(false, Ordering::Relaxed);
         let outcome = change(&transaction)?;
         search::keep_up(&transaction)?;
         transaction.commit()?;
+        if self.has_changed.load(Ordering::Relaxed)
+            && let Some(notifier) = &self.notifier
+        {
+            notifier.send(Notice::Changed);
+        }
         Ok(outcome)
     }
 
     /// Writes the file anew without the room that deleted rows have left, and empties the log beside
     /// it; false if another process keeps that from being emptied now.
     pub(super) fn compact(&self) -> Result<bool, Failure> {
+        self.check_file()?;
         let writer = held(&self.writer);
         search::forget(&writer)?;
         dictionary::forget(&writer)?;

@@ -24,6 +24,7 @@ mod lease;
 mod members;
 mod missing;
 mod moment;
+mod notice;
 mod order;
 mod owner;
 #[cfg(test)]
@@ -42,6 +43,7 @@ mod span;
 #[cfg(test)]
 mod tests;
 mod trouble;
+mod watch;
 mod window;
 
 use std::path::PathBuf;
@@ -57,6 +59,7 @@ pub use health::is_beyond_use;
 pub use import::Imported;
 pub use info::Info;
 pub use lease::Lease;
+pub use notice::{Notice, Notices};
 pub use owner::{Opened, Owner, Said, Stranger};
 pub use place::Place;
 pub use removal::Removal;

@@ -7,6 +7,7 @@ mod follow;
 mod foothold;
 mod journey;
 pub mod plan;
+mod reachability;
 mod synced;
 #[cfg(test)]
 mod tests;
@@ -101,18 +102,34 @@ impl<S: Service> Engine<S> {
             if archive.lease().hold(now) {
                 return Ok(None);
             }
+            if let Some(failure) = archive.lease().outage() {
+                return Err(failure);
+            }
             following.lock().unwrap_or_else(PoisonError::into_inner).look(&archive).map(Some)
         });
         if let Some(synced) = followed.await? {
             return Ok(synced);
         }
-        let synced = self.walk(Goal::Head, |_| ()).await?;
-        let now = (self.clock)();
+        let walked = self.walk(Goal::Head, |_| ()).await;
+        let (following, now) = (Arc::clone(&self.following), (self.clock)());
         let noted = self.blocking(move |archive| {
-            archive.lease().note_answer(now);
+            reachability::record(&archive, &walked, now);
+            let synced = walked?;
+            // What this process has brought itself is no news from another one.
+            following.lock().unwrap_or_else(PoisonError::into_inner).look(&archive)?;
             Ok(synced)
         });
         noted.await
+    }
+
+    /// What other processes have brought since the last refresh or call. No request.
+    ///
+    /// # Errors
+    ///
+    /// If the archive fails.
+    pub async fn follow(&self) -> Result<Synced, Failure> {
+        let following = Arc::clone(&self.following);
+        self.blocking(move |archive| following.lock().unwrap_or_else(PoisonError::into_inner).look(&archive)).await
     }
 
     /// Fetches the page below the newest stretch that is known whole. No request if there is none.
@@ -200,6 +217,7 @@ impl<S: Service> Engine<S> {
     /// Fetches one email; says beside it whether it could be kept.
     async fn fetch(&self, id: &EmailId) -> Result<(Email, Result<(), Failure>), Failure> {
         let (asked, answer) = self.stamped(|service| async move { service.retrieve(id).await }).await;
+        self.report_reachability(&answer).await;
         let retrieved = match answer {
             Ok(retrieved) => retrieved,
             Err(failure) => {
@@ -247,7 +265,9 @@ impl<S: Service> Engine<S> {
     }
 
     async fn list(&self, cursor: &Cursor) -> (RequestTime, Result<Page, Failure>) {
-        self.stamped(|service| async move { service.list(MAX_LIMIT, cursor).await }).await
+        let (asked, answer) = self.stamped(|service| async move { service.list(MAX_LIMIT, cursor).await }).await;
+        self.report_reachability(&answer).await;
+        (asked, answer)
     }
 
     /// Makes a request, and numbers it when it is sent: it may have waited for its turn until then.

@@ -13,7 +13,7 @@ use super::questions::{Timely, counts, halted, renewed, tally};
 use super::session::{Doors, Entry, Session};
 use crate::api::{Budget, Service, Urgency, Wish, jitter};
 use crate::app::{Effect, Errand, Msg, News, Opened, Rest, Ticket, marks};
-use crate::archive::{Archive, Halt, Lease};
+use crate::archive::{Archive, Halt, Lease, Notice, Notices};
 use crate::config::{PanicAt, ViewFile};
 use crate::failure::{Failure, Kind};
 use crate::mail::{Email, EmailId};
@@ -35,6 +35,10 @@ pub fn sleep() -> Pause {
         Box::pin(tokio::time::sleep(longer))
     })
 }
+
+/// The shortest time between two looks at what other processes do: one that fetches page by page is not
+/// followed page by page.
+const FOLLOW_PAUSE: Duration = Duration::from_millis(500);
 
 /// Performs effects. There is no channel: a task *returns* its message, so an empty set of tasks
 /// means that nothing is going on, and a task that panics is noticed.
@@ -62,6 +66,8 @@ pub struct Performer<S: Service> {
     settling: JoinSet<Msg>,
     /// The clock.
     rests: JoinSet<Msg>,
+    /// Waits for what other processes do with the archive.
+    watching: JoinSet<(Notices, Vec<Notice>)>,
     doors: Arc<dyn Doors<S>>,
     /// What is behind the door that was opened last.
     entered: Arc<Mutex<Option<Session<S>>>>,
@@ -83,6 +89,13 @@ impl<S: Service> Performer<S> {
         panic_at: Option<PanicAt>,
     ) -> Self {
         let bodies = Arc::new(Mutex::new(Bodies::default()));
+        let mut watching = JoinSet::new();
+        if let Some(mut notices) = archive.notices() {
+            watching.spawn(async move {
+                let arrived = notices.next().await;
+                (notices, arrived)
+            });
+        }
         Self {
             archive,
             engine,
@@ -102,6 +115,7 @@ impl<S: Service> Performer<S> {
             errands: Vec::new(),
             settling: JoinSet::new(),
             rests: JoinSet::new(),
+            watching,
             doors,
             entered: Arc::default(),
             _beside: beside,
@@ -239,14 +253,48 @@ impl<S: Service> Performer<S> {
 
     /// The next message; waits for ever if nothing is going on. Safe to cancel.
     pub async fn next(&mut self) -> Msg {
-        let joined = tokio::select! {
-            Some(joined) = self.work.join_next(), if !self.work.is_empty() => joined,
-            Some(joined) = self.quiet.join_next(), if !self.quiet.is_empty() => joined,
-            Some(joined) = self.settling.join_next(), if !self.settling.is_empty() => joined,
-            Some(joined) = self.rests.join_next(), if !self.rests.is_empty() => joined,
-            else => std::future::pending().await,
-        };
-        message(joined)
+        loop {
+            let joined = tokio::select! {
+                Some(joined) = self.work.join_next(), if !self.work.is_empty() => joined,
+                Some(joined) = self.quiet.join_next(), if !self.quiet.is_empty() => joined,
+                Some(joined) = self.settling.join_next(), if !self.settling.is_empty() => joined,
+                Some(joined) = self.rests.join_next(), if !self.rests.is_empty() => joined,
+                Some(arrived) = self.watching.join_next(), if !self.watching.is_empty() => {
+                    if let Ok((notices, arrived)) = arrived {
+                        self.follow(notices, &arrived);
+                    }
+                    continue;
+                }
+                else => std::future::pending().await,
+            };
+            return message(joined);
+        }
+    }
+
+    /// Turns notices into messages, and waits for the next ones.
+    fn follow(&mut self, mut notices: Notices, arrived: &[Notice]) {
+        for notice in arrived {
+            let (archive, engine) = (self.archive.clone(), self.engine.clone());
+            match notice {
+                Notice::Changed => {
+                    self.quiet.spawn(async move { Msg::ArchiveChanged { outcome: follow(archive, engine).await } });
+                }
+                Notice::Service => {
+                    self.quiet.spawn(async { Msg::ServiceChanged });
+                }
+                Notice::Removed => {
+                    if let Err(failure) = archive.check_file() {
+                        self.quiet.spawn(async { Msg::ArchiveLost(failure) });
+                        return;
+                    }
+                }
+            }
+        }
+        self.watching.spawn(async move {
+            tokio::time::sleep(FOLLOW_PAUSE).await;
+            let arrived = notices.next().await;
+            (notices, arrived)
+        });
     }
 
     /// A message that is there already.
@@ -334,6 +382,15 @@ fn unless_dropped<T>(
 
 fn message(joined: Result<Msg, JoinError>) -> Msg {
     joined.unwrap_or_else(|error| Msg::Broken(Failure::new(Kind::Internal, format!("a task of sentbox failed: {error}"))))
+}
+
+/// What other processes have brought.
+async fn follow<S: Service>(archive: Archive, engine: Option<Engine<S>>) -> Result<News, Failure> {
+    if let Some(engine) = engine {
+        return engine.follow().await.map(news);
+    }
+    let reach = tokio::task::spawn_blocking(move || archive.reach()).await.map_err(|error| broken(&error))??;
+    Ok(News { new: 0, changed: Vec::new(), reach, unfinished: false })
 }
 
 /// The email from the archive, or else from the service, and what was seen to become of it.
