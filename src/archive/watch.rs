@@ -69,7 +69,10 @@ mod inotify {
         }
     }
 
-    #[expect(deprecated, reason = "the replacement is unsafe, for descriptors that may close while they are registered; this type's do not")]
+    #[expect(
+        deprecated,
+        reason = "the replacement is unsafe, for descriptors that may close while they are registered; this type's do not"
+    )]
     fn register(inotify: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
         AsyncFd::new(inotify)
     }
