@@ -14,7 +14,7 @@ use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use super::notice::{FileId, Notice, Notifier};
 use super::schema::Format;
 use super::search::{self, Halt};
-use super::{dictionary, schema};
+use super::{dictionary, read_only, schema};
 use crate::failure::{Failure, Kind};
 
 /// How long a connection waits for another process before it gives up.
@@ -32,7 +32,8 @@ const STEPS: i32 = 10_000;
 /// The database's connections.
 pub(super) struct Connections {
     uri: String,
-    writer: Mutex<Connection>,
+    /// `None` if the archive may only be read.
+    writer: Option<Mutex<Connection>>,
     idle: Mutex<Vec<Connection>>,
     /// Whether the transaction that is open has changed what other processes show.
     has_changed: Arc<AtomicBool>,
@@ -55,17 +56,50 @@ impl Connections {
 
     /// Opens the file; `None` if its tables are of an older version.
     fn open_file(path: &Path) -> Result<Option<Self>, Failure> {
-        make_private(path).map_err(|error| {
-            Failure::new(Kind::Archive, format!("{} cannot be opened: {error}", path.display()))
-                .hint("check the owner and the mode of the folder")
-        })?;
-        let writer = connect(&file_uri(path))?;
+        if read_only::is_marked(path) {
+            return Self::open_to_read(path);
+        }
+        match make_private(path) {
+            Err(error) if read_only::is_denied(&error) && std::fs::File::open(path).is_ok() => return Self::open_to_read(path),
+            made => made.map_err(|error| {
+                Failure::new(Kind::Archive, format!("{} cannot be opened: {error}", path.display()))
+                    .hint("check the owner and the mode of the folder")
+            })?,
+        }
+        let opened = connect(&file_uri(path)).and_then(|writer| Ok((schema::version(&writer)?, writer)));
+        let writer = match opened {
+            Err(error) if read_only::is_unwritable(&error) => return Self::open_to_read(path),
+            opened => opened?.1,
+        };
         if schema::format(&writer)? == Format::Older {
             return Ok(None);
         }
         writer.pragma_update(None, "journal_mode", "wal")?;
         let connections = Self::new(file_uri(path), writer)?;
         Ok(Some(Self { file: FileId::of(path), notifier: Some(Arc::new(Notifier::new(path))), ..connections }))
+    }
+
+    /// Opens the file without a writer; `None` if its tables are of an older version.
+    fn open_to_read(path: &Path) -> Result<Option<Self>, Failure> {
+        let uri = file_uri(path);
+        let opened = connect(&format!("{uri}{}", read_only::parameters(path))).and_then(|reader| Ok((schema::version(&reader)?, reader)));
+        let (_, reader) = opened.map_err(|error| read_only::unreadable(path, &error).unwrap_or_else(|| error.into()))?;
+        if schema::format(&reader)? == Format::Older {
+            return Ok(None);
+        }
+        if !schema::exists(&reader)? {
+            return Err(
+                Failure::new(Kind::Archive, "the archive is empty and cannot be written").hint("check the owner and the mode of its file")
+            );
+        }
+        Ok(Some(Self {
+            uri,
+            writer: None,
+            idle: Mutex::default(),
+            has_changed: Arc::default(),
+            file: FileId::of(path),
+            notifier: Some(Arc::new(Notifier::new(path))),
+        }))
     }
 
     /// A database that lives as long as this value, under a name of its own in this process.
@@ -90,7 +124,12 @@ impl Connections {
                 noted.store(true, Ordering::Relaxed);
             }
         }))?;
-        Ok(Self { uri, writer: Mutex::new(writer), idle: Mutex::new(Vec::new()), has_changed, file: None, notifier: None })
+        Ok(Self { uri, writer: Some(Mutex::new(writer)), idle: Mutex::new(Vec::new()), has_changed, file: None, notifier: None })
+    }
+
+    /// Whether the archive may only be read.
+    pub(super) const fn is_read_only(&self) -> bool {
+        self.writer.is_none()
     }
 
     /// Sends notices to other processes, if there can be others.
@@ -111,7 +150,7 @@ impl Connections {
     /// Runs `change` in one transaction: all of it happens, or nothing.
     pub(super) fn write<T>(&self, change: impl FnOnce(&Transaction) -> Result<T, Failure>) -> Result<T, Failure> {
         self.check_file()?;
-        let mut writer = held(&self.writer);
+        let mut writer = held(self.writer.as_ref().ok_or_else(read_only::failure)?);
         let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
         self.has_changed.store(false, Ordering::Relaxed);
         let outcome = change(&transaction)?;
@@ -129,7 +168,7 @@ impl Connections {
     /// it; false if another process keeps that from being emptied now.
     pub(super) fn compact(&self) -> Result<bool, Failure> {
         self.check_file()?;
-        let writer = held(&self.writer);
+        let writer = held(self.writer.as_ref().ok_or_else(read_only::failure)?);
         search::forget(&writer)?;
         dictionary::forget(&writer)?;
         // A copy of what stays may be too large for memory.
@@ -156,6 +195,10 @@ impl Connections {
     }
 
     fn with_reader<T>(&self, work: impl FnOnce(&mut Connection) -> Result<T, Failure>) -> Result<T, Failure> {
+        if let (None, Some(file)) = (&self.writer, &self.file) {
+            // How it must be opened depends on whether another process writes now.
+            return work(&mut connect_reader(&format!("{}{}", self.uri, read_only::parameters(file.path())))?);
+        }
         let idle = held(&self.idle).pop();
         let mut reader = idle.map_or_else(|| connect_reader(&self.uri), Ok)?;
         let outcome = work(&mut reader)?;
@@ -186,6 +229,7 @@ fn connect_reader(uri: &str) -> rusqlite::Result<Connection> {
 }
 
 fn connect(uri: &str) -> rusqlite::Result<Connection> {
+    // A URI may say that the file is only to be read.
     let flags =
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(uri, flags)?;

@@ -32,6 +32,7 @@ mod owner_tests;
 mod pack;
 mod packed;
 mod place;
+mod read_only;
 mod removal;
 #[cfg(test)]
 mod removal_tests;
@@ -83,7 +84,8 @@ pub struct Archive {
 }
 
 impl Archive {
-    /// Opens the archive, and creates it if there is none. One of an older version is put aside first:
+    /// Opens the archive, and creates it if there is none; one that may not be written for reading alone: see
+    /// [`read_only`](Self::read_only). One of an older version is put aside first:
     /// see [`put_aside`](Self::put_aside).
     ///
     /// # Errors
@@ -129,7 +131,9 @@ impl Archive {
     /// If the archive cannot be written.
     pub fn keeping(mut self, keep: Option<SignedDuration>, now: Timestamp) -> Result<Self, Failure> {
         self.keep = keep;
-        self.expire(now)?;
+        if self.read_only().is_none() {
+            self.expire(now)?;
+        }
         Ok(self)
     }
 }

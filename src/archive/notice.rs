@@ -107,6 +107,11 @@ impl FileId {
         Some(Self { path: path.to_owned(), device: metadata.dev(), inode: metadata.ino() })
     }
 
+    /// Its name.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// # Errors
     ///
     /// If the name is that of another file by now, or of none. A folder that cannot be searched any

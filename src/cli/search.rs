@@ -43,6 +43,7 @@ pub(super) fn run(search: &Search, settings: &Settings, clock: &Clock, out: &mut
         query.sort = order.into();
     }
     if let Some(back) = search.back {
+        archive::check_writable(&archive)?;
         wait_for(sync::extend(back, &archive, settings, clock, out))?;
     }
     if search.count {

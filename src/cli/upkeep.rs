@@ -142,6 +142,9 @@ fn purge(archive: &Archive, purge: &Purge, settings: &Settings, now: Timestamp, 
             out.note(&words);
         }
     }
+    if !purge.dry_run {
+        archive::check_writable(archive)?;
+    }
     let count = archive.count_removal(&removal)?;
     let would = format!("{} {which}", emails(count));
     if purge.dry_run {

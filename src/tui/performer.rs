@@ -96,6 +96,12 @@ impl<S: Service> Performer<S> {
                 (notices, arrived)
             });
         }
+        let mut quiet = JoinSet::new();
+        if archive.read_only().is_some() {
+            // No refresh tells how far back it is complete.
+            let (archive, engine) = (archive.clone(), engine.clone());
+            quiet.spawn(async move { Msg::ArchiveChanged { outcome: follow(archive, engine).await } });
+        }
         Self {
             archive,
             engine,
@@ -111,7 +117,7 @@ impl<S: Service> Performer<S> {
             offering: Halt::default(),
             query: Arc::new(Query::everything()),
             work: JoinSet::new(),
-            quiet: JoinSet::new(),
+            quiet,
             errands: Vec::new(),
             settling: JoinSet::new(),
             rests: JoinSet::new(),

@@ -83,7 +83,8 @@ impl Running {
         let (now, clock) = time();
         let archive = Archive::open(&Location::Disk(path.to_owned())).unwrap();
         let client = client(base, Patience { tries: 1, ..Patience::SCREEN }, clock.clone());
-        Self::on(archive, Kept::InFile(path.display().to_string()), size, client, Backfill::Off, now, clock).await
+        let kept = archive.read_only().map_or_else(|| Kept::InFile(path.display().to_string()), Kept::ReadOnly);
+        Self::on(archive, kept, size, client, Backfill::Off, now, clock).await
     }
 
     async fn with(size: Size, client: Client, backfill: Backfill, now: watch::Sender<Timestamp>, clock: Clock) -> Self {

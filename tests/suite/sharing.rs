@@ -138,7 +138,23 @@ async fn removed_archive_is_shown_at_once_and_nothing_is_asked() {
     one.until(|model| matches!(model.kept, Kept::NotThisTime(_))).await;
     let screen = one.screen();
     assert!(screen.contains("the archive file was removed; nothing more is kept; restart sentbox"), "{screen}");
-    assert!(screen.contains("not connected") && !screen.contains("live"), "{screen}");
+    assert!(screen.contains("not connected") && !screen.contains("· live"), "{screen}");
     one.press("r").await;
     assert!(one.screen().contains("the archive file was removed"), "{}", one.screen());
+}
+
+#[tokio::test]
+async fn read_only_archive_is_shown_and_emails_can_be_fetched() {
+    let (host, folder) = (Host::start().await, tempfile::tempdir().unwrap());
+    let (one, two) = host.screens(folder.path()).await;
+    drop((one, two));
+    let path = folder.path().join("archive.sqlite");
+    std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o400)).unwrap();
+    let mut it = Running::sharing(&path, &format!("http://{}", host.address), WIDE).await;
+    assert_eq!(it.position().1, Some(100), "{}", it.screen());
+    assert!(it.screen().contains("100 emails since 13 Oct · nothing new is kept") && !it.screen().contains("· live"), "{}", it.screen());
+    it.press("G Enter").await;
+    assert_eq!(it.open_email(), Some(it.selected()), "{}", it.screen());
+    it.press("r").await;
+    assert!(it.screen().contains("read-only archive: nothing new is kept"), "{}", it.screen());
 }

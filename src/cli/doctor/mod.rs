@@ -192,6 +192,9 @@ fn archive(settings: &Settings, found: &mut Vec<Finding>) {
         return;
     };
     let examined = Archive::open(&settings.archive).and_then(|archive| {
+        if let Some(failure) = archive.read_only() {
+            found.push(Finding::note("archive", failure.sentence));
+        }
         archive.examine()?;
         Ok((archive.count()?, archive.reach()?))
     });
