@@ -268,15 +268,9 @@ fn file_uri(path: &Path) -> String {
 
 /// Renames the file, and the log beside it, to a name that no file has yet.
 fn rename_aside(path: &Path) -> Result<PathBuf, Failure> {
-    let mut names = (1..=u32::MAX).map(|n| path.with_added_extension(format!("old{n}")));
-    let aside = names.find(|name| !name.exists()).expect("there are more numbers than files");
+    let aside = unused_name(path, "old");
     for suffix in ["-wal", "-shm", ""] {
-        let with_suffix = |path: &Path| {
-            let mut name = path.as_os_str().to_owned();
-            name.push(suffix);
-            PathBuf::from(name)
-        };
-        match std::fs::rename(with_suffix(path), with_suffix(&aside)) {
+        match std::fs::rename(beside(path, suffix), beside(&aside, suffix)) {
             Err(error) if suffix.is_empty() || error.kind() != std::io::ErrorKind::NotFound => {
                 let sentence = format!("the archive of an older version cannot be moved to {}: {error}", aside.display());
                 return Err(Failure::new(Kind::Archive, sentence).hint("check the owner and the mode of the folder"));
@@ -285,6 +279,29 @@ fn rename_aside(path: &Path) -> Result<PathBuf, Failure> {
         }
     }
     Ok(aside)
+}
+
+/// A name beside the file that no file has yet.
+pub(super) fn unused_name(path: &Path, why: &str) -> PathBuf {
+    let mut names = (1..=u32::MAX).map(|n| path.with_added_extension(format!("{why}{n}")));
+    names.find(|name| !name.exists()).expect("there are more numbers than files")
+}
+
+/// The name of a file that `SQLite` keeps beside another one.
+pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+/// Opens a file that may be damaged, to read what is left of it.
+pub(super) fn connect_to_read(path: &Path) -> Result<Connection, Failure> {
+    if !path.exists() {
+        return Err(Failure::new(Kind::Archive, format!("there is no archive at {}", path.display())));
+    }
+    let connection = connect_reader(&file_uri(path))?;
+    connection.execute_batch("BEGIN")?;
+    Ok(connection)
 }
 
 /// Mail is personal data: the folder opens for its owner alone, and so does the file, from which

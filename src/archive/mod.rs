@@ -12,6 +12,8 @@ mod confirmed;
 #[cfg(test)]
 mod confirmed_tests;
 mod connections;
+#[cfg(test)]
+mod damage_tests;
 mod dictionary;
 mod entry;
 mod fields;
@@ -36,6 +38,7 @@ mod read_only;
 mod removal;
 #[cfg(test)]
 mod removal_tests;
+mod repair;
 mod request_time;
 mod room;
 mod schema;
@@ -64,6 +67,7 @@ pub use notice::{Notice, Notices};
 pub use owner::{Opened, Owner, Said, Stranger};
 pub use place::Place;
 pub use removal::Removal;
+pub use repair::Repaired;
 pub use request_time::RequestTime;
 pub use search::{Counted, Halt, Scope, looks_inside};
 pub use span::{Ground, Reach, Span};

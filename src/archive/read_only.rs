@@ -2,11 +2,12 @@
 
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rusqlite::ErrorCode;
 
 use super::Archive;
+use super::connections::beside;
 use super::notice::folder_of;
 use crate::failure::{Failure, Kind};
 
@@ -35,18 +36,18 @@ pub(super) fn is_unwritable(error: &rusqlite::Error) -> bool {
 /// them. Where it cannot or had better not, and no other process can be writing, the file is opened as
 /// one that does not change (<https://sqlite.org/uri.html#uriimmutable>).
 pub(super) fn parameters(path: &Path) -> &'static str {
-    let beside = |suffix: &str| std::fs::metadata(with_suffix(path, suffix)).ok();
+    let metadata = |suffix: &str| std::fs::metadata(beside(path, suffix)).ok();
     let is_folder_writable = rustix::fs::access(folder_of(path), rustix::fs::Access::WRITE_OK).is_ok();
-    let is_immutable = match beside("-wal") {
+    let is_immutable = match metadata("-wal") {
         None => !is_folder_writable || is_marked(path),
-        Some(log) => log.len() == 0 && !is_folder_writable && beside("-shm").is_none(),
+        Some(log) => log.len() == 0 && !is_folder_writable && metadata("-shm").is_none(),
     };
     if is_immutable { "?mode=ro&immutable=1" } else { "?mode=ro" }
 }
 
 /// What is wrong with a file that can be neither written nor read as it is.
 pub(super) fn unreadable(path: &Path, error: &rusqlite::Error) -> Option<Failure> {
-    let has_log = std::fs::metadata(with_suffix(path, "-wal")).is_ok_and(|log| log.len() > 0);
+    let has_log = std::fs::metadata(beside(path, "-wal")).is_ok_and(|log| log.len() > 0);
     (is_unwritable(error) && has_log).then(|| {
         Failure::new(Kind::Archive, "the archive cannot be read here: its latest changes are in the file -wal beside it")
             .hint("copy the archive with the files beside it to a folder that you can write to")
@@ -55,12 +56,6 @@ pub(super) fn unreadable(path: &Path, error: &rusqlite::Error) -> Option<Failure
 
 pub(super) fn failure() -> Failure {
     Failure::new(Kind::Archive, "read-only archive: nothing new is kept").hint("to change that, make its file and folder writable for you")
-}
-
-fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    name.into()
 }
 
 impl Archive {
@@ -75,6 +70,7 @@ impl Archive {
 mod tests {
     use std::fs::{self, Permissions};
     use std::os::unix::fs::PermissionsExt as _;
+    use std::path::PathBuf;
 
     use jiff::Timestamp;
 

@@ -2,7 +2,7 @@
 
 use rusqlite::{ErrorCode, ffi};
 
-use super::health::PUT_ASIDE;
+use super::health::{PUT_ASIDE, REPAIR};
 use crate::failure::{Failure, Kind};
 
 impl From<rusqlite::Error> for Failure {
@@ -34,7 +34,7 @@ impl From<rusqlite::Error> for Failure {
 }
 
 /// Nothing is thrown away for the person: the service may have deleted what is in there.
-const DAMAGED: (&str, &str) = ("the archive file is damaged", PUT_ASIDE);
+const DAMAGED: (&str, &str) = ("the archive file is damaged", REPAIR);
 
 /// Whether a value was read that nobody has written so.
 const fn is_nonsense(error: &rusqlite::Error) -> bool {
