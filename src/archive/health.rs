@@ -157,6 +157,17 @@ fn damaged(sentence: &str) -> Failure {
     Failure::new(Kind::Archive, sentence).hint(REPAIR)
 }
 
+/// Whether a failure says that something in the archive cannot be read any more.
+pub(super) fn is_damage(failure: &Failure) -> bool {
+    failure.hint == REPAIR || failure.hint == packed::READ_AGAIN
+}
+
+/// That emails cannot be read, which may have been looked for.
+pub(super) fn unreadable(count: usize) -> Failure {
+    let emails = if count == 1 { "email" } else { "emails" };
+    damaged(&format!("{count} {emails} in the archive cannot be read, so matches may be missing"))
+}
+
 /// What helps where a file is damaged.
 pub(super) const REPAIR: &str = "sentbox archive repair keeps what can be read, and sync reads the rest again; \
      sentbox archive begin puts it aside and begins a new one";

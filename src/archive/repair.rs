@@ -53,6 +53,25 @@ const EMAIL: &str = concat!(
 
 const BODY: &str = "SELECT json, dictionary FROM body WHERE place = ?1";
 
+/// One of the two directions through the emails.
+struct Way {
+    emails: &'static str,
+    /// Finds the next sort key.
+    next: &'static str,
+    step: i64,
+    back: &'static Way,
+}
+
+/// From newer to older emails, by rising sort key.
+static DOWN: Way =
+    Way { emails: "> ?1 ORDER BY mail.place", next: "SELECT place FROM mail WHERE place > ?1 ORDER BY place LIMIT 1", step: 1, back: &UP };
+static UP: Way = Way {
+    emails: "< ?1 ORDER BY mail.place DESC",
+    next: "SELECT place FROM mail WHERE place < ?1 ORDER BY place DESC LIMIT 1",
+    step: -1,
+    back: &DOWN,
+};
+
 /// Tables that are taken over as they are, without what contradicts the new file.
 const PLAIN: [(&str, &str); 4] = [
     ("owner", "service, key"),
@@ -110,28 +129,42 @@ struct Copy<'a> {
 }
 
 impl Copy<'_> {
-    /// Copies all emails that can be read. Where a page of the file is broken, the emails behind it are
-    /// found by going on further down, and from there back up to the break.
+    /// Copies all emails that can be read: downwards from the newest one, and if that does not come to the
+    /// end, upwards from the oldest one.
     fn emails(&mut self, progress: &mut impl FnMut(u64)) -> Result<(), Failure> {
-        let mut after = i64::MIN;
-        while let Err(broken_at) = self.run("> ?1 ORDER BY mail.place", after, i64::MAX, progress)? {
+        let reached = self.pass(&DOWN, i64::MIN, i64::MAX, progress)?;
+        if let Some(reached) = reached {
             self.damage.file = true;
-            let Some(found) = self.next_readable(broken_at) else { break };
-            // Back up from there, as far as it goes.
-            let _ = self.run("< ?1 ORDER BY mail.place DESC", found, broken_at, progress)?;
-            after = found - 1;
+            self.pass(&UP, i64::MAX, reached, progress)?;
+        }
+        if self.done == 0 && self.damage.file {
+            return Err(Failure::new(Kind::Archive, "no email in the archive can be read").hint(health::PUT_ASIDE));
         }
         Ok(())
     }
 
+    /// Copies from the sort key `start` on, one way, until `end`. Behind a page that cannot be read it goes
+    /// on, and from there back to that page. `None` if it has come to the end; else the last sort key.
+    fn pass(&mut self, way: &Way, start: i64, end: i64, progress: &mut impl FnMut(u64)) -> Result<Option<i64>, Failure> {
+        let mut from = start;
+        loop {
+            let Err(broken_at) = self.run(way, from, end, progress)? else { return Ok(None) };
+            let found = if broken_at == start { None } else { self.next_readable(way, broken_at, end) };
+            let Some(found) = found else { return Ok(Some(broken_at)) };
+            let _ = self.run(way.back, found, broken_at, progress)?;
+            // Again with the email that was found.
+            from = found - way.step;
+        }
+    }
+
     /// Copies emails from `from` on until `end` or a page that cannot be read; then the sort key of the last
     /// email before that is the error.
-    fn run(&mut self, which: &str, from: i64, end: i64, progress: &mut impl FnMut(u64)) -> Result<Result<(), i64>, Failure> {
+    fn run(&mut self, way: &Way, from: i64, end: i64, progress: &mut impl FnMut(u64)) -> Result<Result<(), i64>, Failure> {
         let mut last = from;
         let mut batch: Vec<Salvaged> = Vec::new();
         let mut bytes = 0;
         let source = self.source;
-        let mut statement = match source.prepare(&format!("{EMAIL}{which}")) {
+        let mut statement = match source.prepare(&format!("{EMAIL}{}", way.emails)) {
             Ok(statement) => statement,
             Err(_) => return Ok(Err(last)),
         };
@@ -166,12 +199,12 @@ impl Copy<'_> {
         Ok(outcome)
     }
 
-    /// The sort key of some email below a break: the search goes twice as far with each step.
-    fn next_readable(&self, broken_at: i64) -> Option<i64> {
-        let sql = "SELECT place FROM mail WHERE place > ?1 ORDER BY place LIMIT 1";
-        let steps = (0..63).map(|bits| 1_i64 << bits);
+    /// The sort key of some email behind a break: the search goes twice as far with each step.
+    fn next_readable(&self, way: &Way, broken_at: i64, end: i64) -> Option<i64> {
+        let steps = (0..62).map(|bits| way.step << bits);
         let mut from = steps.filter_map(|step| broken_at.checked_add(step));
-        from.find_map(|from| self.source.query_row(sql, [from], |row| row.get(0)).ok())
+        let found = from.find_map(|from| self.source.query_row(way.next, [from], |row| row.get::<_, i64>(0)).ok());
+        found.filter(|found| if way.step > 0 { *found < end } else { *found > end })
     }
 
     fn salvage(&mut self, row: &Row) -> Result<Salvaged, Failure> {
@@ -201,11 +234,12 @@ impl Copy<'_> {
             let mut shared = Shared::default();
             let mut written = Vec::new();
             for email in batch.iter() {
-                let sql = "SELECT EXISTS (SELECT 1 FROM mail WHERE id = ?1 OR place = ?2)";
+                // An email that was copied from the other side of a break, or another one of the same id.
+                let mut known = change.prepare_cached("SELECT place FROM mail WHERE id = ?1 OR place = ?2")?;
                 let known =
-                    change.prepare_cached(sql)?.query_row(params![pack::id(&email.fields.summary.id), email.place], |row| row.get(0))?;
-                if known {
-                    lost.push(email.place);
+                    known.query_row(params![pack::id(&email.fields.summary.id), email.place], |row| row.get::<_, Place>(0)).optional()?;
+                if let Some(known) = known {
+                    lost.extend((known != email.place).then_some(email.place));
                     continue;
                 }
                 insert(change, &mut shared, email)?;

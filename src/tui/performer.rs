@@ -410,12 +410,14 @@ async fn read<S: Service>(archive: Archive, engine: Option<Engine<S>>, id: Email
 async fn email<S: Service>(archive: &Archive, engine: Option<Engine<S>>, id: &EmailId) -> Result<Email, Failure> {
     let kept = {
         let (archive, id) = (archive.clone(), id.clone());
-        tokio::task::spawn_blocking(move || archive.email(&id)).await.map_err(|error| broken(&error))??
+        tokio::task::spawn_blocking(move || archive.email(&id)).await.map_err(|error| broken(&error))?
     };
     match (kept, engine) {
-        (Some(email), _) => Ok(email),
-        (None, Some(engine)) => engine.read(id).await,
-        (None, None) => Err(no_service()),
+        (Ok(Some(email)), _) => Ok(email),
+        // A damaged body is fetched again, and replaced.
+        (Ok(None) | Err(_), Some(engine)) => engine.read(id).await,
+        (Ok(None), None) => Err(no_service()),
+        (Err(failure), None) => Err(failure),
     }
 }
 
