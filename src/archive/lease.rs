@@ -70,12 +70,14 @@ impl Lease {
 
     /// Records for all processes that the service has answered, if it is held here. Returns whether
     /// that ends an outage.
+    #[must_use]
     pub fn note_answer(&self, now: Timestamp) -> bool {
         self.record(now, &format!("{now}\n"))
     }
 
     /// Records for all processes that the service cannot be reached, if it is held here. Returns whether
     /// that begins an outage.
+    #[must_use]
     pub fn note_outage(&self, now: Timestamp, failure: &Failure) -> bool {
         let line = |text: &str| text.replace('\n', " ");
         let answered = self.answered_at().map(|at| at.to_string()).unwrap_or_default();
@@ -153,9 +155,9 @@ mod tests {
         let (one, other) = (Lease::on(&location, "lease"), Lease::on(&location, "lease"));
         assert!(one.hold(now));
         assert_eq!(other.answered_at(), None);
-        one.note_answer(now + SignedDuration::from_nanos(5));
-        one.note_answer(now);
-        other.note_answer(Timestamp::UNIX_EPOCH);
+        let _ = one.note_answer(now + SignedDuration::from_nanos(5));
+        let _ = one.note_answer(now);
+        let _ = other.note_answer(Timestamp::UNIX_EPOCH);
         assert_eq!((one.answered_at(), other.answered_at()), (Some(now), Some(now)), "of whoever holds it");
         let beside = Lease::on(&location, "walk");
         assert!(beside.hold(now) && beside.answered_at().is_none(), "each work has a lease of its own");

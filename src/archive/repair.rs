@@ -164,10 +164,7 @@ impl Copy<'_> {
         let mut batch: Vec<Salvaged> = Vec::new();
         let mut bytes = 0;
         let source = self.source;
-        let mut statement = match source.prepare(&format!("{EMAIL}{}", way.emails)) {
-            Ok(statement) => statement,
-            Err(_) => return Ok(Err(last)),
-        };
+        let Ok(mut statement) = source.prepare(&format!("{EMAIL}{}", way.emails)) else { return Ok(Err(last)) };
         let outcome = match statement.query([from]) {
             Err(_) => Err(last),
             Ok(mut rows) => loop {
