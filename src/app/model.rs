@@ -273,6 +273,7 @@ impl Model {
                 let asked = self.list.settle(ticket, outcome, height);
                 let uncounted = self.list.total().is_none() || self.list.position().is_none();
                 effects.extend(asked);
+                effects.extend(self.reread_if_outdated());
                 if uncounted && !self.counts.is_awaiting() {
                     effects.push(self.count());
                 }
@@ -328,6 +329,9 @@ impl Model {
                 }
             }
             Msg::Dropped { errand, ticket } => self.drop_errand(errand, ticket),
+            Msg::ArchiveChanged { outcome } => effects.extend(self.archive_changed(outcome)),
+            Msg::ServiceChanged => effects.extend(self.service.refresh(Urgency::Head)),
+            Msg::ArchiveLost(failure) => self.archive_lost(failure),
             Msg::Doors { ticket, outcome } => self.learn_doors(ticket, outcome),
             Msg::Checked { ticket, outcome } => effects.extend(self.checked(ticket, outcome)),
             Msg::Entered { ticket, outcome } => self.entered(ticket, outcome),

@@ -149,6 +149,15 @@ pub enum Msg {
         /// What it brought.
         outcome: Result<News, Failure>,
     },
+    /// Another process has changed the archive.
+    ArchiveChanged {
+        /// What it brought.
+        outcome: Result<News, Failure>,
+    },
+    /// Another process could not reach the service, or has reached it again.
+    ServiceChanged,
+    /// The archive file was removed or replaced.
+    ArchiveLost(Failure),
     /// Answers `Doors`.
     Doors {
         /// Of the attempt.

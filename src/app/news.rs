@@ -1,8 +1,11 @@
-//! What the service brought: in words, and what it does to list, counts and reader.
+//! What the service or another process brought: in words, and what it does to list, counts and reader.
 
-use super::effect::Effects;
+use super::effect::{Effect, Effects};
+use super::hall::Kept;
 use super::model::Model;
 use super::msg::News;
+use super::reader::Stage;
+use crate::failure::Failure;
 use crate::mail::EmailId;
 
 impl News {
@@ -31,7 +34,7 @@ impl Model {
     /// Takes what confirming has brought. Rows are read again although nothing has changed: they are
     /// confirmed now.
     pub(super) fn take_confirmed(&mut self, news: News) -> Effects {
-        self.service.note_answer(news.reach.clone());
+        self.service.learn(news.reach.clone(), news.head_at);
         let changed = !news.changed.is_empty() || news.new > 0;
         let mut effects = self.take_news(news.new, news.changed);
         if !changed {
@@ -58,5 +61,36 @@ impl Model {
             effects.extend(self.reader.read_again());
         }
         effects
+    }
+
+    /// Shows what another process has brought, without a request.
+    pub(super) fn archive_changed(&mut self, outcome: Result<News, Failure>) -> Effects {
+        // An archive that cannot be read is reported by what reads it next.
+        let Ok(news) = outcome else { return Effects::new() };
+        self.service.learn(news.reach, news.head_at);
+        let mut effects = self.take_news(news.new, news.changed);
+        if effects.is_empty() {
+            // A change below the newest rows, a body, or a removal.
+            effects.extend(self.list.renew());
+            effects.push(self.count());
+            effects.extend(self.tally());
+        }
+        effects
+    }
+
+    /// Keeps nothing from now on, and asks for nothing that could be kept.
+    pub(super) fn archive_lost(&mut self, failure: Failure) {
+        self.notice = Some(format!("{}; {}", failure.sentence, failure.hint));
+        self.service.stop(failure.clone());
+        self.kept = Kept::NotThisTime(failure);
+    }
+
+    /// Reads the email again if its row has another status by now. Its body is in the archive, so this
+    /// is no request.
+    pub(super) fn reread_if_outdated(&mut self) -> Option<Effect> {
+        let row = self.list.selected()?;
+        let Stage::Ready(opened, _) = self.reader.stage(&row.summary.id) else { return None };
+        let is_outdated = row.has_body && opened.email.summary.status != row.summary.status;
+        if is_outdated { self.reader.read_again() } else { None }
     }
 }

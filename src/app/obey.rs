@@ -210,7 +210,7 @@ impl Model {
             Stage::Empty | Stage::Resting | Stage::Loading | Stage::Ready(..) => None,
         };
         let service = self.service.no_service().or(self.service.trouble());
-        let unkept = if let Kept::NotThisTime(failure) = &self.kept { Some(failure) } else { None };
+        let unkept = if let Kept::NotThisTime(failure) | Kept::ReadOnly(failure) = &self.kept { Some(failure) } else { None };
         read.or(service).or(self.list.failure()).or(unkept)
     }
 

@@ -144,11 +144,6 @@ impl Service {
         self.out_of_reach.is_none() && self.trouble.is_none() && self.answered && !self.refresh.is_awaiting()
     }
 
-    /// It has answered another request.
-    pub fn note_answer(&mut self, reach: Reach) {
-        self.reach = Some(reach);
-    }
-
     /// Another request has failed: the next refresh finds out whether it is away.
     pub fn note_failure(&mut self, failure: Failure, now: Timestamp) {
         self.failures += 1;
@@ -174,6 +169,23 @@ impl Service {
             (self.out_of_reach, self.is_refused) = (None, false);
         }
         self.refresh(Urgency::Person)
+    }
+
+    /// Takes how far back the archive is complete, and when the newest page was requested last, from an
+    /// answer to another request or to another process.
+    pub fn learn(&mut self, reach: Reach, head_at: Option<Timestamp>) {
+        self.reach = Some(reach);
+        self.as_of = self.as_of.max(head_at);
+    }
+
+    /// Sends no request any more.
+    pub fn stop(&mut self, why: Failure) {
+        (self.out_of_reach, self.is_refused) = (Some(why), false);
+        self.refresh.clear();
+        self.refresh_rest.clear();
+        self.extend.clear();
+        self.extend_rest.clear();
+        self.fill.stop();
     }
 
     /// Whether the service has refused the key, so that it is asked again by hand alone.

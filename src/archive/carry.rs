@@ -90,6 +90,9 @@ impl Archive {
             let is_lowest = span.is_some_and(|span| entries.last().is_some_and(|entry| entry.place == span.bottom));
             let (removed, too_old) = (out.removed, out.too_old);
             let is_listed = span.is_some();
+            if grew {
+                self.connections.mark_changed();
+            }
             let new = entry::insert(change, &entries, if is_listed { Source::Page(asked) } else { Source::Answer(asked) })?;
             let mut carried = Carried { new, removed, too_old, span, grew, is_lowest, ..Carried::default() };
             for entry in entries.iter().filter(|entry| entry.known.is_some()) {

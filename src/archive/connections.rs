@@ -4,18 +4,19 @@ use std::fmt::Write as _;
 use std::fs::{DirBuilder, OpenOptions, Permissions};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use rustix::fs::OFlags;
 
+use super::notice::{FileId, Notice, Notifier};
 use super::schema::Format;
 use super::search::{self, Halt};
 use super::trouble::with_cause;
-use super::{dictionary, schema};
+use super::{dictionary, read_only, schema};
 use crate::failure::{Failure, Kind};
 
 /// How long a connection waits for another process before it gives up.
@@ -35,8 +36,14 @@ pub(super) struct Connections {
     /// Where the file is, if there is one.
     path: Option<PathBuf>,
     uri: String,
-    writer: Mutex<Connection>,
+    /// `None` if the archive may only be read.
+    writer: Option<Mutex<Connection>>,
     idle: Mutex<Vec<Connection>>,
+    /// Whether the transaction that is open has changed what other processes show.
+    has_changed: Arc<AtomicBool>,
+    /// `None` if the archive is in memory.
+    file: Option<FileId>,
+    notifier: Option<Arc<Notifier>>,
 }
 
 impl Connections {
@@ -55,12 +62,46 @@ impl Connections {
 
     /// Opens the file; `None` if its tables are of an older version.
     fn open_file(path: &Path) -> Result<Option<Self>, Failure> {
-        let writer = connect(&file_uri(path))?;
+        if read_only::is_marked(path) || may_only_be_read(path) {
+            return Self::open_to_read(path);
+        }
+        make_private(path)?;
+        let opened = connect(&file_uri(path)).and_then(|writer| Ok((schema::version(&writer)?, writer)));
+        let writer = match opened {
+            Err(error) if read_only::is_unwritable(&error) => return Self::open_to_read(path),
+            opened => opened?.1,
+        };
         if schema::format(&writer)? == Format::Older {
             return Ok(None);
         }
         writer.pragma_update(None, "journal_mode", "wal")?;
-        Ok(Some(Self { path: Some(path.to_owned()), ..Self::new(file_uri(path), writer)? }))
+        let connections = Self::new(file_uri(path), writer)?;
+        let notifier = Some(Arc::new(Notifier::new(path)));
+        Ok(Some(Self { path: Some(path.to_owned()), file: FileId::of(path), notifier, ..connections }))
+    }
+
+    /// Opens the file without a writer; `None` if its tables are of an older version.
+    fn open_to_read(path: &Path) -> Result<Option<Self>, Failure> {
+        let uri = file_uri(path);
+        let opened = connect(&format!("{uri}{}", read_only::parameters(path))).and_then(|reader| Ok((schema::version(&reader)?, reader)));
+        let (_, reader) = opened.map_err(|error| read_only::unreadable(path, &error).unwrap_or_else(|| error.into()))?;
+        if schema::format(&reader)? == Format::Older {
+            return Ok(None);
+        }
+        if !schema::exists(&reader)? {
+            return Err(
+                Failure::new(Kind::Archive, "the archive is empty and cannot be written").hint("check the owner and the mode of its file")
+            );
+        }
+        Ok(Some(Self {
+            path: Some(path.to_owned()),
+            uri,
+            writer: None,
+            idle: Mutex::default(),
+            has_changed: Arc::default(),
+            file: FileId::of(path),
+            notifier: Some(Arc::new(Notifier::new(path))),
+        }))
     }
 
     /// A database that lives as long as this value, under a name of its own in this process.
@@ -78,7 +119,35 @@ impl Connections {
         if !schema::exists(&writer)? {
             schema::create(&mut writer)?;
         }
-        Ok(Self { path: None, uri, writer: Mutex::new(writer), idle: Mutex::new(Vec::new()) })
+        let has_changed = Arc::new(AtomicBool::new(false));
+        let noted = Arc::clone(&has_changed);
+        writer.update_hook(Some(move |_, _: &str, table: &str, _| {
+            if matches!(table, "mail" | "body" | "confirmed") {
+                noted.store(true, Ordering::Relaxed);
+            }
+        }))?;
+        let writer = Some(Mutex::new(writer));
+        Ok(Self { path: None, uri, writer, idle: Mutex::default(), has_changed, file: None, notifier: None })
+    }
+
+    /// Whether the archive may only be read.
+    pub(super) const fn is_read_only(&self) -> bool {
+        self.writer.is_none()
+    }
+
+    /// Sends notices to other processes, if there can be others.
+    pub(super) const fn notifier(&self) -> Option<&Arc<Notifier>> {
+        self.notifier.as_ref()
+    }
+
+    /// Whether the file is still the one that was opened.
+    pub(super) fn check_file(&self) -> Result<(), Failure> {
+        self.file.as_ref().map_or(Ok(()), FileId::check)
+    }
+
+    /// Makes the transaction that is open send a notice, although it changes no row of an email.
+    pub(super) fn mark_changed(&self) {
+        self.has_changed.store(true, Ordering::Relaxed);
     }
 
     /// Runs `change` in one transaction: all of it happens, or nothing.
@@ -87,18 +156,26 @@ impl Connections {
     }
 
     fn written<T>(&self, change: impl FnOnce(&Transaction) -> Result<T, Failure>) -> Result<T, Failure> {
-        let mut writer = held(&self.writer);
+        self.check_file()?;
+        let mut writer = held(self.writer.as_ref().ok_or_else(read_only::failure)?);
         let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        self.has_changed.store(false, Ordering::Relaxed);
         let outcome = change(&transaction)?;
         search::keep_up(&transaction)?;
         transaction.commit()?;
+        if self.has_changed.load(Ordering::Relaxed)
+            && let Some(notifier) = &self.notifier
+        {
+            notifier.send(Notice::Changed);
+        }
         Ok(outcome)
     }
 
     /// Writes the file anew without the room that deleted rows have left, and empties the log beside
     /// it; false if another process keeps that from being emptied now.
     pub(super) fn compact(&self) -> Result<bool, Failure> {
-        let writer = held(&self.writer);
+        self.check_file()?;
+        let writer = held(self.writer.as_ref().ok_or_else(read_only::failure)?);
         search::forget(&writer)?;
         dictionary::forget(&writer)?;
         // A copy of what stays may be too large for memory.
@@ -125,6 +202,10 @@ impl Connections {
     }
 
     fn with_reader<T>(&self, work: impl FnOnce(&mut Connection) -> Result<T, Failure>) -> Result<T, Failure> {
+        if let (None, Some(file)) = (&self.writer, &self.file) {
+            // How it must be opened depends on whether another process writes now.
+            return work(&mut connect_reader(&format!("{}{}", self.uri, read_only::parameters(file.path())))?);
+        }
         let idle = held(&self.idle).pop();
         let mut reader = idle.map_or_else(|| connect_reader(&self.uri), Ok)?;
         let outcome = work(&mut reader).map_err(|failure| self.explained(failure))?;
@@ -162,6 +243,7 @@ fn connect_reader(uri: &str) -> rusqlite::Result<Connection> {
 }
 
 fn connect(uri: &str) -> rusqlite::Result<Connection> {
+    // A URI may say that the file is only to be read.
     let flags =
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(uri, flags)?;
@@ -198,17 +280,17 @@ fn file_uri(path: &Path) -> String {
     uri
 }
 
+/// Whether the file can be read, but the system does not let this user write it.
+fn may_only_be_read(path: &Path) -> bool {
+    let denied = OpenOptions::new().write(true).open(path).is_err_and(|error| read_only::is_denied(&error));
+    denied && std::fs::File::open(path).is_ok()
+}
+
 /// Renames the file, and the log beside it, to a name that no file has yet.
 fn rename_aside(path: &Path) -> Result<PathBuf, Failure> {
-    let mut names = (1..=u32::MAX).map(|n| path.with_added_extension(format!("old{n}")));
-    let aside = names.find(|name| !name.exists()).expect("there are more numbers than files");
+    let aside = unused_name(path, "old");
     for suffix in ["-wal", "-shm", ""] {
-        let with_suffix = |path: &Path| {
-            let mut name = path.as_os_str().to_owned();
-            name.push(suffix);
-            PathBuf::from(name)
-        };
-        match std::fs::rename(with_suffix(path), with_suffix(&aside)) {
+        match std::fs::rename(beside(path, suffix), beside(&aside, suffix)) {
             Err(error) if suffix.is_empty() || error.kind() != std::io::ErrorKind::NotFound => {
                 let sentence = format!("the archive of an older version cannot be moved to {}: {error}", aside.display());
                 return Err(Failure::new(Kind::Archive, sentence).hint("check the owner and the mode of the folder"));
@@ -217,6 +299,29 @@ fn rename_aside(path: &Path) -> Result<PathBuf, Failure> {
         }
     }
     Ok(aside)
+}
+
+/// A name beside the file that no file has yet.
+pub(super) fn unused_name(path: &Path, why: &str) -> PathBuf {
+    let mut names = (1..=u32::MAX).map(|n| path.with_added_extension(format!("{why}{n}")));
+    names.find(|name| !name.exists()).expect("there are more numbers than files")
+}
+
+/// The name of a file that `SQLite` keeps beside another one.
+pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+/// Opens a file that may be damaged, to read what is left of it.
+pub(super) fn connect_to_read(path: &Path) -> Result<Connection, Failure> {
+    if !path.exists() {
+        return Err(Failure::new(Kind::Archive, format!("there is no archive at {}", path.display())));
+    }
+    let connection = connect_reader(&file_uri(path))?;
+    connection.execute_batch("BEGIN")?;
+    Ok(connection)
 }
 
 /// Mail is personal data: the folder opens for its owner alone, and so does the file, from which

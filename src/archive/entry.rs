@@ -237,14 +237,14 @@ fn observe(
 
 /// What many emails share, remembered from one to the next.
 #[derive(Default)]
-struct Shared {
+pub(super) struct Shared {
     shape: Option<(String, i64)>,
     senders: HashMap<String, Value>,
 }
 
 impl Shared {
     /// The number of these member names.
-    fn shape(&mut self, change: &Transaction, names: &str) -> Result<i64, Failure> {
+    pub(super) fn shape(&mut self, change: &Transaction, names: &str) -> Result<i64, Failure> {
         if let Some((_, shape)) = self.shape.as_ref().filter(|(known, _)| known == names) {
             return Ok(*shape);
         }
@@ -261,7 +261,7 @@ impl Shared {
     }
 
     /// A sender as it is stored: as the number of a label, unless there are too many of those.
-    fn sender(&mut self, change: &Transaction, sender: Option<&str>) -> Result<Value, Failure> {
+    pub(super) fn sender(&mut self, change: &Transaction, sender: Option<&str>) -> Result<Value, Failure> {
         let Some(sender) = sender else { return Ok(Value::Null) };
         if let Some(known) = self.senders.get(sender) {
             return Ok(known.clone());

@@ -112,6 +112,12 @@ impl Fields {
         }
     }
 
+    /// Whether the texts that hold JSON do.
+    pub(super) fn check(&self) -> Result<(), serde_json::Error> {
+        serde_json::from_str::<Vec<String>>(&self.names)?;
+        self.odd.as_deref().map_or(Ok(()), |odd| Members::read(odd).map(|_| ()))
+    }
+
     /// Reads the columns of [`columns!`], which begin at `first`.
     pub(super) fn load(row: &Row, first: usize) -> rusqlite::Result<Self> {
         Ok(Self { summary: summary(row, first)?, odd: row.get(first + 11)?, names: row.get(first + 12)? })

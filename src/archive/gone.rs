@@ -83,12 +83,15 @@ impl Gone {
 
 impl Archive {
     /// Notes that the service answered a retrieve with *no such email*. An answer to a later request
-    /// that held it counts more.
+    /// that held it counts more. In a read-only archive nothing is noted.
     ///
     /// # Errors
     ///
     /// If the archive cannot be written.
     pub fn mark_gone(&self, id: &EmailId, asked: RequestTime) -> Result<(), Failure> {
+        if self.read_only().is_some() {
+            return Ok(());
+        }
         self.connections.write(|change| {
             let sql = concat!("UPDATE mail SET gone = ?2, answer = ?3 WHERE id = ?1 AND gone IS NULL AND ", latest_answer!(), " <= ?3");
             change.execute(sql, params![pack::id(id.as_str()), asked.micros(), asked.order])?;

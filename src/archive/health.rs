@@ -2,11 +2,14 @@
 
 use std::path::Path;
 
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Row};
 
+use super::fields::{Fields, columns, summary_columns};
+use super::packed::{self, Packed};
 use super::trouble::read_through;
-use super::{Archive, schema};
+use super::{Archive, Place, schema, search};
 use crate::failure::{Failure, Kind};
+use crate::mail::Summary;
 
 impl Archive {
     /// Reads the whole file and sees whether its parts fit together. A large one takes seconds.
@@ -20,9 +23,155 @@ impl Archive {
         if found == "ok" {
             return Ok(());
         }
-        Err(Failure::new(Kind::Archive, "the archive file is damaged").hint(PUT_ASIDE))
+        Err(damaged("the archive file is damaged"))
+    }
+
+    /// Reads every email and its body, derives its part of the search index again, and compares index and
+    /// counts with the emails. Takes minutes for a million emails, and no more memory than for one.
+    /// `progress` gets the number of emails that were read.
+    ///
+    /// # Errors
+    ///
+    /// If something is damaged, or the archive cannot be read at all.
+    pub fn check(&self, progress: impl FnMut(u64)) -> Result<(), Failure> {
+        let damage = self.connections.read(|connection| inspect(connection, progress))?;
+        if damage == Damage::default() { Ok(()) } else { Err(damaged(&format!("the archive is damaged: {damage}"))) }
     }
 }
+
+/// What is damaged in an archive.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Damage {
+    /// Pages of the file, or its indexes.
+    pub(super) file: bool,
+    /// Emails that cannot be read.
+    pub(super) emails: u64,
+    /// Bodies that cannot be read.
+    pub(super) bodies: u64,
+    /// Counts, or what is claimed to be complete.
+    pub(super) counts: bool,
+    /// The search index.
+    pub(super) index: bool,
+}
+
+impl std::fmt::Display for Damage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let counted = |count: u64, one: &str, more: &str| match count {
+            0 => None,
+            1 => Some(format!("1 {one} cannot be read")),
+            count => Some(format!("{count} {more} cannot be read")),
+        };
+        let parts = [
+            self.file.then(|| "pages of the file are wrong".to_owned()),
+            counted(self.emails, "email", "emails"),
+            counted(self.bodies, "body", "bodies"),
+            self.counts.then(|| "its counts do not fit its emails".to_owned()),
+            self.index.then(|| "its search index does not fit its emails".to_owned()),
+        ];
+        f.write_str(&parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
+    }
+}
+
+/// Everything that belongs to one email.
+const EMAIL: &str = concat!(
+    "SELECT mail.place, slot, changes, json, dictionary, listed, seen, answer, checked, gone, \
+     EXISTS (SELECT 1 FROM displaced WHERE displaced.place = mail.place), ",
+    columns!(),
+    " FROM mail LEFT JOIN shape USING (shape) LEFT JOIN body USING (place) ORDER BY mail.place"
+);
+
+/// How many claims contradict the emails: a span ends where no listed email is, a row refers to one that
+/// is missing, or a table of one row has another number.
+const CLAIMS: &str = "SELECT (SELECT count(*) FROM span WHERE top > bottom OR reaches_top NOT IN (0, 1) OR reaches_end NOT IN (0, 1) \
+     OR NOT EXISTS (SELECT 1 FROM mail WHERE place = top AND listed) \
+     OR NOT EXISTS (SELECT 1 FROM mail WHERE place = bottom AND listed)) \
+     + (SELECT count(*) FROM span AS one JOIN span AS other ON one.top < other.top AND one.bottom >= other.top) \
+     + (SELECT count(*) FROM pragma_foreign_key_check) \
+     + (SELECT count(*) <> 1 FROM listing) + (SELECT count(*) <> 1 FROM tally) + (SELECT count(*) > 1 FROM owner) \
+     + (SELECT count(*) FROM stale)";
+
+/// Finds what is damaged. An error of `SQLite` on the way is damage, too.
+pub(super) fn inspect(connection: &Connection, progress: impl FnMut(u64)) -> Result<Damage, Failure> {
+    let mut damage = Damage::default();
+    let whole: rusqlite::Result<String> = connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0));
+    damage.file = !whole.is_ok_and(|found| found == "ok");
+    let compared = compare(connection, &mut damage, progress);
+    connection.pragma_update(None, "query_only", true)?;
+    match compared {
+        Err(failure) if failure.hint == REPAIR || damage.file => damage.file = true,
+        compared => compared?,
+    }
+    Ok(damage)
+}
+
+fn compare(connection: &Connection, damage: &mut Damage, mut progress: impl FnMut(u64)) -> Result<(), Failure> {
+    let mut expected = search::Expected::new(connection)?;
+    let (mut emails, mut bodies) = (0_u64, 0_u64);
+    let mut statement = connection.prepare(EMAIL)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        emails += 1;
+        progress(emails);
+        let packed = Packed::load(row, 3)?;
+        bodies += u64::from(packed.is_some());
+        let whole = packed.map(|packed| packed.email(connection)).transpose();
+        damage.bodies += u64::from(whole.is_err());
+        let Ok(email) = decode(row) else {
+            damage.emails += 1;
+            continue;
+        };
+        let is_displaced: bool = row.get(10)?;
+        damage.index |= is_displaced != search::is_displaced(email.place, &email.mail);
+        expected.add(email.slot, &email.mail, email.changed, whole.ok().flatten().as_ref())?;
+    }
+    let (counted, counted_bodies): (i64, i64) =
+        connection.query_row("SELECT emails, bodies FROM tally", [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let contradictions: i64 = connection.query_row(CLAIMS, [], |row| row.get(0))?;
+    damage.counts = (counted, counted_bodies) != (emails.cast_signed(), bodies.cast_signed()) || contradictions > 0;
+    // What cannot be read has tokens that are not expected.
+    damage.index |= damage.emails + damage.bodies == 0 && !expected.is_indexed()?;
+    Ok(())
+}
+
+/// A row, as far as it takes part in the index.
+struct Decoded {
+    place: Place,
+    slot: i64,
+    changed: bool,
+    mail: Summary,
+}
+
+/// Reads a row of [`EMAIL`] without leniency.
+fn decode(row: &Row) -> Result<Decoded, Failure> {
+    let fields = Fields::load(row, 11)?;
+    fields.check().map_err(|error| packed::damaged(&error))?;
+    let flag: i64 = row.get(5)?;
+    let _times: (i64, i64, Option<i64>, Option<i64>) = (row.get(6)?, row.get(7)?, row.get(8)?, row.get(9)?);
+    if !matches!(flag, 0 | 1) {
+        return Err(damaged("an email in the archive is damaged"));
+    }
+    let (place, slot, changes): (Place, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+    Ok(Decoded { place, slot, changed: changes > 0, mail: Summary::from(&fields.summary) })
+}
+
+fn damaged(sentence: &str) -> Failure {
+    Failure::new(Kind::Archive, sentence).hint(REPAIR)
+}
+
+/// Whether a failure says that something in the archive cannot be read any more.
+pub(super) fn is_damage(failure: &Failure) -> bool {
+    failure.hint == REPAIR || failure.hint == packed::READ_AGAIN
+}
+
+/// That emails cannot be read, which may have been looked for.
+pub(super) fn unreadable(count: usize) -> Failure {
+    let emails = if count == 1 { "email" } else { "emails" };
+    damaged(&format!("{count} {emails} in the archive cannot be read, so matches may be missing"))
+}
+
+/// What helps where a file is damaged.
+pub(super) const REPAIR: &str = "sentbox archive repair keeps what can be read, and sync reads the rest again; \
+     sentbox archive begin puts it aside and begins a new one";
 
 /// What helps where a file is of no use any more.
 pub(super) const PUT_ASIDE: &str =

@@ -10,6 +10,7 @@ use std::time::SystemTime;
 use jiff::{SignedDuration, Timestamp};
 
 use super::Location;
+use crate::failure::{Failure, Kind};
 
 /// A holder that has not asked for so long was stopped, perhaps by a shell; it no longer counts.
 const STALE: SignedDuration = SignedDuration::from_mins(5);
@@ -67,20 +68,56 @@ impl Lease {
         File::open(path).ok().is_none_or(|file| !matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
     }
 
-    /// Notes for everybody that the service has answered, if it is held here.
-    pub fn note_answer(&self, now: Timestamp) {
+    /// Records for all processes that the service has answered, if it is held here. Returns whether
+    /// that ends an outage.
+    #[must_use]
+    pub fn note_answer(&self, now: Timestamp) -> bool {
+        self.record(now, &format!("{now}\n"))
+    }
+
+    /// Records for all processes that the service cannot be reached, if it is held here. Returns whether
+    /// that begins an outage.
+    #[must_use]
+    pub fn note_outage(&self, now: Timestamp, failure: &Failure) -> bool {
+        let line = |text: &str| text.replace('\n', " ");
+        let answered = self.answered_at().map(|at| at.to_string()).unwrap_or_default();
+        self.record(now, &format!("{answered}\n{}\n{}\n", line(&failure.sentence), line(&failure.hint)))
+    }
+
+    /// Writes the record; returns whether an outage begins or ends with it.
+    fn record(&self, now: Timestamp, text: &str) -> bool {
+        let before = self.outage().is_some();
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(file) = &mut *held {
-            // Nothing hangs on it but a few words on a screen.
-            let _ = file.rewind().and_then(|()| file.set_len(0)).and_then(|()| writeln!(file, "{now}"));
-            let _ = file.set_modified(SystemTime::from(now));
-        }
+        let Some(file) = &mut *held else { return false };
+        // Screens show what is in it, and nothing else depends on it.
+        let _ = file.rewind().and_then(|()| file.set_len(0)).and_then(|()| file.write_all(text.as_bytes()));
+        let _ = file.set_modified(SystemTime::from(now));
+        before != (text.lines().count() > 1)
     }
 
     /// When the service has answered last whoever held this, if that was noted.
     #[must_use]
     pub fn answered_at(&self) -> Option<Timestamp> {
-        std::fs::read_to_string(self.path.as_ref()?).ok()?.trim().parse().ok()
+        self.recorded()?.lines().next()?.parse().ok()
+    }
+
+    /// Why the service cannot be reached, if the process that held this last has recorded an outage.
+    #[must_use]
+    pub fn outage(&self) -> Option<Failure> {
+        let recorded = self.recorded()?;
+        let mut lines = recorded.lines().skip(1);
+        let sentence = lines.next()?;
+        Some(Failure::new(Kind::Unreachable, sentence).hint(lines.next().unwrap_or_default()))
+    }
+
+    /// Whether this process holds it.
+    #[must_use]
+    pub fn is_held(&self) -> bool {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
+    fn recorded(&self) -> Option<String> {
+        std::fs::read_to_string(self.path.as_ref()?).ok()
     }
 
     /// Gives it to whoever wants it next.
@@ -118,12 +155,29 @@ mod tests {
         let (one, other) = (Lease::on(&location, "lease"), Lease::on(&location, "lease"));
         assert!(one.hold(now));
         assert_eq!(other.answered_at(), None);
-        one.note_answer(now + SignedDuration::from_nanos(5));
-        one.note_answer(now);
-        other.note_answer(Timestamp::UNIX_EPOCH);
+        let _ = one.note_answer(now + SignedDuration::from_nanos(5));
+        let _ = one.note_answer(now);
+        let _ = other.note_answer(Timestamp::UNIX_EPOCH);
         assert_eq!((one.answered_at(), other.answered_at()), (Some(now), Some(now)), "of whoever holds it");
         let beside = Lease::on(&location, "walk");
         assert!(beside.hold(now) && beside.answered_at().is_none(), "each work has a lease of its own");
+    }
+
+    #[test]
+    fn outage_is_recorded_until_the_next_answer() {
+        let folder = tempfile::tempdir().unwrap();
+        let location = Location::Disk(folder.path().join("mail.db"));
+        let now = Timestamp::from_second(1_790_000_000).unwrap();
+        let (one, other) = (Lease::on(&location, "lease"), Lease::on(&location, "lease"));
+        assert!(one.hold(now));
+        assert!(!one.note_answer(now), "there was no outage");
+        let failure = Failure::new(Kind::Unreachable, "connection refused\nby the host").hint("check the network");
+        assert!(!other.note_outage(now, &failure), "only the holder records");
+        assert!(one.note_outage(now, &failure) && !one.note_outage(now, &failure), "it begins once");
+        let recorded = Failure::new(Kind::Unreachable, "connection refused by the host").hint("check the network");
+        assert_eq!((other.outage(), other.answered_at()), (Some(recorded), Some(now)));
+        assert!(one.note_answer(now) && !one.note_answer(now), "it ends once");
+        assert_eq!(other.outage(), None);
     }
 
     #[test]

@@ -12,6 +12,8 @@ mod confirmed;
 #[cfg(test)]
 mod confirmed_tests;
 mod connections;
+#[cfg(test)]
+mod damage_tests;
 mod dictionary;
 mod entry;
 mod fields;
@@ -24,6 +26,7 @@ mod lease;
 mod members;
 mod missing;
 mod moment;
+mod notice;
 mod order;
 mod owner;
 #[cfg(test)]
@@ -31,9 +34,11 @@ mod owner_tests;
 mod pack;
 mod packed;
 mod place;
+mod read_only;
 mod removal;
 #[cfg(test)]
 mod removal_tests;
+mod repair;
 mod request_time;
 mod room;
 mod schema;
@@ -42,6 +47,7 @@ mod span;
 #[cfg(test)]
 mod tests;
 mod trouble;
+mod watch;
 mod window;
 
 use std::path::PathBuf;
@@ -57,9 +63,11 @@ pub use health::is_beyond_use;
 pub use import::Imported;
 pub use info::Info;
 pub use lease::Lease;
+pub use notice::{Notice, Notices};
 pub use owner::{Opened, Owner, Said, Stranger};
 pub use place::Place;
 pub use removal::Removal;
+pub use repair::Repaired;
 pub use request_time::RequestTime;
 pub use search::{Candidates, Counted, Halt, Scope, looks_inside};
 pub use span::{Ground, Reach, Span};
@@ -80,7 +88,8 @@ pub struct Archive {
 }
 
 impl Archive {
-    /// Opens the archive, and creates it if there is none. One of an older version is put aside first:
+    /// Opens the archive, and creates it if there is none; one that may not be written for reading alone: see
+    /// [`read_only`](Self::read_only). One of an older version is put aside first:
     /// see [`put_aside`](Self::put_aside).
     ///
     /// # Errors
@@ -126,7 +135,9 @@ impl Archive {
     /// If the archive cannot be written.
     pub fn keeping(mut self, keep: Option<SignedDuration>, now: Timestamp) -> Result<Self, Failure> {
         self.keep = keep;
-        self.expire(now)?;
+        if self.read_only().is_none() {
+            self.expire(now)?;
+        }
         Ok(self)
     }
 }

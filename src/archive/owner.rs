@@ -128,6 +128,7 @@ impl Archive {
         let mut archive = Self::open(&settings.archive)?;
         match archive.owner()? {
             Some(owner) if owner == ours => return Ok(Opened::Ours(archive)),
+            None if archive.read_only().is_some() => return Ok(Opened::Ours(archive)),
             None => {}
             Some(owner) => match said {
                 Said::Nothing => return Stranger::of(settings, path, &archive, Some(owner)).map(Opened::Strange),

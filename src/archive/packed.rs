@@ -106,9 +106,11 @@ fn inflated(packed: &[u8], dictionary: Option<&[u8]>) -> Result<Vec<u8>, std::io
 }
 
 pub(super) fn damaged(error: &dyn std::error::Error) -> Failure {
-    Failure::new(Kind::Archive, format!("an email in the archive is damaged: {error}"))
-        .hint("open it again while online; it is then fetched anew")
+    Failure::new(Kind::Archive, format!("an email in the archive is damaged: {error}")).hint(READ_AGAIN)
 }
+
+/// What helps where one body is damaged.
+pub(super) const READ_AGAIN: &str = "open it again while online; it is then fetched anew";
 
 #[cfg(test)]
 mod tests {

@@ -133,6 +133,7 @@ impl Archive {
     pub fn conclude_end(&self, bottom: Place, last: Option<&EmailId>, asked: RequestTime) -> Result<(), Failure> {
         self.connections.write(|change| {
             if change.execute("UPDATE span SET reaches_end = 1 WHERE bottom = ?1", [bottom])? > 0 {
+                self.connections.mark_changed();
                 change.execute("DELETE FROM span WHERE top > ?1", [bottom])?;
                 if let Some(last) = last {
                     gone::below(change, last, asked)?;
@@ -150,6 +151,7 @@ impl Archive {
     pub fn conclude_top(&self, top: Place, asked: RequestTime) -> Result<(), Failure> {
         self.connections.write(|change| {
             if change.execute("UPDATE span SET reaches_top = 1 WHERE top = ?1", [top])? > 0 {
+                self.connections.mark_changed();
                 carry::note_head(change, asked)?;
             }
             Ok(())

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rusqlite::{ErrorCode, ffi};
 
-use super::health::PUT_ASIDE;
+use super::health::{PUT_ASIDE, REPAIR};
 use crate::failure::{Failure, Kind};
 
 impl From<rusqlite::Error> for Failure {
@@ -34,7 +34,7 @@ impl From<rusqlite::Error> for Failure {
 }
 
 /// Nothing is thrown away for the person: the service may have deleted what is in there.
-const DAMAGED: (&str, &str) = ("the archive file is damaged", PUT_ASIDE);
+const DAMAGED: (&str, &str) = ("the archive file is damaged", REPAIR);
 
 const UNREADABLE: (&str, &str) =
     ("the system cannot read the archive file", "check the disk and its mount (dmesg, mount); the file itself may be whole");

@@ -15,10 +15,18 @@ pub(super) fn open(settings: &Settings, clock: &Clock, out: &mut Output) -> Resu
 pub(super) fn open_to_fill(settings: &Settings, clock: &Clock, out: &mut Output) -> Result<Archive, Stop> {
     let new = if let Location::Disk(path) = &settings.archive { Some(path).filter(|path| !path.exists()) } else { None };
     let archive = open(settings, clock, out)?;
+    check_writable(&archive)?;
     if let Some(path) = new {
         out.note(&format!("what comes is kept in {}, for you alone", path.display()));
     }
     Ok(archive)
+}
+
+/// # Errors
+///
+/// If the archive may only be read.
+pub(super) fn check_writable(archive: &Archive) -> Result<(), Failure> {
+    archive.read_only().map_or(Ok(()), Err)
 }
 
 /// Opens it on what was `said` about an archive that belongs to another key; if nothing was, a person

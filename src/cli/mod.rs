@@ -82,7 +82,7 @@ pub fn run(command: &Command, world: World<'_>) -> Result<(), Stop> {
         Command::Login => login::run(World { global, env, clock, wrong_keys, out }),
         Command::Profile { verb } => profile::run(verb, env, out),
         Command::Config { verb } => config::run(*verb, World { global, env, clock, wrong_keys, out }),
-        Command::Doctor => doctor::run(World { global, env, clock, wrong_keys, out }),
+        Command::Doctor { quick } => doctor::run(*quick, World { global, env, clock, wrong_keys, out }),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(*shell, &mut Args::command(), "sentbox", &mut script);

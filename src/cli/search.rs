@@ -43,6 +43,7 @@ pub(super) fn run(search: &Search, settings: &Settings, clock: &Clock, out: &mut
         query.sort = order.into();
     }
     if let Some(back) = search.back {
+        archive::check_writable(&archive)?;
         wait_for(sync::extend(back, &archive, settings, clock, out))?;
     }
     if search.count {
@@ -74,7 +75,7 @@ fn print(search: &Search, archive: &Archive, query: &Query, settings: &Settings,
     printer.begin()?;
     let mut stop = None;
     let mut has_more = false;
-    archive.each(query, &Halt::default(), |row| {
+    let walked = archive.each(query, &Halt::default(), |row| {
         has_more = search.limit.is_some_and(|limit| printer.printed == limit);
         if has_more {
             return false;
@@ -82,11 +83,13 @@ fn print(search: &Search, archive: &Archive, query: &Query, settings: &Settings,
         stop = printer.row(&row).err();
         // Only the document says whether there is more; else nobody waits for one more match.
         stop.is_none() && (printer.out.shape == Shape::Json || search.limit.is_none_or(|limit| printer.printed < limit))
-    })?;
+    });
     if let Some(stop) = stop {
         return Err(stop);
     }
-    printer.end(has_more)
+    printer.end(has_more)?;
+    walked?;
+    Ok(())
 }
 
 struct Printer<'a> {

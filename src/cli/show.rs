@@ -29,7 +29,12 @@ pub(super) fn run(show: &Show, settings: &Settings, clock: &Clock, out: &mut Out
     let id = EmailId::new(&show.id);
     let archive = if show.offline { Some(archive::open(settings, clock, out)?) } else { archive::open_if_possible(settings, clock, out) };
     let kept = match &archive {
-        Some(archive) if !show.fresh => archive.email(&id)?,
+        Some(archive) if show.offline => archive.email(&id)?,
+        // A damaged body is fetched again, and replaced.
+        Some(archive) if !show.fresh => archive.email(&id).unwrap_or_else(|failure| {
+            out.note(&failure.sentence);
+            None
+        }),
         _ => None,
     };
     let email = match kept {

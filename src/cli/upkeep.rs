@@ -9,7 +9,7 @@ use super::archive;
 use super::args::{Purge, Upkeep};
 use super::output::{Output, Shape, Stop};
 use super::words::{emails, grouped, reach, stamp};
-use crate::archive::{Archive, Info, Location, Reach, Removal, Said, Scope, Stranger, is_beyond_use, looks_inside};
+use crate::archive::{Archive, Info, Location, Reach, Removal, Repaired, Said, Scope, Stranger, is_beyond_use, looks_inside};
 use crate::config::Settings;
 use crate::config::clock::Clock;
 use crate::failure::{Failure, Kind};
@@ -25,6 +25,7 @@ pub(super) fn run(verb: &Upkeep, settings: &Settings, clock: &Clock, out: &mut O
     let said = match verb {
         Upkeep::Adopt => Said::SameTeam,
         Upkeep::Begin => Said::OtherTeam,
+        Upkeep::Repair => return repair(settings, out),
         Upkeep::Info | Upkeep::Purge(_) | Upkeep::Vacuum => Said::Nothing,
     };
     if said != Said::Nothing {
@@ -33,7 +34,7 @@ pub(super) fn run(verb: &Upkeep, settings: &Settings, clock: &Clock, out: &mut O
     let archive = archive::open_as(settings, said, clock, out)?;
     match verb {
         Upkeep::Adopt | Upkeep::Begin => info(&archive, settings, out),
-        Upkeep::Info => info(&archive, settings, out),
+        Upkeep::Info | Upkeep::Repair => info(&archive, settings, out),
         Upkeep::Purge(purge) => self::purge(&archive, purge, settings, clock(), out),
         Upkeep::Vacuum => {
             let before = size(settings);
@@ -43,6 +44,38 @@ pub(super) fn run(verb: &Upkeep, settings: &Settings, clock: &Clock, out: &mut O
             told(&Vacuumed { before, after }, &format!("{} before, {} now", bytes(before), bytes(after)), out)
         }
     }
+}
+
+#[derive(Serialize)]
+struct RepairReport<'a> {
+    emails: u64,
+    bodies: u64,
+    lost_emails: u64,
+    lost_bodies: u64,
+    complete: bool,
+    damaged_file: &'a Path,
+}
+
+/// Writes the archive anew; it is not opened before, since that may fail.
+fn repair(settings: &Settings, out: &mut Output) -> Result<(), Stop> {
+    let Location::Disk(path) = &settings.archive else {
+        return Err(Failure::new(Kind::Usage, "this needs an archive on disk")
+            .hint("leave out --in-memory, or choose another profile")
+            .into());
+    };
+    let repaired = Archive::repair(path, |written| out.progress(&format!("{} written", emails(written))));
+    out.progress("");
+    let Repaired { emails: count, bodies, lost_emails, lost_bodies, is_unclaimed, aside } = repaired?;
+    if lost_emails > 0 || lost_bodies > 0 {
+        out.note(&format!("could not be read: {}, bodies: {}", emails(lost_emails), grouped(lost_bodies)));
+    }
+    if is_unclaimed || lost_emails > 0 {
+        out.note("sentbox sync --back all reads again what may be missing");
+    }
+    out.note(&format!("the damaged file is now {}; remove it when nothing is missed", aside.display()));
+    let report =
+        RepairReport { emails: count, bodies, lost_emails, lost_bodies, complete: !is_unclaimed && lost_emails == 0, damaged_file: &aside };
+    told(&report, &format!("{} and {} bodies are in the repaired archive", emails(count), grouped(bodies)), out)
 }
 
 /// # Errors
@@ -141,6 +174,9 @@ fn purge(archive: &Archive, purge: &Purge, settings: &Settings, now: Timestamp, 
             );
             out.note(&words);
         }
+    }
+    if !purge.dry_run {
+        archive::check_writable(archive)?;
     }
     let count = archive.count_removal(&removal)?;
     let would = format!("{} {which}", emails(count));

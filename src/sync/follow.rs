@@ -18,6 +18,7 @@ pub(super) struct Following(Option<HashMap<EmailId, i64>>);
 impl Following {
     /// What came since the last look; nothing the first time.
     pub(super) fn look(&mut self, archive: &Archive) -> Result<Synced, Failure> {
+        archive.check_file()?;
         let now = archive.newest_changes(ROWS)?;
         let mut brought = Brought::default();
         if let Some(before) = &self.0 {

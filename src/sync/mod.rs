@@ -8,6 +8,7 @@ mod follow;
 mod foothold;
 mod journey;
 pub mod plan;
+mod reachability;
 pub mod recheck;
 mod synced;
 #[cfg(test)]
@@ -108,6 +109,9 @@ impl<S: Service> Engine<S> {
             if archive.lease().hold(now) {
                 return Ok(None);
             }
+            if let Some(failure) = archive.lease().outage() {
+                return Err(failure);
+            }
             following.lock().unwrap_or_else(PoisonError::into_inner).look(&archive).map(Some)
         });
         if let Some(synced) = followed.await? {
@@ -122,15 +126,28 @@ impl<S: Service> Engine<S> {
     ///
     /// As [`head`](Self::head).
     pub async fn head_now(&self) -> Result<Synced, Failure> {
-        let synced = self.walk(Goal::Head, |_| ()).await?;
-        let now = (self.clock)();
+        let walked = self.walk(Goal::Head, |_| ()).await;
+        let (following, now) = (Arc::clone(&self.following), (self.clock)());
         let noted = self.blocking(move |archive| {
             // From here on this process asks for what is new, if no other one does.
             let _ = archive.lease().hold(now);
-            archive.lease().note_answer(now);
+            reachability::record(&archive, &walked, now);
+            let synced = walked?;
+            // What this process has brought itself is no news from another one.
+            following.lock().unwrap_or_else(PoisonError::into_inner).look(&archive)?;
             Ok(synced)
         });
         noted.await
+    }
+
+    /// What other processes have brought since the last refresh or call. No request.
+    ///
+    /// # Errors
+    ///
+    /// If the archive fails.
+    pub async fn follow(&self) -> Result<Synced, Failure> {
+        let following = Arc::clone(&self.following);
+        self.blocking(move |archive| following.lock().unwrap_or_else(PoisonError::into_inner).look(&archive)).await
     }
 
     /// Fetches the page below the newest stretch that is known whole. No request if there is none.
@@ -218,6 +235,7 @@ impl<S: Service> Engine<S> {
     /// Fetches one email; says beside it whether it could be kept.
     async fn fetch(&self, id: &EmailId) -> Result<(Email, Result<(), Failure>), Failure> {
         let (asked, answer) = self.stamped(|service| async move { service.retrieve(id).await }).await;
+        self.report_reachability(&answer).await;
         let retrieved = match answer {
             Ok(retrieved) => retrieved,
             Err(failure) => {
@@ -265,7 +283,9 @@ impl<S: Service> Engine<S> {
     }
 
     async fn list(&self, cursor: &Cursor) -> (RequestTime, Result<Page, Failure>) {
-        self.stamped(|service| async move { service.list(MAX_LIMIT, cursor).await }).await
+        let (asked, answer) = self.stamped(|service| async move { service.list(MAX_LIMIT, cursor).await }).await;
+        self.report_reachability(&answer).await;
+        (asked, answer)
     }
 
     /// Makes a request, and numbers it when it is sent: it may have waited for its turn until then.

@@ -93,6 +93,10 @@ impl House {
         });
         let (archive, kept, notice) = match (opened, &settings.archive) {
             (Ok(archive), Location::Disk(path)) => {
+                if let Some(failure) = archive.read_only() {
+                    let notice = Some(failure.sentence.clone());
+                    return Ok(self.session_on(archive, Kept::ReadOnly(failure), notice, settings, door));
+                }
                 let aside = archive.put_aside().map(|path| self.shown(path));
                 let notice = aside.map(|path| format!("the archive of an older version is now {path}; its mail is fetched again"));
                 (archive, Kept::InFile(self.shown(path)), notice)
@@ -105,6 +109,10 @@ impl House {
                 (Archive::open(&Location::Memory)?.keeping(settings.keep, now)?, Kept::NotThisTime(failure), Some(notice))
             }
         };
+        Ok(self.session_on(archive, kept, notice, settings, door))
+    }
+
+    fn session_on(&self, archive: Archive, kept: Kept, notice: Option<String>, settings: &Settings, door: Door) -> Session<Client> {
         let client = Client::new(Access::from(settings), Patience::SCREEN, self.clock.clone());
         let engine = settings.key.clone().map(|_| Engine::new(Arc::new(client), archive.clone(), self.clock.clone()));
         // Beside the archive, and only where that is kept: what is looked for names the same people.
@@ -112,9 +120,8 @@ impl House {
             (Location::Disk(path), Kept::InFile(_)) => Some(path.with_file_name("history")),
             _ => None,
         };
-        let profile = settings.profile.clone();
-        Ok(Session {
-            profile,
+        Session {
+            profile: settings.profile.clone(),
             door,
             archive,
             kept,
@@ -129,7 +136,7 @@ impl House {
             views: settings.views.clone(),
             view_file: ViewFile::of(self.env.clone()),
             beside: JoinSet::new(),
-        })
+        }
     }
 
     /// Settles a door. A profile that is chosen by name owes nothing to the address that was named for another.

@@ -13,7 +13,7 @@ use super::questions::{Timely, counts, halted, renewed, tally};
 use super::session::{Doors, Entry, Session};
 use crate::api::{Budget, Service, Urgency, Wish, jitter};
 use crate::app::{Checked, Confirmation, Effect, Errand, Msg, News, Opened, Rest, Ticket, marks};
-use crate::archive::{Archive, Halt, Lease};
+use crate::archive::{Archive, Halt, Lease, Notice, Notices};
 use crate::config::{PanicAt, ViewFile};
 use crate::failure::{Failure, Kind};
 use crate::mail::{Email, EmailId};
@@ -35,6 +35,10 @@ pub fn sleep() -> Pause {
         Box::pin(tokio::time::sleep(longer))
     })
 }
+
+/// The shortest time between two looks at what other processes do: one that fetches page by page is not
+/// followed page by page.
+const FOLLOW_PAUSE: Duration = Duration::from_millis(500);
 
 /// Performs effects. There is no channel: a task *returns* its message, so an empty set of tasks
 /// means that nothing is going on, and a task that panics is noticed.
@@ -62,6 +66,8 @@ pub struct Performer<S: Service> {
     settling: JoinSet<Msg>,
     /// The clock.
     rests: JoinSet<Msg>,
+    /// Waits for what other processes do with the archive.
+    watching: JoinSet<(Notices, Vec<Notice>)>,
     doors: Arc<dyn Doors<S>>,
     /// What is behind the door that was opened last.
     entered: Arc<Mutex<Option<Session<S>>>>,
@@ -83,6 +89,19 @@ impl<S: Service> Performer<S> {
         panic_at: Option<PanicAt>,
     ) -> Self {
         let bodies = Arc::new(Mutex::new(Bodies::default()));
+        let mut watching = JoinSet::new();
+        if let Some(mut notices) = archive.notices() {
+            watching.spawn(async move {
+                let arrived = notices.next().await;
+                (notices, arrived)
+            });
+        }
+        let mut quiet = JoinSet::new();
+        if archive.read_only().is_some() {
+            // No refresh tells how far back it is complete.
+            let (archive, engine) = (archive.clone(), engine.clone());
+            quiet.spawn(async move { Msg::ArchiveChanged { outcome: follow(archive, engine).await } });
+        }
         Self {
             archive,
             engine,
@@ -98,10 +117,11 @@ impl<S: Service> Performer<S> {
             offering: Halt::default(),
             query: Arc::new(Query::everything()),
             work: JoinSet::new(),
-            quiet: JoinSet::new(),
+            quiet,
             errands: Vec::new(),
             settling: JoinSet::new(),
             rests: JoinSet::new(),
+            watching,
             doors,
             entered: Arc::default(),
             _beside: beside,
@@ -282,14 +302,48 @@ impl<S: Service> Performer<S> {
 
     /// The next message; waits for ever if nothing is going on. Safe to cancel.
     pub async fn next(&mut self) -> Msg {
-        let joined = tokio::select! {
-            Some(joined) = self.work.join_next(), if !self.work.is_empty() => joined,
-            Some(joined) = self.quiet.join_next(), if !self.quiet.is_empty() => joined,
-            Some(joined) = self.settling.join_next(), if !self.settling.is_empty() => joined,
-            Some(joined) = self.rests.join_next(), if !self.rests.is_empty() => joined,
-            else => std::future::pending().await,
-        };
-        message(joined)
+        loop {
+            let joined = tokio::select! {
+                Some(joined) = self.work.join_next(), if !self.work.is_empty() => joined,
+                Some(joined) = self.quiet.join_next(), if !self.quiet.is_empty() => joined,
+                Some(joined) = self.settling.join_next(), if !self.settling.is_empty() => joined,
+                Some(joined) = self.rests.join_next(), if !self.rests.is_empty() => joined,
+                Some(arrived) = self.watching.join_next(), if !self.watching.is_empty() => {
+                    if let Ok((notices, arrived)) = arrived {
+                        self.follow(notices, &arrived);
+                    }
+                    continue;
+                }
+                else => std::future::pending().await,
+            };
+            return message(joined);
+        }
+    }
+
+    /// Turns notices into messages, and waits for the next ones.
+    fn follow(&mut self, mut notices: Notices, arrived: &[Notice]) {
+        for notice in arrived {
+            let (archive, engine) = (self.archive.clone(), self.engine.clone());
+            match notice {
+                Notice::Changed => {
+                    self.quiet.spawn(async move { Msg::ArchiveChanged { outcome: follow(archive, engine).await } });
+                }
+                Notice::Service => {
+                    self.quiet.spawn(async { Msg::ServiceChanged });
+                }
+                Notice::Removed => {
+                    if let Err(failure) = archive.check_file() {
+                        self.quiet.spawn(async { Msg::ArchiveLost(failure) });
+                        return;
+                    }
+                }
+            }
+        }
+        self.watching.spawn(async move {
+            tokio::time::sleep(FOLLOW_PAUSE).await;
+            let arrived = notices.next().await;
+            (notices, arrived)
+        });
     }
 
     /// A message that is there already.
@@ -379,6 +433,16 @@ fn message(joined: Result<Msg, JoinError>) -> Msg {
     joined.unwrap_or_else(|error| Msg::Broken(Failure::new(Kind::Internal, format!("a task of sentbox failed: {error}"))))
 }
 
+/// What other processes have brought.
+async fn follow<S: Service>(archive: Archive, engine: Option<Engine<S>>) -> Result<News, Failure> {
+    if let Some(engine) = engine {
+        return engine.follow().await.map(news);
+    }
+    let read = move || Ok::<_, Failure>((archive.reach()?, archive.head_at()?));
+    let (reach, head_at) = tokio::task::spawn_blocking(read).await.map_err(|error| broken(&error))??;
+    Ok(News { new: 0, changed: Vec::new(), reach, unfinished: false, head_at })
+}
+
 /// The email from the archive, or else from the service, and what was seen to become of it.
 async fn read<S: Service>(archive: Archive, engine: Option<Engine<S>>, id: EmailId) -> Result<Opened, Failure> {
     let email = email(&archive, engine, &id).await?;
@@ -390,12 +454,14 @@ async fn read<S: Service>(archive: Archive, engine: Option<Engine<S>>, id: Email
 async fn email<S: Service>(archive: &Archive, engine: Option<Engine<S>>, id: &EmailId) -> Result<Email, Failure> {
     let kept = {
         let (archive, id) = (archive.clone(), id.clone());
-        tokio::task::spawn_blocking(move || archive.email(&id)).await.map_err(|error| broken(&error))??
+        tokio::task::spawn_blocking(move || archive.email(&id)).await.map_err(|error| broken(&error))?
     };
     match (kept, engine) {
-        (Some(email), _) => Ok(email),
-        (None, Some(engine)) => engine.read(id).await,
-        (None, None) => Err(no_service()),
+        (Ok(Some(email)), _) => Ok(email),
+        // A damaged body is fetched again, and replaced.
+        (Ok(None) | Err(_), Some(engine)) => engine.read(id).await,
+        (Ok(None), None) => Err(no_service()),
+        (Err(failure), None) => Err(failure),
     }
 }
 

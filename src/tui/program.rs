@@ -291,7 +291,8 @@ fn opened<S: Service>(
     let Session { profile, door, archive, kept, engine, refresh, backfill, notice, keys, query, hall, history, views, view_file, beside } =
         session;
     let (engine, no_service) = match engine {
-        Ok(engine) => (Some(engine), None),
+        // What is new cannot be kept in a read-only archive, so it is not asked for; an email that is opened is.
+        Ok(engine) => (Some(engine), archive.read_only()),
         Err(failure) => (None, Some(failure)),
     };
     let history = History::new(history);

@@ -82,10 +82,15 @@ fn title_left<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
     }
     let view = model.view();
     let shown = view.map_or(if filter.is_none() { "all mail" } else { filter.text() }, |(_, view)| &view.name);
-    let kept_nowhere = model.door != Door::Demo && !matches!(model.kept, Kept::InFile(_));
+    let kept = match model.kept {
+        _ if model.door == Door::Demo => "",
+        Kept::InFile(_) => "",
+        Kept::ReadOnly(_) => " (read-only)",
+        Kept::Nowhere | Kept::NotThisTime(_) => " (not kept)",
+    };
     let mut spans = vec![
         Span::styled(format!(" {}", model.profile), look.theme.title()),
-        Span::styled(if kept_nowhere { " (not kept)" } else { "" }, look.theme.text()),
+        Span::styled(kept, look.theme.text()),
         Span::styled(format!(" {} {shown} ", look.glyphs.into), look.theme.text()),
     ];
     if view.is_some() && width >= ROOMY {
@@ -113,6 +118,7 @@ fn title_right<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
     }
     let service = &model.service;
     parts.push(match (service.no_service(), service.trouble()) {
+        (Some(_), _) if matches!(model.kept, Kept::ReadOnly(_)) => Span::styled("nothing new is kept", look.theme.trouble()),
         (Some(_), _) => Span::styled("not connected", look.theme.trouble()),
         (None, Some(failure)) if failure.is_offline() => Span::styled(away("offline", model, look, width), look.theme.trouble()),
         (None, Some(_)) => Span::styled(away("in trouble", model, look, width), look.theme.trouble()),

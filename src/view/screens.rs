@@ -51,7 +51,7 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> b
             Line::default(),
             Line::raw(match &model.kept {
                 Kept::InFile(file) => format!("What comes is kept in {file}, for you alone, and is there at once next time."),
-                Kept::Nowhere | Kept::NotThisTime(_) => "What comes is not kept: it is gone when you leave.".to_owned(),
+                Kept::Nowhere | Kept::NotThisTime(_) | Kept::ReadOnly(_) => "What comes is not kept: it is gone when you leave.".to_owned(),
             }),
         ];
         centred(lines, area, frame);

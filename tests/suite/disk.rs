@@ -101,15 +101,88 @@ fn a_damaged_archive_is_said_to_be_one() {
 }
 
 #[test]
-fn a_value_that_nobody_has_written_is_damage_too() {
+fn unreadable_email_is_reported_after_the_matches() {
     let service = sample(30);
     let sentbox = Sentbox::at(&service);
     sentbox.stdout("sync --back all --rate 1000");
     let connection = rusqlite::Connection::open(path(&sentbox)).unwrap();
     connection.execute("UPDATE mail SET subject = CAST(X'61ff62' AS TEXT) WHERE rowid = (SELECT max(rowid) FROM mail)", []).unwrap();
     drop(connection);
-    let words = sentbox.told("search after:1970-01-01");
-    assert!(words.contains("the archive file is damaged") && words.contains("archive begin") && words.ends_with("exit code 8"), "{words}");
+    let output = sentbox.run("search after:1970-01-01 --json");
+    let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((found["data"].as_array().unwrap().len(), output.status.code()), (29, Some(8)));
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert!(words.contains("1 email in the archive cannot be read, so matches may be missing"), "{words}");
+    assert!(words.contains("sentbox archive repair") && !words.contains("everything"), "{words}");
+    let words = sentbox.told("search after:1970-01-01 --count");
+    assert!(words.contains("cannot be read") && words.ends_with("exit code 8"), "{words}");
+}
+
+#[test]
+fn damaged_body_is_reported_by_search_and_fetched_again_by_show() {
+    let service = sample(30);
+    let sentbox = Sentbox::at(&service);
+    sentbox.stdout("sync --back all --bodies --rate 1000");
+    let connection = rusqlite::Connection::open(path(&sentbox)).unwrap();
+    connection.execute("UPDATE body SET json = x'00' WHERE place = (SELECT min(place) FROM mail)", []).unwrap();
+    drop(connection);
+    let id = sentbox.stdout("list --limit 1 --jsonl");
+    let id: serde_json::Value = serde_json::from_str(&id).unwrap();
+    let id = id["id"].as_str().unwrap();
+    assert!(sentbox.told("search has:html").contains("1 email in the archive cannot be read"));
+    assert!(sentbox.told(&format!("show {id} --offline")).ends_with("exit code 8"));
+    assert!(sentbox.run(&format!("show {id}")).status.success());
+    assert!(sentbox.run(&format!("show {id} --offline")).status.success());
+    assert!(sentbox.run("search has:html").status.success());
+}
+
+#[test]
+fn repaired_archive_is_complete_after_the_next_sync() {
+    let service = sample(300);
+    let sentbox = Sentbox::at(&service);
+    sentbox.stdout("sync --back all --rate 1000");
+    let path = path(&sentbox);
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    let root: u32 = connection.query_row("SELECT rootpage FROM sqlite_schema WHERE name = 'mail'", [], |row| row.get(0)).unwrap();
+    drop(connection);
+    // The first child of the table's root is a page of emails.
+    let mut bytes = std::fs::read(&path).unwrap();
+    let page = |number: u32| usize::try_from(number - 1).unwrap() * 4096;
+    let root = &bytes[page(root)..page(root + 1)];
+    let cell = usize::from(u16::from_be_bytes([root[12], root[13]]));
+    let child = u32::from_be_bytes([root[cell], root[cell + 1], root[cell + 2], root[cell + 3]]);
+    bytes[page(child)..page(child + 1)].fill(0);
+    std::fs::write(&path, bytes).unwrap();
+    let doctor = sentbox.told("doctor");
+    assert!(doctor.contains("FAILED  archive") && doctor.contains("sentbox archive repair"), "{doctor}");
+    let report: serde_json::Value = serde_json::from_str(&sentbox.stdout("archive repair --json")).unwrap();
+    let emails = report["emails"].as_u64().unwrap();
+    assert!((200..300).contains(&emails) && report["complete"] == false, "{report}");
+    assert!(std::path::Path::new(report["damaged_file"].as_str().unwrap()).exists());
+    let doctor = sentbox.told("doctor");
+    assert!(doctor.contains("ok      archive") && !doctor.contains("everything"), "{doctor}");
+    let sync = sentbox.told("sync --back all --rate 1000");
+    assert!(sync.contains(&format!("{} emails new", 300 - emails)), "{sync}");
+    assert!(sentbox.told("search after:1970-01-01 --count").contains("searched 300 emails, which is everything"));
+    assert!(sentbox.told("doctor --quick").contains("its pages fit together"));
+}
+
+#[test]
+fn read_only_archive_is_searched_and_not_filled() {
+    let service = sample(30);
+    let sentbox = Sentbox::at(&service);
+    sentbox.stdout("sync --back all --bodies --rate 1000");
+    let id = sentbox.stdout("search after:1970-01-01 --limit 1 --jsonl");
+    let id: serde_json::Value = serde_json::from_str(&id).unwrap();
+    let id = id["id"].as_str().unwrap();
+    std::fs::set_permissions(path(&sentbox), std::os::unix::fs::PermissionsExt::from_mode(0o400)).unwrap();
+    for line in ["search after:1970-01-01", "archive info", "doctor", &format!("show {id} --offline"), &format!("show {id} --fresh")] {
+        assert!(sentbox.run(line).status.success(), "{}", sentbox.told(line));
+    }
+    for line in ["sync", "import /dev/null", "archive purge --older 1d --yes", "archive vacuum", "search order --back all"] {
+        let words = sentbox.told(line);
+        assert!(words.contains("read-only archive: nothing new is kept") && words.ends_with("exit code 8"), "{line}: {words}");
+    }
 }
 
 #[test]

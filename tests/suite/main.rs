@@ -25,6 +25,7 @@ mod running;
 mod screens;
 mod search;
 mod secrets;
+mod sharing;
 mod terminal;
 mod upkeep;
 mod wire;

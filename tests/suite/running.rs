@@ -2,6 +2,7 @@
 //! program is asked whether it is idle, and pauses end when a test says so.
 
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -77,14 +78,34 @@ impl Running {
         Self::with(size, client(base, patience, clock.clone()), Backfill::Off, now, clock).await
     }
 
+    /// One of several that share an archive on disk.
+    pub async fn sharing(path: &Path, base: &str, size: Size) -> Self {
+        let (now, clock) = time();
+        let archive = Archive::open(&Location::Disk(path.to_owned())).unwrap();
+        let client = client(base, Patience { tries: 1, ..Patience::SCREEN }, clock.clone());
+        let kept = archive.read_only().map_or_else(|| Kept::InFile(path.display().to_string()), Kept::ReadOnly);
+        Self::on(archive, kept, size, client, Backfill::Off, now, clock).await
+    }
+
     async fn with(size: Size, client: Client, backfill: Backfill, now: watch::Sender<Timestamp>, clock: Clock) -> Self {
-        let archive = Archive::open(&Location::Memory).unwrap();
+        Self::on(Archive::open(&Location::Memory).unwrap(), Kept::Nowhere, size, client, backfill, now, clock).await
+    }
+
+    async fn on(
+        archive: Archive,
+        kept: Kept,
+        size: Size,
+        client: Client,
+        backfill: Backfill,
+        now: watch::Sender<Timestamp>,
+        clock: Clock,
+    ) -> Self {
         let session = Session {
             profile: "demo".to_owned(),
             door: Door::Demo,
             engine: Ok(Engine::new(Arc::new(client), archive.clone(), clock.clone())),
             archive,
-            kept: Kept::Nowhere,
+            kept,
             refresh: std::time::Duration::from_secs(30),
             backfill,
             notice: None,
@@ -127,6 +148,18 @@ impl Running {
         while self.turn.is_none() && !self.program.is_idle() {
             self.turn = self.program.step().await.unwrap();
         }
+    }
+
+    /// Waits for what happens by itself until the condition holds.
+    pub async fn until(&mut self, condition: impl Fn(&Model) -> bool) {
+        let held = tokio::time::timeout(std::time::Duration::from_secs(30), async {
+            while !condition(self.program.model()) {
+                self.turn = self.program.step().await.unwrap();
+            }
+        });
+        let held = held.await.is_ok();
+        assert!(held, "it does not come about:\n{}", self.screen());
+        self.until_idle().await;
     }
 
     /// Presses keys, written as in the key table, and waits until everything has come of them.
@@ -196,7 +229,7 @@ impl Running {
 }
 
 /// A clock that a test sets.
-fn time() -> (watch::Sender<Timestamp>, Clock) {
+pub fn time() -> (watch::Sender<Timestamp>, Clock) {
     let (now, seen) = watch::channel(START.parse().unwrap());
     (now, Arc::new(move || *seen.borrow()))
 }

@@ -99,4 +99,6 @@ pub enum Kept {
     Nowhere,
     /// Nowhere, because the file cannot be used.
     NotThisTime(Failure),
+    /// Nowhere, because the file that is shown may only be read.
+    ReadOnly(Failure),
 }

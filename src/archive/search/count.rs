@@ -52,7 +52,9 @@ impl Archive {
 
     fn count_past(&self, query: &Query, way: Way, from: Place, most: u64, halt: &Halt) -> Result<Option<Counted>, Failure> {
         self.connections.search(halt, |connection| {
-            let found = Walk::new(connection, query)?.count(way, from, most.saturating_add(1))?;
+            let walk = Walk::new(connection, query)?;
+            let found = walk.count(way, from, most.saturating_add(1))?;
+            walk.check()?;
             Ok(if found > most { Counted::MoreThan(most) } else { Counted::Exactly(found) })
         })
     }

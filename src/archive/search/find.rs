@@ -26,7 +26,9 @@ impl Archive {
         }
         self.connections.search(halt, |connection| {
             let list = List { walk: Walk::new(connection, query)?, down: if query.sort == Sort::Newest { Way::Down } else { Way::Up } };
-            list.window(anchor, rows)
+            let window = list.window(anchor, rows)?;
+            list.walk.check()?;
+            Ok(window)
         })
     }
 
@@ -36,15 +38,17 @@ impl Archive {
     ///
     /// # Errors
     ///
-    /// If the archive cannot be read.
+    /// If the archive cannot be read; for emails that cannot be read, after all others were handed over.
     pub fn each(&self, query: &Query, halt: &Halt, mut take: impl FnMut(Row) -> bool) -> Result<bool, Failure> {
         let mut is_whole = true;
         let done = self.connections.search(halt, |connection| {
             let way = if query.sort == Sort::Newest { Way::Down } else { Way::Up };
-            Walk::new(connection, query)?.each(way, end(way.back()), |row| {
+            let walk = Walk::new(connection, query)?;
+            walk.each(way, end(way.back()), |row| {
                 is_whole = take(row);
                 is_whole
-            })
+            })?;
+            walk.check()
         })?;
         Ok(done.is_some() && is_whole)
     }
@@ -99,10 +103,12 @@ impl Archive {
 /// Where everything stands that the query finds.
 pub(in crate::archive) fn places(connection: &Connection, query: &Query) -> Result<Vec<Place>, Failure> {
     let mut places = Vec::new();
-    Walk::new(connection, query)?.each(Way::Down, TOP, |row| {
+    let walk = Walk::new(connection, query)?;
+    walk.each(Way::Down, TOP, |row| {
         places.push(row.place);
         true
     })?;
+    walk.check()?;
     Ok(places)
 }
 

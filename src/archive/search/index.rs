@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use rusqlite::{Transaction, params};
+use rusqlite::{Connection, Transaction, params};
 
 use super::label;
 use super::plan::DRIFT;
@@ -21,7 +21,9 @@ use crate::render;
 /// at once when `SQLite` prepares to undo a statement in part, as it does for each one that sets
 /// triggers off. So no such statement runs between two emails here.
 pub(in crate::archive) struct Index<'a> {
-    change: &'a Transaction<'a>,
+    change: &'a Connection,
+    /// Whether a value that has no label gets one.
+    adds_labels: bool,
     labels: HashMap<(String, String), Option<i64>>,
     tokens: Tokens,
 }
@@ -37,7 +39,18 @@ pub(super) struct Beyond<'a> {
 
 impl<'a> Index<'a> {
     pub(in crate::archive) fn new(change: &'a Transaction<'a>) -> Self {
-        Self { change, labels: HashMap::new(), tokens: Tokens::new() }
+        Self { change, adds_labels: true, labels: HashMap::new(), tokens: Tokens::new() }
+    }
+
+    /// The index without writing to it, for [`tokens`](Self::tokens).
+    pub(super) fn reading(connection: &'a Connection) -> Self {
+        Self { change: connection, adds_labels: false, labels: HashMap::new(), tokens: Tokens::new() }
+    }
+
+    /// The tokens that an email should have, with blanks between them.
+    pub(super) fn tokens(&mut self, mail: &Summary, changed: bool, whole: Option<&wire::Email>) -> Result<&str, Failure> {
+        self.gather(mail, &Beyond { changed, whole })?;
+        Ok(self.tokens.text())
     }
 
     /// Adds an email that was not there before. Of those added in one transaction the newest comes
@@ -103,13 +116,13 @@ impl<'a> Index<'a> {
         if let Some(known) = self.labels.get(&key) {
             return Ok(*known);
         }
-        let number = label::number(self.change, of, text)?;
+        let number = if self.adds_labels { label::number(self.change, of, text)? } else { label::known(self.change, of, text)? };
         self.labels.insert(key, number);
         Ok(number)
     }
 }
 
 /// Whether it stands so far from its time that a search by time would miss it.
-fn is_displaced(place: Place, mail: &Summary) -> bool {
+pub(in crate::archive) fn is_displaced(place: Place, mail: &Summary) -> bool {
     mail.created.micros().is_some_and(|micros| micros.abs_diff(place.micros()) > DRIFT.unsigned_abs())
 }

@@ -58,10 +58,9 @@ impl Judge<'_> {
         Ok(matches(self.query, &Facts { bodies: Some(bodies), tags: Some(&tags), ..shallow }) == Some(true))
     }
 
-    /// A body that cannot be read counts as never fetched.
     fn body(&self, place: Place) -> Result<Option<wire::Email>, Failure> {
         let mut statement = self.connection.prepare_cached(BODY)?;
         let packed = statement.query_row([place], |row| Packed::load(row, 0)).optional()?.flatten();
-        Ok(packed.and_then(|packed| packed.email(self.connection).ok()))
+        packed.map(|packed| packed.email(self.connection)).transpose()
     }
 }

@@ -36,18 +36,25 @@ pub(super) const OF_KIND: &str = "SELECT nth, text FROM label WHERE kind = ?1";
 
 /// The number of a label, which is new if need be; `None` if there are too many of its kind.
 pub(in crate::archive) fn number(change: &Connection, kind: &str, text: &str) -> Result<Option<i64>, Failure> {
-    let known = change.prepare_cached(KNOWN)?.query_row([kind, text], |row| row.get(0)).optional()?;
-    if known.is_some() {
+    let known = known(change, kind, text)?;
+    if known.is_some() || !has_room(change, kind)? {
         return Ok(known);
-    }
-    let most = if kind == FROM || kind == REPLY_TO { ADDRESSES } else { VALUES };
-    let last = i64::try_from(most - 1).unwrap_or(i64::MAX);
-    if change.prepare_cached(NTH)?.exists(params![kind, last])? {
-        return Ok(None);
     }
     // One plain row: see `Index` for what a statement that may be undone in part would cost.
     change.prepare_cached("INSERT INTO label (kind, text) VALUES (?1, ?2)")?.execute([kind, text])?;
     Ok(Some(change.last_insert_rowid()))
+}
+
+/// The number of a label, if there is one.
+pub(super) fn known(connection: &Connection, kind: &str, text: &str) -> Result<Option<i64>, Failure> {
+    Ok(connection.prepare_cached(KNOWN)?.query_row([kind, text], |row| row.get(0)).optional()?)
+}
+
+/// Whether there may be more labels of a kind.
+pub(super) fn has_room(connection: &Connection, kind: &str) -> Result<bool, Failure> {
+    let most = if kind == FROM || kind == REPLY_TO { ADDRESSES } else { VALUES };
+    let last = i64::try_from(most - 1).unwrap_or(i64::MAX);
+    Ok(!connection.prepare_cached(NTH)?.exists(params![kind, last])?)
 }
 
 /// The labels that hold the needle; `None` if they are too many to be asked for.

@@ -9,6 +9,7 @@
 mod bounds;
 mod cheap;
 mod count;
+mod digest;
 mod find;
 mod forget;
 mod halt;
@@ -28,11 +29,12 @@ mod tokens;
 mod walk;
 
 pub use count::{Counted, Scope};
+pub(super) use digest::Expected;
 pub use find::Candidates;
 pub(super) use find::places;
 pub(super) use forget::forget;
 pub use halt::Halt;
-pub(super) use index::Index;
+pub(super) use index::{Index, is_displaced};
 pub(super) use keep_up::keep_up;
 pub(super) use label::{SENDER, number as label};
 pub use plan::looks_inside;

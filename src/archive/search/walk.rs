@@ -1,5 +1,8 @@
 //! Walks candidates in the order of the list, in either direction, and no further than it must.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
 use rusqlite::{Connection, params};
 
 use super::count::PAST;
@@ -7,8 +10,8 @@ use super::held::Held;
 use super::judge::Judge;
 use super::plan::{Ask, Plan};
 use super::slot;
-use crate::archive::Place;
 use crate::archive::window::Row;
+use crate::archive::{Place, health};
 use crate::failure::Failure;
 use crate::query::Query;
 
@@ -79,11 +82,13 @@ pub(super) struct Walk<'a> {
     connection: &'a Connection,
     query: &'a Query,
     plan: Plan,
+    /// Candidates that cannot be read.
+    unreadable: RefCell<BTreeSet<Place>>,
 }
 
 impl<'a> Walk<'a> {
     pub(super) fn new(connection: &'a Connection, query: &'a Query) -> Result<Self, Failure> {
-        Ok(Self { connection, query, plan: Plan::of(query, connection)? })
+        Ok(Self { connection, query, plan: Plan::of(query, connection)?, unreadable: RefCell::default() })
     }
 
     /// Hands each match past `from` to `take`, nearest first, until that wants no more.
@@ -97,7 +102,7 @@ impl<'a> Walk<'a> {
             self.candidates(first, way, from, |place| {
                 from = place;
                 looked += 1;
-                if let Some(row) = judge.row(place)? {
+                if let Some(row) = self.load(&mut judge, place)? {
                     found += 1;
                     is_done = !take(row);
                 }
@@ -108,7 +113,28 @@ impl<'a> Walk<'a> {
                 return Ok(());
             }
         }
-        self.candidates(&self.plan.ask, way, from, |place| Ok(judge.row(place)?.is_none_or(&mut take)))
+        self.candidates(&self.plan.ask, way, from, |place| Ok(self.load(&mut judge, place)?.is_none_or(&mut take)))
+    }
+
+    /// The row at `place`, if it matches. One that cannot be read is noted, and the walk goes on.
+    fn load(&self, judge: &mut Judge<'_>, place: Place) -> Result<Option<Row>, Failure> {
+        match judge.row(place) {
+            Err(failure) if health::is_damage(&failure) => {
+                self.unreadable.borrow_mut().insert(place);
+                Ok(None)
+            }
+            loaded => loaded,
+        }
+    }
+
+    /// # Errors
+    ///
+    /// If emails could not be read, which may match.
+    pub(super) fn check(&self) -> Result<(), Failure> {
+        match self.unreadable.borrow().len() {
+            0 => Ok(()),
+            count => Err(health::unreadable(count)),
+        }
     }
 
     /// How many match past `from`, as far as `most`.

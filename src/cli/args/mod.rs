@@ -157,8 +157,14 @@ pub enum Command {
         verb: ConfigVerb,
     },
     /// Say of everything that must work whether it does
-    #[command(after_help = "The service is asked once. The exit code is that of the first thing that failed, or 0.")]
-    Doctor,
+    #[command(after_help = "The service is asked once. Of the archive every email and body is read and compared with the search index \
+                            and the counts, which takes minutes for a million; --quick looks only whether the pages of its file \
+                            fit together. The exit code is that of the first thing that failed, or 0.")]
+    Doctor {
+        /// Only look whether the archive's file is whole, not at each email
+        #[arg(long)]
+        quick: bool,
+    },
     /// Print completions for a shell
     Completions {
         /// The shell

@@ -207,6 +207,10 @@ pub enum Upkeep {
     Purge(Purge),
     /// Write its file anew, without the room that removed mail has left
     Vacuum,
+    /// Write its file anew from what can be read of it, and forget what cannot: sync reads that again
+    #[command(after_help = "For an archive that is damaged, as sentbox doctor finds out. The search index and the counts are made anew. \
+                            The damaged file stays beside the new one; remove it when nothing is missed.")]
+    Repair,
     /// Go on with the archive of the profile's former key: the new key is of the same team
     Adopt,
     /// Begin a new archive where the present one is damaged, or of another team; that one is put aside

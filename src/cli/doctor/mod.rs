@@ -19,6 +19,9 @@ use crate::mail::clean;
 /// Clocks that differ by more make ages and dates look wrong.
 const SKEW: SignedDuration = SignedDuration::from_secs(60);
 
+/// Emails between two reports of progress.
+const PROGRESS: u64 = 1000;
+
 /// How something was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum State {
@@ -57,7 +60,7 @@ impl Finding {
 /// # Errors
 ///
 /// The first failure of what is needed, so that the exit code tells its kind.
-pub(super) fn run(world: World<'_>) -> Result<(), Stop> {
+pub(super) fn run(is_quick: bool, world: World<'_>) -> Result<(), Stop> {
     let World { global, env, clock, wrong_keys: _, out } = world;
     let paths = Paths::of(env);
     let mut found = vec![Finding::good("version", concat!("sentbox ", env!("CARGO_PKG_VERSION")))];
@@ -78,7 +81,8 @@ pub(super) fn run(world: World<'_>) -> Result<(), Stop> {
                     Ok(())
                 })?;
             }
-            archive(&settings, &mut found);
+            archive(&settings, is_quick, &mut found, out);
+            out.progress("");
         }
         // What is wrong with the file has been said.
         Err(_) if profiles.is_none() => {}
@@ -181,7 +185,7 @@ fn clock(skew: SignedDuration) -> Finding {
     Finding::note("clock", format!("this machine's is {far} {side} the service's, so ages and dates look wrong"))
 }
 
-fn archive(settings: &Settings, found: &mut Vec<Finding>) {
+fn archive(settings: &Settings, is_quick: bool, found: &mut Vec<Finding>, out: &mut Output) {
     let path = match &settings.archive {
         Location::Disk(path) => path,
         Location::Memory if settings.key.is_err() => return,
@@ -200,14 +204,26 @@ fn archive(settings: &Settings, found: &mut Vec<Finding>) {
         return;
     };
     let examined = Archive::open(&settings.archive).and_then(|archive| {
-        archive.examine()?;
+        if let Some(failure) = archive.read_only() {
+            found.push(Finding::note("archive", failure.sentence));
+        }
+        if is_quick {
+            archive.examine()?;
+        } else {
+            archive.check(|read| {
+                if read.is_multiple_of(PROGRESS) {
+                    out.progress(&format!("archive: {} read", emails(read)));
+                }
+            })?;
+        }
         Ok((archive.count()?, archive.reach()?))
     });
     found.push(match examined {
         Ok((count, reach)) => {
             let megabytes = metadata.len().div_ceil(1_000_000);
             let reach = reach_words(&reach, &settings.zone);
-            Finding::good("archive", format!("{shown}: whole, {}, {megabytes} MB; {reach}", emails(count)))
+            let checked = if is_quick { "its pages fit together" } else { "whole" };
+            Finding::good("archive", format!("{shown}: {checked}, {}, {megabytes} MB; {reach}", emails(count)))
         }
         Err(failure) => Finding::bad("archive", failure),
     });
