@@ -50,12 +50,10 @@ impl Connections {
     /// Opens the file, and creates it for the owner alone if it is not there. One of an older version is
     /// renamed first; returns its new name.
     pub(super) fn on_disk(path: &Path) -> Result<(Self, Option<PathBuf>), Failure> {
-        make_private(path)?;
         if let Some(connections) = Self::open_file(path).map_err(|failure| with_cause(failure, path))? {
             return Ok((connections, None));
         }
         let aside = rename_aside(path)?;
-        make_private(path)?;
         let in_use = || Failure::new(Kind::Archive, "another sentbox, of an older version, uses the archive").hint("end it first");
         Ok((Self::open_file(path)?.ok_or_else(in_use)?, Some(aside)))
     }
