@@ -43,8 +43,8 @@ pub struct Page {
     pub items: Vec<Item>,
     /// Items that could not be read, for example because they have no id.
     pub unreadable: usize,
-    /// Whether the service says that more emails exist in the direction asked.
-    pub has_more: bool,
+    /// Whether more emails exist in the direction asked; `None` if the service does not say.
+    pub has_more: Option<bool>,
 }
 
 /// One summary, read and verbatim.

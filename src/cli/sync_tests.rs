@@ -51,7 +51,7 @@ impl Service for Played {
             Cursor::Start | Cursor::Before(_) => state.emails,
         };
         let from = (below - i64::from(limit)).max(0);
-        Ok(Page { items: (from..below).rev().map(item).collect(), unreadable: 0, has_more: from > 0 })
+        Ok(Page { items: (from..below).rev().map(item).collect(), unreadable: 0, has_more: Some(from > 0) })
     }
 
     async fn retrieve(&self, _: &EmailId) -> Result<Retrieved, Failure> {

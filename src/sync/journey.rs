@@ -123,7 +123,7 @@ impl Journey {
         for item in &mut items {
             item.summary = wire::Summary { id: std::mem::take(&mut item.summary.id), ..wire::Summary::default() };
         }
-        let carried = if length > 0 || (self.ask == Ask::Start && !has_more && unreadable == 0) {
+        let carried = if length > 0 || (self.ask == Ask::Start && has_more != Some(true) && unreadable == 0) {
             // A page is claimed whole or not at all.
             let joins = if unreadable > 0 { Joins::Nothing } else { self.joins(rising) };
             self.archive.carry(&Stretch { items, joins, rising, asked })?

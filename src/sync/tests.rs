@@ -238,6 +238,19 @@ fn short_pages_and_a_has_more_that_lies_do_not_hide_mail() {
 }
 
 #[test]
+fn a_listing_without_has_more_is_walked_to_its_end() {
+    for (count, cap) in [0, 1, 50, 100, 130, 450].into_iter().flat_map(|count| [(count, 100), (count, 20)]) {
+        let world = World::new(Dates::Distinct, count);
+        (world.sim.state().cap, world.sim.state().silent) = (cap, true);
+        let (requests, synced) = world.requests(World::all);
+        assert_eq!((synced.new, synced.stopped, synced.reach), (count as u64, Stopped::End, Reach::Everything), "{count}");
+        assert!(requests <= count / cap + 4, "{requests} requests for {count}");
+        assert_eq!(world.requests(World::head).0, 1, "{count}");
+        world.check_whole().unwrap();
+    }
+}
+
+#[test]
 fn the_oldest_first_is_shown_newest_first() {
     let world = World::new(Dates::Distinct, 350);
     world.sim.state().rising = true;

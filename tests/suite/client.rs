@@ -106,7 +106,7 @@ fn ok(body: impl AsRef<[u8]>) -> Vec<u8> {
 async fn a_request_is_what_the_service_wants_and_a_page_is_read_verbatim() {
     let double = Double::new(vec![ok(PAGE)]).await;
     let page = double.client_below("/api/").list(7, &Cursor::After(EmailId::new("x&limit=1"))).await.unwrap();
-    assert_eq!((page.items.len(), page.has_more, page.unreadable), (2, true, 0));
+    assert_eq!((page.items.len(), page.has_more, page.unreadable), (2, Some(true), 0));
     assert_eq!(&*page.items[0].json, r#"{"id":"a","n":1.50}"#);
     let request = &double.heard()[0];
     let (line, headers) = request.split_once("\r\n").unwrap();

@@ -70,6 +70,8 @@ pub(super) struct State {
     pub(super) cap: usize,
     /// It ignores limit and cursor, gives everything, and does not say whether there is more.
     pub(super) emulate: bool,
+    /// It never says whether there is more.
+    pub(super) silent: bool,
     /// It sorts by date and compares cursors by something else, so that its pages overlap and skip.
     pub(super) muddled: bool,
     /// An unknown cursor gives an empty page, and not an error.
@@ -99,6 +101,7 @@ impl Sim {
             rising: false,
             cap: 100,
             emulate: false,
+            silent: false,
             muddled: false,
             lenient: false,
             blotted: None,
@@ -162,21 +165,25 @@ impl State {
             let key = |id: &str| id.bytes().fold(0_u32, |key, byte| key.wrapping_mul(0x0100_0193) ^ u32::from(byte));
             listing.retain(|mail| key(&mail.id) < key(id.as_str()));
             let to = limit.min(listing.len());
-            return Ok(Page { items: listing[..to].iter().map(|mail| item(mail)).collect(), unreadable: 0, has_more: to < listing.len() });
+            return Ok(Page {
+                items: listing[..to].iter().map(|mail| item(mail)).collect(),
+                unreadable: 0,
+                has_more: Some(to < listing.len()),
+            });
         }
         let from = match cursor {
             Cursor::Start => 0,
             _ if self.emulate => 0,
             Cursor::After(id) => match listing.iter().position(|mail| mail.id == id.as_str()) {
                 Some(at) => at + 1,
-                None if self.lenient => return Ok(Page { items: Vec::new(), unreadable: 0, has_more: false }),
+                None if self.lenient => return Ok(Page { items: Vec::new(), unreadable: 0, has_more: Some(false) }),
                 None => return Err(Failure::new(Kind::NotFound, "no such cursor")),
             },
             Cursor::Before(_) => unreachable!("the engine walks one way"),
         };
         let to = if self.emulate { listing.len() } else { listing.len().min(from + limit.min(self.cap)) };
         let items = listing[from..to].iter().map(|mail| item(mail)).collect();
-        Ok(Page { items, unreadable: 0, has_more: to < listing.len() })
+        Ok(Page { items, unreadable: 0, has_more: Some(to < listing.len()) })
     }
 
     fn answer(&mut self, limit: usize, cursor: &Cursor) -> Result<Page, Failure> {
@@ -186,7 +193,7 @@ impl State {
             Some(Fault::Gone) if *cursor != Cursor::Start => return Err(Failure::new(Kind::InvalidRequest, "bad cursor")),
             Some(Fault::Repeat) if self.last.is_some() => self.last.clone().expect("it was just seen"),
             Some(Fault::FirstPage) => self.page(limit, &Cursor::Start)?,
-            Some(Fault::EmptyMore) => Page { items: Vec::new(), unreadable: 0, has_more: true },
+            Some(Fault::EmptyMore) => Page { items: Vec::new(), unreadable: 0, has_more: Some(true) },
             Some(Fault::Blot) => {
                 let mut page = self.page(limit, cursor)?;
                 if !page.items.is_empty() {
@@ -210,6 +217,9 @@ impl State {
         let readable = page.items.len();
         page.items.retain(|item| self.blotted != Some(&item.summary.id));
         page.unreadable += readable - page.items.len();
+        if self.silent {
+            page.has_more = None;
+        }
         self.last = Some(page.clone());
         Ok(page)
     }
