@@ -25,8 +25,8 @@ pub(super) fn page(body: &[u8]) -> Result<Page, Fault> {
     let mut items = Vec::with_capacity(data.len());
     let mut unreadable = 0;
     for raw in data {
-        match wire::Summary::read(raw.get()) {
-            Ok(summary) => items.push(Item { summary, json: Arc::from(raw.get()) }),
+        match Item::read(raw.get()) {
+            Ok(item) => items.push(item),
             Err(_) => unreadable += 1,
         }
     }

@@ -212,4 +212,6 @@ pub struct News {
     pub reach: Reach,
     /// Whether there is more to fetch before everything new is there.
     pub unfinished: bool,
+    /// Emails on the pages that could not be read, because they have no id.
+    pub unreadable: u64,
 }

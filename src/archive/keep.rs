@@ -45,7 +45,7 @@ impl Archive {
     ///
     /// If the archive cannot be written.
     pub fn keep(&self, retrieved: &Retrieved, asked: Timestamp) -> Result<bool, Failure> {
-        let mut entries = vec![Entry::take(&retrieved.json, asked)?];
+        let mut entries = vec![Entry::take(&retrieved.json, asked, true)?];
         self.connections.write(|change| {
             if !removal::leave_out(change, &mut entries, self.keep, asked)?.is_empty() {
                 return Ok(false);

@@ -149,11 +149,14 @@ impl Archive {
     ///
     /// If the archive cannot be written.
     pub fn conclude_top(&self, top: Place) -> Result<(), Failure> {
-        self.connections.write(|change| {
-            change.execute("UPDATE span SET reaches_top = 1 WHERE top = ?1", [top])?;
-            Ok(())
-        })
+        self.connections.write(|change| reach_top(change, top))
     }
+}
+
+/// Notes that the service has nothing above `top`, if a span ends there.
+pub(super) fn reach_top(change: &Transaction, top: Place) -> Result<(), Failure> {
+    change.prepare_cached("UPDATE span SET reaches_top = 1 WHERE top = ?1 AND NOT reaches_top")?.execute([top])?;
+    Ok(())
 }
 
 /// All spans, newest first.

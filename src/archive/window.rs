@@ -13,8 +13,10 @@ use crate::mail::{EmailId, Status, Summary};
 pub struct Row {
     /// Where it stands.
     pub place: Place,
-    /// What the list shows.
+    /// What the list shows. In a window it is shortened ([`Summary::shorten`]).
     pub summary: Summary,
+    /// How many recipients it has, of whom a window names the first.
+    pub to_count: usize,
     /// The latest change of its status that was observed; `None` if it never changed since it was
     /// first seen.
     pub changed: Option<Observation>,
@@ -195,13 +197,13 @@ pub(super) fn observation(last_event: Option<String>, seen: i64) -> Observation 
 /// Newest first, older than `place`.
 fn below(connection: &Connection, place: Place, rows: usize) -> Result<Vec<Row>, Failure> {
     let mut statement = connection.prepare_cached(BELOW)?;
-    Ok(statement.query_map(params![place, limit(rows)], read)?.collect::<Result<_, _>>()?)
+    Ok(statement.query_map(params![place, limit(rows)], read_short)?.collect::<Result<_, _>>()?)
 }
 
 /// Newest first, the nearest ones that are newer than `place`.
 fn above(connection: &Connection, place: Place, rows: usize) -> Result<Vec<Row>, Failure> {
     let mut statement = connection.prepare_cached(ABOVE)?;
-    let mut found: Vec<Row> = statement.query_map(params![place, limit(rows)], read)?.collect::<Result<_, _>>()?;
+    let mut found: Vec<Row> = statement.query_map(params![place, limit(rows)], read_short)?.collect::<Result<_, _>>()?;
     found.reverse();
     Ok(found)
 }
@@ -227,7 +229,15 @@ pub(super) fn read(row: &SqlRow) -> rusqlite::Result<Row> {
     let changed = (changes > 0).then(|| observation(summary.last_event.clone(), seen));
     let gone: Option<i64> = row.get(16)?;
     let gone = gone.map(|gone| Timestamp::from_microsecond(gone).unwrap_or_default());
-    Ok(Row { place: row.get(0)?, changed, has_body: row.get(3)?, gone, summary: Summary::from(&summary) })
+    let to_count = summary.to.as_ref().map_or(0, Vec::len);
+    Ok(Row { place: row.get(0)?, changed, has_body: row.get(3)?, gone, to_count, summary: Summary::from(&summary) })
+}
+
+/// The same as a window holds it.
+fn read_short(row: &SqlRow) -> rusqlite::Result<Row> {
+    let mut row = read(row)?;
+    row.summary.shorten();
+    Ok(row)
 }
 
 fn count(connection: &Connection, sql: &str, params: impl rusqlite::Params) -> Result<u64, Failure> {

@@ -47,7 +47,7 @@ pub(super) async fn run(service: &impl Service, list: &List, columns: &Columns, 
         }
         if is_walk {
             // Pages may overlap while mail arrives.
-            items.retain(|item| seen.insert(EmailId::new(&item.summary.id)));
+            items.retain(|item| seen.insert(EmailId::new(&item.id)));
         }
         let is_cut = is_walk && items.len() > left as usize;
         if is_cut {
@@ -71,7 +71,7 @@ pub(super) async fn run(service: &impl Service, list: &List, columns: &Columns, 
             }
             return Ok(());
         };
-        cursor = Cursor::After(EmailId::new(&last.summary.id));
+        cursor = Cursor::After(EmailId::new(&last.id));
     }
 }
 
@@ -84,8 +84,8 @@ struct Printer<'a> {
 impl Printer<'_> {
     fn print(&mut self, item: &Item) -> Result<(), Stop> {
         let text = match self.out.shape {
-            Shape::Human if self.out.columns.is_some() => self.columns.row(&Summary::from(&item.summary), false) + "\n",
-            Shape::Human => fields(&Summary::from(&item.summary)) + "\n",
+            Shape::Human if self.out.columns.is_some() => self.columns.row(&Summary::from(&item.summary()), false) + "\n",
+            Shape::Human => fields(&Summary::from(&item.summary())) + "\n",
             Shape::JsonLines => format!("{}\n", guarded(&item.json)),
             Shape::Json => listed(&guarded(&item.json), self.printed == 0),
         };

@@ -18,6 +18,8 @@ pub struct Synced {
     pub changed: Vec<EmailId>,
     /// How many pages were carried over.
     pub pages: u64,
+    /// How many emails on them could not be read, because they have no id.
+    pub unreadable: u64,
     /// How far back the archive is complete now.
     pub reach: Reach,
     /// Why no more was asked.
@@ -27,12 +29,13 @@ pub struct Synced {
 impl Synced {
     /// Adds what a further request has brought.
     pub(super) fn add(&mut self, further: Self) {
-        let Self { new, changes, changed, pages, reach, stopped: _ } = further;
+        let Self { new, changes, changed, pages, unreadable, reach, stopped: _ } = further;
         self.new += new;
         self.changes += changes;
         self.changed.extend(changed);
         self.changed.truncate(NAMED);
         self.pages += pages;
+        self.unreadable += unreadable;
         self.reach = reach;
     }
 

@@ -322,6 +322,22 @@ fn what_cannot_be_read_is_claimed_by_no_span_and_costs_no_other_email() {
 }
 
 #[test]
+fn ids_whose_case_changed_do_not_end_a_walk() {
+    for pattern in 0..16_u32 {
+        for run in [World::head, World::all] {
+            let world = World::new(Dates::Distinct, 350);
+            let faults = (0..4).map(|bit| (pattern >> bit & 1 == 1).then_some(Fault::UpperCase));
+            world.sim.state().faults = faults.collect();
+            run(&world);
+            run(&world);
+            world.sim.state().faults.clear();
+            let synced = world.all();
+            assert_eq!((synced.stopped, synced.reach), (Stopped::End, Reach::Everything), "{pattern:b}");
+        }
+    }
+}
+
+#[test]
 fn changes_are_observed_with_the_time_they_were_seen() {
     let world = World::new(Dates::Distinct, 30);
     world.head();

@@ -358,7 +358,7 @@ async fn email<S: Service>(archive: &Archive, engine: Option<Engine<S>>, id: &Em
 
 fn news(synced: Synced) -> News {
     let unfinished = synced.stopped == Stopped::Budget;
-    News { new: synced.new, changed: synced.changed, reach: synced.reach, unfinished }
+    News { new: synced.new, changed: synced.changed, reach: synced.reach, unfinished, unreadable: synced.unreadable }
 }
 
 fn no_service() -> Failure {

@@ -119,7 +119,7 @@ impl Mailbox {
             Some(oldest) if self.older_pages > 0 => Reach::Since(oldest.summary.created.clone()),
             _ => Reach::Everything,
         };
-        News { new, changed: Vec::new(), reach, unfinished: false }
+        News { new, changed: Vec::new(), reach, unfinished: false, unreadable: 0 }
     }
 
     /// What the query finds, in its order.
@@ -192,7 +192,8 @@ pub fn row(n: i64) -> Row {
 
 /// A row for a summary at the place of email `n`.
 pub fn row_of(n: i64, summary: &wire::Summary) -> Row {
-    Row { place: Place::of(n).unwrap(), summary: Summary::from(summary), changed: None, has_body: false, gone: None }
+    let summary = Summary::from(summary);
+    Row { place: Place::of(n).unwrap(), to_count: summary.to.len(), summary, changed: None, has_body: false, gone: None }
 }
 
 /// One email an hour, ending a little before [`NOW`].

@@ -48,6 +48,8 @@ pub(super) enum Fault {
     Blot,
     /// The page begins with the last items of the one before.
     Overlap,
+    /// All ids are in upper case.
+    UpperCase,
 }
 
 #[derive(Debug, Clone)]
@@ -174,7 +176,7 @@ impl State {
         let from = match cursor {
             Cursor::Start => 0,
             _ if self.emulate => 0,
-            Cursor::After(id) => match listing.iter().position(|mail| mail.id == id.as_str()) {
+            Cursor::After(id) => match listing.iter().position(|mail| mail.id.eq_ignore_ascii_case(id.as_str())) {
                 Some(at) => at + 1,
                 None if self.lenient => return Ok(Page { items: Vec::new(), unreadable: 0, has_more: Some(false) }),
                 None => return Err(Failure::new(Kind::NotFound, "no such cursor")),
@@ -206,6 +208,14 @@ impl State {
                 let page = self.page(limit, cursor)?;
                 Page { items: page.items.iter().flat_map(|item| [item.clone(), item.clone()]).collect(), ..page }
             }
+            Some(Fault::UpperCase) => {
+                let mut page = self.page(limit, cursor)?;
+                page.items.iter_mut().for_each(|item| {
+                    let json = item.json.replace("mail-", "MAIL-");
+                    *item = Item::read(&json).unwrap();
+                });
+                page
+            }
             Some(Fault::Overlap) => {
                 let page = self.page(limit, cursor)?;
                 let upper = self.page(self.mails.len() + 1, &Cursor::Start)?.items;
@@ -215,7 +225,7 @@ impl State {
             Some(Fault::Gone | Fault::Repeat) | None => self.page(limit, cursor)?,
         };
         let readable = page.items.len();
-        page.items.retain(|item| self.blotted != Some(&item.summary.id));
+        page.items.retain(|item| self.blotted != Some(&item.id));
         page.unreadable += readable - page.items.len();
         if self.silent {
             page.has_more = None;
@@ -259,7 +269,7 @@ pub(super) fn item(mail: &Mail) -> Item {
         address(mail.customer),
         mail.event
     );
-    Item { summary: wire::Summary::read(&json).unwrap(), json: json.into() }
+    Item::read(&json).unwrap()
 }
 
 /// A clock that goes on by a second whenever it is looked at.
