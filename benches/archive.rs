@@ -5,7 +5,7 @@ use std::hint::black_box;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use jiff::{SignedDuration, Timestamp};
-use sentbox::api::{Item, wire};
+use sentbox::api::Item;
 use sentbox::archive::{Anchor, Archive, Joins, Location, Stretch};
 
 const EMAILS: u64 = 1_000_000;
@@ -71,7 +71,7 @@ fn lines(numbers: std::ops::Range<u64>, line: fn(u64) -> String) -> String {
 fn page(newest: u64, joins: Joins) -> Stretch {
     let item = |number| {
         let json = summary(number);
-        Item { summary: wire::Summary::read(&json).expect("a summary"), json: json.into() }
+        Item::read(&json).expect("a summary")
     };
     Stretch { items: (newest - 99..=newest).rev().map(item).collect(), joins, rising: false, asked: now().into() }
 }

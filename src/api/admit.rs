@@ -12,7 +12,8 @@ use crate::failure::Failure;
 /// If the service does not take the key or does not let it read, or cannot be asked.
 pub async fn try_key(place: &Place, key: &ApiKey, clock: &Clock) -> Result<(), Failure> {
     let Place { profile: _, base_url, key_file: _, ca_file } = place;
-    let access = Access { base_url: base_url.clone(), key: Ok(key.clone()), ca_file: ca_file.clone(), rate: Rate::default() };
+    let access =
+        Access { base_url: base_url.clone(), key: Ok(key.clone()), ca_file: ca_file.clone(), rate: Rate::default(), rate_file: None };
     let client = Client::new(access, Patience::ONE_SHOT, clock.clone());
     client.list(1, &Cursor::Start).await.map(drop).map_err(unstored)
 }

@@ -18,19 +18,19 @@ struct Listing<'a> {
     data: Vec<&'a RawValue>,
 }
 
-/// A page of the list operation. A missing `has_more` is false; `"true"` in quotes is true.
+/// A page of the list operation. `has_more` may be in quotes; anything but a boolean is unknown.
 pub(super) fn page(body: &[u8]) -> Result<Page, Fault> {
     let text = text(body);
     let Listing { has_more, data } = serde_json::from_str(&text).map_err(|error| Fault::garbled(&text, &error))?;
     let mut items = Vec::with_capacity(data.len());
     let mut unreadable = 0;
     for raw in data {
-        match wire::Summary::read(raw.get()) {
-            Ok(summary) => items.push(Item { summary, json: Arc::from(raw.get()) }),
+        match Item::read(raw.get()) {
+            Ok(item) => items.push(item),
             Err(_) => unreadable += 1,
         }
     }
-    let has_more = has_more.is_some_and(|raw| matches!(raw.get(), "true" | "\"true\""));
+    let has_more = has_more.and_then(|raw| raw.get().trim_matches('"').parse().ok());
     Ok(Page { items, unreadable, has_more })
 }
 
@@ -65,15 +65,17 @@ mod tests {
     fn a_page_is_read_with_its_unreadable_items_counted() {
         let page = page(b"\xEF\xBB\xBF{\"object\":\"list\",\"data\":[{\"id\":\"1\",\"n\":1.50},{\"to\":[]},7],\"extra\":[]}").unwrap();
         assert_eq!(page.unreadable, 2);
-        assert!(!page.has_more);
+        assert_eq!(page.has_more, None);
         assert_eq!(&*page.items[0].json, "{\"id\":\"1\",\"n\":1.50}");
     }
 
     #[test]
-    fn has_more_in_its_shapes() {
+    fn has_more_that_is_no_boolean_is_unknown() {
         let more = |json: &str| page(format!("{{\"data\":[]{json}}}").as_bytes()).unwrap().has_more;
-        assert!(more(",\"has_more\":true") && more(",\"has_more\":\"true\""));
-        assert!(!more("") && !more(",\"has_more\":null") && !more(",\"has_more\":false") && !more(",\"has_more\":7"));
+        for (json, expected) in [("true", Some(true)), ("\"true\"", Some(true)), ("false", Some(false)), ("null", None), ("7", None)] {
+            assert_eq!(more(&format!(",\"has_more\":{json}")), expected, "{json}");
+        }
+        assert_eq!(more(""), None);
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! `Client`: asks the service over HTTP, at the pace it may, and tells in words what went wrong.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderValue, LOCATION};
+use reqwest::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, HeaderValue, LOCATION};
 use reqwest::redirect::Policy;
 use reqwest::{Certificate, Response, StatusCode};
 use tokio::sync::OnceCell;
@@ -16,10 +16,11 @@ use url::Url;
 use super::fault::{Asked, Fault, MAX_BODY, Rejection};
 use super::pace::{self, Budget, Gate, Patience, Retry, Spent, Turned, jitter};
 use super::seen::Seen;
+use super::unpack::{gunzip, is_gzip};
 use super::wish::{Urgency, Wish};
 use super::{Cursor, MAX_LIMIT, OnSend, Page, Retrieved, Service, answer, headers};
 use crate::config::clock::Clock;
-use crate::config::{ApiKey, BaseUrl, Rate, Settings};
+use crate::config::{ApiKey, BaseUrl, Location, Rate, Settings};
 use crate::failure::{Failure, Kind};
 use crate::mail::EmailId;
 
@@ -28,6 +29,8 @@ const CONNECT: Duration = Duration::from_secs(5);
 /// Longer than any answer of the service takes to begin or to go on.
 const SILENCE: Duration = Duration::from_secs(10);
 const REDIRECTS: usize = 3;
+/// A shorter wait is not worth a message.
+const LONG_WAIT: Duration = Duration::from_secs(5);
 /// As much of an error's body as is looked at.
 const MAX_ERROR: usize = 64 << 10;
 
@@ -42,12 +45,18 @@ pub struct Access {
     pub ca_file: Option<PathBuf>,
     /// Requests a second.
     pub rate: Rate,
+    /// The file through which all processes with this access on this machine share that rate.
+    pub rate_file: Option<PathBuf>,
 }
 
 impl From<&Settings> for Access {
     fn from(settings: &Settings) -> Self {
-        let Settings { base_url, key, ca_file, rate, .. } = settings;
-        Self { base_url: base_url.clone(), key: key.clone(), ca_file: ca_file.clone(), rate: *rate }
+        let Settings { base_url, key, ca_file, rate, archive, .. } = settings;
+        let rate_file = match archive {
+            Location::Disk(path) => Some(path.with_added_extension("rate")),
+            Location::Memory => None,
+        };
+        Self { base_url: base_url.clone(), key: key.clone(), ca_file: ca_file.clone(), rate: *rate, rate_file }
     }
 }
 
@@ -69,15 +78,38 @@ struct Inner {
     http: OnceCell<reqwest::Client>,
     gate: Gate,
     skew: Mutex<Option<SignedDuration>>,
+    on_wait: OnceLock<OnWait>,
+    /// The longest wait that was reported.
+    reported: Mutex<Duration>,
 }
+
+/// Hears how long a request is going to wait.
+type OnWait = Box<dyn Fn(Duration) + Send + Sync>;
 
 impl Client {
     /// A client for requests that a person waits for.
     #[must_use]
     pub fn new(access: Access, patience: Patience, clock: Clock) -> Self {
-        let gate = Gate::new(access.rate);
-        let inner = Inner { access, patience, clock, http: OnceCell::new(), gate, skew: Mutex::new(None) };
+        let gate = Gate::new(access.rate, access.rate_file.clone(), clock.clone());
+        let inner = Inner {
+            access,
+            patience,
+            clock,
+            http: OnceCell::new(),
+            gate,
+            skew: Mutex::new(None),
+            on_wait: OnceLock::new(),
+            reported: Mutex::default(),
+        };
         Self { inner: Arc::new(inner), wish: Wish::of(Urgency::Person), on_send: None }
+    }
+
+    /// Reports long waits for the rate limit: the first one, and each that is twice as long as any before.
+    #[must_use]
+    pub fn on_long_wait(self, report: impl Fn(Duration) + Send + Sync + 'static) -> Self {
+        // The first one who wants the reports gets them.
+        let _ = self.inner.on_wait.set(Box::new(report));
+        self
     }
 
     /// The rate budget as it stands.
@@ -129,6 +161,7 @@ impl Client {
                 return Err(seen.explain(told(fault), asked, tries));
             };
             info!(endpoint = asked.endpoint(), attempt = tries, wait = ?wait, "asks again");
+            self.inner.report(wait);
             sleep(wait).await;
             match retry {
                 Retry::After(_) => spent.paused += wait,
@@ -149,7 +182,7 @@ impl Client {
         let Inner { gate, patience, .. } = &*self.inner;
         let working = spent.working;
         let bearable = |paused, wait| pace::again(patience, 0, Spent { working, paused }, Retry::After(wait), 0.0).is_some();
-        gate.pass(&self.wish, &mut spent.paused, bearable).await.map_err(|turned| match turned {
+        gate.pass(&self.wish, &mut spent.paused, bearable, |wait| self.inner.report(wait)).await.map_err(|turned| match turned {
             Turned::Away => Fault::Unsent(unwanted()),
             Turned::Back(wait) => Fault::Rejected(Rejection { status: 429, wait: Some(wait), is_api: true, ..Rejection::default() }),
         })
@@ -197,6 +230,15 @@ impl Service for Client {
 }
 
 impl Inner {
+    fn report(&self, wait: Duration) {
+        let Some(report) = self.on_wait.get().filter(|_| wait >= LONG_WAIT) else { return };
+        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
+        if *reported * 2 <= wait {
+            *reported = wait;
+            report(wait);
+        }
+    }
+
     /// The machinery, built with the first request: reading the system's certificates takes a while.
     async fn http(&self) -> Result<&reqwest::Client, Fault> {
         let build = || async {
@@ -212,7 +254,7 @@ impl Inner {
         let mut url = url.clone();
         for _ in 0..=REDIRECTS {
             let request = http.get(url.clone()).header(AUTHORIZATION, authorization).header(ACCEPT, "application/json");
-            let response = request.send().await.map_err(|error| Fault::transport(&error))?;
+            let response = request.header(ACCEPT_ENCODING, "gzip").send().await.map_err(|error| Fault::transport(&error))?;
             let status = response.status();
             *seen = Seen::of(status.as_u16(), response.headers());
             if let Some(place) = sent_on(&response, &url) {
@@ -228,7 +270,7 @@ impl Inner {
             *self.skew.lock().unwrap_or_else(PoisonError::into_inner) = headers::skew(response.headers(), (self.clock)());
             self.gate.learn(limits);
             if refused {
-                self.gate.refuse(wait);
+                self.gate.refuse(wait).await;
             }
             if status == StatusCode::OK {
                 return body(response, MAX_BODY).await;
@@ -295,6 +337,8 @@ fn shown(place: &Url) -> String {
 
 /// Reads a body, unpacked, up to `most` bytes.
 async fn body(mut response: Response, most: usize) -> Result<Vec<u8>, Fault> {
+    let encoding = response.headers().get(CONTENT_ENCODING).and_then(|encoding| encoding.to_str().ok());
+    let is_packed = encoding.is_some_and(is_gzip);
     let announced = response.content_length().unwrap_or(0);
     let mut body = Vec::with_capacity(usize::try_from(announced).unwrap_or(0).min(most));
     while let Some(chunk) = response.chunk().await.map_err(|error| Fault::transport(&error))? {
@@ -303,5 +347,9 @@ async fn body(mut response: Response, most: usize) -> Result<Vec<u8>, Fault> {
         }
         body.extend_from_slice(&chunk);
     }
-    Ok(body)
+    if !is_packed {
+        return Ok(body);
+    }
+    let unpacked = tokio::task::spawn_blocking(move || gunzip(&body, most)).await;
+    unpacked.unwrap_or_else(|error| Err(Fault::Unsent(Failure::new(Kind::Internal, format!("unpacking an answer failed: {error}")))))
 }

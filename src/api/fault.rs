@@ -218,6 +218,8 @@ impl Fault {
 }
 
 const WRONG_BASE: &str = "is the base URL right, and no proxy or log-in page in between?";
+/// Some imitations of the service answer for single emails only.
+const NO_LIST: &str = "is the base URL right? if it is, this service has no list operation; sentbox show ID works without it";
 
 impl Rejection {
     /// Reads the body of an answer: the service's flat error, or the two shapes of its imitators.
@@ -250,7 +252,7 @@ impl Rejection {
     fn retry(&self) -> Retry {
         match self.status {
             429 if self.is_quota() => Retry::Never,
-            429 | 500..=599 => self.wait.map_or(Retry::Soon, Retry::After),
+            408 | 409 | 425 | 429 | 500..=599 => self.wait.map_or(Retry::Soon, Retry::After),
             _ => Retry::Never,
         }
     }
@@ -287,6 +289,7 @@ impl Rejection {
                 Failure::new(Kind::NotFound, "the email to continue from is no longer known to the service")
                     .hint("start over at the newest")
             }
+            (404 | 405, _) if asked == Asked::Start => not_the_api().hint(NO_LIST),
             (404, _) => not_the_api(),
             (422, _) if asked == Asked::Email => {
                 Failure::new(Kind::NotFound, format!("the service does not take this for the id of an email{said}")).hint("look at the id")
@@ -299,6 +302,9 @@ impl Rejection {
                 let when = self.wait.map_or_else(|| "try again in a moment".to_owned(), |wait| format!("try again in {}", spelled(wait)));
                 Failure::new(Kind::RateLimited, "too many requests for the team's limit").hint(when).wait(self.wait)
             }
+            (408 | 409 | 425, _) => Failure::new(Kind::Server, format!("{base} could not answer at the moment: {}{said}", self.status))
+                .hint("try again later")
+                .wait(self.wait),
             (500..=599, _) => Failure::new(Kind::Server, format!("{base} is failing itself: {}{said}", self.status))
                 .hint("try again later")
                 .wait(self.wait),
@@ -311,7 +317,8 @@ impl Rejection {
 }
 
 /// A pause in words: `3 s`, `5 min`, `24 h`.
-pub(super) fn spelled(wait: Duration) -> String {
+#[must_use]
+pub fn spelled(wait: Duration) -> String {
     match wait.as_secs() {
         seconds @ 0..120 => format!("{} s", seconds.max(1)),
         seconds @ 120..7200 => format!("{} min", seconds.div_ceil(60)),

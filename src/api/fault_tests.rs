@@ -38,8 +38,20 @@ fn other_refusals_by_what_was_asked() {
     assert_eq!(kind(429, "", Asked::Start), Kind::RateLimited);
     assert_eq!(kind(502, "<html>Bad gateway</html>", Asked::Start), Kind::Server);
     assert_eq!(kind(204, "", Asked::Start), Kind::NotTheApi);
+    for (status, body) in [(408, "<html>Request timeout</html>"), (409, r#"{"name":"resource_locked","message":"x"}"#), (425, "")] {
+        assert_eq!(kind(status, body, Asked::Beside), Kind::Server, "{status}");
+    }
     assert_eq!(kind(418, "I'm a teapot", Asked::Start), Kind::NotTheApi);
     assert_eq!(kind(400, r#"{"error":{"code":"BAD","message":"no"}}"#, Asked::Start), Kind::InvalidRequest);
+}
+
+#[test]
+fn missing_list_operation_is_hinted_at() {
+    let hint = |status, asked| Fault::Rejected(Rejection::read(status, b"not found", None)).into_failure(asked, &BaseUrl::real()).hint;
+    for status in [404, 405] {
+        assert!(hint(status, Asked::Start).contains("no list operation; sentbox show ID works"), "{status}");
+        assert!(!hint(status, Asked::Email).contains("list"), "{status}");
+    }
 }
 
 #[test]
@@ -58,6 +70,10 @@ fn only_what_may_pass_is_tried_again() {
     assert_eq!(retry(503, "", wait), Retry::After(Duration::from_secs(3)));
     assert_eq!(retry(429, "", wait), Retry::After(Duration::from_secs(3)));
     assert_eq!(retry(429, r#"{"name":"monthly_quota_exceeded"}"#, wait), Retry::Never);
+    for status in [408, 409, 425] {
+        assert_eq!(retry(status, "", None), Retry::Soon, "{status}");
+        assert_eq!(retry(status, "", wait), Retry::After(Duration::from_secs(3)), "{status}");
+    }
     for status in [204, 304, 400, 401, 403, 404, 422] {
         assert_eq!(retry(status, "", None), Retry::Never, "{status}");
     }

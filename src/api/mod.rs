@@ -15,11 +15,13 @@ mod headers;
 mod pace;
 mod seen;
 mod shown;
+mod unpack;
 pub mod wire;
 mod wish;
 
 pub use admit::try_key;
 pub use client::{Access, Client};
+pub use fault::spelled;
 pub use pace::{Budget, Patience, jitter};
 pub use wish::{Urgency, Wish};
 
@@ -44,17 +46,38 @@ pub struct Page {
     pub items: Vec<Item>,
     /// Items that could not be read, for example because they have no id.
     pub unreadable: usize,
-    /// Whether the service says that more emails exist in the direction asked.
-    pub has_more: bool,
+    /// Whether more emails exist in the direction asked; `None` if the service does not say.
+    pub has_more: Option<bool>,
 }
 
-/// One summary, read and verbatim.
+/// One summary, verbatim. Its fields are read where they are needed: held as well, those of a page of long
+/// lists of recipients take more memory than all the rest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
-    /// Its fields.
-    pub summary: wire::Summary,
+    /// Its id.
+    pub id: String,
+    /// When it was created, in the words of the service.
+    pub created_at: Option<String>,
     /// Its JSON text, as it was sent.
     pub json: Arc<str>,
+}
+
+impl Item {
+    /// Reads one item of a page.
+    ///
+    /// # Errors
+    ///
+    /// If `json` is not an object, or has no usable `id`.
+    pub fn read(json: &str) -> Result<Self, serde_json::Error> {
+        let wire::Summary { id, created_at, .. } = wire::Summary::read(json)?;
+        Ok(Self { id, created_at, json: Arc::from(json) })
+    }
+
+    /// Its fields.
+    #[must_use]
+    pub fn summary(&self) -> wire::Summary {
+        wire::Summary::read(&self.json).unwrap_or_else(|_| wire::Summary { id: self.id.clone(), ..wire::Summary::default() })
+    }
 }
 
 /// One retrieved email, read and verbatim.

@@ -93,7 +93,7 @@ pub struct Envelope<Item> {
     /// Always `list`; some services leave it out.
     #[serde(default)]
     pub object: Option<String>,
-    /// Whether more emails exist in the direction asked. Missing on some services: then false.
+    /// Whether more emails exist in the direction asked. Missing on some services: then unknown.
     #[serde(default)]
     pub has_more: Option<bool>,
     /// The page's items.

@@ -64,10 +64,12 @@ pub fn of(row: &Row, opened: Option<&Opened>, width: u16, folded: bool) -> Vec<H
 fn fields(row: &Row, opened: Option<&Opened>, width: u16, low: bool) -> Vec<Head> {
     let summary = &row.summary;
     let mut lines = vec![Head::Subject(summary.subject.clone())];
-    addresses(&mut lines, "to", &summary.to, width);
+    // The row names the first recipients only.
+    let named = opened.map_or(summary, |opened| &opened.email.summary);
+    addresses(&mut lines, "to", &named.to, width);
     if !low {
-        addresses(&mut lines, "cc", &summary.cc, width);
-        addresses(&mut lines, "bcc", &summary.bcc, width);
+        addresses(&mut lines, "cc", &named.cc, width);
+        addresses(&mut lines, "bcc", &named.bcc, width);
     }
     if low {
         // Who sent it is the team itself: where every line counts, one is enough.

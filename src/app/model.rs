@@ -303,6 +303,7 @@ impl Model {
                 let catching_up = self.service.is_catching_up();
                 let (news, rest) = self.service.refreshed(ticket, outcome, self.now.timestamp());
                 effects.extend(rest);
+                self.report_unreadable(news.as_ref());
                 if std::mem::take(&mut self.curious) {
                     self.notice = news.as_ref().map(News::in_words);
                 }
@@ -319,12 +320,15 @@ impl Model {
                 let (news, rest) = self.service.extended(ticket, outcome, self.now.timestamp());
                 effects.extend(rest);
                 self.looked_back(news.as_ref());
+                self.report_unreadable(news.as_ref());
                 if let Some(news) = news {
                     effects.extend(self.take_older(&news));
                 }
             }
             Msg::Filled { ticket, outcome } => {
-                if let Some(news) = self.service.filled(ticket, outcome, self.now.timestamp()) {
+                let news = self.service.filled(ticket, outcome, self.now.timestamp());
+                self.report_unreadable(news.as_ref());
+                if let Some(news) = news {
                     effects.extend(self.take_older(&news));
                 }
             }

@@ -243,6 +243,8 @@ pub struct News {
     pub reach: Reach,
     /// Whether there is more to fetch before everything new is there.
     pub unfinished: bool,
+    /// Emails on the pages that could not be read, because they have no id.
+    pub unreadable: u64,
     /// When the newest page was requested last, by any process on the archive; now if that is not known.
     pub head_at: Option<Timestamp>,
 }

@@ -12,16 +12,36 @@ impl News {
     /// What a refresh has brought.
     #[must_use]
     pub fn in_words(&self) -> String {
-        match (self.new, self.changed.len()) {
+        let brought = match (self.new, self.changed.len()) {
             (0, 0) => "nothing new".to_owned(),
             (new, 0) => format!("{new} new"),
             (0, changed) => format!("{changed} changed"),
             (new, changed) => format!("{new} new, {changed} changed"),
+        };
+        self.unreadable().map_or_else(|| brought.clone(), |unreadable| format!("{brought}; {unreadable}"))
+    }
+
+    /// That emails could not be read, if there were any.
+    #[must_use]
+    pub fn unreadable(&self) -> Option<String> {
+        match self.unreadable {
+            0 => None,
+            1 => Some("1 email of the service cannot be read: it has no id".to_owned()),
+            count => Some(format!("{count} emails of the service cannot be read: they have no id")),
         }
     }
 }
 
 impl Model {
+    /// Reports emails that cannot be read, when more of them turn up than before.
+    pub(super) fn report_unreadable(&mut self, news: Option<&News>) {
+        if let Some(news) = news
+            && self.service.has_more_unreadable(news.unreadable)
+        {
+            self.notice = news.unreadable();
+        }
+    }
+
     /// What is older than everything known arrives below, where nobody misses it.
     pub(super) fn take_older(&mut self, news: &News) -> Effects {
         let mut effects = self.take_news(0, news.changed.clone());

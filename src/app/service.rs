@@ -45,6 +45,8 @@ pub struct Service {
     catching_up: bool,
     /// The service had nothing older to give, although it did not say that this was all.
     exhausted: bool,
+    /// The most emails without an id that one answer had.
+    unreadable: u64,
 }
 
 impl Service {
@@ -69,6 +71,7 @@ impl Service {
             reach: None,
             catching_up: false,
             exhausted: false,
+            unreadable: 0,
         }
     }
 
@@ -149,6 +152,15 @@ impl Service {
         self.failures += 1;
         self.since.get_or_insert(now);
         self.trouble = Some(failure);
+    }
+
+    /// Whether there are more emails that cannot be read than in any answer before.
+    pub const fn has_more_unreadable(&mut self, count: u64) -> bool {
+        let has_more = count > self.unreadable;
+        if has_more {
+            self.unreadable = count;
+        }
+        has_more
     }
 
     /// Asks for what is new, unless that is being done already as urgently.

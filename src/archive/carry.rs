@@ -66,6 +66,10 @@ pub struct Carried {
     pub is_lowest: bool,
 }
 
+/// A service that ignores limits may give everything at once: then each email is taken apart again when
+/// its turn comes.
+const LONGEST_PAGE: usize = 1000;
+
 /// No page needs so many rounds of making room; after them a page is taken without its order.
 const ROUNDS: usize = 100;
 
@@ -77,9 +81,10 @@ impl Archive {
     /// If the archive cannot be written.
     pub fn carry(&self, stretch: &Stretch) -> Result<Carried, Failure> {
         let mut seen = HashSet::new();
-        let once = stretch.items.iter().filter(|item| seen.insert(item.summary.id.as_str()));
+        let once = stretch.items.iter().filter(|item| seen.insert(item.id.as_str()));
+        let is_page = stretch.items.len() <= LONGEST_PAGE;
         let asked = stretch.asked;
-        let mut entries = once.map(|item| Entry::take(&item.json, asked.at)).collect::<Result<Vec<_>, _>>()?;
+        let mut entries = once.map(|item| Entry::take(&item.json, asked.at, is_page)).collect::<Result<Vec<_>, _>>()?;
         self.connections.write(|change| {
             let listed = entries.len();
             removal::expire(change, self.keep, asked.at)?;
@@ -113,7 +118,13 @@ impl Archive {
                     confirmed::put(change, (first.place, last.place), asked, open)?;
                 }
                 let holds = |span: &Span| entries.first().is_some_and(|entry| span.holds(entry.place));
-                carried.span = span::load(change)?.into_iter().find(holds).or(span);
+                let spans = span::load(change)?;
+                carried.span = spans.iter().copied().find(holds).or(span);
+                // What was above the newest page is gone.
+                if let Some(newest) = carried.span.as_mut().filter(|newest| stretch.joins == Joins::Top && spans.first() == Some(*newest)) {
+                    span::reach_top(change, newest.top)?;
+                    newest.reaches_top = true;
+                }
             } else {
                 for entry in &entries {
                     confirmed::put_row(change, entry.place, asked)?;

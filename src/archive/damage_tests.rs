@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use jiff::Timestamp;
 
@@ -31,8 +30,7 @@ fn json(n: usize) -> String {
 }
 
 fn item(n: usize) -> Item {
-    let json: Arc<str> = json(n).into();
-    Item { summary: wire::Summary::read(&json).unwrap(), json }
+    Item::read(&json(n)).unwrap()
 }
 
 /// A complete archive: all of the listing, some statuses that changed, and some bodies.
@@ -43,7 +41,7 @@ fn filled(path: &Path) {
     let mut above: Option<EmailId> = None;
     for items in pages {
         let joins = above.map_or(Joins::Top, |cursor| Joins::Below { cursor, cut: false });
-        above = items.last().map(|item| EmailId::new(&item.summary.id));
+        above = items.last().map(|item| EmailId::new(&item.id));
         let carried = archive.carry(&Stretch { items, joins, rising: false, asked: at(0).into() }).unwrap();
         bottom = carried.span.map(|span| span.bottom);
     }

@@ -68,15 +68,16 @@ pub(super) const FIELDS: &str = concat!("SELECT ", columns!(), " FROM mail JOIN 
 
 impl Entry {
     /// Takes an email's JSON apart. It was seen at that time, so it was not created long after it: a
-    /// time from the future would stand above all mail to come.
-    pub(super) fn take(json: &Arc<str>, seen: Timestamp) -> Result<Self, Failure> {
+    /// time from the future would stand above all mail to come. Its fields are kept, if it is not large,
+    /// unless there are too many beside it.
+    pub(super) fn take(json: &Arc<str>, seen: Timestamp, keeps_fields: bool) -> Result<Self, Failure> {
         let Taken { fields, whole } =
             Fields::take(json).map_err(|error| Failure::new(Kind::NotTheApi, format!("an email that cannot be read: {error}")))?;
         let created = fields.summary.created_at.as_deref().and_then(|created| Stamp::parse(created).micros());
         let latest = seen.as_microsecond().saturating_add(AHEAD);
         let natural = created.filter(|created| *created <= latest).and_then(Place::of);
         let id = fields.summary.id.clone();
-        let fields = Some(fields).filter(|_| json.len() <= LARGE);
+        let fields = Some(fields).filter(|_| keeps_fields && json.len() <= LARGE);
         Ok(Self { id, json: Arc::clone(json), fields, has_bodies: whole, natural, known: None, place: Place(0) })
     }
 

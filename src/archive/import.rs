@@ -106,7 +106,7 @@ impl Archive {
 
 fn entry(line: &[u8], seen: Timestamp) -> Result<Entry, String> {
     let text = std::str::from_utf8(line).map_err(|error| error.to_string())?;
-    let entry = Entry::take(&Arc::from(text.trim()), seen).map_err(|failure| failure.sentence)?;
+    let entry = Entry::take(&Arc::from(text.trim()), seen, true).map_err(|failure| failure.sentence)?;
     let fields = entry.fields();
     let wire::Summary { to, from, created_at, subject, .. } = &fields.summary;
     // Any object with an id could be taken; somebody who named the wrong file would find its lines

@@ -44,7 +44,7 @@ impl Archive {
     ///
     /// If the archive cannot be written.
     pub fn keep(&self, retrieved: &Retrieved, asked: RequestTime) -> Result<bool, Failure> {
-        let mut entries = vec![Entry::take(&retrieved.json, asked.at)?];
+        let mut entries = vec![Entry::take(&retrieved.json, asked.at, true)?];
         self.connections.write(|change| {
             if !removal::leave_out(change, &mut entries, self.keep, asked.at)?.is_empty() {
                 return Ok(false);

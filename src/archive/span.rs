@@ -150,13 +150,18 @@ impl Archive {
     /// If the archive cannot be written.
     pub fn conclude_top(&self, top: Place, asked: RequestTime) -> Result<(), Failure> {
         self.connections.write(|change| {
-            if change.execute("UPDATE span SET reaches_top = 1 WHERE top = ?1", [top])? > 0 {
+            if reach_top(change, top)? {
                 self.connections.mark_changed();
-                carry::note_head(change, asked)?;
             }
-            Ok(())
+            carry::note_head(change, asked)
         })
     }
+}
+
+/// Notes that the service has nothing above `top`, if a span ends there; says whether that is news.
+pub(super) fn reach_top(change: &Transaction, top: Place) -> Result<bool, Failure> {
+    let sql = "UPDATE span SET reaches_top = 1 WHERE top = ?1 AND NOT reaches_top";
+    Ok(change.prepare_cached(sql)?.execute([top])? > 0)
 }
 
 /// All spans, newest first.

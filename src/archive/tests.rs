@@ -22,7 +22,7 @@ pub(super) fn at(second: i64) -> Timestamp {
 pub(super) fn item_with(id: &str, second: Option<i64>, event: &str) -> Item {
     let created = second.map_or("null".to_owned(), |second| format!("\"{}\"", at(second)));
     let json = format!(r#"{{"id":"{id}","to":["a@example.com"],"created_at":{created},"subject":"Hi","last_event":"{event}"}}"#);
-    Item { summary: wire::Summary::read(&json).unwrap(), json: json.into() }
+    Item::read(&json).unwrap()
 }
 
 fn item(number: i64) -> Item {
@@ -177,7 +177,7 @@ fn the_same_status_in_other_words_is_no_change() {
 fn a_list_with_bodies_fills_the_bodies() {
     let archive = memory();
     let json: Arc<str> = r#"{"object":"email","id":"a","html":"<p>","text":"x","last_event":"email.sent"}"#.into();
-    let item = Item { summary: wire::Summary::read(&json).unwrap(), json: Arc::clone(&json) };
+    let item = Item::read(&json).unwrap();
     archive.carry(&Stretch { items: vec![item], joins: Joins::Top, rising: false, asked: at(1).into() }).unwrap();
     let id = EmailId::new("a");
     assert_eq!(archive.email(&id).unwrap().unwrap().json, json);

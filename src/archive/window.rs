@@ -15,8 +15,10 @@ use crate::mail::{EmailId, Status, Summary};
 pub struct Row {
     /// Where it stands.
     pub place: Place,
-    /// What the list shows.
+    /// What the list shows. In a window it is shortened ([`Summary::shorten`]).
     pub summary: Summary,
+    /// How many recipients it has, of whom a window names the first.
+    pub to_count: usize,
     /// The latest change of its status that was observed; `None` if it never changed since it was
     /// first seen.
     pub changed: Option<Observation>,
@@ -203,13 +205,13 @@ pub(super) fn observation(last_event: Option<String>, seen: i64) -> Observation 
 /// Newest first, older than `place`.
 fn below(connection: &Connection, place: Place, rows: usize) -> Result<Vec<Row>, Failure> {
     let mut statement = connection.prepare_cached(BELOW)?;
-    Ok(statement.query_map(params![place, limit(rows)], read)?.collect::<Result<_, _>>()?)
+    Ok(statement.query_map(params![place, limit(rows)], read_short)?.collect::<Result<_, _>>()?)
 }
 
 /// Newest first, the nearest ones that are newer than `place`.
 fn above(connection: &Connection, place: Place, rows: usize) -> Result<Vec<Row>, Failure> {
     let mut statement = connection.prepare_cached(ABOVE)?;
-    let mut found: Vec<Row> = statement.query_map(params![place, limit(rows)], read)?.collect::<Result<_, _>>()?;
+    let mut found: Vec<Row> = statement.query_map(params![place, limit(rows)], read_short)?.collect::<Result<_, _>>()?;
     found.reverse();
     Ok(found)
 }
@@ -235,7 +237,15 @@ pub(super) fn read(row: &SqlRow) -> rusqlite::Result<Row> {
     let changed = (changes > 0).then(|| observation(summary.last_event.clone(), seen));
     let place = row.get(0)?;
     let gone = Gone::of(place, row.get(16)?, row.get(17)?);
-    Ok(Row { place, changed, has_body: row.get(3)?, gone, confirmed: confirmed::time(row.get(18)?), summary: Summary::from(&summary) })
+    let (confirmed, to_count) = (confirmed::time(row.get(18)?), summary.to.as_ref().map_or(0, Vec::len));
+    Ok(Row { place, changed, has_body: row.get(3)?, gone, confirmed, to_count, summary: Summary::from(&summary) })
+}
+
+/// The same as a window holds it.
+fn read_short(row: &SqlRow) -> rusqlite::Result<Row> {
+    let mut row = read(row)?;
+    row.summary.shorten();
+    Ok(row)
 }
 
 fn count(connection: &Connection, sql: &str, params: impl rusqlite::Params) -> Result<u64, Failure> {

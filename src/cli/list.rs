@@ -25,8 +25,8 @@ pub(super) async fn run(service: &impl Service, list: &List, columns: &Columns, 
         let sentence = format!("--before gives one page, so --limit is at most {MAX_LIMIT} with it");
         return Err(Failure::new(Kind::Usage, sentence).hint("to walk to older emails, use --after").into());
     }
-    // Pages of a walk may overlap while mail arrives; a single page is printed as it came.
-    let is_walk = list.all || list.limit > page_size;
+    // A service may give less than a page, or may not say whether there is more.
+    let is_walk = list.before.is_none();
     let mut seen = HashSet::new();
     let mut left = if list.all { u32::MAX } else { list.limit };
     let mut cursor = list.cursor();
@@ -46,7 +46,13 @@ pub(super) async fn run(service: &impl Service, list: &List, columns: &Columns, 
             printer.out.note(&format!("{unreadable} of the service's items could not be read and are left out"));
         }
         if is_walk {
-            items.retain(|item| seen.insert(EmailId::new(&item.summary.id)));
+            // Pages may overlap while mail arrives.
+            items.retain(|item| seen.insert(EmailId::new(&item.id)));
+        }
+        let is_cut = is_walk && items.len() > left as usize;
+        if is_cut {
+            // A service may ignore the limit.
+            items.truncate(left as usize);
         }
         for item in &items {
             printer.print(item)?;
@@ -55,15 +61,17 @@ pub(super) async fn run(service: &impl Service, list: &List, columns: &Columns, 
         if !list.all {
             left = left.saturating_sub(u32::try_from(items.len()).unwrap_or(u32::MAX));
         }
-        let Some(last) = items.last().filter(|_| is_walk && has_more && left > 0) else {
-            printer.end(has_more)?;
-            if is_walk && has_more && left > 0 {
+        let goes_on = is_walk && has_more != Some(false) && left > 0;
+        let Some(last) = items.last().filter(|_| goes_on) else {
+            // Where the service does not say so, only a page with nothing new shows that there is no more.
+            printer.end(is_cut || has_more.unwrap_or(!items.is_empty()))?;
+            if goes_on && has_more == Some(true) {
                 let sentence = "the service says that there is more, but sends nothing new";
                 return Err(Failure::new(Kind::NotTheApi, sentence).hint("what is printed may not be everything").into());
             }
             return Ok(());
         };
-        cursor = Cursor::After(EmailId::new(&last.summary.id));
+        cursor = Cursor::After(EmailId::new(&last.id));
     }
 }
 
@@ -76,8 +84,8 @@ struct Printer<'a> {
 impl Printer<'_> {
     fn print(&mut self, item: &Item) -> Result<(), Stop> {
         let text = match self.out.shape {
-            Shape::Human if self.out.columns.is_some() => self.columns.row(&Summary::from(&item.summary), false) + "\n",
-            Shape::Human => fields(&Summary::from(&item.summary)) + "\n",
+            Shape::Human if self.out.columns.is_some() => self.columns.row(&Summary::from(&item.summary()), false) + "\n",
+            Shape::Human => fields(&Summary::from(&item.summary())) + "\n",
             Shape::JsonLines => format!("{}\n", guarded(&item.json)),
             Shape::Json => listed(&guarded(&item.json), self.printed == 0),
         };

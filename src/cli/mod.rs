@@ -33,7 +33,7 @@ pub use args::{Args, Command, Verb};
 pub use output::{Output, Shape, Stop};
 pub use usage::{Parsed, parse};
 
-use crate::api::{Access, Client, Patience};
+use crate::api::{Access, Client, Patience, spelled};
 use crate::config::clock::Clock;
 use crate::config::{Env, KeyChange, Settings};
 use crate::failure::{Failure, Kind};
@@ -64,7 +64,7 @@ pub fn run(command: &Command, world: World<'_>) -> Result<(), Stop> {
     match command {
         Command::List(list) => {
             let settings = settle(global, env, out)?;
-            let client = Client::new(Access::from(&settings), Patience::ONE_SHOT, clock.clone());
+            let client = patient(Client::new(Access::from(&settings), Patience::ONE_SHOT, clock.clone()), out);
             let columns = rows::Columns { width: out.columns.unwrap_or(80), colour: out.colour, zone: settings.zone, now: clock() };
             wait_for(list::run(&client, list, &columns, out))
         }
@@ -116,6 +116,12 @@ fn signals() -> Result<Signals, Failure> {
 fn print(bytes: &[u8], out: &mut Output) -> Result<(), Stop> {
     out.exact(&String::from_utf8_lossy(bytes))?;
     out.flush()
+}
+
+/// The client with its long waits reported.
+fn patient(client: Client, out: &Output) -> Client {
+    let note = out.notes();
+    client.on_long_wait(move |wait| note(&format!("waiting {} for the service's rate limit", spelled(wait))))
 }
 
 /// One thread is enough for what does one thing after the other.

@@ -171,6 +171,16 @@ impl Output {
         }
     }
 
+    /// The same for those who cannot wait until the output is theirs.
+    pub fn notes(&self) -> impl Fn(&str) + Send + Sync + use<> {
+        let Self { quiet, watched, .. } = *self;
+        move |text| {
+            if !quiet {
+                let _ = writeln!(io::stderr(), "{}sentbox: {}", if watched { "\r\x1b[K" } else { "" }, clean::line(text));
+            }
+        }
+    }
+
     /// Shows how far a long command is, in place of what it showed before; only to a person who
     /// watches. The empty text takes it away.
     pub fn progress(&mut self, text: &str) {

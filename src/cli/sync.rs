@@ -81,7 +81,8 @@ type Mirrored = (Tally, Result<(), Stop>);
 
 async fn mirror(sync: &args::Sync, archive: &Archive, settings: &Settings, clock: &Clock, out: &mut Output) -> Result<Mirrored, Stop> {
     // Nobody waits at a screen, and the team's own sending goes first.
-    let client = Client::new(Access::from(settings), Patience::STEADY, clock.clone()).wanted(&Wish::of(Urgency::Extend));
+    let client = Client::new(Access::from(settings), Patience::STEADY, clock.clone());
+    let client = super::patient(client, out).wanted(&Wish::of(Urgency::Extend));
     let reach = archive.reach()?;
     let engine = Engine::new(Arc::new(client), archive.clone(), clock.clone());
     let mut signals = super::signals()?;

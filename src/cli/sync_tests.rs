@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use super::*;
-use crate::api::{Cursor, Item, Page, Retrieved, wire};
+use crate::api::{Cursor, Item, Page, Retrieved};
 use crate::archive::Location;
 use crate::mail::EmailId;
 
@@ -52,7 +52,7 @@ impl Service for Played {
             Cursor::Start | Cursor::Before(_) => state.emails,
         };
         let from = (below - i64::from(limit)).max(0);
-        Ok(Page { items: (from..below).rev().map(item).collect(), unreadable: 0, has_more: from > 0 })
+        Ok(Page { items: (from..below).rev().map(item).collect(), unreadable: 0, has_more: Some(from > 0) })
     }
 
     async fn retrieve(&self, _: &EmailId) -> Result<Retrieved, Failure> {
@@ -63,7 +63,7 @@ impl Service for Played {
 fn item(n: i64) -> Item {
     let at = Timestamp::from_second(NOW - (1_000 - n) * 3600).unwrap();
     let json = format!(r#"{{"id":"{n}","to":["ana@example.com"],"created_at":"{at}","last_event":"sent"}}"#);
-    Item { summary: wire::Summary::read(&json).unwrap(), json: json.into() }
+    Item::read(&json).unwrap()
 }
 
 /// A run of `sync --watch` over `played`, which `script` watches; what it has said.

@@ -47,7 +47,29 @@ pub struct Summary {
     pub extra: Vec<(Shown, Shown)>,
 }
 
+/// As many recipients and characters of a text, and bytes of an unknown field, as a row of a list holds.
+const MOST_RECIPIENTS: usize = 100;
+const MOST_CHARACTERS: usize = 1000;
+const MOST_EXTRA: usize = 4096;
+
 impl Summary {
+    /// Cuts what no row of a list can show: a window of rows must not cost more memory because a subject has
+    /// a million letters, or an email ten thousand recipients.
+    pub fn shorten(&mut self) {
+        let Self { id: _, to, cc, bcc, reply_to, from, subject, message_id, created: _, scheduled: _, status: _, extra } = self;
+        for list in [&mut *to, cc, bcc, reply_to] {
+            list.truncate(MOST_RECIPIENTS);
+            list.shrink_to_fit();
+        }
+        for address in [&mut *to, cc, bcc, reply_to].into_iter().flatten().chain([from]) {
+            address.name.shorten(MOST_CHARACTERS);
+            address.email.shorten(MOST_CHARACTERS);
+        }
+        subject.shorten(MOST_CHARACTERS);
+        message_id.shorten(MOST_CHARACTERS);
+        extra.retain(|(name, json)| name.len() + json.len() <= MOST_EXTRA);
+    }
+
     /// Why it bounced, in the words of the service, where it says so.
     #[must_use]
     pub fn reason(&self) -> Option<Shown> {

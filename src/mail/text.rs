@@ -16,6 +16,16 @@ impl Shown {
     pub fn new(text: &str) -> Self {
         Self(Arc::from(&*clean::line(text)))
     }
+
+    /// Cuts it to so many characters, the last of which is an ellipsis then.
+    pub(super) fn shorten(&mut self, most: usize) {
+        // Whatever is no longer in bytes is no longer in characters.
+        if self.0.len() > most
+            && let Some((end, _)) = self.0.char_indices().nth(most - 1).filter(|_| self.0.chars().nth(most).is_some())
+        {
+            self.0 = Arc::from(format!("{}…", &self.0[..end]));
+        }
+    }
 }
 
 impl Deref for Shown {
@@ -35,5 +45,19 @@ impl fmt::Display for Shown {
 impl fmt::Debug for Shown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&*self.0, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_cut_only_where_it_is_longer() {
+        for (text, expected) in [("", ""), ("abcd", "abcd"), ("abcde", "abc…"), ("äöüß", "äöüß"), ("äöüßx", "äöü…")] {
+            let mut shown = Shown::new(text);
+            shown.shorten(4);
+            assert_eq!(&*shown, expected);
+        }
     }
 }

@@ -188,9 +188,10 @@ impl<S: Service> Engine<S> {
                 }
                 Err(failure) => return Err(failure),
             };
+            let unreadable = page.unreadable;
             let carried = self.blocking(move |archive| {
-                let is_last = !page.has_more && page.unreadable == 0 && page.items.len() < archive.ground()?.widest;
-                let last = page.items.last().map(|item| EmailId::new(&item.summary.id)).filter(|_| is_last);
+                let is_last = page.has_more == Some(false) && page.unreadable == 0 && page.items.len() < archive.ground()?.widest;
+                let last = page.items.last().map(|item| EmailId::new(&item.id)).filter(|_| is_last);
                 let joins = if page.unreadable > 0 { Joins::Nothing } else { Joins::Below { cursor: id, cut: false } };
                 let carried = archive.carry(&Stretch { items: page.items, joins, rising: false, asked })?;
                 if let (Some(span), Some(last)) = (carried.span, last) {
@@ -199,7 +200,7 @@ impl<S: Service> Engine<S> {
                 Ok(carried)
             });
             let carried = carried.await?;
-            brought.add(&carried);
+            brought.add(&carried, unreadable);
             return Ok(carried.span.is_some());
         }
         // The listing begins here, or the service knows none of these cursors.

@@ -77,8 +77,8 @@ pub enum Answer {
 pub struct Arrived {
     /// How many emails it had.
     pub length: usize,
-    /// Whether the service says that there is more.
-    pub has_more: bool,
+    /// Whether the service says that there is more; `None` if it says nothing about it.
+    pub has_more: Option<bool>,
     /// How many more it had that cannot be read, so that nobody knows which they are.
     pub unreadable: usize,
     /// Its last email in the order of the service.
@@ -95,7 +95,26 @@ impl Arrived {
         // A service that ignores limits gives everything at once, and then the same again.
         let limit = usize::from(MAX_LIMIT);
         let is_whole = !self.carried.grew && (self.length > limit || (ground.rising && self.length != limit));
-        !self.has_more && self.unreadable == 0 && (self.length < ground.widest || is_whole)
+        let is_short = self.length < ground.widest;
+        let may_end = match self.has_more {
+            Some(true) => false,
+            Some(false) => is_short || is_whole,
+            // It goes on until a page brings nothing new.
+            None => !self.carried.grew && (is_short || is_whole),
+        };
+        may_end && self.unreadable == 0
+    }
+
+    /// Whether a page below a row of a span, so many above its bottom, has only emails of that span,
+    /// where the service does not say whether there is more.
+    pub(super) fn is_known_end(&self, rows: u32, ground: &Ground) -> bool {
+        let has_nothing_new = self.has_more.is_none() && self.unreadable == 0 && self.carried.new.is_empty();
+        has_nothing_new && self.length < ground.widest && self.length <= rows as usize
+    }
+
+    /// Whether the service says that there is more.
+    pub(super) const fn says_more(&self) -> bool {
+        matches!(self.has_more, Some(true))
     }
 
     /// Whether it held mail, all of which the archive is not to take in.
@@ -104,7 +123,7 @@ impl Arrived {
     }
 
     pub(super) const fn is_nothing(&self) -> bool {
-        self.length == 0 && self.unreadable == 0 && !self.has_more
+        self.length == 0 && self.unreadable == 0 && !self.says_more()
     }
 }
 

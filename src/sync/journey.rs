@@ -8,7 +8,7 @@ use tracing::debug;
 use super::exchange::{Answer, Arrived, Ask, Finding, Goal, Next};
 use super::plan::Walk;
 use super::synced::{NAMED, Stopped, Synced};
-use crate::api::{Cursor, Item, Page, wire};
+use crate::api::{Cursor, Item, Page};
 use crate::archive::{Archive, Carried, Ground, Joins, RequestTime, Stretch};
 use crate::failure::{Failure, Kind};
 use crate::mail::{EmailId, Stamp};
@@ -32,6 +32,7 @@ pub(super) struct Brought {
     changes: u64,
     changed: Vec<EmailId>,
     pub(super) pages: u64,
+    pub(super) unreadable: u64,
 }
 
 /// What to do next.
@@ -109,26 +110,21 @@ impl Journey {
 
     fn carry(&mut self, page: Page, asked: RequestTime) -> Result<Answer, Failure> {
         let Page { mut items, unreadable, has_more } = page;
-        let length = items.iter().map(|item| item.summary.id.as_str()).collect::<HashSet<_>>().len();
-        let last = items.last().map(|item| EmailId::new(&item.summary.id));
+        let length = items.iter().map(|item| item.id.as_str()).collect::<HashSet<_>>().len();
+        let last = items.last().map(|item| EmailId::new(&item.id));
         let oldest = times(&items).min();
         let rising = if self.ask == Ask::Start { rises(&items).unwrap_or(self.ground.rising) } else { self.ground.rising };
         if rising {
             items.reverse();
         }
-        // The archive reads each email from its JSON; held twice, a page of long lists of recipients takes
-        // more memory than all the rest.
-        for item in &mut items {
-            item.summary = wire::Summary { id: std::mem::take(&mut item.summary.id), ..wire::Summary::default() };
-        }
-        let carried = if length > 0 || (self.ask == Ask::Start && !has_more && unreadable == 0) {
+        let carried = if length > 0 || (self.ask == Ask::Start && has_more != Some(true) && unreadable == 0) {
             // A page is claimed whole or not at all.
             let joins = if unreadable > 0 { Joins::Nothing } else { self.joins(rising) };
             self.archive.carry(&Stretch { items, joins, rising, asked })?
         } else {
             Carried::default()
         };
-        self.brought.add(&carried);
+        self.brought.add(&carried, unreadable);
         debug!(length, unreadable, has_more, new = carried.new.len(), changed = carried.changed.len(), "carried a page");
         Ok(Answer::Page(Arrived { length, has_more, unreadable, last, oldest, carried }))
     }
@@ -171,9 +167,10 @@ impl Journey {
 }
 
 impl Brought {
-    /// Adds what a page has brought.
-    pub(super) fn add(&mut self, carried: &Carried) {
+    /// Adds what a page has brought, and how many of its emails could not be read.
+    pub(super) fn add(&mut self, carried: &Carried, unreadable: usize) {
         self.pages += 1;
+        self.unreadable += unreadable as u64;
         self.new += carried.new.len() as u64;
         self.changes += carried.changed.len() as u64;
         let room = NAMED - self.changed.len();
@@ -195,9 +192,18 @@ impl Brought {
     }
 
     pub(super) fn synced(&self, archive: &Archive, stopped: Stopped) -> Result<Synced, Failure> {
-        let Self { new, changes, changed, pages } = self;
+        let Self { new, changes, changed, pages, unreadable } = self;
         let (reach, head_at) = (archive.reach()?, archive.head_at()?);
-        Ok(Synced { new: *new, changes: *changes, changed: changed.clone(), pages: *pages, reach, head_at, stopped })
+        Ok(Synced {
+            new: *new,
+            changes: *changes,
+            changed: changed.clone(),
+            pages: *pages,
+            unreadable: *unreadable,
+            reach,
+            head_at,
+            stopped,
+        })
     }
 }
 
@@ -218,5 +224,5 @@ fn rises(items: &[Item]) -> Option<bool> {
 
 /// When the emails of a page were created, in microseconds since 1970.
 fn times(items: &[Item]) -> impl Iterator<Item = i64> {
-    items.iter().filter_map(|item| Stamp::parse(item.summary.created_at.as_deref()?).micros())
+    items.iter().filter_map(|item| Stamp::parse(item.created_at.as_deref()?).micros())
 }

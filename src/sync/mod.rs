@@ -211,7 +211,8 @@ impl<S: Service> Engine<S> {
                     // On a service that lists the oldest first these are newer, and claim nothing.
                     let joins =
                         if ground.rising || page.unreadable > 0 { Joins::Nothing } else { Joins::Below { cursor: above, cut: false } };
-                    brought.add(&archive.carry(&Stretch { items: page.items, joins, rising: ground.rising, asked })?);
+                    let carried = archive.carry(&Stretch { items: page.items, joins, rising: ground.rising, asked })?;
+                    brought.add(&carried, page.unreadable);
                     Stopped::Done
                 }
             };

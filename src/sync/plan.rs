@@ -4,7 +4,8 @@
 //! Three things keep a walk honest. It ends: no cursor is asked twice in one walk, and a page that
 //! adds nothing ends it. It claims little: the archive refuses to claim anything from a page that
 //! contradicts its cursor. And it believes in the end of the listing only when a page says so that is
-//! shorter than others were, since some services never say that they have more.
+//! shorter than others were, since some services never say that they have more. Where a service does not
+//! say whether there is more, the walk goes on until a page brings nothing new.
 
 use std::collections::HashSet;
 
@@ -45,6 +46,8 @@ pub struct Walk {
     strict: bool,
     /// Whether an email on the pages so far could not be read.
     flawed: bool,
+    /// Whether the latest page did not say if there is more.
+    silent: bool,
     stray: Option<EmailId>,
     /// What goes on behind a page of which nothing was taken in.
     past: Option<Ask>,
@@ -72,6 +75,7 @@ impl Walk {
             empty: false,
             strict: false,
             flawed: false,
+            silent: false,
             stray: None,
             past: None,
             asked: HashSet::new(),
@@ -147,6 +151,7 @@ impl Walk {
             Answer::Page(page) => {
                 self.pages += u32::from(page.length > 0);
                 self.flawed |= page.unreadable > 0;
+                self.silent = page.has_more.is_none();
                 match ask {
                     Ask::Start => self.learn_start(page, ground),
                     Ask::Below { span, rows, cut } => self.learn_below(span, *rows, *cut, page, ground),
@@ -220,7 +225,7 @@ impl Walk {
             self.foothold.is_beyond(rows);
             return if is_last { self.found(Finding::End(grown)) } else { self.searched(span) };
         }
-        if is_last && page.carried.is_lowest {
+        if (is_last || page.is_known_end(rows, ground)) && page.carried.is_lowest {
             return self.found(Finding::End(grown));
         }
         if !page.carried.grew && rows == 0 {
@@ -307,7 +312,12 @@ impl Walk {
     }
 
     fn stop(&mut self, stopped: Stopped) -> Finding {
-        self.over = Some(if self.flawed && stopped == Stopped::NoProgress { Stopped::Unreadable } else { stopped });
+        self.over = Some(match stopped {
+            Stopped::NoProgress if self.flawed => Stopped::Unreadable,
+            // A page without anything new ends a listing that does not say where it ends.
+            Stopped::NoProgress if self.silent => Stopped::End,
+            stopped => stopped,
+        });
         Finding::None
     }
 

@@ -20,6 +20,8 @@ pub struct Synced {
     pub changed: Vec<EmailId>,
     /// How many pages were carried over.
     pub pages: u64,
+    /// How many emails on them could not be read, because they have no id.
+    pub unreadable: u64,
     /// How far back the archive is complete now.
     pub reach: Reach,
     /// When a request for the newest page was sent that was answered last, by any process on the archive.
@@ -31,12 +33,13 @@ pub struct Synced {
 impl Synced {
     /// Adds what a further request has brought.
     pub(super) fn add(&mut self, further: Self) {
-        let Self { new, changes, changed, pages, reach, head_at, stopped: _ } = further;
+        let Self { new, changes, changed, pages, unreadable, reach, head_at, stopped: _ } = further;
         self.new += new;
         self.changes += changes;
         self.changed.extend(changed);
         self.changed.truncate(NAMED);
         self.pages += pages;
+        self.unreadable += unreadable;
         (self.reach, self.head_at) = (reach, head_at);
     }
 

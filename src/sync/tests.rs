@@ -239,6 +239,19 @@ fn short_pages_and_a_has_more_that_lies_do_not_hide_mail() {
 }
 
 #[test]
+fn a_listing_without_has_more_is_walked_to_its_end() {
+    for (count, cap) in [0, 1, 50, 100, 130, 450].into_iter().flat_map(|count| [(count, 100), (count, 20)]) {
+        let world = World::new(Dates::Distinct, count);
+        (world.sim.state().cap, world.sim.state().silent) = (cap, true);
+        let (requests, synced) = world.requests(World::all);
+        assert_eq!((synced.new, synced.stopped, synced.reach), (count as u64, Stopped::End, Reach::Everything), "{count}");
+        assert!(requests <= count / cap + 4, "{requests} requests for {count}");
+        assert_eq!(world.requests(World::head).0, 1, "{count}");
+        world.check_whole().unwrap();
+    }
+}
+
+#[test]
 fn the_oldest_first_is_shown_newest_first() {
     let world = World::new(Dates::Distinct, 350);
     world.sim.state().rising = true;
@@ -306,6 +319,22 @@ fn what_cannot_be_read_is_claimed_by_no_span_and_costs_no_other_email() {
         assert_eq!(world.all().stopped, Stopped::End, "{blotted}");
         world.check_whole().unwrap();
         world.check_spans().unwrap();
+    }
+}
+
+#[test]
+fn ids_whose_case_changed_do_not_end_a_walk() {
+    for pattern in 0..16_u32 {
+        for run in [World::head, World::all] {
+            let world = World::new(Dates::Distinct, 350);
+            let faults = (0..4).map(|bit| (pattern >> bit & 1 == 1).then_some(Fault::UpperCase));
+            world.sim.state().faults = faults.collect();
+            run(&world);
+            run(&world);
+            world.sim.state().faults.clear();
+            let synced = world.all();
+            assert_eq!((synced.stopped, synced.reach), (Stopped::End, Reach::Everything), "{pattern:b}");
+        }
     }
 }
 

@@ -203,7 +203,7 @@ impl House {
         // A server that fails is noticed as one that does not answer.
         beside.spawn(async move { drop(served.await) });
         let rate = Rate::by_hand(f64::from(DEMO_RATE)).expect("the demo's rate is one that is allowed");
-        let access = Access { base_url, key: Ok(ApiKey::new(server::DEMO_KEY, "the demo")?), ca_file: None, rate };
+        let access = Access { base_url, key: Ok(ApiKey::new(server::DEMO_KEY, "the demo")?), ca_file: None, rate, rate_file: None };
         let archive = Archive::open(&Location::Memory)?;
         let client = Client::new(access, Patience::SCREEN, self.clock.clone());
         Ok(Session {

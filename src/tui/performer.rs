@@ -440,7 +440,7 @@ async fn follow<S: Service>(archive: Archive, engine: Option<Engine<S>>) -> Resu
     }
     let read = move || Ok::<_, Failure>((archive.reach()?, archive.head_at()?));
     let (reach, head_at) = tokio::task::spawn_blocking(read).await.map_err(|error| broken(&error))??;
-    Ok(News { new: 0, changed: Vec::new(), reach, unfinished: false, head_at })
+    Ok(News { new: 0, changed: Vec::new(), reach, unfinished: false, unreadable: 0, head_at })
 }
 
 /// The email from the archive, or else from the service, and what was seen to become of it.
@@ -467,7 +467,8 @@ async fn email<S: Service>(archive: &Archive, engine: Option<Engine<S>>, id: &Em
 
 fn news(synced: Synced) -> News {
     let unfinished = synced.stopped == Stopped::Budget;
-    News { new: synced.new, changed: synced.changed, reach: synced.reach, unfinished, head_at: synced.head_at }
+    let Synced { new, changed, reach, head_at, unreadable, .. } = synced;
+    News { new, changed, reach, unfinished, head_at, unreadable }
 }
 
 fn no_service() -> Failure {

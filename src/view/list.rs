@@ -160,7 +160,7 @@ const fn bar(drawn: &Drawn, look: &Look) -> &'static str {
 /// marked cell costs bytes on the line each time the selection moves.
 fn recipient(drawn: &Drawn, pen: &mut Pen, columns: usize, look: &Look) {
     let to = &drawn.row.summary.to;
-    let more = to.len().saturating_sub(1);
+    let more = drawn.row.to_count.saturating_sub(1);
     let suffix = if more == 0 { String::new() } else { format!(" +{more}") };
     let room = columns.saturating_sub(suffix.len());
     let first = to.first().map_or("(nobody)", |address| &*address.email);

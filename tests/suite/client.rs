@@ -80,7 +80,8 @@ impl Double {
 
 fn client(base: &str) -> Client {
     let key = ApiKey::new(KEY, "a test");
-    let access = Access { base_url: BaseUrl::parse(base).unwrap(), key, ca_file: None, rate: Rate::by_hand(100.0).unwrap() };
+    let access =
+        Access { base_url: BaseUrl::parse(base).unwrap(), key, ca_file: None, rate: Rate::by_hand(100.0).unwrap(), rate_file: None };
     let patience = Patience {
         tries: 4,
         total: Duration::from_secs(2),
@@ -106,7 +107,7 @@ fn ok(body: impl AsRef<[u8]>) -> Vec<u8> {
 async fn a_request_is_what_the_service_wants_and_a_page_is_read_verbatim() {
     let double = Double::new(vec![ok(PAGE)]).await;
     let page = double.client_below("/api/").list(7, &Cursor::After(EmailId::new("x&limit=1"))).await.unwrap();
-    assert_eq!((page.items.len(), page.has_more, page.unreadable), (2, true, 0));
+    assert_eq!((page.items.len(), page.has_more, page.unreadable), (2, Some(true), 0));
     assert_eq!(&*page.items[0].json, r#"{"id":"a","n":1.50}"#);
     let request = &double.heard()[0];
     let (line, headers) = request.split_once("\r\n").unwrap();
@@ -247,6 +248,7 @@ async fn what_nobody_wants_any_more_is_not_sent() {
         key: ApiKey::new(KEY, "a test"),
         ca_file: None,
         rate: Rate::by_hand(0.01).unwrap(),
+        rate_file: None,
     };
     let client = Client::new(access, Patience::ONE_SHOT, clock::system());
     for _ in 0..4 {
@@ -315,6 +317,7 @@ async fn silence_ends_with_patience() {
         key: ApiKey::new(KEY, "a test"),
         ca_file: None,
         rate: Rate::default(),
+        rate_file: None,
     };
     let patience = Patience {
         tries: 4,
@@ -371,7 +374,7 @@ async fn without_a_key_nothing_is_sent() {
     let double = Double::new(vec![ok(PAGE)]).await;
     let missing = Failure::new(Kind::KeyMissing, "there is no API key");
     let base_url = BaseUrl::parse(&format!("http://{}", double.address)).unwrap();
-    let access = Access { base_url, key: Err(missing.clone()), ca_file: None, rate: Rate::default() };
+    let access = Access { base_url, key: Err(missing.clone()), ca_file: None, rate: Rate::default(), rate_file: None };
     let client = Client::new(access, Patience::ONE_SHOT, clock::system());
     assert_eq!(client.list(20, &Cursor::Start).await.unwrap_err(), missing);
     assert!(double.heard().is_empty());

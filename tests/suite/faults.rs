@@ -44,6 +44,8 @@ struct Row {
     name: &'static str,
     does: Does,
     list: End,
+    /// The command `list`, which walks on behind a short page.
+    listing: Option<End>,
     show: End,
     sync: End,
     tries: Tries,
@@ -60,7 +62,20 @@ struct Row {
 
 fn row(name: &'static str, does: Does) -> Row {
     let (list, show, sync) = (End::Well, End::Well, End::Well);
-    Row { name, does, list, show, sync, tries: Tries::Once, is_silent: false, garbles: false, lasts: false, most: 6, each: 1 }
+    Row {
+        name,
+        does,
+        list,
+        listing: None,
+        show,
+        sync,
+        tries: Tries::Once,
+        is_silent: false,
+        garbles: false,
+        lasts: false,
+        most: 6,
+        each: 1,
+    }
 }
 
 impl Row {
@@ -76,6 +91,11 @@ impl Row {
     /// Only a walk through the listing meets it.
     fn sync(self, kind: Kind, words: &'static str) -> Self {
         Self { sync: End::Fails(kind, words), ..self }
+    }
+
+    /// The command `list` meets it as well.
+    fn listing(self, kind: Kind, words: &'static str) -> Self {
+        Self { listing: Some(End::Fails(kind, words)), ..self }
     }
 
     fn again(self) -> Self {
@@ -356,6 +376,7 @@ fn fields() -> Vec<Row> {
             }
             asked.each(|email| drop(email.as_object_mut().unwrap().remove("id")))
         })
+        .listing(Kind::NotTheApi, CIRCLES)
         .sync(Kind::NotTheApi, UNREADABLE),
         row("one email without an id", |asked, _| match asked.after {
             Some(_) => Answer::Honest,
@@ -372,6 +393,7 @@ fn pages() -> Vec<Row> {
     }
     vec![
         row("empty pages that have more", |asked, _| listed(asked, |page| (page["data"], page["has_more"]) = (json!([]), true.into())))
+            .listing(NotTheApi, CIRCLES)
             .sync(NotTheApi, CIRCLES),
         row("an empty page in the middle", |asked, _| match asked.after {
             Some(_) => listed(asked, |page| (page["data"], page["has_more"]) = (json!([]), true.into())),
@@ -541,7 +563,7 @@ async fn commands(row: &Row) {
     let service = Faulty::start().await;
     let id = truth()[5].0.clone();
     for (line, end) in [
-        ("list --json --limit 100".to_owned(), row.list),
+        ("list --json --limit 10".to_owned(), row.listing.unwrap_or(row.list)),
         (format!("show {id} --json"), row.show),
         ("sync --back all --rate 1000 --json".to_owned(), row.sync),
     ] {

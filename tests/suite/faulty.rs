@@ -108,6 +108,13 @@ pub fn packed(megabytes: usize) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
+/// These bytes, packed.
+pub fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
 /// What is done, and the targets of the requests that it was done to.
 type State = Mutex<(Does, Vec<String>)>;
 

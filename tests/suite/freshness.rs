@@ -162,7 +162,7 @@ fn answer_check(world: &mut World, requests: u32, is_done: bool) -> (bool, u32) 
     let n = world.pending.iter().position(|effect| matches!(effect, Effect::CheckStatuses { .. })).expect("a step is asked for");
     let Effect::CheckStatuses { ticket, below, most, .. } = world.pending.remove(n) else { unreachable!() };
     let down_to = world.mailbox.rows.get(9).map(|row| row.place);
-    let news = News { new: 0, changed: Vec::new(), reach: Reach::Everything, unfinished: false, head_at: None };
+    let news = News { new: 0, changed: Vec::new(), reach: Reach::Everything, unfinished: false, unreadable: 0, head_at: None };
     let checked = Checked { news, requests, rows: requests, down_to, is_done };
     world.happen(Msg::StatusesChecked { ticket, outcome: Ok(checked) });
     world.answer_archive();
@@ -247,7 +247,7 @@ fn change_shows_in_row_and_head_in_one_frame() {
     world.press("Enter").settle();
     let id = world.model.list.selected().unwrap().summary.id.clone();
     world.mailbox.rows[0].summary.status = Status::Bounced;
-    let news = News { new: 0, changed: vec![id], reach: Reach::Everything, unfinished: false, head_at: None };
+    let news = News { new: 0, changed: vec![id], reach: Reach::Everything, unfinished: false, unreadable: 0, head_at: None };
     world.model.at(world.model.now().checked_add(SignedDuration::from_secs(40)).unwrap());
     world.press("q Enter");
     let n = world.pending.iter().position(|effect| matches!(effect, Effect::Confirm { .. })).expect("it is confirmed again");

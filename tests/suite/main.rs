@@ -21,6 +21,7 @@ mod model;
 mod picture;
 mod profiles;
 mod program;
+mod quirks;
 mod running;
 mod screens;
 mod search;

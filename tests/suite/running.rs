@@ -238,7 +238,7 @@ pub fn time() -> (watch::Sender<Timestamp>, Clock) {
 pub fn client(base: &str, patience: Patience, clock: Clock) -> Client {
     let base_url = BaseUrl::parse(base).unwrap();
     let key = ApiKey::new(server::DEMO_KEY, "the test");
-    Client::new(Access { base_url, key, ca_file: None, rate: Rate::by_hand(10_000.0).unwrap() }, patience, clock)
+    Client::new(Access { base_url, key, ca_file: None, rate: Rate::by_hand(10_000.0).unwrap(), rate_file: None }, patience, clock)
 }
 
 /// The selection rests at once; a refresh when the test says so.

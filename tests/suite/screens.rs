@@ -10,7 +10,7 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::layout::Size;
 use ratatui::style::Modifier;
-use sentbox::api::{Budget, wire};
+use sentbox::api::{Budget, Urgency, wire};
 use sentbox::app::{Effect, Msg, News};
 use sentbox::archive::{Gone, GoneKind, Reach, Row};
 use sentbox::config::Backfill;
@@ -340,10 +340,31 @@ fn new_and_changed_emails_are_marked() {
     world.mailbox.arrive();
     world.happen(Msg::Refreshed {
         ticket,
-        outcome: Ok(News { new: 2, changed: vec![EmailId::new("id-4")], reach: Reach::Everything, unfinished: false, head_at: None }),
+        outcome: Ok(News {
+            new: 2,
+            changed: vec![EmailId::new("id-4")],
+            reach: Reach::Everything,
+            unfinished: false,
+            unreadable: 0,
+            head_at: None,
+        }),
     });
     world.settle();
     insta::assert_snapshot!(screen(&world));
+}
+
+#[test]
+fn emails_without_an_id_are_reported_once() {
+    let mut world = World::at_rest(120, 12, varied());
+    let mut refresh = |unreadable| {
+        let Some(Effect::Refresh { ticket, .. }) = world.model.service.refresh(Urgency::Head) else { panic!("it may be asked") };
+        let news = News { new: 0, changed: Vec::new(), reach: Reach::Everything, unfinished: false, unreadable, head_at: None };
+        world.happen(Msg::Refreshed { ticket, outcome: Ok(news) });
+        let shown = screen(&world).contains("1 email of the service cannot be read: it has no id");
+        world.model.notice = None;
+        shown
+    };
+    assert_eq!([refresh(0), refresh(1), refresh(1)], [false, true, false]);
 }
 
 #[test]

@@ -139,7 +139,7 @@ impl Mailbox {
             Some(oldest) if self.older_pages > 0 => Reach::Since(oldest.summary.created.clone()),
             _ => Reach::Everything,
         };
-        News { new, changed: Vec::new(), reach, unfinished: false, head_at: None }
+        News { new, changed: Vec::new(), reach, unfinished: false, unreadable: 0, head_at: None }
     }
 
     /// What the query finds, in its order.
@@ -212,9 +212,11 @@ pub fn row(n: i64) -> Row {
 
 /// A row for a summary at the place of email `n`.
 pub fn row_of(n: i64, summary: &wire::Summary) -> Row {
+    let summary = Summary::from(summary);
     Row {
         place: Place::of(n).unwrap(),
-        summary: Summary::from(summary),
+        to_count: summary.to.len(),
+        summary,
         changed: None,
         has_body: false,
         gone: None,

@@ -2,6 +2,7 @@
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -9,9 +10,11 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 use tracing::{info, trace};
 
-use super::{Budget, Limits, Pace, Place, Turn};
+use super::patience::PAUSE;
+use super::{Budget, Limits, Pace, Place, SharedBucket, Taken, Turn};
 use crate::api::wish::{Urgency, Wish};
 use crate::config::Rate;
+use crate::config::clock::Clock;
 
 /// Why somebody was not let through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,21 +31,27 @@ pub(in crate::api) struct Gate {
     /// The queue or the budget has changed.
     changed: Notify,
     born: Instant,
+    /// The bucket of all processes of this profile on this machine, if they have a folder in common.
+    shared: Option<(SharedBucket, Clock)>,
 }
 
 impl Gate {
-    pub(in crate::api) fn new(rate: Rate) -> Self {
-        Self { pace: Mutex::new(Pace::new(rate)), changed: Notify::new(), born: Instant::now() }
+    /// A gate whose rate is this, together with all others that have the same file, if there is one; they
+    /// measure time by `clock`.
+    pub(in crate::api) fn new(rate: Rate, file: Option<PathBuf>, clock: Clock) -> Self {
+        let shared = file.map(|file| (SharedBucket::new(file), clock));
+        Self { pace: Mutex::new(Pace::new(rate)), changed: Notify::new(), born: Instant::now(), shared }
     }
 
     /// Waits in the queue for a token. Whoever stops waiting has left the queue and sent nothing.
     /// `paused` counts what was waited because the service asked for it; `bearable` says whether a
-    /// further pause can be waited.
+    /// further pause can be waited; `waits` hears how long each wait will be.
     pub(in crate::api) async fn pass(
         &self,
         wish: &Wish,
         paused: &mut Duration,
         bearable: impl Fn(Duration, Duration) -> bool,
+        waits: impl Fn(Duration),
     ) -> Result<(), Turned> {
         let queued = self.join(wish.urgency());
         let mut told = false;
@@ -53,7 +62,7 @@ impl Gate {
             if wish.is_withdrawn() {
                 return Err(Turned::Away);
             }
-            let (wait, is_pause) = match self.with(|pace, now| pace.ask(now, queued.place, jitter())) {
+            let (wait, is_pause) = match self.turn(queued.place).await {
                 Turn::Go => return Ok(()),
                 Turn::Scarce => return Err(Turned::Away),
                 Turn::Behind => (Duration::MAX, false),
@@ -65,6 +74,9 @@ impl Gate {
                 info!(?wait, "pauses, as the service asked");
             }
             trace!(?wait, urgency = ?wish.urgency(), "waits for its turn");
+            if wait < Duration::MAX {
+                waits(wait);
+            }
             let began = Instant::now();
             tokio::select! {
                 () = wish.until_withdrawn() => {}
@@ -77,6 +89,32 @@ impl Gate {
         }
     }
 
+    /// Sends the request at this place if both buckets have a token for it.
+    async fn turn(&self, place: Place) -> Turn {
+        let turn = self.with(|pace, now| {
+            let turn = pace.check(now, place);
+            if turn == Turn::Go && self.shared.is_none() {
+                pace.send(now, place, jitter());
+            }
+            turn
+        });
+        let Some((bucket, clock)) = self.shared.as_ref().filter(|_| turn == Turn::Go) else { return turn };
+        let (bucket, clock, demand) = (bucket.clone(), clock.clone(), self.with(|pace, _| pace.demand(place.urgency)));
+        // A disk may take its time. Without the file this process has its own bucket.
+        let taken = tokio::task::spawn_blocking(move || bucket.take(clock(), demand)).await.ok().flatten();
+        match taken {
+            None | Some(Taken::Token) => {
+                self.with(|pace, now| pace.send(now, place, jitter()));
+                Turn::Go
+            }
+            Some(Taken::Later(wait)) => Turn::Later(wait),
+            Some(Taken::Paused(wait)) => {
+                self.with(|pace, now| pace.pause(now, wait));
+                Turn::Paused(wait)
+            }
+        }
+    }
+
     /// Learns what an answer said about the limit.
     pub(in crate::api) fn learn(&self, limits: Limits) {
         self.with(|pace, now| pace.learn(now, limits, jitter()));
@@ -84,9 +122,13 @@ impl Gate {
     }
 
     /// Learns that a request was refused for the rate, and how long it was asked to wait.
-    pub(in crate::api) fn refuse(&self, wait: Option<Duration>) {
+    pub(in crate::api) async fn refuse(&self, wait: Option<Duration>) {
         self.with(|pace, now| pace.refuse(now, wait, jitter()));
         self.changed.notify_waiters();
+        if let Some((bucket, clock)) = self.shared.clone() {
+            // What cannot be written holds for this process all the same.
+            let _ = tokio::task::spawn_blocking(move || bucket.pause(clock(), wait.unwrap_or(PAUSE))).await;
+        }
     }
 
     pub(in crate::api) fn budget(&self) -> Budget {
@@ -134,12 +176,12 @@ mod tests {
 
     async fn pass(gate: &Gate, wish: &Wish) -> Result<(), Turned> {
         let mut paused = Duration::ZERO;
-        gate.pass(wish, &mut paused, |paused, wait| paused + wait < Duration::from_mins(1)).await
+        gate.pass(wish, &mut paused, |paused, wait| paused + wait < Duration::from_mins(1), |_| ()).await
     }
 
     /// A gate whose tokens are used up.
     async fn busy() -> Arc<Gate> {
-        let gate = Gate::new(Rate::default());
+        let gate = Gate::new(Rate::default(), None, crate::config::clock::system());
         for _ in 0..4 {
             pass(&gate, &Wish::of(Urgency::Person)).await.unwrap();
         }
@@ -181,14 +223,32 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn two_gates_with_one_file_share_the_rate() {
+        let folder = tempfile::tempdir().unwrap();
+        let began = Instant::now();
+        let clock: Clock = Arc::new(move || jiff::Timestamp::from_second(1_790_000_000).unwrap() + began.elapsed());
+        let gate = || Gate::new(Rate::default(), Some(folder.path().join("rate")), clock.clone());
+        let (one, other) = (gate(), gate());
+        for _ in 0..10 {
+            pass(&one, &Wish::of(Urgency::Person)).await.unwrap();
+            pass(&other, &Wish::of(Urgency::Person)).await.unwrap();
+        }
+        let took = began.elapsed();
+        assert!(took >= Duration::from_millis(7900) && took < Duration::from_millis(8500), "20 requests, 4 of them at once: {took:?}");
+        one.refuse(Some(Duration::from_secs(3))).await;
+        pass(&other, &Wish::of(Urgency::Person)).await.unwrap();
+        assert!(began.elapsed() >= took + Duration::from_secs(3), "{:?}", began.elapsed());
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn a_pause_is_waited_if_it_can_be_and_counted() {
-        let gate = Gate::new(Rate::default());
-        gate.refuse(Some(Duration::from_secs(90)));
+        let gate = Gate::new(Rate::default(), None, crate::config::clock::system());
+        gate.refuse(Some(Duration::from_secs(90))).await;
         let person = Wish::of(Urgency::Person);
         let Err(Turned::Back(wait)) = pass(&gate, &person).await else { panic!("that is too long") };
         assert!(wait >= Duration::from_secs(90));
         let mut paused = Duration::ZERO;
-        gate.pass(&person, &mut paused, |_, _| true).await.unwrap();
+        gate.pass(&person, &mut paused, |_, _| true, |_| ()).await.unwrap();
         assert!(paused >= Duration::from_secs(90) && gate.budget().paused_for.is_zero());
     }
 }

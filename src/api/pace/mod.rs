@@ -4,13 +4,14 @@
 //! rate of its own, shrinks with what the service says is left, and falls silent when told to.
 //! Times are durations since the client began, so that a decision is a function of numbers.
 //!
-//! One bucket of tokens is for everybody: the rate of this process. What nobody waits for has a second one
-//! beside it, the [`share`] of what others leave.
+//! All requests share one token bucket, whose rate falls to the [`share`] of this process when others use
+//! the limit as well. Background requests must also pass a second bucket at that rate.
 
 mod bucket;
 mod gate;
 mod patience;
 mod share;
+mod shared;
 #[cfg(test)]
 mod tests;
 
@@ -20,6 +21,7 @@ use std::time::Duration;
 use bucket::Bucket;
 use patience::PAUSE;
 use share::{Share, Told};
+use shared::{Demand, SharedBucket, Taken};
 
 pub use gate::jitter;
 pub(super) use gate::{Gate, Turned};
@@ -67,13 +69,13 @@ pub(super) struct Place {
 /// The answer to "may I send now?".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Turn {
-    /// Yes; the token is taken, and the place in the queue given up.
+    /// Yes.
     Go,
     /// No, somebody else goes first: ask again when the queue has moved.
     Behind,
     /// Ask again after this time: the rate of our own allows no more.
     Later(Duration),
-    /// Ask again after this time: the service told us to be silent.
+    /// Ask again after this time: the service has refused a request for its rate.
     Paused(Duration),
     /// No: others use the limit, and what nobody has asked for yet is not worth waiting for them.
     Scarce,
@@ -132,7 +134,17 @@ impl Pace {
     }
 
     /// Lets the first of the queue go if there is a token for it. `jitter` is a number from 0 to 1.
-    pub(super) fn ask(&mut self, now: Duration, place: Place, jitter: f64) -> Turn {
+    #[cfg(test)]
+    fn ask(&mut self, now: Duration, place: Place, jitter: f64) -> Turn {
+        let turn = self.check(now, place);
+        if turn == Turn::Go {
+            self.send(now, place, jitter);
+        }
+        turn
+    }
+
+    /// Whether the request at this place may go; it has its token only once it is sent.
+    pub(super) fn check(&mut self, now: Duration, place: Place) -> Turn {
         if self.queue.first() != Some(&place) {
             return Turn::Behind;
         }
@@ -147,6 +159,11 @@ impl Pace {
         if !wait.is_zero() {
             return Turn::Later(wait);
         }
+        Turn::Go
+    }
+
+    /// Takes the token of the request at this place, which leaves the queue. `jitter` is a number from 0 to 1.
+    pub(super) fn send(&mut self, now: Duration, place: Place, jitter: f64) {
         self.tokens.take(1.0);
         self.share.send(now, self.window());
         if place.urgency.is_background() {
@@ -156,27 +173,30 @@ impl Pace {
             self.silent_until = self.silent_until.max(now + self.window().mul_f64(0.5 + jitter));
         }
         self.leave(place);
-        Turn::Go
+    }
+
+    /// What a request of this urgency needs of the bucket that the processes of this machine share.
+    fn demand(&self, urgency: Urgency) -> Demand {
+        let burst = self.burst();
+        Demand { rate: self.speed(), burst, needed: (1.0 + reserve(urgency, burst)).min(burst) }
     }
 
     /// How long a request of this urgency still has to wait, if the service has not asked for a pause.
     fn wait(&mut self, now: Duration, urgency: Urgency) -> Duration {
         let (speed, burst, window) = (self.speed(), self.burst(), self.window());
-        self.tokens.refill(now, speed, burst);
-        let reserve = match urgency {
-            Urgency::Person => return self.tokens.wait(1.0, speed),
-            Urgency::Head | Urgency::Status | Urgency::Extend => RESERVE,
-            Urgency::Warm => burst,
-        };
+        self.refill(now);
+        let token = self.tokens.wait((1.0 + reserve(urgency, burst)).min(burst), self.interactive());
+        if urgency == Urgency::Person {
+            return token;
+        }
         let silent = self.silent_until.saturating_sub(now);
-        let token = self.tokens.wait((1.0 + reserve).min(burst), speed);
         silent.max(token).max(self.share.wait(now, speed, window))
     }
 
     /// Learns what an answer says about the limit. `jitter`, a number from 0 to 1, keeps those who are
     /// silent until the same moment from ending it together.
     pub(super) fn learn(&mut self, now: Duration, limits: Limits, jitter: f64) {
-        self.tokens.refill(now, self.speed(), self.burst());
+        self.refill(now);
         if limits.limit.is_some() || limits.remaining.is_some() {
             self.limits = limits;
             self.limits_until = now + limits.reset.unwrap_or_else(|| self.window());
@@ -202,11 +222,16 @@ impl Pace {
     /// A request was refused for the rate; the service may have named a time to wait. `jitter`, a number
     /// from 0 to 1, keeps those who were refused together from coming back together.
     pub(super) fn refuse(&mut self, now: Duration, wait: Option<Duration>, jitter: f64) {
-        self.tokens.refill(now, self.speed(), self.burst());
+        self.refill(now);
         self.tokens.cap(0.0);
         self.share.halve(now);
         self.paused_until = self.paused_until.max(now + wait.unwrap_or(PAUSE) + self.window().mul_f64(jitter / 2.0));
         self.silent_until = self.silent_until.max(self.paused_until + SILENCE.mul_f64(1.0 + jitter));
+    }
+
+    /// Pauses all requests, at least for so long.
+    pub(super) fn pause(&mut self, now: Duration, wait: Duration) {
+        self.paused_until = self.paused_until.max(now + wait);
     }
 
     pub(super) fn budget(&self, now: Duration) -> Budget {
@@ -217,6 +242,16 @@ impl Pace {
             remaining: self.limits.remaining.filter(|_| self.limits_until > now),
             paused_for: self.paused_until.saturating_sub(now),
         }
+    }
+
+    /// Lets the tokens flow in that have come since the last time.
+    fn refill(&mut self, now: Duration) {
+        self.tokens.refill(now, self.interactive(), self.burst());
+    }
+
+    /// Requests a second that all may use together: fewer while others use the limit as well.
+    fn interactive(&self) -> f64 {
+        self.share.interactive(self.speed())
     }
 
     fn window(&self) -> Duration {
@@ -251,5 +286,14 @@ impl Pace {
             _ => false,
         };
         !is_used && !self.share.is_in_company(now)
+    }
+}
+
+/// Tokens that a request of this urgency leaves in a bucket of that size.
+const fn reserve(urgency: Urgency, burst: f64) -> f64 {
+    match urgency {
+        Urgency::Person => 0.0,
+        Urgency::Head | Urgency::Status | Urgency::Extend => RESERVE,
+        Urgency::Warm => burst,
     }
 }

@@ -27,7 +27,7 @@ impl Patience {
     /// For the terminal program, which says at once what is wrong and asks again by itself.
     pub const SCREEN: Self = Self { tries: 2, ..Self::ONE_SHOT };
     /// For what runs on and waits as it is told.
-    pub const STEADY: Self = Self { tries: 8, total: Duration::from_secs(35), pauses: Duration::from_mins(5), ..Self::ONE_SHOT };
+    pub const STEADY: Self = Self { tries: 8, total: Duration::from_secs(27), pauses: Duration::from_mins(5), ..Self::ONE_SHOT };
 
     /// How much of the total time is left after `spent`.
     pub(in crate::api) fn left(&self, spent: Spent) -> Duration {
@@ -74,6 +74,20 @@ mod tests {
     use super::*;
 
     const S: fn(f64) -> Duration = Duration::from_secs_f64;
+
+    #[test]
+    fn silent_service_is_given_up_within_thirty_seconds() {
+        for patience in [Patience::ONE_SHOT, Patience::SCREEN, Patience::STEADY] {
+            let (mut spent, mut tries) = (Spent::default(), 0);
+            loop {
+                tries += 1;
+                spent.working += S(10.0).min(patience.left(spent));
+                let Some(wait) = again(&patience, tries, spent, Retry::Soon, 1.0) else { break };
+                spent.working += wait;
+            }
+            assert!(spent.working < S(30.0), "{patience:?}: {spent:?}");
+        }
+    }
 
     #[test]
     fn tries_and_time_are_bounded_and_a_named_wait_is_kept() {

@@ -1,4 +1,4 @@
-//! `Share`: how fast requests that nobody waits for may follow each other, learnt from what others leave.
+//! `Share`: the part of its rate that this process uses, learnt from what others leave of the service's limit.
 //!
 //! The service counts one limit for a whole team: its mail that goes out, and colleagues who run
 //! sentbox on machines of their own, who cannot be asked what they are doing. All there is to go by is
@@ -26,6 +26,9 @@
 //! holds its breath for a window, which costs the thirtieth part of its time at most; whatever is missing
 //! then was taken by others. Where nothing is told there is nothing to listen for.
 //!
+//! Requests that a user waits for follow the same rate from the first sign of others on, but never fall below
+//! a quarter of what this process may use; eight busy screens then use less than half of the limit.
+//!
 //! Rising by steps and falling by halves is what lets strangers share a line fairly: whoever has more
 //! loses more. That everybody falls back to modesty at the *first* sign of somebody else, and not when half
 //! is gone, keeps eight who begin in the same second, none of whom can know of the others, within the
@@ -50,6 +53,8 @@ const ALONE: Duration = Duration::from_secs(30);
 const START: f64 = 1.0 / 4.0;
 const STEP: f64 = 1.0 / 32.0;
 const LEAST: f64 = 1.0 / 64.0;
+/// The least for requests that a user waits for.
+const INTERACTIVE_LEAST: f64 = 1.0 / 4.0;
 /// For so many windows requests may follow each other so closely that a bucket hides others behind them.
 const BLIND: u32 = 30;
 /// As many may follow each other at once, after a rest.
@@ -106,6 +111,12 @@ impl Share {
     /// Requests a second, of the `speed` that this process may use.
     pub(super) fn per_second(&self, speed: f64) -> f64 {
         self.part * speed
+    }
+
+    /// Requests a second, interactive ones included: the whole `speed` until others are noticed, and then
+    /// the same part as for background requests, but not less than a user can work with.
+    pub(super) fn interactive(&self, speed: f64) -> f64 {
+        if self.noticed_at.is_some() { self.part.max(INTERACTIVE_LEAST) * speed } else { speed }
     }
 
     /// How long until the next request; zero if it may go now.

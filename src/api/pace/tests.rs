@@ -108,7 +108,7 @@ impl Turn {
 fn what_is_left_bounds_what_a_person_may_take_at_once() {
     let mut pace = Pace::new(Rate::default());
     pace.learn(S(0.0), limits(10, 2, 1.0), MIDDLE);
-    assert_eq!(ask(&mut pace, 0.0, Urgency::Person), Turn::Later(S(0.25)));
+    assert_eq!(ask(&mut pace, 0.0, Urgency::Person), Turn::Later(S(1.0)), "half a token, at the rate of one among others");
 }
 
 #[test]

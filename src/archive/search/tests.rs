@@ -38,7 +38,7 @@ fn json(sample: &Sample, event: &str, whole: bool) -> Arc<str> {
 }
 
 fn carry(archive: &Archive, items: Vec<Arc<str>>, asked: Timestamp) {
-    let item = |json: Arc<str>| Item { summary: wire::Summary::read(&json).unwrap(), json };
+    let item = |json: Arc<str>| Item::read(&json).unwrap();
     let items = items.into_iter().map(item).collect();
     archive.carry(&Stretch { items, joins: Joins::Nothing, rising: false, asked: asked.into() }).unwrap();
 }
@@ -216,7 +216,7 @@ fn the_index_follows_every_change() {
     assert_eq!(archive.scope().unwrap(), Scope { fetched: 1, emails: 2 });
     // The other way round: both rows move.
     let swapped = Stretch {
-        items: [&two, &one].map(|json| Item { summary: wire::Summary::read(json).unwrap(), json: Arc::clone(json) }).to_vec(),
+        items: [&two, &one].map(|json| Item::read(json).unwrap()).to_vec(),
         joins: Joins::Top,
         rising: false,
         asked: at(1_800_000_200).into(),
@@ -257,7 +257,7 @@ fn an_email_far_from_its_time_is_found_by_its_time() {
     let archive = memory();
     let mail = |id: &str, created: &str| -> Arc<str> { format!(r#"{{"id":"{id}","created_at":"{created}"}}"#).into() };
     let items = [mail("skewed", "2036-01-01T00:00:00Z"), mail("b", "2026-11-02T09:00:00Z"), mail("a", "2026-10-02T09:00:00Z")];
-    let items = items.map(|json| Item { summary: wire::Summary::read(&json).unwrap(), json }).to_vec();
+    let items = items.map(|json| Item::read(&json).unwrap()).to_vec();
     archive
         .carry(&Stretch { items, joins: Joins::Top, rising: false, asked: "2026-11-20T00:00:00Z".parse::<Timestamp>().unwrap().into() })
         .unwrap();
@@ -313,7 +313,7 @@ fn what_occurs_is_offered_with_its_number() {
 fn emails_of_one_moment_make_room_for_those_between_them() {
     let archive = memory();
     let mail = |n: usize| plain_mail(&format!("m{n:03}"), "ana@example.com", "Hi", "sent");
-    let item = |json: Arc<str>| Item { summary: wire::Summary::read(&json).unwrap(), json };
+    let item = |json: Arc<str>| Item::read(&json).unwrap();
     let page = |numbers: &[usize]| Stretch {
         items: numbers.iter().map(|n| item(mail(*n))).collect(),
         joins: Joins::Top,

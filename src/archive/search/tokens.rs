@@ -20,6 +20,12 @@ pub(super) const START: usize = 3;
 /// Characters of an id that take part in its token: those of a UUID that tell a million apart.
 pub(super) const ID: usize = 12;
 
+/// Bytes of a text from which on its grams are looked at for repetitions.
+const LONG: usize = 4096;
+
+/// Bytes that a bag keeps for the next email.
+const LARGE: usize = 1 << 20;
+
 /// The first letters of tokens.
 pub(super) mod kind {
     /// A gram of a recipient, a copy recipient or an address for answers.
@@ -71,6 +77,7 @@ impl Tokens {
     /// Empties the bag for the next email.
     pub(super) fn clear(&mut self) {
         self.0.clear();
+        self.0.shrink_to(LARGE);
         self.0.push_str(flag::ANY);
     }
 
@@ -126,8 +133,15 @@ impl Tokens {
     /// The grams of folded text: three characters from each one on, or as many as there are. Two that
     /// are not ASCII are a gram, too: a word of such a script is often not longer.
     pub(super) fn grams(&mut self, kind: char, folded: &str) {
+        // A long text has most of its grams more than once.
+        let mut met = (folded.len() > LONG).then(HashSet::new);
         let mut rest = folded;
         while let Some(first) = rest.chars().next() {
+            let gram = rest.char_indices().nth(3).map_or(rest, |(end, _)| &rest[..end]);
+            if met.as_mut().is_some_and(|met| !met.insert(gram)) {
+                rest = &rest[first.len_utf8()..];
+                continue;
+            }
             self.start(kind);
             rest.chars().take(3).for_each(|c| self.0.push_str(encoded(c, &mut [0; 4])));
             let mut two = rest.chars().take(2).filter(|c| !c.is_ascii());

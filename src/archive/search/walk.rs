@@ -162,7 +162,8 @@ impl<'a> Walk<'a> {
     pub(super) fn rows(&self, way: Way, from: Place, limit: usize) -> Result<Vec<Row>, Failure> {
         let mut found = Vec::new();
         if limit > 0 {
-            self.each(way, from, |row| {
+            self.each(way, from, |mut row| {
+                row.summary.shorten();
                 found.push(row);
                 found.len() < limit
             })?;

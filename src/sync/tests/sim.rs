@@ -48,6 +48,8 @@ pub(super) enum Fault {
     Blot,
     /// The page begins with the last items of the one before.
     Overlap,
+    /// All ids are in upper case.
+    UpperCase,
 }
 
 #[derive(Debug, Clone)]
@@ -70,6 +72,8 @@ pub(super) struct State {
     pub(super) cap: usize,
     /// It ignores limit and cursor, gives everything, and does not say whether there is more.
     pub(super) emulate: bool,
+    /// It never says whether there is more.
+    pub(super) silent: bool,
     /// It sorts by date and compares cursors by something else, so that its pages overlap and skip.
     pub(super) muddled: bool,
     /// An unknown cursor gives an empty page, and not an error.
@@ -99,6 +103,7 @@ impl Sim {
             rising: false,
             cap: 100,
             emulate: false,
+            silent: false,
             muddled: false,
             lenient: false,
             blotted: None,
@@ -162,21 +167,25 @@ impl State {
             let key = |id: &str| id.bytes().fold(0_u32, |key, byte| key.wrapping_mul(0x0100_0193) ^ u32::from(byte));
             listing.retain(|mail| key(&mail.id) < key(id.as_str()));
             let to = limit.min(listing.len());
-            return Ok(Page { items: listing[..to].iter().map(|mail| item(mail)).collect(), unreadable: 0, has_more: to < listing.len() });
+            return Ok(Page {
+                items: listing[..to].iter().map(|mail| item(mail)).collect(),
+                unreadable: 0,
+                has_more: Some(to < listing.len()),
+            });
         }
         let from = match cursor {
             Cursor::Start => 0,
             _ if self.emulate => 0,
-            Cursor::After(id) => match listing.iter().position(|mail| mail.id == id.as_str()) {
+            Cursor::After(id) => match listing.iter().position(|mail| mail.id.eq_ignore_ascii_case(id.as_str())) {
                 Some(at) => at + 1,
-                None if self.lenient => return Ok(Page { items: Vec::new(), unreadable: 0, has_more: false }),
+                None if self.lenient => return Ok(Page { items: Vec::new(), unreadable: 0, has_more: Some(false) }),
                 None => return Err(Failure::new(Kind::NotFound, "no such cursor")),
             },
             Cursor::Before(_) => unreachable!("the engine walks one way"),
         };
         let to = if self.emulate { listing.len() } else { listing.len().min(from + limit.min(self.cap)) };
         let items = listing[from..to].iter().map(|mail| item(mail)).collect();
-        Ok(Page { items, unreadable: 0, has_more: to < listing.len() })
+        Ok(Page { items, unreadable: 0, has_more: Some(to < listing.len()) })
     }
 
     fn answer(&mut self, limit: usize, cursor: &Cursor) -> Result<Page, Failure> {
@@ -186,7 +195,7 @@ impl State {
             Some(Fault::Gone) if *cursor != Cursor::Start => return Err(Failure::new(Kind::InvalidRequest, "bad cursor")),
             Some(Fault::Repeat) if self.last.is_some() => self.last.clone().expect("it was just seen"),
             Some(Fault::FirstPage) => self.page(limit, &Cursor::Start)?,
-            Some(Fault::EmptyMore) => Page { items: Vec::new(), unreadable: 0, has_more: true },
+            Some(Fault::EmptyMore) => Page { items: Vec::new(), unreadable: 0, has_more: Some(true) },
             Some(Fault::Blot) => {
                 let mut page = self.page(limit, cursor)?;
                 if !page.items.is_empty() {
@@ -199,6 +208,14 @@ impl State {
                 let page = self.page(limit, cursor)?;
                 Page { items: page.items.iter().flat_map(|item| [item.clone(), item.clone()]).collect(), ..page }
             }
+            Some(Fault::UpperCase) => {
+                let mut page = self.page(limit, cursor)?;
+                page.items.iter_mut().for_each(|item| {
+                    let json = item.json.replace("mail-", "MAIL-");
+                    *item = Item::read(&json).unwrap();
+                });
+                page
+            }
             Some(Fault::Overlap) => {
                 let page = self.page(limit, cursor)?;
                 let upper = self.page(self.mails.len() + 1, &Cursor::Start)?.items;
@@ -208,8 +225,11 @@ impl State {
             Some(Fault::Gone | Fault::Repeat) | None => self.page(limit, cursor)?,
         };
         let readable = page.items.len();
-        page.items.retain(|item| self.blotted != Some(&item.summary.id));
+        page.items.retain(|item| self.blotted != Some(&item.id));
         page.unreadable += readable - page.items.len();
+        if self.silent {
+            page.has_more = None;
+        }
         self.last = Some(page.clone());
         Ok(page)
     }
@@ -249,7 +269,7 @@ pub(super) fn item(mail: &Mail) -> Item {
         address(mail.customer),
         mail.event
     );
-    Item { summary: wire::Summary::read(&json).unwrap(), json: json.into() }
+    Item::read(&json).unwrap()
 }
 
 /// A clock that goes on by a second whenever it is looked at.

@@ -58,10 +58,11 @@ proptest! {
         mails in prop_oneof![0..5_usize, 50..320_usize],
         cap in prop::sample::select(vec![100, 100, 7, 20]),
         lenient in any::<bool>(),
+        silent in any::<bool>(),
         deeds in prop::collection::vec(deed(), 0..25),
     ) {
         let world = World::new(dates, mails);
-        (world.sim.state().cap, world.sim.state().lenient) = (cap, lenient);
+        (world.sim.state().cap, world.sim.state().lenient, world.sim.state().silent) = (cap, lenient, silent);
         for deed in deeds {
             let engine = &world.engine;
             match deed {
@@ -102,9 +103,14 @@ proptest! {
     }
 
     #[test]
-    fn a_rising_service_is_followed_as_well(mails in 2..250_usize, deeds in prop::collection::vec(deed(), 0..15), cap in prop::sample::select(vec![100, 20])) {
+    fn a_rising_service_is_followed_as_well(
+        mails in 2..250_usize,
+        silent in any::<bool>(),
+        deeds in prop::collection::vec(deed(), 0..15),
+        cap in prop::sample::select(vec![100, 20]),
+    ) {
         let world = World::new(Dates::Distinct, mails);
-        (world.sim.state().rising, world.sim.state().cap) = (true, cap);
+        (world.sim.state().rising, world.sim.state().cap, world.sim.state().silent) = (true, cap, silent);
         for deed in deeds {
             match deed {
                 Deed::Head | Deed::All => drop(world.runtime.block_on(world.engine.head())),

@@ -28,14 +28,15 @@ struct Service {
     counts: Counts,
     /// When the requests came.
     came: Vec<f64>,
-    refused: usize,
+    /// When it refused one.
+    refused: Vec<f64>,
     bucket: f64,
     filled_at: f64,
 }
 
 impl Service {
     fn new(counts: Counts) -> Self {
-        Self { counts, came: Vec::new(), refused: 0, bucket: f64::from(LIMIT), filled_at: 0.0 }
+        Self { counts, came: Vec::new(), refused: Vec::new(), bucket: f64::from(LIMIT), filled_at: 0.0 }
     }
 
     /// Answers with what is left, or refuses.
@@ -49,7 +50,7 @@ impl Service {
         };
         self.came.push(now);
         if left < 1.0 {
-            self.refused += 1;
+            self.refused.push(now);
             return Err(());
         }
         self.bucket -= 1.0;
@@ -63,7 +64,7 @@ impl Service {
 
     /// Whether nothing was refused and in no second came more than the limit. A bucket may hold a whole second's requests beside those that flow in meanwhile.
     fn keeps_within(&self) -> bool {
-        self.refused == 0 && (self.counts == Counts::Bucket || self.peak() <= LIMIT as usize)
+        self.refused.is_empty() && (self.counts == Counts::Bucket || self.peak() <= LIMIT as usize)
     }
 
     fn mean(&self, from: f64, to: f64) -> f64 {
@@ -88,6 +89,8 @@ enum Doing {
     Mirroring,
     /// Reading: an email every few seconds, and new mail every half a minute.
     Reading,
+    /// Paging and opening emails about once a second, and new mail every half a minute.
+    Busy,
     /// Only new mail every half a minute.
     Idling,
 }
@@ -95,14 +98,17 @@ enum Doing {
 struct Person {
     doing: Doing,
     pace: Pace,
-    waiting: Vec<Place>,
+    /// What waits, and how often it was refused before.
+    waiting: Vec<(Place, u32)>,
     /// Requests on their way, by when they arrive.
-    sent: VecDeque<f64>,
+    sent: VecDeque<(f64, u32)>,
     /// Answers on their way.
-    answers: VecDeque<(f64, Result<u32, ()>)>,
+    answers: VecDeque<(f64, Result<u32, ()>, u32)>,
     looks_at: f64,
     reads_at: f64,
     got: u32,
+    /// Requests that were refused as often as the screen tries them.
+    failed: u32,
 }
 
 impl Person {
@@ -110,50 +116,63 @@ impl Person {
         let never = f64::INFINITY;
         let (looks_at, reads_at) = match doing {
             Doing::Mirroring => (never, never),
-            Doing::Reading => (begins, begins + 0.1),
+            Doing::Reading | Doing::Busy => (begins, begins + 0.1),
             Doing::Idling => (begins, never),
         };
         let mut pace = Pace::new(Rate::default());
-        let waiting = if doing == Doing::Mirroring { vec![pace.join(Urgency::Extend)] } else { Vec::new() };
-        Self { doing, pace, waiting, sent: VecDeque::new(), answers: VecDeque::new(), looks_at, reads_at, got: 0 }
+        let waiting = if doing == Doing::Mirroring { vec![(pace.join(Urgency::Extend), 0)] } else { Vec::new() };
+        Self { doing, pace, waiting, sent: VecDeque::new(), answers: VecDeque::new(), looks_at, reads_at, got: 0, failed: 0 }
     }
 
     fn step(&mut self, now: f64, service: &mut Service, chance: &mut Chance) {
         if now >= self.looks_at {
             let urgency = if self.looks_at < 1.0 { Urgency::Person } else { Urgency::Head };
-            self.waiting.push(self.pace.join(urgency));
+            self.waiting.push((self.pace.join(urgency), 0));
             self.looks_at += 30.0 * (1.0 + chance.next() / 4.0);
         }
         if now >= self.reads_at {
             // The email that is shown first is nothing that anybody has asked for.
             let urgency = if self.reads_at < 1.0 { Urgency::Extend } else { Urgency::Person };
-            self.waiting.push(self.pace.join(urgency));
-            self.reads_at += 3.0 + 4.0 * chance.next();
+            self.waiting.push((self.pace.join(urgency), 0));
+            self.reads_at += if self.doing == Doing::Busy { 0.2 + 1.6 * chance.next() } else { 3.0 + 4.0 * chance.next() };
+            if self.waiting.len() > 2 && self.doing == Doing::Busy {
+                // The email that was to be opened before is no longer wanted.
+                let (place, _) = self.waiting.remove(0);
+                self.pace.leave(place);
+            }
         }
-        while self.answers.front().is_some_and(|(at, _)| *at <= now) {
-            let answer = self.answers.pop_front().unwrap().1;
+        while self.answers.front().is_some_and(|(at, ..)| *at <= now) {
+            let (_, answer, refusals) = self.answers.pop_front().unwrap();
             self.pace.learn(S(now), limits(LIMIT, answer.unwrap_or(0), 1.0), chance.next());
             match answer {
                 Ok(_) => self.got += 1,
                 Err(()) => self.pace.refuse(S(now), Some(S(1.0)), chance.next()),
             }
+            if answer.is_err() && self.doing == Doing::Busy {
+                if refusals + 1 < Patience::SCREEN.tries {
+                    self.waiting.push((self.pace.join(Urgency::Person), refusals + 1));
+                } else {
+                    self.failed += 1;
+                }
+            }
             if self.doing == Doing::Mirroring {
-                self.waiting.push(self.pace.join(Urgency::Extend));
+                self.waiting.push((self.pace.join(Urgency::Extend), 0));
             }
         }
         let mut n = 0;
         while n < self.waiting.len() {
-            if self.pace.ask(S(now), self.waiting[n], chance.next()) == Turn::Go {
+            let (place, refusals) = self.waiting[n];
+            if self.pace.ask(S(now), place, chance.next()) == Turn::Go {
                 self.waiting.remove(n);
-                self.sent.push_back(now + WAY);
+                self.sent.push_back((now + WAY, refusals));
                 n = 0;
             } else {
                 n += 1;
             }
         }
-        while self.sent.front().is_some_and(|at| *at <= now) {
-            let at = self.sent.pop_front().unwrap();
-            self.answers.push_back((at + WAY, service.answer(at)));
+        while self.sent.front().is_some_and(|(at, _)| *at <= now) {
+            let (at, refusals) = self.sent.pop_front().unwrap();
+            self.answers.push_back((at + WAY, service.answer(at), refusals));
         }
     }
 }
@@ -203,6 +222,33 @@ fn eight_who_read_and_two_of_whom_mirror_do_so_too() {
             assert!(service.keeps_within(), "{told}");
             assert!(service.mean(spread, 120.0) <= 5.0, "{told}");
         }
+    }
+}
+
+#[test]
+fn eight_busy_screens_are_seldom_refused() {
+    for counts in WAYS {
+        for (seed, spread) in [(1, 0.2), (2, 1.0), (3, 10.0), (4, 5.0), (5, 0.0), (6, 30.0)] {
+            let (service, people) = together(counts, &[Doing::Busy; 8], spread, 310, seed);
+            let late = service.refused.iter().filter(|at| **at >= 10.0).count();
+            let failed: u32 = people.iter().map(|person| person.failed).sum();
+            let mean = service.mean(10.0, 310.0);
+            let fewest = people.iter().map(|person| person.got).min().unwrap();
+            let report = format!(
+                "{counts:?} {seed}: {} refused, {late} late, {failed} failed, mean {mean:.2}, fewest {fewest}",
+                service.refused.len()
+            );
+            assert!(late <= 5 && service.refused.len() - late <= 2 && failed == 0, "{report}");
+            assert!(mean <= 5.0 && fewest >= 60, "{report}");
+        }
+    }
+}
+
+#[test]
+fn one_busy_screen_gets_what_it_requests() {
+    for counts in WAYS {
+        let (service, people) = together(counts, &[Doing::Busy], 0.0, 310, 3);
+        assert!(service.refused.is_empty() && people[0].got >= 290, "{counts:?}: {}", people[0].got);
     }
 }
 
