@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use jiff::Timestamp;
+
 /// `json` on one line, with DEL, C1 and bidi controls as `\u` escapes. It stays equal as a JSON
 /// value: such characters stand only in strings, C0 only between tokens, and numbers are untouched.
 #[must_use]
@@ -21,6 +23,16 @@ pub(super) fn guarded(json: &str) -> Cow<'_, str> {
         }
     }
     Cow::Owned(out)
+}
+
+/// An email's JSON with a last member that says when the service has confirmed its status.
+#[must_use]
+pub(super) fn with_checked_at(json: &str, confirmed: Option<Timestamp>) -> String {
+    let open = json.trim_end();
+    let open = open.strip_suffix('}').unwrap_or(open).trim_end();
+    let comma = if open.ends_with('{') { "" } else { "," };
+    let at = confirmed.map_or_else(|| "null".to_owned(), |at| format!("\"{at}\""));
+    format!("{open}{comma}\"_sentbox\":{{\"checked_at\":{at}}}}}")
 }
 
 const LIST: &str = "{\"object\":\"list\",\"data\":[";
@@ -54,6 +66,13 @@ mod tests {
         let json = "{ \"n\": 1.50e+3,\n\t\"s\": \"\u{202e}a\u{9b}\u{7f}\\u001b\" }";
         assert_eq!(guarded(json), r#"{ "n": 1.50e+3,"s": "\u202ea\u009b\u007f\u001b" }"#);
         assert!(matches!(guarded("{\"a\":\"é\"}"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn the_time_of_the_check_is_the_last_member() {
+        let at = "2026-11-21T20:41:00Z".parse().ok();
+        assert_eq!(with_checked_at("{\"n\": 1.50 }\n", at), r#"{"n": 1.50,"_sentbox":{"checked_at":"2026-11-21T20:41:00Z"}}"#);
+        assert_eq!(with_checked_at("{}", None), r#"{"_sentbox":{"checked_at":null}}"#);
     }
 
     proptest! {

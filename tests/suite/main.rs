@@ -11,6 +11,7 @@ mod errands;
 mod faults;
 mod faulty;
 mod finding;
+mod fresh;
 mod hall;
 mod killed;
 mod mirror;
