@@ -96,8 +96,15 @@ impl<S: Service> Run<'_, S> {
             let printed = self.engine.archive().search(query, &Anchor::Newest, usize::try_from(limit).unwrap_or(0), &Halt::default())?;
             let rows = printed.map(|window| window.rows).unwrap_or_default();
             let ids = rows.iter().filter(|row| needs_request(row, self.started, (self.clock)())).map(|row| row.summary.id.clone());
-            let confirmed = self.engine.confirm(ids.collect(), most).await?;
-            return Ok(if confirmed.is_done { Checked::Wholly } else { Checked::Partly });
+            let ids: Vec<_> = ids.collect();
+            let wanted = ids.len() as u64;
+            let confirmed = self.engine.confirm(ids, most).await?;
+            if confirmed.is_done {
+                return Ok(Checked::Wholly);
+            }
+            let words = format!("{} of {} statuses checked; --max-requests allows more", grouped(confirmed.rows.into()), grouped(wanted));
+            self.out.note(&words);
+            return Ok(Checked::Partly);
         }
         let first = self.waiting(None)?;
         if first.requests > FEW {

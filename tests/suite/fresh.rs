@@ -230,6 +230,9 @@ fn fresh_search_confirms_no_more_than_it_prints() {
     assert_eq!(live.requests(), (1, 0));
     sentbox.stdout("search --fresh --count mail --rate 1000");
     assert_eq!(live.requests(), (1, 0), "no status is printed");
+    let told = sentbox.told("search --fresh --limit 250 --max-requests 1 to:example --rate 1000");
+    assert!(told.contains("stderr: sentbox: 100 of 150 statuses checked; --max-requests allows more\n"), "{told}");
+    live.requests();
     live.change([700], "bounced");
     let found = sentbox.stdout("search --fresh --columns status to:c700@ --rate 1000");
     assert_eq!((found.as_str(), live.requests()), ("bounced\n", (1, 1)));

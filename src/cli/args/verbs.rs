@@ -187,8 +187,8 @@ pub struct Sync {
     /// How far back: all, or a number of hours (h), days (d) or weeks (w)
     #[arg(long, value_name = "SPAN", default_value = "30d", value_parser = back)]
     pub back: Back,
-    /// Which statuses to read again after that: of all mail, or of a number of hours (h), days (d) or weeks (w);
-    /// off for none. Without it, those of the last 72 h that are due, with at most 100 requests
+    /// Which statuses to read again after that: all, those of a number of hours (h), days (d) or weeks (w), or
+    /// off for none. If nothing is said, those of the last 72 h that are due, with at most 100 requests
     #[arg(long, value_name = "SPAN", value_parser = again)]
     pub recheck: Option<Again>,
     /// Fetch the bodies too, the newest first; that is a request for each email
