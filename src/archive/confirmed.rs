@@ -215,18 +215,23 @@ pub(super) fn put(change: &Transaction, (top, bottom): (Place, Place), asked: Re
         statement.query_map([top, bottom], load)?.collect::<Result<_, _>>()?
     };
     let mut pieces = vec![ConfirmedRun { top, bottom, at: asked.at, open, answer: asked.order }];
+    let mut rests = Vec::new();
     for run in overlapping {
         if run.answer > asked.order {
             pieces = pieces.iter().flat_map(|piece| piece.without(&run)).collect();
         } else {
             remove(change, &run)?;
             for rest in run.without(&ConfirmedRun { top, bottom, ..run }) {
-                insert(change, &rest)?;
+                // One without rows would only make its neighbours older when they merge.
+                if holds_listed(change, rest.top.above(), rest.bottom.below())? {
+                    insert(change, &rest)?;
+                    rests.push(rest);
+                }
             }
         }
     }
     for piece in pieces {
-        insert_merged(change, piece)?;
+        insert_merged(change, piece, &rests)?;
     }
     bound(change)
 }
@@ -271,12 +276,13 @@ impl ConfirmedRun {
     }
 }
 
-/// Inserts a run; merges it with the runs right above and below that are nearly as old.
-fn insert_merged(change: &Transaction, mut run: ConfirmedRun) -> Result<(), Failure> {
+/// Inserts a run; merges it with the runs right above and below that are nearly as old. It does not merge
+/// with the `rests` of a run that it was cut from: that would undo the confirmation.
+fn insert_merged(change: &Transaction, mut run: ConfirmedRun, rests: &[ConfirmedRun]) -> Result<(), Failure> {
     let at = run.at;
     for sql in [NEXT_RUN_ABOVE, NEXT_RUN_BELOW] {
         let Some(other) = change.prepare_cached(sql)?.query_row([run.top], load).optional()? else { continue };
-        if at.duration_since(other.at).abs() <= MERGE_WITHIN && are_neighbours(change, &run, &other)? {
+        if !rests.contains(&other) && at.duration_since(other.at).abs() <= MERGE_WITHIN && are_neighbours(change, &run, &other)? {
             remove(change, &other)?;
             run = run.merged(&other);
         }
@@ -287,8 +293,12 @@ fn insert_merged(change: &Transaction, mut run: ConfirmedRun) -> Result<(), Fail
 /// Whether no listed row lies between two runs, which neither of them would speak for.
 fn are_neighbours(change: &Transaction, one: &ConfirmedRun, other: &ConfirmedRun) -> Result<bool, Failure> {
     let (upper, lower) = if one.top > other.top { (one, other) } else { (other, one) };
-    let between: bool = change.prepare_cached(LISTED_BETWEEN)?.query_row([upper.bottom, lower.top], |row| row.get(0))?;
-    Ok(!between)
+    Ok(!holds_listed(change, upper.bottom, lower.top)?)
+}
+
+/// Whether a listed row lies between two sort keys, both excluded.
+fn holds_listed(change: &Transaction, above: Place, below: Place) -> Result<bool, Failure> {
+    Ok(change.prepare_cached(LISTED_BETWEEN)?.query_row([above, below], |row| row.get(0))?)
 }
 
 /// Keeps the number of runs bounded.

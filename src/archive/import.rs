@@ -7,6 +7,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::entry::{self, Entry, Source};
+use super::members::{Members, object};
 use super::{Archive, keep, removal, room};
 use crate::api::wire;
 use crate::failure::{Failure, Kind};
@@ -106,7 +107,8 @@ impl Archive {
 
 fn entry(line: &[u8], seen: Timestamp) -> Result<Entry, String> {
     let text = std::str::from_utf8(line).map_err(|error| error.to_string())?;
-    let entry = Entry::take(&Arc::from(text.trim()), seen, true).map_err(|failure| failure.sentence)?;
+    let json = without_notes(text.trim()).map_or_else(|| Arc::from(text.trim()), Arc::from);
+    let entry = Entry::take(&json, seen, true).map_err(|failure| failure.sentence)?;
     let fields = entry.fields();
     let wire::Summary { to, from, created_at, subject, .. } = &fields.summary;
     // Any object with an id could be taken; somebody who named the wrong file would find its lines
@@ -116,4 +118,17 @@ fn entry(line: &[u8], seen: Timestamp) -> Result<Entry, String> {
     }
     drop(fields);
     Ok(entry)
+}
+
+/// The member in which `search` and `show` say when a status was confirmed.
+const NOTES: &str = "_sentbox";
+
+/// The JSON of an email without what sentbox has added to it; `None` if that is nothing.
+fn without_notes(json: &str) -> Option<String> {
+    if !json.contains(NOTES) {
+        return None;
+    }
+    let mut members = Members::read(json).ok().filter(|members| members.has(NOTES))?;
+    members.0.retain(|(name, _)| name != NOTES);
+    Some(object(members.0.iter().map(|(name, value)| (name.as_str(), value.get()))))
 }

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use rusqlite::{OptionalExtension, Transaction};
+use serde_json::value::RawValue;
 
 use super::entry::{self, Entry, Source};
+use super::members::{self, Members};
 use super::packed::{Packed, Packer, damaged};
 use super::{Archive, Place, RequestTime, confirmed, dictionary, gone, pack, removal, room};
 use crate::api::{Retrieved, wire};
@@ -14,7 +16,7 @@ use crate::mail::{Email, EmailId, Status};
 pub(super) const BODY: &str = "SELECT json, dictionary, last_event FROM mail JOIN body USING (place) WHERE id = ?1";
 
 impl Archive {
-    /// An email with its bodies, if they were kept; its status is the latest one known.
+    /// An email with its bodies, if they were kept; its status is the latest one known, in its JSON too.
     ///
     /// # Errors
     ///
@@ -29,6 +31,7 @@ impl Archive {
         })?;
         let Some((email, json, last_event)) = found else { return Ok(None) };
         let last_event: Option<String> = last_event;
+        let json = if email.last_event == last_event { json } else { with_last_event(&json, last_event.as_deref())?.into() };
         let mut email = Email::from(Retrieved { email, json });
         email.summary.status = Status::parse(&last_event.unwrap_or_default());
         Ok(Some(email))
@@ -64,6 +67,18 @@ impl Archive {
             Ok(changed)
         })
     }
+}
+
+/// The JSON of an email with this status in place of the one that it was retrieved with.
+fn with_last_event(json: &str, last_event: Option<&str>) -> Result<String, Failure> {
+    let Members(members) = Members::read(json).map_err(|error| damaged(&error))?;
+    let last_event = last_event.map_or_else(|| "null".to_owned(), members::quoted);
+    let value = |name: &str, raw: &RawValue| if name == "last_event" { last_event.clone() } else { raw.get().to_owned() };
+    let mut pairs: Vec<(&str, String)> = members.iter().map(|(name, raw)| (name.as_str(), value(name, raw))).collect();
+    if !pairs.iter().any(|(name, _)| *name == "last_event") {
+        pairs.push(("last_event", last_event));
+    }
+    Ok(members::object(pairs.iter().map(|(name, value)| (*name, value.as_str()))))
 }
 
 /// Keeps the bodies of an email that has none yet, as they came in some list or file.

@@ -18,6 +18,9 @@ pub enum Column {
     /// When the status was seen to change, in UTC.
     #[value(help = NO_HELP)]
     Changed,
+    /// When the service has confirmed the status, in UTC.
+    #[value(help = NO_HELP)]
+    Checked,
     /// When the service was found to list it no more, in UTC.
     #[value(help = NO_HELP)]
     Gone,
@@ -65,6 +68,7 @@ impl Column {
             Self::Created => time(&mail.created),
             Self::Status => mail.status.word().to_owned(),
             Self::Changed => row.changed.as_ref().map(|change| change.seen.to_string()).unwrap_or_default(),
+            Self::Checked => row.confirmed.map(|at| at.to_string()).unwrap_or_default(),
             Self::Gone => row.gone.map(|gone| gone.noticed.to_string()).unwrap_or_default(),
             Self::To => list(&mail.to),
             Self::Cc => list(&mail.cc),

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use jiff::Timestamp;
+
 use crate::mail::clean;
 
 /// `json` on one line, with controls, bidi controls and invisible characters as `\u` escapes. It
@@ -38,6 +40,16 @@ fn without(json: &str, is_foreign: fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// An email's JSON with a last member that says when the service has confirmed its status.
+#[must_use]
+pub(super) fn with_checked_at(json: &str, confirmed: Option<Timestamp>) -> String {
+    let open = json.trim_end();
+    let open = open.strip_suffix('}').unwrap_or(open).trim_end();
+    let comma = if open.ends_with('{') { "" } else { "," };
+    let at = confirmed.map_or_else(|| "null".to_owned(), |at| format!("\"{at}\""));
+    format!("{open}{comma}\"_sentbox\":{{\"checked_at\":{at}}}}}")
+}
+
 const LIST: &str = "{\"object\":\"list\",\"data\":[";
 
 /// An item of the service's list envelope, with what stands in front of it.
@@ -70,6 +82,13 @@ mod tests {
         assert_eq!(guarded(json), r#"{ "n": 1.50e+3,"s": "\u202ea\u009b\u007f\u001b" }"#);
         assert_eq!(guarded("\"pay\u{200b}pal \u{e0061}\""), "\"pay\\u200bpal \\udb40\\udc61\"");
         assert!(matches!(guarded("{\"a\":\"é\"}"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn the_time_of_the_check_is_the_last_member() {
+        let at = "2026-11-21T20:41:00Z".parse().ok();
+        assert_eq!(with_checked_at("{\"n\": 1.50 }\n", at), r#"{"n": 1.50,"_sentbox":{"checked_at":"2026-11-21T20:41:00Z"}}"#);
+        assert_eq!(with_checked_at("{}", None), r#"{"_sentbox":{"checked_at":null}}"#);
     }
 
     proptest! {

@@ -6,6 +6,8 @@ mod column;
 mod config;
 mod csv;
 mod doctor;
+mod fresh;
+mod freshness;
 mod import;
 mod json;
 mod list;

@@ -1,4 +1,4 @@
-//! `show`: one email, from the archive or else from the service.
+//! `show`: one email, from the service, or from the archive if there is no answer.
 
 use std::sync::Arc;
 
@@ -6,11 +6,13 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::args::{Form, Show};
-use super::json::guarded;
+use super::freshness::{is_fresh, may_change};
+use super::json::{guarded, with_checked_at};
 use super::output::{Output, Shape, Stop};
+use super::words::moment;
 use super::{archive, render, wait_for};
 use crate::api::{Access, Client, Patience, Service as _};
-use crate::archive::Gone;
+use crate::archive::Archive;
 use crate::config::Settings;
 use crate::config::clock::Clock;
 use crate::failure::{Failure, Kind};
@@ -20,54 +22,168 @@ use crate::render::{View, lay_out};
 /// More recipients than this are counted rather than named.
 const NAMED: usize = 20;
 
-/// Finds the email and prints it.
+/// An email, and where it is from.
+struct Found {
+    email: Email,
+    /// Whether its body was ever fetched.
+    has_body: bool,
+    /// When the service has confirmed its status.
+    confirmed: Option<Timestamp>,
+    /// Whether its status does not change any more.
+    is_final: bool,
+    /// That the service does not have it any more, in words.
+    gone: String,
+    /// Whether it is the copy of the archive, and not the service's answer.
+    is_copy: bool,
+}
+
+/// Asks the service for the email and prints it, or the copy of the archive if there is no answer.
 ///
 /// # Errors
 ///
-/// If neither archive nor service has it, or may be asked.
+/// If neither archive nor service has it, or may be asked; with `--fresh`, if the service has not.
 pub(super) fn run(show: &Show, settings: &Settings, clock: &Clock, out: &mut Output) -> Result<(), Stop> {
     let id = EmailId::new(&show.id);
-    let archive = if show.offline { Some(archive::open(settings, clock, out)?) } else { archive::open_if_possible(settings, clock, out) };
-    let kept = match &archive {
-        Some(archive) if show.offline => archive.email(&id)?,
-        // A damaged body is fetched again, and replaced.
-        Some(archive) if !show.fresh => archive.email(&id).unwrap_or_else(|failure| {
-            out.note(&failure.sentence);
-            None
-        }),
-        _ => None,
-    };
-    let email = match kept {
-        Some(email) => email,
-        None if show.offline => {
-            let failure = Failure::new(Kind::NotFound, "the archive does not hold this email with its body");
+    let zone = &settings.zone;
+    if show.offline {
+        let archive = archive::open(settings, clock, out)?;
+        let Some(copy) = copy(&archive, &id, clock(), zone)? else {
+            let failure = Failure::new(Kind::NotFound, "the archive does not hold this email");
             return Err(failure.hint("without --offline the service is asked").into());
+        };
+        if let Some(words) = age(&copy, clock(), zone).filter(|_| !copy.is_final) {
+            out.note(&format!("{words}; without --offline the service is asked"));
         }
-        None => {
-            let asked = archive.as_ref().map_or_else(|| Ok(clock().into()), |archive| archive.stamp_request(clock()))?;
-            let client = Client::new(Access::from(settings), Patience::ONE_SHOT, clock.clone());
-            let retrieved = wait_for(async { Ok(client.retrieve(&id).await) })?;
-            if let (Err(Failure { kind: Kind::NotFound, .. }), Some(archive)) = (&retrieved, &archive) {
-                archive.mark_gone(&id, asked)?;
-            }
-            let retrieved = retrieved?;
-            // That it cannot be kept is no reason not to show it.
-            if let Some(Err(failure)) = archive.as_ref().map(|archive| archive.keep(&retrieved, asked)) {
-                out.note(&failure.sentence);
-            }
-            Email::from(retrieved)
-        }
+        return print(&copy, show, zone, out);
+    }
+    let archive = archive::open_if_possible(settings, clock, out);
+    let copy_now = || archive.as_ref().map_or(Ok(None), |archive| copy(archive, &id, clock(), zone));
+    // A damaged body is fetched again, and replaced.
+    let kept = copy_now().unwrap_or_else(|failure| {
+        out.note(&failure.sentence);
+        None
+    });
+    let has_copy = !show.fresh && kept.is_some();
+    let failure = match retrieve(&id, archive.as_ref(), has_copy, settings, clock, out)? {
+        Ok(found) => return print(&found, show, zone, out),
+        Err(failure) => failure,
     };
-    let gone = archive.and_then(|archive| archive.row(&id).ok().flatten()).and_then(|row| row.gone);
-    print(&email, gone, show, &settings.zone, out)
+    // Without its body the copy is something for people alone.
+    let is_of_use = |copy: &Found| copy.has_body || form(show, out) == Form::Rendered;
+    let Some(mut copy) = copy_now()?.filter(|copy| has_copy && leaves_the_copy(failure.kind) && is_of_use(copy)) else {
+        return Err(failure.into());
+    };
+    if failure.kind == Kind::NotFound && copy.gone.is_empty() {
+        copy.gone = format!("{}; kept here", failure.sentence);
+    }
+    let words = age(&copy, clock(), zone);
+    if failure.kind == Kind::NotFound || words.is_some() {
+        out.note(&format!("{}; {}", failure.sentence, words.unwrap_or_else(|| "this is the copy kept here".to_owned())));
+    }
+    print(&copy, show, zone, out)
 }
 
-fn print(email: &Email, gone: Option<Gone>, show: &Show, zone: &TimeZone, out: &mut Output) -> Result<(), Stop> {
-    let form = if out.shape == Shape::Human { show.form } else { Form::Json };
-    let view = match form {
+/// Asks the service, and keeps its answer; with a copy at hand it is not asked as often.
+fn retrieve(
+    id: &EmailId,
+    archive: Option<&Archive>,
+    has_copy: bool,
+    settings: &Settings,
+    clock: &Clock,
+    out: &mut Output,
+) -> Result<Result<Found, Failure>, Stop> {
+    // That an archive cannot be written is no reason not to ask.
+    let asked = archive.and_then(|archive| archive.stamp_request(clock()).ok()).unwrap_or_else(|| clock().into());
+    let patience = if has_copy { Patience::SCREEN } else { Patience::ONE_SHOT };
+    let client = Client::new(Access::from(settings), patience, clock.clone());
+    let retrieved = match wait_for(async { Ok(client.retrieve(id).await) })? {
+        Ok(retrieved) if retrieved.email.id == id.as_str() => retrieved,
+        Ok(_) => return Ok(Err(Failure::new(Kind::NotTheApi, "the service answered with another email than the one asked for"))),
+        Err(failure) => {
+            if let (Kind::NotFound, Some(archive)) = (failure.kind, archive) {
+                archive.mark_gone(id, asked)?;
+            }
+            return Ok(Err(failure));
+        }
+    };
+    // That it cannot be kept is no reason not to show it.
+    if let Some(Err(failure)) = archive.map(|archive| archive.keep(&retrieved, asked)) {
+        out.note(&failure.sentence);
+    }
+    let email = Email::from(retrieved);
+    Ok(Ok(Found { email, has_body: true, confirmed: Some(asked.at), is_final: false, gone: String::new(), is_copy: false }))
+}
+
+/// What the archive has of the email.
+fn copy(archive: &Archive, id: &EmailId, now: Timestamp, zone: &TimeZone) -> Result<Option<Found>, Failure> {
+    let Some(row) = archive.row(id)? else { return Ok(None) };
+    let is_final = !may_change(&row, now);
+    let gone = row.gone.map(|gone| format!("{}; noticed {}", gone.kind.meaning(), spelled_at(gone.noticed, zone))).unwrap_or_default();
+    let whole = archive.email(id)?;
+    let has_body = whole.is_some();
+    let email = if let Some(email) = whole {
+        email
+    } else {
+        let json = archive.summary_json(id)?.unwrap_or_default().into();
+        Email { summary: row.summary, html: None, text: None, tags: Vec::new(), json }
+    };
+    Ok(Some(Found { email, has_body, confirmed: row.confirmed, is_final, gone, is_copy: true }))
+}
+
+/// Whether this failure is no reason to withhold the copy: the service has no answer, or no such email.
+const fn leaves_the_copy(kind: Kind) -> bool {
+    match kind {
+        Kind::NotFound
+        | Kind::InvalidRequest
+        | Kind::RateLimited
+        | Kind::Quota
+        | Kind::Server
+        | Kind::Unreachable
+        | Kind::NotTheApi
+        | Kind::Redirected
+        | Kind::TimedOut => true,
+        Kind::Usage
+        | Kind::KeyMissing
+        | Kind::KeyRejected
+        | Kind::KeySendOnly
+        | Kind::NoSuchPart
+        | Kind::Archive
+        | Kind::Config
+        | Kind::Io
+        | Kind::Internal => false,
+    }
+}
+
+/// `status as of 18 Nov 09:14`; `None` if it is fresh.
+fn age(found: &Found, now: Timestamp, zone: &TimeZone) -> Option<String> {
+    match found.confirmed {
+        None => Some("the service never confirmed this status".to_owned()),
+        Some(at) if is_fresh(at, now) => None,
+        Some(at) => Some(format!("status as of {}", moment(at, now, zone))),
+    }
+}
+
+fn form(show: &Show, out: &Output) -> Form {
+    if out.shape == Shape::Human { show.form } else { Form::Json }
+}
+
+fn print(found: &Found, show: &Show, zone: &TimeZone, out: &mut Output) -> Result<(), Stop> {
+    let Found { email, has_body, confirmed, is_copy, .. } = found;
+    let view = match form(show, out) {
         Form::Json => {
-            out.data(&guarded(&email.json))?;
+            let json = guarded(&email.json);
+            let json = if *is_copy { with_checked_at(&json, *confirmed).into() } else { json };
+            out.data(&json)?;
             out.data("\n")?;
+            return out.flush();
+        }
+        Form::Html | Form::Source | Form::Text if !has_body => {
+            let failure = Failure::new(Kind::NoSuchPart, "the body of this email was never fetched");
+            return Err(failure.hint("without --offline the service is asked").into());
+        }
+        Form::Rendered if !has_body => {
+            out.data(&head(found, zone))?;
+            out.data("the body was never fetched\n")?;
             return out.flush();
         }
         Form::Html => {
@@ -84,7 +200,7 @@ fn print(email: &Email, gone: Option<Gone>, show: &Show, zone: &TimeZone, out: &
             View::Text
         }
         Form::Rendered => {
-            out.data(&head(email, gone, zone))?;
+            out.data(&head(found, zone))?;
             View::Rendered
         }
     };
@@ -101,13 +217,15 @@ fn part<'a>(part: Option<&'a Arc<str>>, name: &str, other: &str) -> Result<&'a s
 }
 
 /// What is known about the email beside its body, a line each, and a blank line.
-fn head(email: &Email, gone: Option<Gone>, zone: &TimeZone) -> String {
-    let Email { summary, html: _, text: _, tags, json: _ } = email;
+fn head(found: &Found, zone: &TimeZone) -> String {
+    let Email { summary, html: _, text: _, tags, json: _ } = &found.email;
+    let confirmed =
+        found.confirmed.map_or_else(|| "never confirmed by the service".to_owned(), |at| format!("as of {}", spelled_at(at, zone)));
     let tags: Vec<String> = tags.iter().map(|tag| format!("{}={}", tag.name, tag.value)).collect();
     let scheduled = summary.scheduled.as_ref().map(|stamp| spelled(stamp, zone)).unwrap_or_default();
     let mut lines = vec![
-        ("status", format!("{} {}: {}", summary.status.symbol(), summary.status.word(), summary.status.meaning())),
-        ("gone", gone.map(|gone| format!("{}; noticed {}", gone.kind.meaning(), spelled_at(gone.noticed, zone))).unwrap_or_default()),
+        ("status", format!("{} {}: {}; {confirmed}", summary.status.symbol(), summary.status.word(), summary.status.meaning())),
+        ("gone", found.gone.clone()),
         ("to", list(&summary.to)),
         ("cc", list(&summary.cc)),
         ("bcc", list(&summary.bcc)),

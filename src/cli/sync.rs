@@ -9,13 +9,14 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use super::args;
 use super::output::{Output, Stop};
-use super::tally::{Tally, remaining};
+use super::tally::{Rechecked, Tally, remaining};
 use super::words::{grouped, reach};
-use crate::api::{Access, Client, Patience, Service, Urgency, Wish, jitter};
-use crate::archive::{Archive, Lease, Reach};
+use crate::api::{Access, Client, MAX_LIMIT, Patience, Service, Urgency, Wish, jitter};
+use crate::archive::{Archive, Counted, Halt, Lease, Reach};
 use crate::config::clock::Clock;
 use crate::config::{self, Backfill, Settings};
 use crate::failure::{Failure, Kind};
+use crate::query::{Is, Node, Query, Sort, Term};
 use crate::sync::{self, Engine, Recheck, Stopped};
 
 /// How often the newest hundred emails are read again.
@@ -24,6 +25,8 @@ const REFRESH: Duration = Duration::from_secs(30);
 const RECENT: SignedDuration = SignedDuration::from_hours(72);
 /// Due pages that are read between two looks for new mail.
 const RECHECK_PAGES: u32 = 10;
+/// Requests for due statuses that are made after the walk if nothing else is said.
+const DUE_REQUESTS: u32 = 100;
 
 /// How far back to go, as it is typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +49,30 @@ pub fn back(text: &str) -> Result<Back, String> {
     config::age(text).map(Back::Span).ok_or_else(|| format!("say all, or {}", config::AGES))
 }
 
+/// Which statuses to read again, as it is typed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Again {
+    /// None.
+    Off,
+    /// Those of all mail.
+    All,
+    /// Those of mail that is not older than this.
+    Span(SignedDuration),
+}
+
+/// Reads `off`, `all`, or a number of hours, days or weeks.
+///
+/// # Errors
+///
+/// If it is none of these; the text says what is allowed.
+pub fn again(text: &str) -> Result<Again, String> {
+    match text {
+        "off" => Ok(Again::Off),
+        "all" => Ok(Again::All),
+        text => config::age(text).map(Again::Span).ok_or_else(|| format!("say all, off, or {}", config::AGES)),
+    }
+}
+
 /// Fetches what is new, then what is older, then bodies if they are wanted, until it is all there or
 /// something ends it; with `--watch`, nothing but a signal or a fault of this machine does.
 ///
@@ -55,7 +82,8 @@ pub fn back(text: &str) -> Result<Back, String> {
 pub(super) async fn run(sync: &args::Sync, archive: &Archive, settings: &Settings, clock: &Clock, out: &mut Output) -> Result<(), Stop> {
     let (tally, outcome) = mirror(sync, archive, settings, clock, out).await?;
     if matches!(outcome, Err(Stop::Signal(_))) && !sync.watch {
-        out.note("interrupted; the same command goes on from here");
+        let is_whole = matches!(sync.recheck, Some(Again::All | Again::Span(_)));
+        out.note(if is_whole { "interrupted; what was read is kept" } else { "interrupted; the same command goes on from here" });
     }
     if tally.asked {
         tally.report(sync.bodies, &settings.zone, out)?;
@@ -69,7 +97,7 @@ pub(super) async fn run(sync: &args::Sync, archive: &Archive, settings: &Setting
 ///
 /// As [`run`].
 pub(super) async fn extend(back: Back, archive: &Archive, settings: &Settings, clock: &Clock, out: &mut Output) -> Result<(), Stop> {
-    let sync = args::Sync { back, bodies: false, watch: false };
+    let sync = args::Sync { back, recheck: Some(Again::Off), bodies: false, watch: false };
     mirror(&sync, archive, settings, clock, out).await?.1
 }
 
@@ -114,13 +142,17 @@ struct Mirror<'a, S> {
 
 impl<S: Service> Mirror<'_, S> {
     async fn run(&mut self, sync: &args::Sync) -> Result<(), Stop> {
+        let started = (self.clock)();
         let mut stop = self.walk().await.err();
+        if stop.is_none() {
+            stop = self.recheck(sync.recheck, started).await.err();
+        }
         if stop.is_none() && sync.bodies {
             stop = self.bodies(self.back).await.err();
         }
         match stop {
             Some(failure) if !(sync.watch && passes(&failure)) => Err(failure.into()),
-            stop if sync.watch => self.watch(sync.bodies, stop).await,
+            stop if sync.watch => self.watch(sync, stop).await,
             _ => Ok(()),
         }
     }
@@ -157,6 +189,67 @@ impl<S: Service> Mirror<'_, S> {
         failed(&synced.stopped).map_or(Ok(()), Err)
     }
 
+    /// Reads the statuses again that are due; or all of the age that is said, which this run has not
+    /// confirmed since it `started`.
+    async fn recheck(&mut self, again: Option<Again>, started: Timestamp) -> Result<(), Failure> {
+        let since = |span| started.checked_sub(span).unwrap_or(Timestamp::MIN).as_microsecond();
+        let all = |since| Recheck::All { since, before: started };
+        let (recheck, most) = match again {
+            Some(Again::Off) => return Ok(()),
+            Some(Again::All) => (all(i64::MIN), u32::MAX),
+            Some(Again::Span(span)) => (all(since(span)), u32::MAX),
+            None => (Recheck::Due { since: since(RECENT) }, DUE_REQUESTS),
+        };
+        let engine = self.engine.wanted(&Wish::of(Urgency::Status));
+        let due = engine.count_due(recheck).await?;
+        // Pages hold more than what is due, so that other rows are confirmed with them.
+        let unconfirmed = match recheck {
+            Recheck::Due { since } if due > 0 => all(since),
+            recheck => recheck,
+        };
+        let before = if unconfirmed == recheck { due } else { engine.count_due(unconfirmed).await? };
+        let (gone, begun) = (self.gone()?, (self.clock)());
+        let (mut requests, mut changes, mut failed) = (0, 0, None);
+        while requests < most {
+            match engine.recheck(recheck).await {
+                Ok(Some(synced)) => {
+                    (requests, changes) = (requests + 1, changes + synced.changes);
+                    self.tally.take(&synced);
+                }
+                Ok(None) => break,
+                Err(failure) => {
+                    failed = Some(failure);
+                    break;
+                }
+            }
+            let left =
+                due.saturating_sub(u64::from(requests) * u64::from(MAX_LIMIT)).min(u64::from(most - requests) * u64::from(MAX_LIMIT));
+            let each = (self.clock)().duration_since(begun).as_millis() / i128::from(requests);
+            let time = remaining(each * i128::from(left.div_ceil(MAX_LIMIT.into())) / 1000);
+            self.out.progress(&format!("re-reading statuses: {} to go, {} changed{time}", grouped(left), grouped(changes)));
+        }
+        let left = engine.count_due(recheck).await?;
+        let statuses = before.saturating_sub(if unconfirmed == recheck { left } else { engine.count_due(unconfirmed).await? });
+        self.tally.rechecked = Some(Rechecked { statuses, changes, gone: self.gone()?.saturating_sub(gone), left });
+        if left > 0 {
+            self.out.progress("");
+            self.out.note(&match again {
+                None => format!("{} of the last 72 h are due; --recheck 72h reads them all", statuses_of(left)),
+                Some(_) => format!("{} could not be read again; the next run asks for them once more", statuses_of(left)),
+            });
+        }
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// How many emails the service does not have any more.
+    fn gone(&self) -> Result<u64, Failure> {
+        let query = Query { filter: Node::Term(Term::Is(Is::Gone)), sort: Sort::Newest };
+        Ok(match self.engine.archive().count_matching(&query, u64::MAX, &Halt::default())? {
+            Some(Counted::Exactly(count) | Counted::MoreThan(count)) => count,
+            None => 0,
+        })
+    }
+
     async fn bodies(&mut self, back: sync::Back) -> Result<(), Failure> {
         let Self { engine, clock, tally, out, .. } = self;
         let started = clock();
@@ -176,7 +269,7 @@ impl<S: Service> Mirror<'_, S> {
 
     /// Goes on with what is new, and with the statuses that are due. A service that fails is asked again
     /// later.
-    async fn watch(&mut self, bodies: bool, mut trouble: Option<Failure>) -> Result<(), Stop> {
+    async fn watch(&mut self, sync: &args::Sync, mut trouble: Option<Failure>) -> Result<(), Stop> {
         let mut failures = 0;
         loop {
             match &trouble {
@@ -193,7 +286,7 @@ impl<S: Service> Mirror<'_, S> {
             } else {
                 sleep(pause).await;
             }
-            if let Err(failure) = self.tick(bodies).await {
+            if let Err(failure) = self.tick(sync).await {
                 if !passes(&failure) {
                     return Err(failure.into());
                 }
@@ -237,7 +330,7 @@ impl<S: Service> Mirror<'_, S> {
         })
     }
 
-    async fn tick(&mut self, bodies: bool) -> Result<(), Failure> {
+    async fn tick(&mut self, sync: &args::Sync) -> Result<(), Failure> {
         let synced = self.engine.wanted(&Wish::of(Urgency::Head)).head().await?;
         self.tally.take(&synced);
         if synced.stopped == Stopped::Elsewhere {
@@ -249,12 +342,13 @@ impl<S: Service> Mirror<'_, S> {
             return Err(failure);
         }
         let now = (self.clock)();
-        self.out.progress(&self.tally.words(bodies, &self.zone));
-        for _ in 0..RECHECK_PAGES {
+        self.out.progress(&self.tally.words(sync.bodies, &self.zone));
+        let pages = if sync.recheck == Some(Again::Off) { 0 } else { RECHECK_PAGES };
+        for _ in 0..pages {
             let Some(synced) = self.engine.wanted(&Wish::of(Urgency::Status)).recheck(Recheck::background(now)).await? else { break };
             self.tally.take(&synced);
         }
-        if bodies { self.bodies(sync::Back::Until(now.checked_sub(RECENT).unwrap_or(Timestamp::MIN))).await } else { Ok(()) }
+        if sync.bodies { self.bodies(sync::Back::Until(now.checked_sub(RECENT).unwrap_or(Timestamp::MIN))).await } else { Ok(()) }
     }
 }
 
@@ -283,8 +377,13 @@ const fn passes(failure: &Failure) -> bool {
     }
 }
 
+/// `1 204 statuses`.
+fn statuses_of(number: u64) -> String {
+    format!("{} {}", grouped(number), if number == 1 { "status" } else { "statuses" })
+}
+
 /// Why the walk did not get as far as it was asked to, if it did not.
-fn failed(stopped: &Stopped) -> Option<Failure> {
+pub(super) fn failed(stopped: &Stopped) -> Option<Failure> {
     match stopped {
         Stopped::Done | Stopped::End | Stopped::Elsewhere => None,
         Stopped::Budget => Some(Failure::new(Kind::RateLimited, "there is more than one run may ask for").hint("run it again to go on")),

@@ -77,7 +77,7 @@ async fn watching(played: &Played, backfill: Backfill, script: impl AsyncFnOnce(
     let zone = TimeZone::UTC;
     let back = sync::Back::Until(clock());
     let mut mirror = Mirror { engine, back, backfill, clock, zone, tally, out: &mut out };
-    let sync = args::Sync { back: Back::Span(SignedDuration::ZERO), bodies: false, watch: true };
+    let sync = args::Sync { back: Back::Span(SignedDuration::ZERO), recheck: None, bodies: false, watch: true };
     tokio::select! {
         ended = mirror.run(&sync) => panic!("it stays: {ended:?}"),
         () = script(&archive) => {}

@@ -24,6 +24,21 @@ pub(super) struct Tally {
     pub(super) reach: Reach,
     /// Whether the service has answered at all.
     pub(super) asked: bool,
+    /// What reading statuses again has brought.
+    pub(super) rechecked: Option<Rechecked>,
+}
+
+/// What reading statuses again has brought.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub(super) struct Rechecked {
+    /// Statuses that were confirmed.
+    pub(super) statuses: u64,
+    /// Emails whose status has changed.
+    pub(super) changes: u64,
+    /// Emails that the service does not have any more.
+    pub(super) gone: u64,
+    /// Statuses that are still to be confirmed.
+    pub(super) left: u64,
 }
 
 /// The report as JSON.
@@ -34,6 +49,8 @@ struct Report {
     pages: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     bodies: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recheck: Option<Rechecked>,
     complete: bool,
     since: Option<String>,
 }
@@ -42,7 +59,7 @@ impl Tally {
     /// Nothing yet.
     pub(super) const fn new(started: Timestamp, began: Reach) -> Self {
         let reach = Reach::Nothing;
-        Self { started, began, new: 0, changes: 0, pages: 0, walked: None, bodies: 0, bad: 0, reach, asked: false }
+        Self { started, began, new: 0, changes: 0, pages: 0, walked: None, bodies: 0, bad: 0, reach, asked: false, rechecked: None }
     }
 
     /// Adds what a walk has brought that is over.
@@ -61,12 +78,19 @@ impl Tally {
         (self.new + new, self.changes + changes, self.pages + pages)
     }
 
-    /// `1 200 emails new, 3 changed; all mail since 3 May 2026 09:14 is here`.
+    /// `1 200 emails new, 3 changed; re-read 350 statuses, 2 changed, 1 gone; all mail since 3 May 2026 09:14 is here`.
     pub(super) fn words(&self, bodies: bool, zone: &TimeZone) -> String {
         let (new, changes, _) = self.totals();
         let noun = if self.bodies == 1 { "body" } else { "bodies" };
         let bodies = if bodies { format!(", {} {noun}", grouped(self.bodies)) } else { String::new() };
-        format!("{} new, {} changed{bodies}; {}", emails(new), grouped(changes), reach(&self.reach, zone))
+        let rechecked = match self.rechecked {
+            Some(Rechecked { statuses, changes, gone, .. }) if statuses + changes + gone > 0 => {
+                let noun = if statuses == 1 { "status" } else { "statuses" };
+                format!("; re-read {} {noun}, {} changed, {} gone", grouped(statuses), grouped(changes), grouped(gone))
+            }
+            Some(_) | None => String::new(),
+        };
+        format!("{} new, {} changed{bodies}{rechecked}; {}", emails(new), grouped(changes), reach(&self.reach, zone))
     }
 
     /// The same with the rate, and with the time left where it can be known.
@@ -106,7 +130,8 @@ impl Tally {
                     Reach::Everything | Reach::Nothing => None,
                 };
                 let complete = self.reach == Reach::Everything;
-                let report = Report { new, changes, pages, bodies: bodies.then_some(self.bodies), complete, since };
+                let report =
+                    Report { new, changes, pages, bodies: bodies.then_some(self.bodies), recheck: self.rechecked, complete, since };
                 serde_json::to_string(&report).expect("numbers and texts are JSON")
             }
         };

@@ -15,6 +15,8 @@ use crate::config::clock::Clock;
 use crate::failure::{Failure, Kind};
 use crate::mail::Stamp;
 use crate::query::{Context, Parsed, parse};
+use crate::sync::Recheck;
+use crate::sync::recheck::due_runs;
 
 /// Does it.
 ///
@@ -33,8 +35,7 @@ pub(super) fn run(verb: &Upkeep, settings: &Settings, clock: &Clock, out: &mut O
     }
     let archive = archive::open_as(settings, said, clock, out)?;
     match verb {
-        Upkeep::Adopt | Upkeep::Begin => info(&archive, settings, out),
-        Upkeep::Info | Upkeep::Repair => info(&archive, settings, out),
+        Upkeep::Adopt | Upkeep::Begin | Upkeep::Info | Upkeep::Repair => info(&archive, settings, clock(), out),
         Upkeep::Purge(purge) => self::purge(&archive, purge, settings, clock(), out),
         Upkeep::Vacuum => {
             let before = size(settings);
@@ -102,9 +103,46 @@ struct Told<'a> {
     oldest: Option<String>,
     complete: bool,
     since: Option<String>,
+    statuses: Due,
     service: String,
     key: String,
     version: u32,
+}
+
+/// Statuses that are due to be confirmed.
+#[derive(Serialize)]
+struct Due {
+    due: u64,
+    /// How old the oldest is, where 1 is as old as it should be at most; `None` if that is not known.
+    lateness: Option<f64>,
+}
+
+impl Due {
+    fn of(archive: &Archive, now: Timestamp) -> Result<Self, Failure> {
+        let (mut due, mut latest) = (0, None);
+        for late in due_runs(&archive.confirmed_runs()?, Recheck::background(now), now) {
+            let count = archive.count_listed(late.run.top, late.run.bottom, u32::MAX)?;
+            if count > 0 {
+                // The latest come first.
+                latest.get_or_insert(late);
+                due += u64::from(count);
+            }
+        }
+        // What was never confirmed, or in the future, has no age.
+        let known = latest.filter(|late| late.lateness.is_finite() && late.run.at > Timestamp::UNIX_EPOCH);
+        Ok(Self { due, lateness: known.map(|late| (late.lateness * 10.0).round() / 10.0) })
+    }
+
+    /// `1 204 due, the oldest 2.3 times as old as it should be`.
+    fn words(&self) -> String {
+        match self {
+            Self { due: 0, .. } => "none due to be confirmed".to_owned(),
+            Self { due, lateness: Some(lateness) } => {
+                format!("{} due, the oldest {lateness:.1} times as old as it should be", grouped(*due))
+            }
+            Self { due, lateness: None } => format!("{} due, some of which were never confirmed", grouped(*due)),
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -123,7 +161,7 @@ struct Found {
     would_remove: u64,
 }
 
-fn info(archive: &Archive, settings: &Settings, out: &mut Output) -> Result<(), Stop> {
+fn info(archive: &Archive, settings: &Settings, now: Timestamp, out: &mut Output) -> Result<(), Stop> {
     let Info { version, emails, bodies, gone, newest, oldest, reach: complete } = archive.info()?;
     let raw = |stamp: &Stamp| stamp.at.map_or_else(|| stamp.raw.to_string(), |at| at.to_string());
     let key = settings.key.as_ref().map(crate::config::ApiKey::fingerprint).unwrap_or_default();
@@ -138,6 +176,7 @@ fn info(archive: &Archive, settings: &Settings, out: &mut Output) -> Result<(), 
         oldest: oldest.as_ref().map(raw),
         complete: complete == Reach::Everything,
         since: if let Reach::Since(stamp) = &complete { Some(raw(stamp)) } else { None },
+        statuses: Due::of(archive, now)?,
         service: settings.base_url.to_string(),
         key: key.clone(),
         version,
@@ -154,6 +193,7 @@ fn info(archive: &Archive, settings: &Settings, out: &mut Output) -> Result<(), 
         ("newest", when(newest.as_ref())),
         ("oldest", when(oldest.as_ref())),
         ("reach", reach(&complete, &settings.zone)),
+        ("statuses", told_as.statuses.words()),
         ("format", version.to_string()),
     ];
     let text: Vec<String> = lines.iter().map(|(name, value)| format!("{name:<8} {value}")).collect();

@@ -1,5 +1,6 @@
 //! Numbers, times and reach in the words that several verbs use.
 
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::archive::Reach;
@@ -29,6 +30,17 @@ pub(super) fn stamp(stamp: &Stamp, zone: &TimeZone) -> String {
     time.unwrap_or_else(|| stamp.raw.to_string())
 }
 
+/// `20:41` of today, `18 Nov 09:14` of this year, `18 Nov 2025 09:14`.
+pub(super) fn moment(at: Timestamp, now: Timestamp, zone: &TimeZone) -> String {
+    let (at, now) = (at.to_zoned(zone.clone()), now.to_zoned(zone.clone()));
+    let form = match () {
+        () if at.date() == now.date() => "%H:%M",
+        () if at.year() == now.year() => "%-d %b %H:%M",
+        () => "%-d %b %Y %H:%M",
+    };
+    at.strftime(form).to_string()
+}
+
 /// How far back the archive is complete.
 pub(super) fn reach(reach: &Reach, zone: &TimeZone) -> String {
     match reach {
@@ -41,6 +53,14 @@ pub(super) fn reach(reach: &Reach, zone: &TimeZone) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn moments_are_as_short_as_they_can_be() {
+        let of = |at: &str| moment(at.parse().unwrap(), "2026-11-20T20:45:00Z".parse().unwrap(), &TimeZone::UTC);
+        assert_eq!(of("2026-11-20T20:41:00Z"), "20:41");
+        assert_eq!(of("2026-11-18T09:14:00Z"), "18 Nov 09:14");
+        assert_eq!(of("2025-11-18T09:14:00Z"), "18 Nov 2025 09:14");
+    }
 
     #[test]
     fn digits_stand_in_threes() {

@@ -176,6 +176,10 @@ impl Sentbox {
         let mut text = String::new();
         for (name, bytes) in [("", &output.stdout), ("stderr: ", &output.stderr)] {
             for line in String::from_utf8(bytes.clone()).unwrap().lines() {
+                let line = match line.split_once("; as of ") {
+                    Some((status, _)) if line.starts_with("status ") => &format!("{status}; as of [TIME]"),
+                    _ => line,
+                };
                 writeln!(text, "{name}{line}").unwrap();
             }
         }

@@ -88,7 +88,7 @@ fn an_email_is_shown_as_asked() {
     let sentbox = Sentbox::at(&service);
     let id = "49a3999c-0ce1-4ea6-ab68-afcd6dc2e794";
     assert_snapshot!(sentbox.told(&format!("show {id}")), @r"
-    status     ✓ delivered: their server accepted it; it may still sit in the spam folder
+    status     ✓ delivered: their server accepted it; it may still sit in the spam folder; as of [TIME]
     to         Ana López <ana@example.com>, b@example.org
     cc         c@example.org
     from       Acme <billing@example.net>
@@ -118,7 +118,7 @@ fn an_email_is_shown_as_asked() {
     assert_eq!(json, serde_json::from_str::<Value>(RECEIPT).unwrap());
     assert_eq!(sentbox.stdout(&format!("show {id} --as json")), sentbox.stdout(&format!("show {id} --jsonl")));
     assert_snapshot!(sentbox.told("show 5b"), @r"
-    status     ? teleported: a status this version does not know
+    status     ? teleported: a status this version does not know; as of [TIME]
     to         x@example.com
     from       �]0;gotcha�
     subject    red �[31mtext� and tabs
@@ -152,7 +152,7 @@ fn what_was_shown_once_is_kept_for_its_owner_alone() {
     sentbox.stdout("show 5b --in-memory");
     assert!(files(sentbox.home()).is_empty());
     assert_snapshot!(sentbox.told("show 5b --offline"), @r"
-    stderr: sentbox: the archive does not hold this email with its body
+    stderr: sentbox: the archive does not hold this email
     stderr:    hint: without --offline the service is asked
     exit code 4
     ");
@@ -464,7 +464,7 @@ fn what_is_generated_from_the_code_is_there() {
       demo         Open the terminal program on a sample mailbox; needs no key and keeps nothing
       list         List sent emails as the service has them, newest first
       search       Search the archive
-      show         Show one email, from the archive or else from the service
+      show         Show one email: the service's answer, or else the copy in the archive
       render       Lay out html (from a file or standard input) as text
       sync         Mirror the service into the archive
       import       Take emails from JSON lines into the archive

@@ -13,6 +13,7 @@ mod errands;
 mod faults;
 mod faulty;
 mod finding;
+mod fresh;
 mod freshness;
 mod hall;
 mod killed;

@@ -129,7 +129,7 @@ fn an_email_that_the_service_has_lost_is_still_here_and_says_so() {
     let lost = sentbox.home().join("lost.jsonl");
     std::fs::write(&lost, BO).unwrap();
     sentbox.stdout("import lost.jsonl");
-    assert!(!sentbox.stdout("show c1").contains("gone"));
+    assert!(!sentbox.stdout("show c1 --offline").contains("gone"));
     assert_eq!(sentbox.run("show c1 --fresh").status.code(), Some(4));
     let shown = sentbox.stdout("show c1");
     assert!(shown.contains("gone       no longer listed by the service; kept here; noticed ") && shown.contains("Hello Bo"), "{shown}");

@@ -125,11 +125,13 @@ pub enum Command {
     /// Search the archive
     #[command(after_help = SEARCH_HELP)]
     Search(Search),
-    /// Show one email, from the archive or else from the service
+    /// Show one email: the service's answer, or else the copy in the archive
+    #[command(after_help = SHOW_HELP)]
     Show(Show),
     /// Lay out html (from a file or standard input) as text
     Render(Render),
     /// Mirror the service into the archive
+    #[command(after_help = SYNC_HELP)]
     Sync(Sync),
     /// Take emails from JSON lines into the archive
     Import(Import),
@@ -184,7 +186,22 @@ Words must all match: part of an address or subject, the start of a word in a bo
   after:7d before:2026-11-02 on:mon seen-change:1d   times
   \"two words\"  a or b  ( )  not x, or -x after --    how terms go together
 
+Statuses are those of the last time the service was asked. Where that is more than two minutes ago, \
+stderr says when it was; --fresh asks again. In JSON, _sentbox.checked_at is when the service confirmed \
+the status of an email (null: never).
+
 Example: sentbox search to:ana@example.com is:trouble after:7d";
+
+const SHOW_HELP: &str = "\
+The service is asked each time, and the answer is kept. If it cannot be reached, or no longer has the \
+email, the copy in the archive is shown, and stderr says how old its status is. In the JSON of a copy, \
+_sentbox.checked_at is when the service confirmed the status (null: never).";
+
+const SYNC_HELP: &str = "\
+A status that can still change is due when a quarter of the email's age has passed since it was confirmed. \
+--recheck with a span, or all, reads every status of that age again, whether it is due or not, and so \
+finds all mail that was deleted. With --watch, due statuses are read again as long as it stays, \
+unless --recheck is off.";
 
 const LOGIN: &str = "\
 The key is typed unseen, or read from standard input: pass show acme | sentbox login --profile acme. \

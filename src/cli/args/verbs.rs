@@ -10,7 +10,7 @@ use url::Host;
 
 use super::{Column, NO_HELP};
 use crate::api::Cursor;
-use crate::cli::sync::{Back, back};
+use crate::cli::sync::{Again, Back, again, back};
 use crate::config;
 use crate::mail::EmailId;
 use crate::query::Sort;
@@ -96,12 +96,18 @@ pub struct Search {
     /// Print a table for spreadsheets
     #[arg(long)]
     pub csv: bool,
-    /// Print these, between tabs or with --csv
+    /// Print these, between tabs or with --csv; checked is when the service confirmed the status
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub columns: Vec<Column>,
     /// First fetch what is missing: all, or a number of hours (h), days (d) or weeks (w)
     #[arg(long, value_name = "SPAN", value_parser = back)]
     pub back: Option<Back>,
+    /// First ask the service for new mail, and for every status that may have changed among what QUERY may find
+    #[arg(long)]
+    pub fresh: bool,
+    /// With --fresh: at most so many requests for statuses, 1 or more; a request confirms up to 100 of them
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = one_or_more::<u32>, requires = "fresh")]
+    pub max_requests: u32,
 }
 
 /// Which emails come first.
@@ -135,10 +141,10 @@ pub struct Show {
     /// Lay out for this many columns
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(10..=1000))]
     pub width: Option<u16>,
-    /// Ask the service even if the archive has it
+    /// Fail if the service does not answer, or has no such email, even if the archive has a copy
     #[arg(long, conflicts_with = "offline")]
     pub fresh: bool,
-    /// Ask the archive alone
+    /// Show the copy of the archive, and do not ask the service
     #[arg(long)]
     pub offline: bool,
 }
@@ -182,6 +188,10 @@ pub struct Sync {
     /// How far back: all, or a number of hours (h), days (d) or weeks (w)
     #[arg(long, value_name = "SPAN", default_value = "30d", value_parser = back)]
     pub back: Back,
+    /// Which statuses to read again after that: all, those of a number of hours (h), days (d) or weeks (w), or
+    /// off for none. If nothing is said, those of the last 72 h that are due, with at most 100 requests
+    #[arg(long, value_name = "SPAN", value_parser = again)]
+    pub recheck: Option<Again>,
     /// Fetch the bodies too, the newest first; that is a request for each email
     #[arg(long)]
     pub bodies: bool,

@@ -113,6 +113,17 @@ fn due_pages_bring_changes_and_deletions_below_the_newest() {
 }
 
 #[test]
+fn recheck_right_after_a_sync_reads_every_page() {
+    let world = World::new(350);
+    world.all();
+    world.change("bounced", 100..350);
+    world.wait(5);
+    let requests = world.recheck(world.everything());
+    assert!((4..=5).contains(&requests), "{requests}");
+    assert_eq!(world.wrong(), Vec::<String>::new());
+}
+
+#[test]
 fn recheck_of_everything_finds_final_emails_that_are_gone() {
     let world = World::new(350);
     world.change("bounced", 0..350);

@@ -1,0 +1,110 @@
+//! How old the statuses are that a command prints, in words.
+
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+
+use super::words::moment;
+use crate::archive::{Archive, ConfirmedRun, Row};
+use crate::failure::Failure;
+use crate::mail::Finality;
+use crate::query::Query;
+
+/// Statuses that were confirmed within this time need no words.
+pub(super) const FRESH: SignedDuration = SignedDuration::from_mins(2);
+
+/// The oldest confirmation of several statuses.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Oldest {
+    /// There was none.
+    #[default]
+    Nothing,
+    /// The oldest was then.
+    At(Timestamp),
+    /// The service never confirmed at least one of the statuses.
+    Never,
+}
+
+impl Oldest {
+    /// The one of all emails that `query` may find once their statuses are others, except of those
+    /// whose status is final.
+    pub(super) fn of_candidates(archive: &Archive, query: &Query, now: Timestamp) -> Result<Self, Failure> {
+        let mut oldest = Self::default();
+        // None is chosen, so that all are looked at, as far as that is bounded.
+        let looked = archive.candidates(&query.without_status(), None, 1, |row| {
+            if may_change(row, now) {
+                oldest.add(row.confirmed);
+            }
+            false
+        })?;
+        if !looked.is_end {
+            let is_below = |run: &ConfirmedRun| run.open && looked.passed.is_some_and(|passed| run.bottom < passed);
+            let mut below: Vec<ConfirmedRun> = archive.confirmed_runs()?.into_iter().filter(is_below).collect();
+            below.sort_by_key(|run| run.at);
+            for run in below {
+                if archive.count_listed(run.top, run.bottom, 1)? > 0 {
+                    oldest.add(Some(run.at).filter(|at| *at > Timestamp::UNIX_EPOCH));
+                    break;
+                }
+            }
+        }
+        Ok(oldest)
+    }
+
+    /// Takes one more into account; `None` if the service never confirmed that status.
+    pub(super) fn add(&mut self, confirmed: Option<Timestamp>) {
+        *self = match (*self, confirmed) {
+            (Self::Never, _) | (_, None) => Self::Never,
+            (Self::Nothing, Some(at)) => Self::At(at),
+            (Self::At(oldest), Some(at)) => Self::At(oldest.min(at)),
+        };
+    }
+
+    /// `statuses as of 18 Nov 09:14 or later`; `None` if all of them are fresh.
+    pub(super) fn words(self, now: Timestamp, zone: &TimeZone) -> Option<String> {
+        match self {
+            Self::Nothing => None,
+            Self::Never => Some("the service never confirmed some of the statuses".to_owned()),
+            Self::At(at) if is_fresh(at, now) => None,
+            Self::At(at) => Some(format!("statuses as of {} or later", moment(at, now, zone))),
+        }
+    }
+}
+
+/// Whether a status that was confirmed at `at` needs no words about its age.
+pub(super) fn is_fresh(at: Timestamp, now: Timestamp) -> bool {
+    now.duration_since(at).abs() <= FRESH
+}
+
+/// Whether the status of a row can still change.
+pub(super) fn finality(row: &Row, now: Timestamp) -> Finality {
+    let age = now.duration_since(row.summary.created.at.unwrap_or(now));
+    if row.gone.is_some() { Finality::Final } else { row.summary.status.finality(age) }
+}
+
+/// Whether the service may have another status by now.
+pub(super) fn may_change(row: &Row, now: Timestamp) -> bool {
+    finality(row, now) != Finality::Final
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn oldest_confirmation_is_named_unless_fresh() {
+        let at = |text: &str| Some(text.parse::<Timestamp>().unwrap());
+        let now = at("2026-11-20T20:41:00Z").unwrap();
+        let words = |confirmed: &[Option<Timestamp>]| {
+            let mut oldest = Oldest::default();
+            for confirmed in confirmed {
+                oldest.add(*confirmed);
+            }
+            oldest.words(now, &TimeZone::UTC)
+        };
+        let (fresh, old) = (at("2026-11-20T20:39:30Z"), at("2026-11-18T09:14:00Z"));
+        assert_eq!(words(&[]), None);
+        assert_eq!(words(&[fresh]), None);
+        assert_eq!(words(&[fresh, old, fresh]).as_deref(), Some("statuses as of 18 Nov 09:14 or later"));
+        assert_eq!(words(&[old, None]).as_deref(), Some("the service never confirmed some of the statuses"));
+    }
+}
