@@ -284,7 +284,7 @@ fn each_cause_has_its_code_and_words() {
     let elsewhere = Sentbox::at(&service).with("SENTBOX_BASE_URL", &format!("{}/api", service.base()));
     assert_snapshot!(elsewhere.told("list"), @r#"
     stderr: sentbox: [SERVICE]/api answered 404: "The requested endpoint does not exist"
-    stderr:    hint: is the base URL right, and no proxy or log-in page in between?
+    stderr:    hint: is the base URL right? if it is, this service has no list operation; sentbox show ID works without it
     exit code 5
     "#);
     drop(service);

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use jiff::Timestamp;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 use tracing::{info, trace};
@@ -33,6 +34,8 @@ pub(in crate::api) struct Gate {
     born: Instant,
     /// The bucket of all processes of this profile on this machine, if they have a folder in common.
     shared: Option<(SharedBucket, Clock)>,
+    /// When that bucket last made a request wait, by its clock.
+    waited: Mutex<Option<Timestamp>>,
 }
 
 impl Gate {
@@ -40,7 +43,7 @@ impl Gate {
     /// measure time by `clock`.
     pub(in crate::api) fn new(rate: Rate, file: Option<PathBuf>, clock: Clock) -> Self {
         let shared = file.map(|file| (SharedBucket::new(file), clock));
-        Self { pace: Mutex::new(Pace::new(rate)), changed: Notify::new(), born: Instant::now(), shared }
+        Self { pace: Mutex::new(Pace::new(rate)), changed: Notify::new(), born: Instant::now(), shared, waited: Mutex::default() }
     }
 
     /// Waits in the queue for a token. Whoever stops waiting has left the queue and sent nothing.
@@ -99,10 +102,10 @@ impl Gate {
             turn
         });
         let Some((bucket, clock)) = self.shared.as_ref().filter(|_| turn == Turn::Go) else { return turn };
-        let (bucket, clock, demand) = (bucket.clone(), clock.clone(), self.with(|pace, _| pace.demand(place.urgency)));
+        let (bucket, at, demand) = (bucket.clone(), clock(), self.with(|pace, _| pace.demand(place.urgency)));
         // A disk may take its time. Without the file this process has its own bucket.
-        let taken = tokio::task::spawn_blocking(move || bucket.take(clock(), demand)).await.ok().flatten();
-        match taken {
+        let taken = tokio::task::spawn_blocking(move || bucket.take(at, demand)).await.ok().flatten();
+        match taken.filter(|taken| *taken == Taken::Token || self.clock_runs(at)) {
             None | Some(Taken::Token) => {
                 self.with(|pace, now| pace.send(now, place, jitter()));
                 Turn::Go
@@ -113,6 +116,13 @@ impl Gate {
                 Turn::Paused(wait)
             }
         }
+    }
+
+    /// Whether the clock of the shared bucket has gone on since that last made a request wait. In a bucket
+    /// whose clock stands still nothing flows in.
+    fn clock_runs(&self, at: Timestamp) -> bool {
+        let before = self.waited.lock().unwrap_or_else(PoisonError::into_inner).replace(at);
+        before.is_none_or(|before| at > before)
     }
 
     /// Learns what an answer said about the limit.
@@ -238,6 +248,17 @@ mod tests {
         one.refuse(Some(Duration::from_secs(3))).await;
         pass(&other, &Wish::of(Urgency::Person)).await.unwrap();
         assert!(began.elapsed() >= took + Duration::from_secs(3), "{:?}", began.elapsed());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn clock_that_stands_still_stops_no_request() {
+        let folder = tempfile::tempdir().unwrap();
+        let gate = Gate::new(Rate::default(), Some(folder.path().join("rate")), Arc::new(|| Timestamp::UNIX_EPOCH));
+        let began = Instant::now();
+        for _ in 0..8 {
+            pass(&gate, &Wish::of(Urgency::Person)).await.unwrap();
+        }
+        assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
     }
 
     #[tokio::test(start_paused = true)]
