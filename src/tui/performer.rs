@@ -468,7 +468,7 @@ async fn email<S: Service>(archive: &Archive, engine: Option<Engine<S>>, id: &Em
 fn news(synced: Synced) -> News {
     let unfinished = synced.stopped == Stopped::Budget;
     let Synced { new, changed, reach, head_at, unreadable, .. } = synced;
-    News { new, changed, reach, unfinished, head_at, unreadable }
+    News { new, changed, reach, unfinished, unreadable, head_at }
 }
 
 fn no_service() -> Failure {
