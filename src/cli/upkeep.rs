@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::archive;
 use super::args::{Purge, Upkeep};
 use super::output::{Output, Shape, Stop};
-use super::words::{emails, grouped, reach, stamp};
+use super::words::{emails, grouped, reach_then, stamp};
 use crate::archive::{Archive, Info, Location, Reach, Removal, Repaired, Said, Scope, Stranger, is_beyond_use, looks_inside};
 use crate::config::Settings;
 use crate::config::clock::Clock;
@@ -192,7 +192,7 @@ fn info(archive: &Archive, settings: &Settings, now: Timestamp, out: &mut Output
         ("gone", format!("{} that the service no longer lists", grouped(gone))),
         ("newest", when(newest.as_ref())),
         ("oldest", when(oldest.as_ref())),
-        ("reach", reach(&complete, &settings.zone)),
+        ("reach", reach_then(&complete, archive.head_at()?, now, &settings.zone)),
         ("statuses", told_as.statuses.words()),
         ("format", version.to_string()),
     ];

@@ -41,7 +41,18 @@ pub(super) fn moment(at: Timestamp, now: Timestamp, zone: &TimeZone) -> String {
     at.strftime(form).to_string()
 }
 
-/// How far back the archive is complete.
+/// How far back the archive is complete, for a command that does not ask the service: as of `asked`, when
+/// the newest page was requested last.
+pub(super) fn reach_then(reach: &Reach, asked: Option<Timestamp>, now: Timestamp, zone: &TimeZone) -> String {
+    let asked = asked.map_or_else(|| "when it was asked last".to_owned(), |asked| format!("at {}", moment(asked, now, zone)));
+    match reach {
+        Reach::Everything => format!("everything the service had {asked} is here"),
+        Reach::Since(oldest) => format!("all mail since {} that the service had {asked} is here", stamp(oldest, zone)),
+        Reach::Nothing => "nothing is here yet".to_owned(),
+    }
+}
+
+/// How far back the archive is complete, for a command that has just asked the service.
 pub(super) fn reach(reach: &Reach, zone: &TimeZone) -> String {
     match reach {
         Reach::Everything => "everything the service has is here".to_owned(),

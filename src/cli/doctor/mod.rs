@@ -2,14 +2,14 @@
 
 mod terminal;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 use tokio::time::Instant;
 
 use super::World;
 use super::json::guarded;
 use super::output::{Output, Shape, Stop};
-use super::words::{emails, reach as reach_words};
+use super::words::{emails, reach_then};
 use crate::api::{Access, Client, Cursor, Patience, Service as _};
 use crate::archive::{Archive, Location, Stranger};
 use crate::config::{Env, Paths, Profiles, Settings};
@@ -81,7 +81,7 @@ pub(super) fn run(is_quick: bool, world: World<'_>) -> Result<(), Stop> {
                     Ok(())
                 })?;
             }
-            archive(&settings, is_quick, &mut found, out);
+            archive(&settings, is_quick, clock(), &mut found, out);
             out.progress("");
         }
         // What is wrong with the file has been said.
@@ -185,7 +185,7 @@ fn clock(skew: SignedDuration) -> Finding {
     Finding::note("clock", format!("this machine's is {far} {side} the service's, so ages and dates look wrong"))
 }
 
-fn archive(settings: &Settings, is_quick: bool, found: &mut Vec<Finding>, out: &mut Output) {
+fn archive(settings: &Settings, is_quick: bool, now: Timestamp, found: &mut Vec<Finding>, out: &mut Output) {
     let path = match &settings.archive {
         Location::Disk(path) => path,
         Location::Memory if settings.key.is_err() => return,
@@ -216,12 +216,12 @@ fn archive(settings: &Settings, is_quick: bool, found: &mut Vec<Finding>, out: &
                 }
             })?;
         }
-        Ok((archive.count()?, archive.reach()?))
+        Ok((archive.count()?, archive.reach()?, archive.head_at()?))
     });
     found.push(match examined {
-        Ok((count, reach)) => {
+        Ok((count, reach, asked)) => {
             let megabytes = metadata.len().div_ceil(1_000_000);
-            let reach = reach_words(&reach, &settings.zone);
+            let reach = reach_then(&reach, asked, now, &settings.zone);
             let checked = if is_quick { "its pages fit together" } else { "whole" };
             Finding::good("archive", format!("{shown}: {checked}, {}, {megabytes} MB; {reach}", emails(count)))
         }
