@@ -140,7 +140,7 @@ impl Freshness {
 
     /// When a visible row is due; `None` if it needs no confirming.
     fn due_at(&self, row: &Row, now: Timestamp) -> Option<Timestamp> {
-        let interval = self.interval(finality(row, now))?;
+        let interval = self.interval(row.finality(now))?;
         let confirmed = row.confirmed.filter(|at| *at <= now && *at >= self.demanded);
         let mut due = confirmed.map_or(now, |at| after(at, interval)).max(after(self.since, VIEWPORT_REST));
         if confirmed.is_some() && self.selected.as_ref() == Some(&row.summary.id) && self.rounds == 0 {
@@ -161,15 +161,6 @@ impl Freshness {
             left => Ok(left.min(REQUESTS_AT_ONCE)),
         }
     }
-}
-
-/// Whether the status of a row can still change. An email that the service does not have any more cannot.
-pub(super) fn finality(row: &Row, now: Timestamp) -> Finality {
-    if row.gone.is_some() {
-        return Finality::Final;
-    }
-    let created = row.summary.created.at.unwrap_or(now);
-    row.summary.status.finality(now.duration_since(created))
 }
 
 /// Whether a row is unsettled and was not confirmed lately, so that its status is shown with a time.
@@ -231,7 +222,7 @@ impl Model {
         let mut effects = Effects::new();
         let mut wake = self.service.as_of().filter(|_| self.liveness() == Liveness::Live).map(|at| after(at, HEAD_WITHIN));
         let stale_at =
-            self.visible_rows().filter(|row| row.gone.is_none() && finality(row, now) == Finality::Unsettled && !is_stale(row, now));
+            self.visible_rows().filter(|row| row.gone.is_none() && row.finality(now) == Finality::Unsettled && !is_stale(row, now));
         wake = wake.into_iter().chain(stale_at.filter_map(|row| Some(after(row.confirmed?, AS_OF_AFTER)))).min();
         let can_ask = self.service.can_confirm() && self.hall.is_none() && self.freshness.is_watched(now);
         if can_ask && !self.freshness.request.is_awaiting() {
@@ -263,7 +254,7 @@ impl Model {
         let now = self.now().timestamp();
         let row = self.list.selected()?;
         let is_fresh = row.confirmed.is_some_and(|at| at <= now && now.duration_since(at) < OPENED);
-        let needs = row.has_body && !is_fresh && finality(row, now) != Finality::Final && self.service.can_confirm();
+        let needs = row.has_body && !is_fresh && row.finality(now) != Finality::Final && self.service.can_confirm();
         let id = row.summary.id.clone();
         needs.then(|| self.confirm(vec![id], 1, Urgency::Person))
     }

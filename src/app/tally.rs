@@ -2,7 +2,6 @@
 
 use jiff::Timestamp;
 
-use super::freshness::finality;
 use crate::archive::Row;
 use crate::mail::{EmailId, Finality, Shown, Stamp, Status};
 use crate::query::Needle;
@@ -86,7 +85,7 @@ impl Tally {
 
     fn note_freshness(&mut self, row: &Row, fresh_since: Timestamp, now: Timestamp) {
         let confirmed = row.confirmed.filter(|at| *at <= now);
-        let is_final = finality(row, now) == Finality::Final;
+        let is_final = row.finality(now) == Finality::Final;
         self.checked += u64::from(is_final || confirmed.is_some_and(|at| at >= fresh_since));
         match confirmed {
             _ if is_final => {}

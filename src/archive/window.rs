@@ -8,7 +8,7 @@ use super::fields::{self, Fields, columns, summary_columns};
 use super::gone::{Gone, end_if_gone};
 use super::{Archive, Place, pack};
 use crate::failure::Failure;
-use crate::mail::{EmailId, Status, Summary};
+use crate::mail::{EmailId, Finality, Status, Summary};
 
 /// One email of the archive, as the list shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +28,15 @@ pub struct Row {
     pub gone: Option<Gone>,
     /// When a request was sent whose answer confirmed the status; `None` if the service never did.
     pub confirmed: Option<Timestamp>,
+}
+
+impl Row {
+    /// Whether its status can still change. That of an email that the service does not have any more cannot.
+    #[must_use]
+    pub fn finality(&self, now: Timestamp) -> Finality {
+        let age = now.duration_since(self.summary.created.at.unwrap_or(now));
+        if self.gone.is_some() { Finality::Final } else { self.summary.status.finality(age) }
+    }
 }
 
 /// A status and when it was first seen, which is later than when it came about.

@@ -75,15 +75,9 @@ pub(super) fn is_fresh(at: Timestamp, now: Timestamp) -> bool {
     now.duration_since(at).abs() <= FRESH
 }
 
-/// Whether the status of a row can still change.
-pub(super) fn finality(row: &Row, now: Timestamp) -> Finality {
-    let age = now.duration_since(row.summary.created.at.unwrap_or(now));
-    if row.gone.is_some() { Finality::Final } else { row.summary.status.finality(age) }
-}
-
 /// Whether the service may have another status by now.
 pub(super) fn may_change(row: &Row, now: Timestamp) -> bool {
-    finality(row, now) != Finality::Final
+    row.finality(now) != Finality::Final
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::args::{Column, Search};
 use super::fresh::Checked;
-use super::freshness::{Oldest, finality};
+use super::freshness::Oldest;
 use super::json::{guarded, list_end, listed, with_checked_at};
 use super::output::{Output, Shape, Stop};
 use super::rows::{Columns, fields};
@@ -142,7 +142,7 @@ impl Printer<'_> {
             Shape::Json => listed(&self.json(row)?, self.printed == 0),
         };
         self.printed += 1;
-        if self.out.columns.is_some() && finality(row, self.columns.now) == Finality::Unsettled {
+        if self.out.columns.is_some() && row.finality(self.columns.now) == Finality::Unsettled {
             self.oldest.add(row.confirmed);
         }
         self.out.styled(&text)

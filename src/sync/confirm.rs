@@ -231,9 +231,8 @@ impl<S: Service> Engine<S> {
 
 /// Whether a row is neither final nor confirmed since then.
 fn needs_confirming(row: &Row, fresh_since: Timestamp, now: Timestamp) -> bool {
-    let age = now.duration_since(row.summary.created.at.unwrap_or(now));
     let is_fresh = row.confirmed.is_some_and(|at| (fresh_since..=now).contains(&at));
-    row.gone.is_none() && !is_fresh && row.summary.status.finality(age) != Finality::Final
+    !is_fresh && row.finality(now) != Finality::Final
 }
 
 /// Unlisted emails that are looked at for the most overdue one.
