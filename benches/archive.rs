@@ -29,15 +29,28 @@ fn scattered(number: u64) -> u64 {
 
 fn uuid(number: u64) -> String {
     let hex = format!("{:016x}{:016x}", scattered(number), scattered(!number));
-    [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
+    [
+        &hex[..8],
+        &hex[8..12],
+        &hex[12..16],
+        &hex[16..20],
+        &hex[20..],
+    ]
+    .join("-")
 }
 
 fn summary(number: u64) -> String {
     const EVENTS: [&str; 5] = ["delivered", "delivered", "opened", "clicked", "bounced"];
-    const SUBJECTS: [&str; 4] = ["Your receipt", "Reset your password", "Ihre Bestellung ist unterwegs", "ご注文の確認"];
+    const SUBJECTS: [&str; 4] = [
+        "Your receipt",
+        "Reset your password",
+        "Ihre Bestellung ist unterwegs",
+        "ご注文の確認",
+    ];
     let drawn = scattered(number);
     let pick = |from: usize, shift: u32| (drawn >> shift) as usize % from;
-    let created = start() + SignedDuration::from_millis(i64::try_from(number).expect("few emails") * 7_776);
+    let created =
+        start() + SignedDuration::from_millis(i64::try_from(number).expect("few emails") * 7_776);
     format!(
         r#"{{"id":"{}","to":["customer{}@example.com"],"from":"Acme Billing <billing@mail.example.org>","created_at":"{}+00","subject":"{} #{number}","message_id":"<{}@mail.example.org>","bcc":null,"cc":null,"reply_to":null,"last_event":"{}","scheduled_at":null}}"#,
         uuid(number),
@@ -53,11 +66,18 @@ fn summary(number: u64) -> String {
 fn whole(number: u64) -> String {
     let mut html = String::from("<html><body>");
     for row in 0..24 {
-        let _ =
-            write!(html, "<tr><td style='padding:4px'>Item {}</td><td align='right'>{}.00 EUR</td></tr>", scattered(number + row), row * 7);
+        let _ = write!(
+            html,
+            "<tr><td style='padding:4px'>Item {}</td><td align='right'>{}.00 EUR</td></tr>",
+            scattered(number + row),
+            row * 7
+        );
     }
     let summary = summary(number);
-    format!(r#"{},"html":"{html}","text":"Thank you for order {number}.","tags":[]}}"#, summary.trim_end_matches('}'))
+    format!(
+        r#"{},"html":"{html}","text":"Thank you for order {number}.","tags":[]}}"#,
+        summary.trim_end_matches('}')
+    )
 }
 
 fn lines(numbers: std::ops::Range<u64>, line: fn(u64) -> String) -> String {
@@ -73,7 +93,12 @@ fn page(newest: u64, joins: Joins) -> Stretch {
         let json = summary(number);
         Item::read(&json).expect("a summary")
     };
-    Stretch { items: (newest - 99..=newest).rev().map(item).collect(), joins, rising: false, asked: now().into() }
+    Stretch {
+        items: (newest - 99..=newest).rev().map(item).collect(),
+        joins,
+        rising: false,
+        asked: now().into(),
+    }
 }
 
 fn archive(c: &mut Criterion) {
@@ -81,30 +106,58 @@ fn archive(c: &mut Criterion) {
     let location = Location::Disk(folder.path().join("mail.db"));
     let archive = Archive::open(&location).expect("an archive");
     for first in (0..EMAILS).step_by(100_000) {
-        archive.import(lines(first..first + 100_000, summary).as_bytes(), now(), |_| ()).expect("an import");
+        archive
+            .import(
+                lines(first..first + 100_000, summary).as_bytes(),
+                now(),
+                |_| (),
+            )
+            .expect("an import");
     }
     let window = |anchor: &Anchor| archive.window(anchor, SCREEN).expect("a window");
     let middle = window(&Anchor::At(start().as_microsecond() + 3_888_000_000_000)).rows[0].clone();
 
     c.bench_function("open and show the newest", |b| {
-        b.iter(|| Archive::open(&location).expect("an archive").window(&Anchor::Newest, SCREEN).expect("a window"));
+        b.iter(|| {
+            Archive::open(&location)
+                .expect("an archive")
+                .window(&Anchor::Newest, SCREEN)
+                .expect("a window")
+        });
     });
     for (name, anchor) in [
         ("window: newest", Anchor::Newest),
         ("window: oldest", Anchor::Oldest),
         ("window: below the middle", Anchor::Below(middle.place)),
-        ("window: around the middle", Anchor::Around { place: middle.place, above: SCREEN / 2 }),
-        ("window: at a date", Anchor::At(start().as_microsecond() + 1_000_000_000_000)),
+        (
+            "window: around the middle",
+            Anchor::Around {
+                place: middle.place,
+                above: SCREEN / 2,
+            },
+        ),
+        (
+            "window: at a date",
+            Anchor::At(start().as_microsecond() + 1_000_000_000_000),
+        ),
     ] {
         c.bench_function(name, |b| b.iter(|| window(black_box(&anchor))));
     }
-    c.bench_function("row by id", |b| b.iter(|| archive.row(black_box(&middle.summary.id)).expect("a row")));
-    c.bench_function("count all", |b| b.iter(|| archive.count().expect("a count")));
-    c.bench_function("rank of the middle", |b| b.iter(|| archive.rank(middle.place).expect("a rank")));
+    c.bench_function("row by id", |b| {
+        b.iter(|| archive.row(black_box(&middle.summary.id)).expect("a row"))
+    });
+    c.bench_function("count all", |b| {
+        b.iter(|| archive.count().expect("a count"))
+    });
+    c.bench_function("rank of the middle", |b| {
+        b.iter(|| archive.rank(middle.place).expect("a rank"))
+    });
 
     let mut newest = EMAILS + 99;
     archive.carry(&page(newest, Joins::Top)).expect("a page");
-    c.bench_function("page of 100 known emails", |b| b.iter(|| archive.carry(&page(newest, Joins::Top)).expect("a page")));
+    c.bench_function("page of 100 known emails", |b| {
+        b.iter(|| archive.carry(&page(newest, Joins::Top)).expect("a page"))
+    });
     c.bench_function("page of 100 new emails", |b| {
         b.iter_batched(
             || {
@@ -120,7 +173,10 @@ fn archive(c: &mut Criterion) {
 fn import(c: &mut Criterion) {
     let mut group = c.benchmark_group("import");
     group.sample_size(10);
-    for (name, count, line) in [("summaries", 50_000, summary as fn(u64) -> String), ("with bodies", 10_000, whole)] {
+    for (name, count, line) in [
+        ("summaries", 50_000, summary as fn(u64) -> String),
+        ("with bodies", 10_000, whole),
+    ] {
         let lines = lines(0..count, line);
         group.throughput(Throughput::Elements(count));
         group.bench_function(name, |b| {
@@ -129,9 +185,14 @@ fn import(c: &mut Criterion) {
             b.iter_batched(
                 || {
                     number += 1;
-                    Archive::open(&Location::Disk(folder.path().join(format!("{number}.db")))).expect("an archive")
+                    Archive::open(&Location::Disk(folder.path().join(format!("{number}.db"))))
+                        .expect("an archive")
                 },
-                |archive| archive.import(lines.as_bytes(), now(), |_| ()).expect("an import"),
+                |archive| {
+                    archive
+                        .import(lines.as_bytes(), now(), |_| ())
+                        .expect("an import")
+                },
                 BatchSize::PerIteration,
             );
         });

@@ -21,30 +21,45 @@ fn receipt() -> String {
 
 /// A newsletter: cards in nested layout tables, styled by classes and attributes alike.
 fn newsletter(cards: usize) -> String {
-    let css: String = (0..150).fold(String::new(), |all, i| all + &format!(".c{i} .t{i} > p {{ color:#{i:03x}; margin:0 0 {i}px }}\n"));
+    let css: String = (0..150).fold(String::new(), |all, i| {
+        all + &format!(".c{i} .t{i} > p {{ color:#{i:03x}; margin:0 0 {i}px }}\n")
+    });
     let card = "<table role=\"presentation\" width=\"100%\" cellpadding=\"0\"><tr><td class=\"c1\" style=\"padding:16px\"><table><tr><td>\
         <img src=\"https://example.com/i.png\" width=\"280\" height=\"160\" alt=\"A picture\"></td><td class=\"t1\" valign=\"top\"><h2>A story</h2>\
         <p style=\"font-size:14px;line-height:21px\">Some sentences about what happened, with <b>weight</b> and a <a href=\"https://example.com/a\">link</a>.</p>\
         </td></tr></table></td></tr></table>";
-    format!("<!doctype html><html><head><style>{css}</style></head><body><center>{}</center></body></html>", card.repeat(cards))
+    format!(
+        "<!doctype html><html><head><style>{css}</style></head><body><center>{}</center></body></html>",
+        card.repeat(cards)
+    )
 }
 
 /// A thread: replies within replies.
 fn thread() -> String {
-    let reply =
-        "<div>On Friday somebody wrote:<br></div><blockquote type=\"cite\"><div>One answer of a few words, and another sentence.</div>";
-    format!("<div>Thanks!</div>{}{}", reply.repeat(12), "</blockquote>".repeat(12))
+    let reply = "<div>On Friday somebody wrote:<br></div><blockquote type=\"cite\"><div>One answer of a few words, and another sentence.</div>";
+    format!(
+        "<div>Thanks!</div>{}{}",
+        reply.repeat(12),
+        "</blockquote>".repeat(12)
+    )
 }
 
 fn mails() -> Vec<(&'static str, String)> {
-    vec![("receipt", receipt()), ("newsletter", newsletter(20)), ("thread", thread()), ("large", newsletter(600))]
+    vec![
+        ("receipt", receipt()),
+        ("newsletter", newsletter(20)),
+        ("thread", thread()),
+        ("large", newsletter(600)),
+    ]
 }
 
 fn reading(c: &mut Criterion) {
     let mut group = c.benchmark_group("read and lay out at 80");
     for (name, source) in mails() {
         group.throughput(Throughput::Bytes(source.len() as u64));
-        group.bench_with_input(BenchmarkId::from_parameter(name), &source, |b, source| b.iter(|| html(black_box(source), 80)));
+        group.bench_with_input(BenchmarkId::from_parameter(name), &source, |b, source| {
+            b.iter(|| html(black_box(source), 80))
+        });
     }
     group.finish();
 }
@@ -53,14 +68,26 @@ fn resizing(c: &mut Criterion) {
     let mut group = c.benchmark_group("lay out again");
     for (name, source) in mails() {
         let prepared = Prepared::html(&source);
-        group.bench_function(BenchmarkId::from_parameter(name), |b| b.iter(|| prepared.at(black_box(100))));
+        group.bench_function(BenchmarkId::from_parameter(name), |b| {
+            b.iter(|| prepared.at(black_box(100)))
+        });
     }
     group.finish();
 }
 
 fn writing(c: &mut Criterion) {
     let body = html(&newsletter(20), 80);
-    c.bench_function("write with colours", |b| b.iter(|| ansi::write(black_box(&body), ansi::Style { colour: true, links: true })));
+    c.bench_function("write with colours", |b| {
+        b.iter(|| {
+            ansi::write(
+                black_box(&body),
+                ansi::Style {
+                    colour: true,
+                    links: true,
+                },
+            )
+        })
+    });
 }
 
 criterion_group!(benches, reading, resizing, writing);

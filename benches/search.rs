@@ -5,7 +5,9 @@ use std::fmt::Write as _;
 use std::hint::black_box;
 
 use criterion::measurement::WallTime;
-use criterion::{BatchSize, BenchmarkGroup, BenchmarkId, Criterion, criterion_group, criterion_main};
+use criterion::{
+    BatchSize, BenchmarkGroup, BenchmarkId, Criterion, criterion_group, criterion_main,
+};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use sentbox::archive::{Anchor, Archive, Halt, Location};
@@ -30,11 +32,17 @@ const CLASSES: [(&str, &str); 18] = [
     ("rare word in bodies", "body:quokka"),
     ("status", "status:bounced"),
     ("common word, rare status", "receipt status:complained"),
-    ("everything at once", "receipt status:bounced domain:example.com tag:plan=pro"),
+    (
+        "everything at once",
+        "receipt status:bounced domain:example.com tag:plan=pro",
+    ),
     ("negations", "-receipt -status:delivered"),
     ("old", "before:2026-05-30 receipt"),
     ("oldest first", "sort:oldest receipt status:bounced"),
-    ("either", "zephyrine or (subject:password status:complained)"),
+    (
+        "either",
+        "zephyrine or (subject:password status:complained)",
+    ),
     ("nothing", "nobody-has-this-word"),
 ];
 
@@ -56,19 +64,36 @@ fn scattered(number: u64) -> u64 {
 
 fn uuid(number: u64) -> String {
     let hex = format!("{:016x}{:016x}", scattered(number), scattered(!number));
-    [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
+    [
+        &hex[..8],
+        &hex[8..12],
+        &hex[12..16],
+        &hex[16..20],
+        &hex[20..],
+    ]
+    .join("-")
 }
 
 fn email(number: u64) -> String {
-    const SUBJECTS: [&str; 4] = ["Your receipt", "Reset your password", "Ihre Bestellung ist unterwegs", "ご注文の確認"];
+    const SUBJECTS: [&str; 4] = [
+        "Your receipt",
+        "Reset your password",
+        "Ihre Bestellung ist unterwegs",
+        "ご注文の確認",
+    ];
     let drawn = scattered(number);
     let status = match drawn >> 8 & 1023 {
         0 => "complained",
         1..40 => "bounced",
         _ => "delivered",
     };
-    let created = start() + SignedDuration::from_millis(i64::try_from(number).expect("few emails") * STEP);
-    let rare = if drawn.is_multiple_of(1009) { " zephyrine zq" } else { "" };
+    let created =
+        start() + SignedDuration::from_millis(i64::try_from(number).expect("few emails") * STEP);
+    let rare = if drawn.is_multiple_of(1009) {
+        " zephyrine zq"
+    } else {
+        ""
+    };
     let mut json = format!(
         r#"{{"id":"{}","to":["customer{}@example.com"],"from":"Acme Billing <billing@mail.example.org>","created_at":"{}+00","subject":"{} #{number}{rare}","message_id":"<{}@mail.example.org>","bcc":null,"cc":null,"reply_to":null,"last_event":"{status}","scheduled_at":null"#,
         uuid(number),
@@ -78,8 +103,16 @@ fn email(number: u64) -> String {
         uuid(number + 7_000_000),
     );
     if drawn.is_multiple_of(10) {
-        let animal = if drawn.is_multiple_of(10_000) { "quokka" } else { "cat" };
-        let plan = if drawn.is_multiple_of(20) { "pro" } else { "free" };
+        let animal = if drawn.is_multiple_of(10_000) {
+            "quokka"
+        } else {
+            "cat"
+        };
+        let plan = if drawn.is_multiple_of(20) {
+            "pro"
+        } else {
+            "free"
+        };
         let _ = write!(
             json,
             r#","html":"<p>We are <b>thankful</b> for order {number}.</p><p>The {animal} sends its best.</p>","text":null,"tags":[{{"name":"plan","value":"{plan}"}}]"#
@@ -91,8 +124,12 @@ fn email(number: u64) -> String {
 fn filled(emails: u64) -> Archive {
     let archive = Archive::open(&Location::Memory).expect("an archive in memory");
     for from in (0..emails).step_by(50_000) {
-        let lines = (from..emails.min(from + 50_000)).fold(String::new(), |lines, number| lines + &email(emails - 1 - number) + "\n");
-        archive.import(lines.as_bytes(), later(), |_| ()).expect("they are emails");
+        let lines = (from..emails.min(from + 50_000)).fold(String::new(), |lines, number| {
+            lines + &email(emails - 1 - number) + "\n"
+        });
+        archive
+            .import(lines.as_bytes(), later(), |_| ())
+            .expect("they are emails");
     }
     archive
 }
@@ -111,10 +148,15 @@ fn search(c: &mut Criterion) {
         for (class, text) in CLASSES {
             let query = query(text);
             group.bench_function(BenchmarkId::new(class, emails), |b| {
-                b.iter(|| black_box(archive.search(&query, &Anchor::Newest, SCREEN, &Halt::default())));
+                b.iter(|| {
+                    black_box(archive.search(&query, &Anchor::Newest, SCREEN, &Halt::default()))
+                });
             });
         }
-        for (name, text) in [("count to 10 000: by looking", "receipt"), ("count to 10 000: by the index", "status:delivered")] {
+        for (name, text) in [
+            ("count to 10 000: by looking", "receipt"),
+            ("count to 10 000: by the index", "status:delivered"),
+        ] {
             let query = query(text);
             group.bench_function(BenchmarkId::new(name, emails), |b| {
                 b.iter(|| black_box(archive.count_matching(&query, 10_000, &Halt::default())));
@@ -129,15 +171,27 @@ fn search(c: &mut Criterion) {
 /// The list of what a query finds: the next screen, its end, a date.
 fn moves(group: &mut BenchmarkGroup<'_, WallTime>, archive: &Archive, emails: u64) {
     let query = query("receipt");
-    let window = |anchor: &Anchor| archive.search(&query, anchor, SCREEN, &Halt::default()).expect("it is read").expect("nobody halts it");
-    let last = window(&Anchor::Newest).rows.last().expect("a receipt").place;
-    let middle = start() + SignedDuration::from_millis(i64::try_from(emails).expect("few emails") * STEP / 2);
+    let window = |anchor: &Anchor| {
+        archive
+            .search(&query, anchor, SCREEN, &Halt::default())
+            .expect("it is read")
+            .expect("nobody halts it")
+    };
+    let last = window(&Anchor::Newest)
+        .rows
+        .last()
+        .expect("a receipt")
+        .place;
+    let middle = start()
+        + SignedDuration::from_millis(i64::try_from(emails).expect("few emails") * STEP / 2);
     for (name, anchor) in [
         ("move: the next screen", Anchor::Below(last)),
         ("move: to the end", Anchor::Oldest),
         ("move: to a date", Anchor::At(middle.as_microsecond())),
     ] {
-        group.bench_function(BenchmarkId::new(name, emails), |b| b.iter(|| black_box(window(&anchor))));
+        group.bench_function(BenchmarkId::new(name, emails), |b| {
+            b.iter(|| black_box(window(&anchor)))
+        });
     }
 }
 
@@ -148,9 +202,14 @@ fn taking_in(group: &mut BenchmarkGroup<'_, WallTime>, archive: &Archive, emails
         b.iter_batched(
             || {
                 next += 100;
-                (next - 100..next).fold(String::new(), |lines, number| lines + &email(number) + "\n")
+                (next - 100..next)
+                    .fold(String::new(), |lines, number| lines + &email(number) + "\n")
             },
-            |lines| archive.import(lines.as_bytes(), later(), |_| ()).expect("they are emails"),
+            |lines| {
+                archive
+                    .import(lines.as_bytes(), later(), |_| ())
+                    .expect("they are emails")
+            },
             BatchSize::PerIteration,
         );
     });

@@ -23,10 +23,23 @@ pub fn install(report: PanicHook, env: &Env, clock: &Clock) {
         }
         terminal::give_back();
         let cause = panic.payload_as_str().unwrap_or("no cause was given");
-        let place = panic.location().map(ToString::to_string).unwrap_or_default();
-        let text = format!("sentbox {}\n{}\n", env!("CARGO_PKG_VERSION"), report.panic_report(panic));
-        let name = format!("crash-{}-{}.txt", clock().strftime("%Y%m%dT%H%M%SZ"), std::process::id());
-        let kept = folder.as_deref().and_then(|folder| keep(folder, &name, &text));
+        let place = panic
+            .location()
+            .map(ToString::to_string)
+            .unwrap_or_default();
+        let text = format!(
+            "sentbox {}\n{}\n",
+            env!("CARGO_PKG_VERSION"),
+            report.panic_report(panic)
+        );
+        let name = format!(
+            "crash-{}-{}.txt",
+            clock().strftime("%Y%m%dT%H%M%SZ"),
+            std::process::id()
+        );
+        let kept = folder
+            .as_deref()
+            .and_then(|folder| keep(folder, &name, &text));
         let file = kept.map_or_else(String::new, |path| format!("; report: {}", path.display()));
         let line = format!("sentbox: internal error at {place}: {cause}{file}");
         let _ = std::io::stderr().write_all(format!("{}\n", clean::line(&line)).as_bytes());
@@ -37,7 +50,12 @@ pub fn install(report: PanicHook, env: &Env, clock: &Clock) {
 fn keep(folder: &Path, name: &str, text: &str) -> Option<PathBuf> {
     make_folder(folder).ok()?;
     let path = folder.join(name);
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path).ok()?;
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&path)
+        .ok()?;
     file.write_all(text.as_bytes()).ok()?;
     Some(path)
 }

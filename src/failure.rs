@@ -124,7 +124,13 @@ impl Failure {
     /// A failure without a hint.
     #[must_use]
     pub fn new(kind: Kind, sentence: impl Into<String>) -> Self {
-        Self { kind, sentence: sentence.into(), hint: String::new(), wait: None, details: None }
+        Self {
+            kind,
+            sentence: sentence.into(),
+            hint: String::new(),
+            wait: None,
+            details: None,
+        }
     }
 
     /// The same failure with something to do about it.
@@ -152,7 +158,11 @@ impl Failure {
     /// what uses up a quota is not asked for again and again.
     #[must_use]
     pub fn rest(&self) -> Duration {
-        let own = if self.kind == Kind::Quota { Duration::from_hours(1) } else { Duration::ZERO };
+        let own = if self.kind == Kind::Quota {
+            Duration::from_hours(1)
+        } else {
+            Duration::ZERO
+        };
         self.wait.unwrap_or_default().max(own)
     }
 

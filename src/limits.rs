@@ -10,7 +10,13 @@ const DESCRIPTORS: u64 = 64;
 /// Forbids core dumps: memory holds the API key and mail.
 pub fn forbid_core_dumps() {
     // What cannot be lowered is zero already.
-    let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), ..getrlimit(Resource::Core) });
+    let _ = setrlimit(
+        Resource::Core,
+        Rlimit {
+            current: Some(0),
+            ..getrlimit(Resource::Core)
+        },
+    );
 }
 
 /// Raises the limit on open descriptors as far as the program needs.
@@ -20,20 +26,36 @@ pub fn forbid_core_dumps() {
 /// If it may not be raised so far: the libraries below would panic.
 pub fn ensure_descriptors() -> Result<(), Failure> {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-    let Some(current) = current.filter(|current| *current < DESCRIPTORS) else { return Ok(()) };
+    let Some(current) = current.filter(|current| *current < DESCRIPTORS) else {
+        return Ok(());
+    };
     let wanted = maximum.map_or(DESCRIPTORS, |maximum| maximum.min(DESCRIPTORS));
-    let raised = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum });
+    let raised = setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: Some(wanted),
+            maximum,
+        },
+    );
     if wanted == DESCRIPTORS && raised.is_ok() {
         return Ok(());
     }
-    let sentence = format!("this process may open only {} files, and sentbox needs {DESCRIPTORS}", wanted.max(current));
+    let sentence = format!(
+        "this process may open only {} files, and sentbox needs {DESCRIPTORS}",
+        wanted.max(current)
+    );
     Err(Failure::new(Kind::Io, sentence).hint("raise the limit: ulimit -n 256"))
 }
 
 /// Makes a write beyond the limit on the size of files an error like that of a full disk; by default
 /// its signal ends the process. The handler stays when the runtime that it is installed from is gone.
 pub fn outlive_file_limits() {
-    let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
+    let Ok(runtime) = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+    else {
+        return;
+    };
     let _inside = runtime.enter();
     let _ = tokio::signal::unix::signal(SignalKind::from_raw(Signal::XFSZ.as_raw()));
 }

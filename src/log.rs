@@ -33,19 +33,35 @@ pub fn begin(global: &Global, env: &Env, clock: &Clock) -> Result<Option<PathBuf
         return Ok(None);
     }
     let usual = || Paths::of(env).state.map(|state| state.join("sentbox.log"));
-    let path =
-        global.log.clone().or_else(usual).ok_or_else(|| {
-            Failure::new(Kind::Io, "there is no home directory to keep a log in").hint("name a file with --log, or set HOME")
-        })?;
-    let unwritable = |error| Failure::new(Kind::Io, format!("the log {} cannot be written: {error}", path.display()));
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+    let path = global.log.clone().or_else(usual).ok_or_else(|| {
+        Failure::new(Kind::Io, "there is no home directory to keep a log in")
+            .hint("name a file with --log, or set HOME")
+    })?;
+    let unwritable = |error| {
+        Failure::new(
+            Kind::Io,
+            format!("the log {} cannot be written: {error}", path.display()),
+        )
+    };
+    if let Some(folder) = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+    {
         make_folder(folder).map_err(unwritable)?;
     }
     let file = Rotating::open(&path, MOST).map_err(unwritable)?;
-    let level = if global.verbose > 1 { LevelFilter::TRACE } else { LevelFilter::DEBUG };
+    let level = if global.verbose > 1 {
+        LevelFilter::TRACE
+    } else {
+        LevelFilter::DEBUG
+    };
     // A log that cannot be written must not say so on a screen that is not its own.
-    let lines = tracing_subscriber::fmt::layer().with_ansi(false).log_internal_errors(false);
-    let lines = lines.with_timer(Time(clock.clone())).with_writer(Mutex::new(file));
+    let lines = tracing_subscriber::fmt::layer()
+        .with_ansi(false)
+        .log_internal_errors(false);
+    let lines = lines
+        .with_timer(Time(clock.clone()))
+        .with_writer(Mutex::new(file));
     let ours = Targets::new().with_target("sentbox", level);
     tracing::subscriber::set_global_default(tracing_subscriber::registry().with(ours).with(lines))
         .map_err(|error| Failure::new(Kind::Internal, format!("the log cannot begin: {error}")))?;
@@ -70,7 +86,11 @@ struct Rotating {
 
 impl Rotating {
     fn open(path: &Path, most: u64) -> io::Result<Self> {
-        Ok(Self { path: path.to_owned(), file: append(path)?, most })
+        Ok(Self {
+            path: path.to_owned(),
+            file: append(path)?,
+            most,
+        })
     }
 
     fn make_room(&mut self) -> io::Result<()> {
@@ -90,7 +110,11 @@ impl Rotating {
 }
 
 fn append(path: &Path) -> io::Result<File> {
-    OpenOptions::new().append(true).create(true).mode(0o600).open(path)
+    OpenOptions::new()
+        .append(true)
+        .create(true)
+        .mode(0o600)
+        .open(path)
 }
 
 impl Write for Rotating {
@@ -112,7 +136,10 @@ mod tests {
     fn a_full_log_is_put_aside_once_however_many_write_to_it() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("log");
-        let mut writers = [Rotating::open(&path, 10).unwrap(), Rotating::open(&path, 10).unwrap()];
+        let mut writers = [
+            Rotating::open(&path, 10).unwrap(),
+            Rotating::open(&path, 10).unwrap(),
+        ];
         for line in ["one..\n", "two..\n", "three\n", "four.\n", "five.\n"] {
             for writer in &mut writers {
                 writer.write_all(line.as_bytes()).unwrap();

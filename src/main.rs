@@ -34,19 +34,33 @@ fn main() -> color_eyre::Result<ExitCode> {
     limits::forbid_core_dumps();
     let env = Env::of_process();
     let clock = clock::system();
-    let (report, errors) = color_eyre::config::HookBuilder::default().display_env_section(false).into_hooks();
+    let (report, errors) = color_eyre::config::HookBuilder::default()
+        .display_env_section(false)
+        .into_hooks();
     errors.install()?;
     crash::install(report, &env, &clock);
     let (ends, end) = mpsc::channel();
     let (late, deadline) = mpsc::channel();
     signals::on_deadline(late);
     let worked = ends.clone();
-    let work = move || worked.send(End::Worked(catch_unwind(AssertUnwindSafe(|| work(&env, &clock)))));
+    let work = move || {
+        worked.send(End::Worked(catch_unwind(AssertUnwindSafe(|| {
+            work(&env, &clock)
+        }))))
+    };
     let watch = move || deadline.recv().map(|number| ends.send(End::Late(number)));
-    let started = thread::Builder::new().name("deadline".to_owned()).spawn(watch);
-    let started = started.and_then(|_| thread::Builder::new().name("work".to_owned()).stack_size(STACK).spawn(work));
+    let started = thread::Builder::new()
+        .name("deadline".to_owned())
+        .spawn(watch);
+    let started = started.and_then(|_| {
+        thread::Builder::new()
+            .name("work".to_owned())
+            .stack_size(STACK)
+            .spawn(work)
+    });
     if let Err(error) = started {
-        let failure = Failure::new(Kind::Io, format!("the system refuses a thread: {error}")).hint("raise the limit: ulimit -u");
+        let failure = Failure::new(Kind::Io, format!("the system refuses a thread: {error}"))
+            .hint("raise the limit: ulimit -u");
         Output::plain(false).failure(&failure);
         return Ok(ExitCode::from(failure.kind.exit_code()));
     }
@@ -65,12 +79,14 @@ fn work(env: &Env, clock: &Clock) -> u8 {
     let (mut out, outcome) = match cli::parse(std::env::args_os()) {
         Parsed::Do(args) => {
             let mut out = Output::of_process(&args.global, env);
-            let outcome = log::begin(&args.global, env, clock).map_err(Stop::from).and_then(|log| {
-                if let Some(path) = log {
-                    out.note(&format!("the log is {}", path.display()));
-                }
-                run(&args, env, clock, &mut out)
-            });
+            let outcome = log::begin(&args.global, env, clock)
+                .map_err(Stop::from)
+                .and_then(|log| {
+                    if let Some(path) = log {
+                        out.note(&format!("the log is {}", path.display()));
+                    }
+                    run(&args, env, clock, &mut out)
+                });
             (out, outcome)
         }
         Parsed::Tell(text) => {
@@ -95,11 +111,22 @@ fn run(args: &Args, env: &Env, clock: &Clock, out: &mut Output) -> Result<(), St
     clock::is_plausible()?;
     limits::ensure_descriptors()?;
     limits::outlive_file_limits();
-    tracing::info!(version = env!("CARGO_PKG_VERSION"), process = std::process::id(), "begins");
+    tracing::info!(
+        version = env!("CARGO_PKG_VERSION"),
+        process = std::process::id(),
+        "begins"
+    );
     match &args.verb {
-        Some(Verb::Command(command)) => {
-            cli::run(command, World { global: &args.global, env, clock, wrong_keys: |changes| Keys::with(changes).1, out })
-        }
+        Some(Verb::Command(command)) => cli::run(
+            command,
+            World {
+                global: &args.global,
+                env,
+                clock,
+                wrong_keys: |changes| Keys::with(changes).1,
+                out,
+            },
+        ),
         Some(Verb::Demo(sample)) => open::demo(sample, &args.global, env, clock, out),
         None => open::profile(&args.query, &args.global, env, clock, out),
     }

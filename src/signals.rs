@@ -61,16 +61,20 @@ impl Signals {
         let (sender, received) = unbounded_channel();
         let (ready, installed) = mpsc::channel();
         let forward = sender.clone();
-        thread::Builder::new().name("signals".to_owned()).spawn(move || match install(signals) {
-            Ok((runtime, mut handlers)) => {
-                let _ = ready.send(Ok(()));
-                if let Some(Ok(Some(number))) = runtime.block_on(handlers.join_next()) {
-                    end(number, &forward);
+        thread::Builder::new()
+            .name("signals".to_owned())
+            .spawn(move || match install(signals) {
+                Ok((runtime, mut handlers)) => {
+                    let _ = ready.send(Ok(()));
+                    if let Some(Ok(Some(number))) = runtime.block_on(handlers.join_next()) {
+                        end(number, &forward);
+                    }
                 }
-            }
-            Err(error) => drop(ready.send(Err(error))),
-        })?;
-        installed.recv().unwrap_or_else(|_| Err(io::Error::other("the thread for signals has ended")))?;
+                Err(error) => drop(ready.send(Err(error))),
+            })?;
+        installed
+            .recv()
+            .unwrap_or_else(|_| Err(io::Error::other("the thread for signals has ended")))?;
         Ok(Self { received, sender })
     }
 
@@ -84,16 +88,21 @@ impl Signals {
     /// If the system refuses a thread.
     pub fn watch_terminal(&self) -> io::Result<()> {
         let forward = self.sender.clone();
-        thread::Builder::new().name("hang-up".to_owned()).spawn(move || {
-            wait_for_hang_up();
-            end(number(Signal::HUP), &forward);
-        })?;
+        thread::Builder::new()
+            .name("hang-up".to_owned())
+            .spawn(move || {
+                wait_for_hang_up();
+                end(number(Signal::HUP), &forward);
+            })?;
         Ok(())
     }
 
     /// Waits for the first signal and returns its number. Safe to cancel.
     pub async fn recv(&mut self) -> u8 {
-        self.received.recv().await.expect("this value holds a sender")
+        self.received
+            .recv()
+            .await
+            .expect("this value holds a sender")
     }
 
     /// The number of a signal that has arrived already.
@@ -121,7 +130,9 @@ pub fn number(signal: Signal) -> u8 {
 }
 
 fn install(signals: &[Signal]) -> io::Result<(Runtime, JoinSet<Option<u8>>)> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .build()?;
     let mut handlers = JoinSet::new();
     {
         let _inside = runtime.enter();
@@ -152,7 +163,13 @@ fn wait_for_hang_up() {
     loop {
         let mut watched = [PollFd::new(&stdin, PollFlags::empty())];
         match poll(&mut watched, None) {
-            Ok(_) if watched[0].revents().intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL) => return,
+            Ok(_)
+                if watched[0]
+                    .revents()
+                    .intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL) =>
+            {
+                return;
+            }
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(_) => return thread::park(),
         }

@@ -11,16 +11,33 @@ use crate::failure::Failure;
 ///
 /// If the service does not take the key or does not let it read, or cannot be asked.
 pub async fn try_key(place: &Place, key: &ApiKey, clock: &Clock) -> Result<(), Failure> {
-    let Place { profile: _, base_url, key_file: _, ca_file } = place;
-    let access =
-        Access { base_url: base_url.clone(), key: Ok(key.clone()), ca_file: ca_file.clone(), rate: Rate::default(), rate_file: None };
+    let Place {
+        profile: _,
+        base_url,
+        key_file: _,
+        ca_file,
+    } = place;
+    let access = Access {
+        base_url: base_url.clone(),
+        key: Ok(key.clone()),
+        ca_file: ca_file.clone(),
+        rate: Rate::default(),
+        rate_file: None,
+    };
     let client = Client::new(access, Patience::ONE_SHOT, clock.clone());
-    client.list(1, &Cursor::Start).await.map(drop).map_err(unstored)
+    client
+        .list(1, &Cursor::Start)
+        .await
+        .map(drop)
+        .map_err(unstored)
 }
 
 /// The same failure, saying that the key was not kept.
 fn unstored(failure: Failure) -> Failure {
-    let hint =
-        if failure.hint.is_empty() { "the key was not stored".to_owned() } else { format!("{}; the key was not stored", failure.hint) };
+    let hint = if failure.hint.is_empty() {
+        "the key was not stored".to_owned()
+    } else {
+        format!("{}; the key was not stored", failure.hint)
+    };
     failure.hint(hint)
 }

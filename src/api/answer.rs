@@ -21,7 +21,8 @@ struct Listing<'a> {
 /// A page of the list operation. `has_more` may be in quotes; anything but a boolean is unknown.
 pub(super) fn page(body: &[u8]) -> Result<Page, Fault> {
     let text = text(body);
-    let Listing { has_more, data } = serde_json::from_str(&text).map_err(|error| Fault::garbled(&text, &error))?;
+    let Listing { has_more, data } =
+        serde_json::from_str(&text).map_err(|error| Fault::garbled(&text, &error))?;
     let mut items = Vec::with_capacity(data.len());
     let mut unreadable = 0;
     for raw in data {
@@ -31,7 +32,11 @@ pub(super) fn page(body: &[u8]) -> Result<Page, Fault> {
         }
     }
     let has_more = has_more.and_then(|raw| raw.get().trim_matches('"').parse().ok());
-    Ok(Page { items, unreadable, has_more })
+    Ok(Page {
+        items,
+        unreadable,
+        has_more,
+    })
 }
 
 /// The email that was asked for; another one in its place is no answer.
@@ -41,13 +46,21 @@ pub(super) fn email(body: &[u8], id: &EmailId) -> Result<Retrieved, Fault> {
     if !is_same(&email.id, id.as_str()) {
         return Err(Fault::OtherEmail);
     }
-    Ok(Retrieved { email, json: Arc::from(text.trim()) })
+    Ok(Retrieved {
+        email,
+        json: Arc::from(text.trim()),
+    })
 }
 
 /// Whether `answered` is `asked`, perhaps in the service's own spelling: one imitator finds an email
 /// by its bare UUID and answers with that UUID in capitals, without dashes, behind a prefix.
 fn is_same(answered: &str, asked: &str) -> bool {
-    let letters = |id: &str| id.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
+    let letters = |id: &str| {
+        id.chars()
+            .filter(char::is_ascii_alphanumeric)
+            .collect::<String>()
+            .to_ascii_lowercase()
+    };
     // A short id may well be the end of another one.
     answered == asked || (asked.len() >= 32 && letters(answered).ends_with(&letters(asked)))
 }
@@ -71,8 +84,18 @@ mod tests {
 
     #[test]
     fn has_more_that_is_no_boolean_is_unknown() {
-        let more = |json: &str| page(format!("{{\"data\":[]{json}}}").as_bytes()).unwrap().has_more;
-        for (json, expected) in [("true", Some(true)), ("\"true\"", Some(true)), ("false", Some(false)), ("null", None), ("7", None)] {
+        let more = |json: &str| {
+            page(format!("{{\"data\":[]{json}}}").as_bytes())
+                .unwrap()
+                .has_more
+        };
+        for (json, expected) in [
+            ("true", Some(true)),
+            ("\"true\"", Some(true)),
+            ("false", Some(false)),
+            ("null", None),
+            ("7", None),
+        ] {
             assert_eq!(more(&format!(",\"has_more\":{json}")), expected, "{json}");
         }
         assert_eq!(more(""), None);
@@ -80,8 +103,22 @@ mod tests {
 
     #[test]
     fn what_is_no_envelope_is_not_the_api() {
-        for body in ["", "null", "[]", "{}", "{\"data\":null}", "{\"data\":{}}", "<html>", "{\"data\":[", &"[".repeat(200_000)] {
-            assert!(page(body.as_bytes()).is_err(), "{}", &body[..body.len().min(20)]);
+        for body in [
+            "",
+            "null",
+            "[]",
+            "{}",
+            "{\"data\":null}",
+            "{\"data\":{}}",
+            "<html>",
+            "{\"data\":[",
+            &"[".repeat(200_000),
+        ] {
+            assert!(
+                page(body.as_bytes()).is_err(),
+                "{}",
+                &body[..body.len().min(20)]
+            );
         }
     }
 
@@ -90,10 +127,16 @@ mod tests {
         let id = EmailId::new("ab");
         let retrieved = email(b" {\"id\":\"ab\",\"html\":\"<p>\"} ", &id).unwrap();
         assert_eq!(&*retrieved.json, "{\"id\":\"ab\",\"html\":\"<p>\"}");
-        assert!(matches!(email(b"{\"id\":\"xab\"}", &id), Err(Fault::OtherEmail)));
+        assert!(matches!(
+            email(b"{\"id\":\"xab\"}", &id),
+            Err(Fault::OtherEmail)
+        ));
         let uuid = EmailId::new("6f79f982-88f7-4bbd-87b3-f5e550b48a78");
         assert!(email(b"{\"id\":\"em_6F79F98288F74BBD87B3F5E550B48A78\"}", &uuid).is_ok());
-        assert!(matches!(email(b"{\"id\":\"6f79f982-88f7-4bbd-87b3-f5e550b48a79\"}", &uuid), Err(Fault::OtherEmail)));
+        assert!(matches!(
+            email(b"{\"id\":\"6f79f982-88f7-4bbd-87b3-f5e550b48a79\"}", &uuid),
+            Err(Fault::OtherEmail)
+        ));
         assert!(email(b"{\"error\":\"x\"}", &id).is_err());
         assert!(email(b"{\"id\":\"ab\xFF\"}", &EmailId::new("ab\u{FFFD}")).is_ok());
     }

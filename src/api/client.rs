@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use reqwest::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, HeaderValue, LOCATION};
+use reqwest::header::{
+    ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, HeaderValue, LOCATION,
+};
 use reqwest::redirect::Policy;
 use reqwest::{Certificate, Response, StatusCode};
 use tokio::sync::OnceCell;
@@ -51,12 +53,25 @@ pub struct Access {
 
 impl From<&Settings> for Access {
     fn from(settings: &Settings) -> Self {
-        let Settings { base_url, key, ca_file, rate, archive, .. } = settings;
+        let Settings {
+            base_url,
+            key,
+            ca_file,
+            rate,
+            archive,
+            ..
+        } = settings;
         let rate_file = match archive {
             Location::Disk(path) => Some(path.with_added_extension("rate")),
             Location::Memory => None,
         };
-        Self { base_url: base_url.clone(), key: key.clone(), ca_file: ca_file.clone(), rate: *rate, rate_file }
+        Self {
+            base_url: base_url.clone(),
+            key: key.clone(),
+            ca_file: ca_file.clone(),
+            rate: *rate,
+            rate_file,
+        }
     }
 }
 
@@ -101,7 +116,11 @@ impl Client {
             on_wait: OnceLock::new(),
             reported: Mutex::default(),
         };
-        Self { inner: Arc::new(inner), wish: Wish::of(Urgency::Person), on_send: None }
+        Self {
+            inner: Arc::new(inner),
+            wish: Wish::of(Urgency::Person),
+            on_send: None,
+        }
     }
 
     /// Reports long waits for the rate limit: the first one, and each that is twice as long as any before.
@@ -121,28 +140,48 @@ impl Client {
     /// How far the service's clock is ahead of ours, as its last answer said.
     #[must_use]
     pub fn skew(&self) -> Option<SignedDuration> {
-        *self.inner.skew.lock().unwrap_or_else(PoisonError::into_inner)
+        *self
+            .inner
+            .skew
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Asks until there is an answer that `read` can read, or patience ends.
-    async fn ask<T>(&self, url: Url, asked: Asked, read: impl Fn(&[u8]) -> Result<T, Fault>) -> Result<T, Failure> {
-        let Inner { access, patience, .. } = &*self.inner;
+    async fn ask<T>(
+        &self,
+        url: Url,
+        asked: Asked,
+        read: impl Fn(&[u8]) -> Result<T, Fault>,
+    ) -> Result<T, Failure> {
+        let Inner {
+            access, patience, ..
+        } = &*self.inner;
         let key = access.key.as_ref().map_err(Clone::clone)?;
-        let told = |fault: Fault| fault.without(key.expose()).into_failure(asked, &access.base_url);
+        let told = |fault: Fault| {
+            fault
+                .without(key.expose())
+                .into_failure(asked, &access.base_url)
+        };
         let authorization = authorization(key)?;
         let http = self.inner.http().await.map_err(told)?;
         let mut spent = Spent::default();
         let mut tries = 0;
         let mut seen = Seen::default();
         loop {
-            self.admit(&mut spent).await.map_err(|fault| seen.explain(told(fault), asked, tries))?;
+            self.admit(&mut spent)
+                .await
+                .map_err(|fault| seen.explain(told(fault), asked, tries))?;
             if let Some(hook) = &self.on_send {
                 hook().await;
             }
             tries += 1;
             seen = Seen::default();
             let started = Instant::now();
-            let answer = timeout(patience.left(spent), self.inner.once(http, &url, &authorization, &mut seen));
+            let answer = timeout(
+                patience.left(spent),
+                self.inner.once(http, &url, &authorization, &mut seen),
+            );
             let answer = tokio::select! {
                 answer = answer => answer.unwrap_or(Err(Fault::Silent)),
                 () = self.until_unwanted(), if asked == Asked::Email => return Err(unwanted()),
@@ -181,21 +220,45 @@ impl Client {
     async fn admit(&self, spent: &mut Spent) -> Result<(), Fault> {
         let Inner { gate, patience, .. } = &*self.inner;
         let working = spent.working;
-        let bearable = |paused, wait| pace::again(patience, 0, Spent { working, paused }, Retry::After(wait), 0.0).is_some();
-        gate.pass(&self.wish, &mut spent.paused, bearable, |wait| self.inner.report(wait)).await.map_err(|turned| match turned {
+        let bearable = |paused, wait| {
+            pace::again(
+                patience,
+                0,
+                Spent { working, paused },
+                Retry::After(wait),
+                0.0,
+            )
+            .is_some()
+        };
+        gate.pass(&self.wish, &mut spent.paused, bearable, |wait| {
+            self.inner.report(wait)
+        })
+        .await
+        .map_err(|turned| match turned {
             Turned::Away => Fault::Unsent(unwanted()),
-            Turned::Back(wait) => Fault::Rejected(Rejection { status: 429, wait: Some(wait), is_api: true, ..Rejection::default() }),
+            Turned::Back(wait) => Fault::Rejected(Rejection {
+                status: 429,
+                wait: Some(wait),
+                is_api: true,
+                ..Rejection::default()
+            }),
         })
     }
 }
 
 impl Service for Client {
     fn wanted(&self, wish: &Wish) -> Self {
-        Self { wish: wish.clone(), ..self.clone() }
+        Self {
+            wish: wish.clone(),
+            ..self.clone()
+        }
     }
 
     fn with_on_send(&self, hook: OnSend) -> Option<Self> {
-        Some(Self { on_send: Some(hook), ..self.clone() })
+        Some(Self {
+            on_send: Some(hook),
+            ..self.clone()
+        })
     }
 
     fn allowance(&self) -> Option<Budget> {
@@ -204,7 +267,8 @@ impl Service for Client {
 
     async fn list(&self, limit: u8, cursor: &Cursor) -> Result<Page, Failure> {
         let mut url = self.inner.access.base_url.below(&["emails"]);
-        url.query_pairs_mut().append_pair("limit", &limit.clamp(1, MAX_LIMIT).to_string());
+        url.query_pairs_mut()
+            .append_pair("limit", &limit.clamp(1, MAX_LIMIT).to_string());
         let asked = match cursor {
             Cursor::Start => Asked::Start,
             Cursor::After(id) => {
@@ -222,16 +286,22 @@ impl Service for Client {
     async fn retrieve(&self, id: &EmailId) -> Result<Retrieved, Failure> {
         // Such an id would be another path altogether, so no email can have it.
         if matches!(id.as_str(), "" | "." | "..") {
-            return Err(Failure::new(Kind::NotFound, "the service has no such email").hint("look at the id"));
+            return Err(
+                Failure::new(Kind::NotFound, "the service has no such email")
+                    .hint("look at the id"),
+            );
         }
         let url = self.inner.access.base_url.below(&["emails", id.as_str()]);
-        self.ask(url, Asked::Email, |body| answer::email(body, id)).await
+        self.ask(url, Asked::Email, |body| answer::email(body, id))
+            .await
     }
 }
 
 impl Inner {
     fn report(&self, wait: Duration) {
-        let Some(report) = self.on_wait.get().filter(|_| wait >= LONG_WAIT) else { return };
+        let Some(report) = self.on_wait.get().filter(|_| wait >= LONG_WAIT) else {
+            return;
+        };
         let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
         if *reported * 2 <= wait {
             *reported = wait;
@@ -244,17 +314,38 @@ impl Inner {
         let build = || async {
             let access = self.access.clone();
             let built = tokio::task::spawn_blocking(move || machinery(&access)).await;
-            built.unwrap_or_else(|error| Err(Failure::new(Kind::Internal, format!("the HTTP client could not be built: {error}"))))
+            built.unwrap_or_else(|error| {
+                Err(Failure::new(
+                    Kind::Internal,
+                    format!("the HTTP client could not be built: {error}"),
+                ))
+            })
         };
-        self.http.get_or_try_init(build).await.map_err(Fault::Unsent)
+        self.http
+            .get_or_try_init(build)
+            .await
+            .map_err(Fault::Unsent)
     }
 
     /// One try: sends the request, follows it within the origin, and reads a body of bounded size.
-    async fn once(&self, http: &reqwest::Client, url: &Url, authorization: &HeaderValue, seen: &mut Seen) -> Result<Vec<u8>, Fault> {
+    async fn once(
+        &self,
+        http: &reqwest::Client,
+        url: &Url,
+        authorization: &HeaderValue,
+        seen: &mut Seen,
+    ) -> Result<Vec<u8>, Fault> {
         let mut url = url.clone();
         for _ in 0..=REDIRECTS {
-            let request = http.get(url.clone()).header(AUTHORIZATION, authorization).header(ACCEPT, "application/json");
-            let response = request.header(ACCEPT_ENCODING, "gzip").send().await.map_err(|error| Fault::transport(&error))?;
+            let request = http
+                .get(url.clone())
+                .header(AUTHORIZATION, authorization)
+                .header(ACCEPT, "application/json");
+            let response = request
+                .header(ACCEPT_ENCODING, "gzip")
+                .send()
+                .await
+                .map_err(|error| Fault::transport(&error))?;
             let status = response.status();
             *seen = Seen::of(status.as_u16(), response.headers());
             if let Some(place) = sent_on(&response, &url) {
@@ -266,8 +357,10 @@ impl Inner {
             }
             let limits = headers::limits(response.headers());
             let refused = status == StatusCode::TOO_MANY_REQUESTS;
-            let wait = headers::wait(response.headers(), &self.clock).or(limits.reset.filter(|_| refused));
-            *self.skew.lock().unwrap_or_else(PoisonError::into_inner) = headers::skew(response.headers(), (self.clock)());
+            let wait =
+                headers::wait(response.headers(), &self.clock).or(limits.reset.filter(|_| refused));
+            *self.skew.lock().unwrap_or_else(PoisonError::into_inner) =
+                headers::skew(response.headers(), (self.clock)());
             self.gate.learn(limits);
             if refused {
                 self.gate.refuse(wait).await;
@@ -277,7 +370,11 @@ impl Inner {
             }
             // The status says enough if the body of an error cannot be read.
             let body = body(response, MAX_ERROR).await.unwrap_or_default();
-            return Err(Fault::Rejected(Rejection::read(status.as_u16(), &body, wait)));
+            return Err(Fault::Rejected(Rejection::read(
+                status.as_u16(),
+                &body,
+                wait,
+            )));
         }
         Err(Fault::Astray)
     }
@@ -300,9 +397,18 @@ fn machinery(access: &Access) -> Result<reqwest::Client, Failure> {
         builder = builder.no_proxy().tls_certs_only([]);
     }
     if let Some(path) = &access.ca_file {
-        let unusable = |why: String| Failure::new(Kind::Config, format!("the certificates in {} cannot be used: {why}", path.display()));
+        let unusable = |why: String| {
+            Failure::new(
+                Kind::Config,
+                format!(
+                    "the certificates in {} cannot be used: {why}",
+                    path.display()
+                ),
+            )
+        };
         let pem = std::fs::read(path).map_err(|error| unusable(error.to_string()))?;
-        let certificates = Certificate::from_pem_bundle(&pem).map_err(|error| unusable(error.to_string()))?;
+        let certificates =
+            Certificate::from_pem_bundle(&pem).map_err(|error| unusable(error.to_string()))?;
         if certificates.is_empty() {
             return Err(unusable("there is none".to_owned()));
         }
@@ -327,21 +433,33 @@ fn sent_on(response: &Response, from: &Url) -> Option<Url> {
     if !matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
         return None;
     }
-    from.join(response.headers().get(LOCATION)?.to_str().ok()?).ok()
+    from.join(response.headers().get(LOCATION)?.to_str().ok()?)
+        .ok()
 }
 
 /// As much of an address as says where it leads.
 fn shown(place: &Url) -> String {
-    if place.has_host() { place.origin().ascii_serialization() } else { format!("a {}: address", place.scheme()) }
+    if place.has_host() {
+        place.origin().ascii_serialization()
+    } else {
+        format!("a {}: address", place.scheme())
+    }
 }
 
 /// Reads a body, unpacked, up to `most` bytes.
 async fn body(mut response: Response, most: usize) -> Result<Vec<u8>, Fault> {
-    let encoding = response.headers().get(CONTENT_ENCODING).and_then(|encoding| encoding.to_str().ok());
+    let encoding = response
+        .headers()
+        .get(CONTENT_ENCODING)
+        .and_then(|encoding| encoding.to_str().ok());
     let is_packed = encoding.is_some_and(is_gzip);
     let announced = response.content_length().unwrap_or(0);
     let mut body = Vec::with_capacity(usize::try_from(announced).unwrap_or(0).min(most));
-    while let Some(chunk) = response.chunk().await.map_err(|error| Fault::transport(&error))? {
+    while let Some(chunk) = response
+        .chunk()
+        .await
+        .map_err(|error| Fault::transport(&error))?
+    {
         if body.len() + chunk.len() > most {
             return Err(Fault::TooLarge);
         }
@@ -351,5 +469,10 @@ async fn body(mut response: Response, most: usize) -> Result<Vec<u8>, Fault> {
         return Ok(body);
     }
     let unpacked = tokio::task::spawn_blocking(move || gunzip(&body, most)).await;
-    unpacked.unwrap_or_else(|error| Err(Fault::Unsent(Failure::new(Kind::Internal, format!("unpacking an answer failed: {error}")))))
+    unpacked.unwrap_or_else(|error| {
+        Err(Fault::Unsent(Failure::new(
+            Kind::Internal,
+            format!("unpacking an answer failed: {error}"),
+        )))
+    })
 }

@@ -110,7 +110,10 @@ impl Fault {
     /// What came instead of the API's JSON.
     pub(super) fn garbled(text: &str, error: &serde_json::Error) -> Self {
         let json = text.trim_start().starts_with('{');
-        Self::NotTheApi { start: text.chars().take(MAX_KEPT).collect(), cut_short: json && (error.is_eof() || error.is_syntax()) }
+        Self::NotTheApi {
+            start: text.chars().take(MAX_KEPT).collect(),
+            cut_short: json && (error.is_eof() || error.is_syntax()),
+        }
     }
 
     /// Tells the causes of a failed transport apart.
@@ -121,10 +124,19 @@ impl Fault {
             causes.push(cause);
             next = cause.source();
         }
-        let refused =
-            causes.iter().filter_map(|cause| cause.downcast_ref::<io::Error>()).any(|io| io.kind() == io::ErrorKind::ConnectionRefused);
-        let words: Vec<String> = causes.iter().map(|cause| clean::line(&cause.to_string()).into_owned()).collect();
-        let mentions = |parts: &[&str]| words.iter().any(|cause| parts.iter().any(|part| cause.contains(part)));
+        let refused = causes
+            .iter()
+            .filter_map(|cause| cause.downcast_ref::<io::Error>())
+            .any(|io| io.kind() == io::ErrorKind::ConnectionRefused);
+        let words: Vec<String> = causes
+            .iter()
+            .map(|cause| clean::line(&cause.to_string()).into_owned())
+            .collect();
+        let mentions = |parts: &[&str]| {
+            words
+                .iter()
+                .any(|cause| parts.iter().any(|part| cause.contains(part)))
+        };
         let deepest = || words.last().cloned().unwrap_or_default();
         if error.is_dns() {
             Self::UnknownHost
@@ -136,12 +148,30 @@ impl Fault {
             Self::Refused
         } else if error.is_connect() && mentions(&["handshake eof"]) {
             Self::NoConnection("it was closed before it was secure".to_owned())
-        } else if error.is_connect() && mentions(&["certificate", "TLS", "tls", "handshake", "corrupt message", "UnknownIssuer"]) {
+        } else if error.is_connect()
+            && mentions(&[
+                "certificate",
+                "TLS",
+                "tls",
+                "handshake",
+                "corrupt message",
+                "UnknownIssuer",
+            ])
+        {
             let by_itself = mentions(&["CaUsedAsEndEntity"]);
-            Self::Untrusted(if by_itself { "its certificate is signed by nobody but itself".to_owned() } else { deepest() })
+            Self::Untrusted(if by_itself {
+                "its certificate is signed by nobody but itself".to_owned()
+            } else {
+                deepest()
+            })
         } else if error.is_connect() {
             Self::NoConnection(deepest())
-        } else if mentions(&["invalid HTTP", "message head is too large", "invalid chunk", "Invalid chunk"]) {
+        } else if mentions(&[
+            "invalid HTTP",
+            "message head is too large",
+            "invalid chunk",
+            "Invalid chunk",
+        ]) {
             Self::NotHttp
         } else {
             Self::Broken
@@ -151,7 +181,11 @@ impl Fault {
     /// Whether trying again may help. All requests only read, so a repeated one does no harm.
     pub(super) fn retry(&self) -> Retry {
         match self {
-            Self::Silent | Self::Broken | Self::NotTheApi { cut_short: true, .. } => Retry::Soon,
+            Self::Silent
+            | Self::Broken
+            | Self::NotTheApi {
+                cut_short: true, ..
+            } => Retry::Soon,
             Self::Rejected(rejection) => rejection.retry(),
             Self::Unsent(_)
             | Self::UnknownHost
@@ -160,7 +194,9 @@ impl Fault {
             | Self::NoConnection(_)
             | Self::NotHttp
             | Self::TooLarge
-            | Self::NotTheApi { cut_short: false, .. }
+            | Self::NotTheApi {
+                cut_short: false, ..
+            }
             | Self::OtherEmail
             | Self::ElsewhereTo(_)
             | Self::Astray => Retry::Never,
@@ -235,14 +271,29 @@ impl Rejection {
         let text = String::from_utf8_lossy(body);
         let string = |value: &Value| value.as_str().map(str::to_owned).unwrap_or_default();
         let either = |first: String, second: String| if first.is_empty() { second } else { first };
-        let Body { name, code, message, error } = serde_json::from_str(&text).unwrap_or_default();
+        let Body {
+            name,
+            code,
+            message,
+            error,
+        } = serde_json::from_str(&text).unwrap_or_default();
         let name = either(string(&name), string(&code));
         let name = either(name, string(&error["code"]));
         let message = either(string(&message), string(&error));
         let message = either(message, string(&error["message"]));
         let is_api = !(name.is_empty() && message.is_empty());
-        let message = if is_api { message } else { text.chars().take(MAX_KEPT).collect() };
-        Self { status, name, message, is_api, wait }
+        let message = if is_api {
+            message
+        } else {
+            text.chars().take(MAX_KEPT).collect()
+        };
+        Self {
+            status,
+            name,
+            message,
+            is_api,
+            wait,
+        }
     }
 
     fn is_quota(&self) -> bool {
@@ -263,54 +314,93 @@ impl Rejection {
         let said = quoted(&self.message);
         let key = self.message.to_lowercase().contains("api key");
         let rejected = || {
-            Failure::new(Kind::KeyRejected, format!("{base} does not accept the API key{said}"))
-                .hint("look at the key, and whether it belongs to this service")
+            Failure::new(
+                Kind::KeyRejected,
+                format!("{base} does not accept the API key{said}"),
+            )
+            .hint("look at the key, and whether it belongs to this service")
         };
-        let not_the_api = || Failure::new(Kind::NotTheApi, format!("{base} answered {}{said}", self.status)).hint(WRONG_BASE);
+        let not_the_api = || {
+            Failure::new(
+                Kind::NotTheApi,
+                format!("{base} answered {}{said}", self.status),
+            )
+            .hint(WRONG_BASE)
+        };
         let send_only = || {
-            Failure::new(Kind::KeySendOnly, format!("this API key may send mail but not read it{said}"))
-                .hint("reading needs a key with full access")
+            Failure::new(
+                Kind::KeySendOnly,
+                format!("this API key may send mail but not read it{said}"),
+            )
+            .hint("reading needs a key with full access")
         };
         match (self.status, self.name.as_str()) {
             (_, "restricted_api_key") if self.message.contains("only send") => send_only(),
             (_, "invalid_permission") => send_only(),
-            (_, "suspended_api_key" | "restricted_api_key") => {
-                Failure::new(Kind::KeyRejected, format!("this API key is suspended{said}")).hint("your team's administrator can tell why")
-            }
+            (_, "suspended_api_key" | "restricted_api_key") => Failure::new(
+                Kind::KeyRejected,
+                format!("this API key is suspended{said}"),
+            )
+            .hint("your team's administrator can tell why"),
             (_, "missing_api_key" | "invalid_api_key") => rejected(),
             (400 | 401 | 403, _) if key => rejected(),
             (401, _) => rejected(),
-            (403, _) => Failure::new(Kind::KeyRejected, format!("{base}, or something in front of it, does not let us in{said}"))
-                .hint("look at the key; a proxy or a firewall may be in between"),
+            (403, _) => Failure::new(
+                Kind::KeyRejected,
+                format!("{base}, or something in front of it, does not let us in{said}"),
+            )
+            .hint("look at the key; a proxy or a firewall may be in between"),
             (404, _) if self.is_api && asked == Asked::Email => {
-                Failure::new(Kind::NotFound, "the service has no such email").hint("look at the id; old mail is deleted by the service")
+                Failure::new(Kind::NotFound, "the service has no such email")
+                    .hint("look at the id; old mail is deleted by the service")
             }
-            (404, _) if self.is_api && asked == Asked::Beside => {
-                Failure::new(Kind::NotFound, "the email to continue from is no longer known to the service")
-                    .hint("start over at the newest")
-            }
+            (404, _) if self.is_api && asked == Asked::Beside => Failure::new(
+                Kind::NotFound,
+                "the email to continue from is no longer known to the service",
+            )
+            .hint("start over at the newest"),
             (404 | 405, _) if asked == Asked::Start => not_the_api().hint(NO_LIST),
             (404, _) => not_the_api(),
-            (422, _) if asked == Asked::Email => {
-                Failure::new(Kind::NotFound, format!("the service does not take this for the id of an email{said}")).hint("look at the id")
+            (422, _) if asked == Asked::Email => Failure::new(
+                Kind::NotFound,
+                format!("the service does not take this for the id of an email{said}"),
+            )
+            .hint("look at the id"),
+            (407, _) => Failure::new(Kind::Unreachable, "the proxy wants to know who you are")
+                .hint("look at HTTPS_PROXY"),
+            (429, _) if self.is_quota() => {
+                Failure::new(Kind::Quota, format!("the team's quota is used up{said}"))
+                    .hint("waiting a moment does not help")
+                    .wait(self.wait)
             }
-            (407, _) => Failure::new(Kind::Unreachable, "the proxy wants to know who you are").hint("look at HTTPS_PROXY"),
-            (429, _) if self.is_quota() => Failure::new(Kind::Quota, format!("the team's quota is used up{said}"))
-                .hint("waiting a moment does not help")
-                .wait(self.wait),
             (429, _) => {
-                let when = self.wait.map_or_else(|| "try again in a moment".to_owned(), |wait| format!("try again in {}", spelled(wait)));
-                Failure::new(Kind::RateLimited, "too many requests for the team's limit").hint(when).wait(self.wait)
+                let when = self.wait.map_or_else(
+                    || "try again in a moment".to_owned(),
+                    |wait| format!("try again in {}", spelled(wait)),
+                );
+                Failure::new(Kind::RateLimited, "too many requests for the team's limit")
+                    .hint(when)
+                    .wait(self.wait)
             }
-            (408 | 409 | 425, _) => Failure::new(Kind::Server, format!("{base} could not answer at the moment: {}{said}", self.status))
-                .hint("try again later")
-                .wait(self.wait),
-            (500..=599, _) => Failure::new(Kind::Server, format!("{base} is failing itself: {}{said}", self.status))
-                .hint("try again later")
-                .wait(self.wait),
-            (400..=499, _) if self.is_api => {
-                Failure::new(Kind::InvalidRequest, format!("{base} refused the request: {}{said}", self.status))
-            }
+            (408 | 409 | 425, _) => Failure::new(
+                Kind::Server,
+                format!(
+                    "{base} could not answer at the moment: {}{said}",
+                    self.status
+                ),
+            )
+            .hint("try again later")
+            .wait(self.wait),
+            (500..=599, _) => Failure::new(
+                Kind::Server,
+                format!("{base} is failing itself: {}{said}", self.status),
+            )
+            .hint("try again later")
+            .wait(self.wait),
+            (400..=499, _) if self.is_api => Failure::new(
+                Kind::InvalidRequest,
+                format!("{base} refused the request: {}{said}", self.status),
+            ),
             _ => not_the_api(),
         }
     }
@@ -329,7 +419,10 @@ pub fn spelled(wait: Duration) -> String {
 /// `: "the first words of a text"`, on one line and safe to show; nothing for an empty text.
 fn quoted(text: &str) -> String {
     let start: String = text.chars().take(MAX_KEPT).collect();
-    let words = clean::line(&start).split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = clean::line(&start)
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
     match words.char_indices().nth(80) {
         Some((end, _)) => format!(": \"{}…\"", &words[..end]),
         None if words.is_empty() => words,

@@ -21,8 +21,17 @@ pub(super) fn wait(headers: &HeaderMap, clock: &Clock) -> Option<Duration> {
 
 /// What the answer says about the team's limit.
 pub(super) fn limits(headers: &HeaderMap) -> Limits {
-    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
-    let window = text("ratelimit-policy").and_then(|policy| policy.split(';').find_map(|part| part.trim().strip_prefix("w=")));
+    let text = |name: &str| {
+        headers
+            .get(name)
+            .and_then(|value| value.to_str().ok())
+            .map(str::trim)
+    };
+    let window = text("ratelimit-policy").and_then(|policy| {
+        policy
+            .split(';')
+            .find_map(|part| part.trim().strip_prefix("w="))
+    });
     Limits {
         limit: text("ratelimit-limit").and_then(|limit| limit.parse().ok()),
         window: window.and_then(seconds),
@@ -34,14 +43,22 @@ pub(super) fn limits(headers: &HeaderMap) -> Limits {
 /// A number of seconds, not negative; anything else says nothing. No service means more than a year.
 fn seconds(text: &str) -> Option<Duration> {
     const YEAR: f64 = 31_536_000.0;
-    text.parse().ok().filter(|seconds| (0.0..=YEAR).contains(seconds)).map(Duration::from_secs_f64)
+    text.parse()
+        .ok()
+        .filter(|seconds| (0.0..=YEAR).contains(seconds))
+        .map(Duration::from_secs_f64)
 }
 
 /// The name that the service, or what stands before it, has given the request. Only what looks like
 /// one is taken: the header is foreign, and goes into logs.
 pub(super) fn request_id(headers: &HeaderMap) -> Option<String> {
-    let id = ["x-request-id", "request-id", "cf-ray"].iter().find_map(|name| headers.get(*name))?.to_str().ok()?;
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b':');
+    let id = ["x-request-id", "request-id", "cf-ray"]
+        .iter()
+        .find_map(|name| headers.get(*name))?
+        .to_str()
+        .ok()?;
+    let is_plain =
+        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b':');
     (!id.is_empty() && id.len() <= 64 && id.bytes().all(is_plain)).then(|| id.to_owned())
 }
 
@@ -59,7 +76,10 @@ mod tests {
     use super::*;
 
     fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
-        pairs.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect()
+        pairs
+            .iter()
+            .map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()))
+            .collect()
     }
 
     #[test]
@@ -67,9 +87,18 @@ mod tests {
         let clock: Clock = std::sync::Arc::new(|| "2026-11-20T09:00:00Z".parse().unwrap());
         let until = ("retry-after", "Fri, 20 Nov 2026 10:00:05 GMT");
         let theirs = ("date", "Fri, 20 Nov 2026 10:00:00 GMT");
-        assert_eq!(wait(&headers(&[until, theirs]), &clock), Some(Duration::from_secs(5)));
-        assert_eq!(wait(&headers(&[until]), &clock), Some(Duration::from_secs(3605)));
-        assert_eq!(skew(&headers(&[theirs]), clock()), Some(SignedDuration::from_hours(1)));
+        assert_eq!(
+            wait(&headers(&[until, theirs]), &clock),
+            Some(Duration::from_secs(5))
+        );
+        assert_eq!(
+            wait(&headers(&[until]), &clock),
+            Some(Duration::from_secs(3605))
+        );
+        assert_eq!(
+            skew(&headers(&[theirs]), clock()),
+            Some(SignedDuration::from_hours(1))
+        );
         assert_eq!(skew(&headers(&[("date", "soon")]), clock()), None);
     }
 
@@ -79,7 +108,9 @@ mod tests {
         assert_eq!(id("8f2a-FRA").as_deref(), Some("8f2a-FRA"));
         for foreign in ["", "ana@example.com", "a b", "\u{1b}[31m", &"x".repeat(65)] {
             let value = reqwest::header::HeaderValue::from_bytes(foreign.as_bytes());
-            let headers = value.map(|value| HeaderMap::from_iter([("cf-ray".parse().unwrap(), value)])).unwrap_or_default();
+            let headers = value
+                .map(|value| HeaderMap::from_iter([("cf-ray".parse().unwrap(), value)]))
+                .unwrap_or_default();
             assert_eq!(request_id(&headers), None, "{foreign:?}");
         }
     }

@@ -70,13 +70,20 @@ impl Item {
     /// If `json` is not an object, or has no usable `id`.
     pub fn read(json: &str) -> Result<Self, serde_json::Error> {
         let wire::Summary { id, created_at, .. } = wire::Summary::read(json)?;
-        Ok(Self { id, created_at, json: Arc::from(json) })
+        Ok(Self {
+            id,
+            created_at,
+            json: Arc::from(json),
+        })
     }
 
     /// Its fields.
     #[must_use]
     pub fn summary(&self) -> wire::Summary {
-        wire::Summary::read(&self.json).unwrap_or_else(|_| wire::Summary { id: self.id.clone(), ..wire::Summary::default() })
+        wire::Summary::read(&self.json).unwrap_or_else(|_| wire::Summary {
+            id: self.id.clone(),
+            ..wire::Summary::default()
+        })
     }
 }
 
@@ -112,7 +119,11 @@ pub trait Service: Clone + Send + Sync + 'static {
     }
 
     /// One page of at most `limit` (1 to [`MAX_LIMIT`]) emails.
-    fn list(&self, limit: u8, cursor: &Cursor) -> impl Future<Output = Result<Page, Failure>> + Send;
+    fn list(
+        &self,
+        limit: u8,
+        cursor: &Cursor,
+    ) -> impl Future<Output = Result<Page, Failure>> + Send;
 
     /// One email with its bodies.
     fn retrieve(&self, id: &EmailId) -> impl Future<Output = Result<Retrieved, Failure>> + Send;

@@ -18,15 +18,27 @@ pub(super) struct Seen {
 
 impl Seen {
     pub(super) fn of(status: u16, headers: &HeaderMap) -> Self {
-        Self { status: Some(status), request_id: headers::request_id(headers) }
+        Self {
+            status: Some(status),
+            request_id: headers::request_id(headers),
+        }
     }
 
     /// Logs the attempt: what was asked and how it went, never what was answered.
     pub(super) fn log(&self, asked: Asked, attempt: u32, took: Duration, fault: Option<&Fault>) {
-        let (endpoint, status, request_id) = (asked.endpoint(), self.status, self.request_id.as_deref());
+        let (endpoint, status, request_id) =
+            (asked.endpoint(), self.status, self.request_id.as_deref());
         match fault {
             None => debug!(endpoint, status, request_id, attempt, ?took, "answered"),
-            Some(fault) => warn!(endpoint, status, request_id, attempt, ?took, fault = fault.word(), "failed"),
+            Some(fault) => warn!(
+                endpoint,
+                status,
+                request_id,
+                attempt,
+                ?took,
+                fault = fault.word(),
+                "failed"
+            ),
         }
     }
 
@@ -36,6 +48,11 @@ impl Seen {
             return failure;
         }
         let Self { status, request_id } = self;
-        failure.details(Details { endpoint: asked.endpoint(), status: *status, request_id: request_id.clone(), attempts })
+        failure.details(Details {
+            endpoint: asked.endpoint(),
+            status: *status,
+            request_id: request_id.clone(),
+            attempts,
+        })
     }
 }

@@ -7,7 +7,20 @@ use crate::mail::{Address, Email, EmailId, Shown, Stamp, Status, Summary, Tag};
 
 impl From<&wire::Summary> for Summary {
     fn from(wire: &wire::Summary) -> Self {
-        let wire::Summary { id, to, from, created_at, subject, message_id, bcc, cc, reply_to, last_event, scheduled_at, extra } = wire;
+        let wire::Summary {
+            id,
+            to,
+            from,
+            created_at,
+            subject,
+            message_id,
+            bcc,
+            cc,
+            reply_to,
+            last_event,
+            scheduled_at,
+            extra,
+        } = wire;
         Self {
             id: EmailId::new(id),
             to: addresses(to.as_deref().unwrap_or_default()),
@@ -20,7 +33,10 @@ impl From<&wire::Summary> for Summary {
             created: Stamp::parse(created_at.as_deref().unwrap_or_default()),
             scheduled: scheduled_at.as_deref().map(Stamp::parse),
             status: Status::parse(last_event.as_deref().unwrap_or_default()),
-            extra: extra.iter().map(|(name, json)| (Shown::new(name), Shown::new(json))).collect(),
+            extra: extra
+                .iter()
+                .map(|(name, json)| (Shown::new(name), Shown::new(json)))
+                .collect(),
         }
     }
 }
@@ -73,7 +89,10 @@ impl From<Retrieved> for Email {
 impl From<&wire::Tag> for Tag {
     fn from(wire: &wire::Tag) -> Self {
         let wire::Tag { name, value } = wire;
-        Self { name: Shown::new(name), value: Shown::new(value) }
+        Self {
+            name: Shown::new(name),
+            value: Shown::new(value),
+        }
     }
 }
 

@@ -8,7 +8,9 @@ use super::fault::Fault;
 
 /// Whether a `Content-Encoding` is one that [`gunzip`] unpacks.
 pub(super) fn is_gzip(encoding: &str) -> bool {
-    ["gzip", "x-gzip"].iter().any(|known| encoding.trim().eq_ignore_ascii_case(known))
+    ["gzip", "x-gzip"]
+        .iter()
+        .any(|known| encoding.trim().eq_ignore_ascii_case(known))
 }
 
 /// Unpacks gzip of one or several members (RFC 1952) that holds up to `most` bytes. It may take a while.
@@ -18,8 +20,15 @@ pub(super) fn gunzip(packed: &[u8], most: usize) -> Result<Vec<u8>, Fault> {
         return Ok(Vec::new());
     }
     let mut body = Vec::new();
-    MultiGzDecoder::new(packed).take(most as u64 + 1).read_to_end(&mut body).map_err(|_| Fault::Broken)?;
-    if body.len() > most { Err(Fault::TooLarge) } else { Ok(body) }
+    MultiGzDecoder::new(packed)
+        .take(most as u64 + 1)
+        .read_to_end(&mut body)
+        .map_err(|_| Fault::Broken)?;
+    if body.len() > most {
+        Err(Fault::TooLarge)
+    } else {
+        Ok(body)
+    }
 }
 
 #[cfg(test)]
@@ -50,16 +59,34 @@ mod tests {
     #[test]
     fn cut_or_foreign_gzip_is_broken() {
         let whole = [packed(b"one "), packed(b"body")].concat();
-        for cut in [1, 5, whole.len() / 2 - 1, whole.len() / 2 + 3, whole.len() - 1] {
-            assert!(matches!(gunzip(&whole[..cut], MOST), Err(Fault::Broken)), "{cut}");
+        for cut in [
+            1,
+            5,
+            whole.len() / 2 - 1,
+            whole.len() / 2 + 3,
+            whole.len() - 1,
+        ] {
+            assert!(
+                matches!(gunzip(&whole[..cut], MOST), Err(Fault::Broken)),
+                "{cut}"
+            );
         }
         assert!(matches!(gunzip(b"{\"data\":[]}", MOST), Err(Fault::Broken)));
     }
 
     #[test]
     fn body_beyond_its_bound_is_refused() {
-        assert!(matches!(gunzip(&packed(&vec![b' '; 5_000_000]), MOST), Err(Fault::TooLarge)));
-        assert!(matches!(gunzip(&packed(&vec![b' '; MOST + 1]), MOST), Err(Fault::TooLarge)));
-        assert_eq!(gunzip(&packed(&vec![b' '; MOST]), MOST).unwrap().len(), MOST);
+        assert!(matches!(
+            gunzip(&packed(&vec![b' '; 5_000_000]), MOST),
+            Err(Fault::TooLarge)
+        ));
+        assert!(matches!(
+            gunzip(&packed(&vec![b' '; MOST + 1]), MOST),
+            Err(Fault::TooLarge)
+        ));
+        assert_eq!(
+            gunzip(&packed(&vec![b' '; MOST]), MOST).unwrap().len(),
+            MOST
+        );
     }
 }

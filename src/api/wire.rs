@@ -120,8 +120,24 @@ impl Summary {
     /// If `json` is not an object, or has no usable `id`.
     pub fn read(json: &str) -> Result<Self, serde_json::Error> {
         let mut members: Members = serde_json::from_str(json)?;
-        let mut known = Self { id: members.id()?, ..Self::default() };
-        let Self { id: _, to, from, created_at, subject, message_id, bcc, cc, reply_to, last_event, scheduled_at, extra } = &mut known;
+        let mut known = Self {
+            id: members.id()?,
+            ..Self::default()
+        };
+        let Self {
+            id: _,
+            to,
+            from,
+            created_at,
+            subject,
+            message_id,
+            bcc,
+            cc,
+            reply_to,
+            last_event,
+            scheduled_at,
+            extra,
+        } = &mut known;
         *to = members.list("to");
         *from = members.text("from");
         *created_at = members.text("created_at");
@@ -145,7 +161,10 @@ impl Email {
     /// If `json` is not an object, or has no usable `id`.
     pub fn read(json: &str) -> Result<Self, serde_json::Error> {
         let mut members: Members = serde_json::from_str(json)?;
-        let mut known = Self { id: members.id()?, ..Self::default() };
+        let mut known = Self {
+            id: members.id()?,
+            ..Self::default()
+        };
         let Self {
             object,
             id: _,
@@ -177,7 +196,10 @@ impl Email {
         *reply_to = members.list("reply_to").unwrap_or_default();
         *last_event = members.text("last_event");
         *scheduled_at = members.text("scheduled_at");
-        *tags = members.take("tags").and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
+        *tags = members
+            .take("tags")
+            .and_then(|raw| serde_json::from_str(raw.get()).ok())
+            .unwrap_or_default();
         *extra = members.rest();
         Ok(known)
     }
@@ -201,7 +223,9 @@ impl Members {
     }
 
     fn id(&mut self) -> Result<String, serde_json::Error> {
-        self.text("id").filter(|id| !id.is_empty()).ok_or_else(|| serde_json::Error::custom("an email without an id"))
+        self.text("id")
+            .filter(|id| !id.is_empty())
+            .ok_or_else(|| serde_json::Error::custom("an email without an id"))
     }
 
     /// A string; null and a missing member are none, and any other value is its JSON text.
@@ -218,13 +242,18 @@ impl Members {
         let raw = self.take(name)?;
         let text = raw.get();
         match serde_json::from_str::<Option<Vec<Box<RawValue>>>>(text) {
-            Ok(items) => items.map(|items| items.iter().filter_map(|item| scalar(item.get())).collect()),
+            Ok(items) => {
+                items.map(|items| items.iter().filter_map(|item| scalar(item.get())).collect())
+            }
             Err(_) => Some(scalar(text).into_iter().collect()),
         }
     }
 
     fn rest(self) -> Vec<(String, String)> {
-        self.0.into_iter().map(|(name, raw)| (name, raw.get().to_owned())).collect()
+        self.0
+            .into_iter()
+            .map(|(name, raw)| (name, raw.get().to_owned()))
+            .collect()
     }
 }
 
@@ -270,14 +299,22 @@ mod tests {
         assert_eq!(read(""), None);
         assert_eq!(read(r#","to":null"#), None);
         assert_eq!(read(r#","to":[]"#), Some(vec![]));
-        assert_eq!(read(r#","to":"a@example.com""#), Some(vec!["a@example.com".to_owned()]));
-        assert_eq!(read(r#","to":["a@example.com",null]"#), Some(vec!["a@example.com".to_owned()]));
+        assert_eq!(
+            read(r#","to":"a@example.com""#),
+            Some(vec!["a@example.com".to_owned()])
+        );
+        assert_eq!(
+            read(r#","to":["a@example.com",null]"#),
+            Some(vec!["a@example.com".to_owned()])
+        );
     }
 
     #[test]
     fn unknown_members_are_kept_verbatim_and_in_order() {
-        let summary = Summary::read(r#"{"zeta":1.50,"id":"1","alpha":{"b": [1, 2]},"subject":7}"#).unwrap();
-        let expected = [("zeta", "1.50"), ("alpha", r#"{"b": [1, 2]}"#)].map(|(n, v)| (n.to_owned(), v.to_owned()));
+        let summary =
+            Summary::read(r#"{"zeta":1.50,"id":"1","alpha":{"b": [1, 2]},"subject":7}"#).unwrap();
+        let expected = [("zeta", "1.50"), ("alpha", r#"{"b": [1, 2]}"#)]
+            .map(|(n, v)| (n.to_owned(), v.to_owned()));
         assert_eq!(summary.extra, expected);
         assert_eq!(summary.subject.as_deref(), Some("7"));
     }
@@ -287,14 +324,32 @@ mod tests {
         assert!(Summary::read(r#"{"subject":"x"}"#).is_err());
         assert!(Summary::read(r#"{"id":""}"#).is_err());
         assert!(Email::read("[]").is_err());
-        let email = Email::read(r#"{"id":"1","tags":[{"name":"a","value":null},{"value":3}],"cc":null}"#).unwrap();
-        assert_eq!(email.tags, [Tag { name: "a".into(), value: String::new() }, Tag { name: String::new(), value: "3".into() }]);
+        let email =
+            Email::read(r#"{"id":"1","tags":[{"name":"a","value":null},{"value":3}],"cc":null}"#)
+                .unwrap();
+        assert_eq!(
+            email.tags,
+            [
+                Tag {
+                    name: "a".into(),
+                    value: String::new()
+                },
+                Tag {
+                    name: String::new(),
+                    value: "3".into()
+                }
+            ]
+        );
         assert!(email.cc.is_empty());
     }
 
     #[test]
     fn a_summary_is_written_in_the_shape_of_the_specification() {
-        let summary = Summary { id: "1".into(), to: Some(vec!["a@example.com".into()]), ..Summary::default() };
+        let summary = Summary {
+            id: "1".into(),
+            to: Some(vec!["a@example.com".into()]),
+            ..Summary::default()
+        };
         let json = serde_json::to_string(&summary).unwrap();
         assert_eq!(
             json,

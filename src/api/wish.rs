@@ -40,7 +40,10 @@ impl Wish {
     /// A wish of this urgency.
     #[must_use]
     pub fn of(urgency: Urgency) -> Self {
-        Self { urgency, withdrawn: CancellationToken::new() }
+        Self {
+            urgency,
+            withdrawn: CancellationToken::new(),
+        }
     }
 
     /// How urgent it is.

@@ -45,14 +45,29 @@ impl Card {
     }
 
     fn ask(&mut self, fresh_since: Timestamp, now: Timestamp) -> Effect {
-        Effect::Tally { ticket: self.tally.begin(), address: self.address.clone(), fresh_since, now }
+        Effect::Tally {
+            ticket: self.tally.begin(),
+            address: self.address.clone(),
+            fresh_since,
+            now,
+        }
     }
 }
 
 /// The one whole address that a query wants, if it wants one.
 fn address_in(query: &Query) -> Option<&Needle> {
-    let nodes = if let Node::And(nodes) = &query.filter { nodes } else { std::slice::from_ref(&query.filter) };
-    let mut addresses = nodes.iter().filter_map(|node| if let Node::Term(Term::Recipient(address)) = node { Some(address) } else { None });
+    let nodes = if let Node::And(nodes) = &query.filter {
+        nodes
+    } else {
+        std::slice::from_ref(&query.filter)
+    };
+    let mut addresses = nodes.iter().filter_map(|node| {
+        if let Node::Term(Term::Recipient(address)) = node {
+            Some(address)
+        } else {
+            None
+        }
+    });
     addresses.next().filter(|_| addresses.next().is_none())
 }
 
@@ -66,23 +81,46 @@ impl Model {
         };
         let mut addresses: Vec<&Address> = Vec::new();
         for address in row.summary.recipients() {
-            if addresses.iter().all(|known| fold(&known.email) != fold(&address.email)) {
+            if addresses
+                .iter()
+                .all(|known| fold(&known.email) != fold(&address.email))
+            {
                 addresses.push(address);
             }
         }
-        let shown = self.card.as_ref().and_then(|card| addresses.iter().position(|one| fold(&one.email) == card.address.folded()));
+        let shown = self.card.as_ref().and_then(|card| {
+            addresses
+                .iter()
+                .position(|one| fold(&one.email) == card.address.folded())
+        });
         let next = shown.map_or(0, |nth| (nth + 1) % addresses.len());
-        let address = addresses.get(next).and_then(|address| Needle::new(&address.email));
+        let address = addresses
+            .get(next)
+            .and_then(|address| Needle::new(&address.email));
         let Some(address) = address.filter(|_| shown != Some(next)) else {
-            let words = if shown.is_some() { "this email went to nobody else" } else { "this email names no recipient" };
+            let words = if shown.is_some() {
+                "this email went to nobody else"
+            } else {
+                "this email names no recipient"
+            };
             self.notice = Some(words.to_owned());
             return Effects::new();
         };
         if addresses.len() > 1 {
-            self.notice = Some(format!("recipient {} of {}; c shows the next", next + 1, addresses.len()));
+            self.notice = Some(format!(
+                "recipient {} of {}; c shows the next",
+                next + 1,
+                addresses.len()
+            ));
         }
         self.list.stay();
-        let filter = Filter::of(Query { filter: Node::Term(Term::Recipient(address)), sort: Sort::Newest }, &self.now);
+        let filter = Filter::of(
+            Query {
+                filter: Node::Term(Term::Recipient(address)),
+                sort: Sort::Newest,
+            },
+            &self.now,
+        );
         let effects = self.show(filter);
         self.reading = false;
         self.panes.full = false;
@@ -91,8 +129,13 @@ impl Model {
 
     /// Goes back from a card to where it was opened, or to all mail.
     pub(super) fn leave_card(&mut self) -> Effects {
-        let before = self.trail.latest(|spot| address_in(spot.filter.query()).is_none()).cloned();
-        let Some(spot) = before else { return self.show(Filter::default()) };
+        let before = self
+            .trail
+            .latest(|spot| address_in(spot.filter.query()).is_none())
+            .cloned();
+        let Some(spot) = before else {
+            return self.show(Filter::default());
+        };
         let card = self.spot();
         let effects = self.return_to(spot);
         self.leave(card);
@@ -108,7 +151,10 @@ impl Model {
         if wanted == self.card.as_ref().map(|card| &card.address) {
             return None;
         }
-        self.card = wanted.map(|address| Card { address: address.clone(), tally: Slot::default() });
+        self.card = wanted.map(|address| Card {
+            address: address.clone(),
+            tally: Slot::default(),
+        });
         self.tally()
     }
 

@@ -24,18 +24,24 @@ impl Model {
         match errand {
             Errand::Read => self.reader.awaits(ticket),
             Errand::Warm => self.warming.awaits(ticket),
-            Errand::Extend => self.service.extends(ticket) && (self.look_back.is_some() || self.needs_older()),
+            Errand::Extend => {
+                self.service.extends(ticket) && (self.look_back.is_some() || self.needs_older())
+            }
             Errand::Fill => self.service.fills(ticket),
             Errand::Refresh => self.service.refreshes(ticket),
             Errand::Confirm => self.freshness.awaits(ticket),
             Errand::Recheck => self.freshness.rechecks(ticket),
-            Errand::CheckStatuses => self.check.as_ref().is_some_and(|check| check.awaits(ticket)),
+            Errand::CheckStatuses => self
+                .check
+                .as_ref()
+                .is_some_and(|check| check.awaits(ticket)),
         }
     }
 
     /// Whether the list may soon come to an end that is not the end of all mail.
     fn needs_older(&self) -> bool {
-        self.list.filter().is_none() && (self.list.is_awaiting() || self.list.nears_the_end(self.list_height()))
+        self.list.filter().is_none()
+            && (self.list.is_awaiting() || self.list.nears_the_end(self.list_height()))
     }
 
     /// What was not sent because nobody wanted it may be wanted again.
@@ -54,9 +60,17 @@ impl Model {
 
     /// Takes an email that was to be read. One that was not here came from the service, which is
     /// therefore back if it was away.
-    pub(super) fn take_email(&mut self, ticket: Ticket, outcome: Result<Opened, Failure>) -> Effects {
+    pub(super) fn take_email(
+        &mut self,
+        ticket: Ticket,
+        outcome: Result<Opened, Failure>,
+    ) -> Effects {
         let fetched = outcome.is_ok() && self.list.selected().is_some_and(|row| !row.has_body);
-        let mut effects: Effects = self.reader.settle_email(ticket, outcome).into_iter().collect();
+        let mut effects: Effects = self
+            .reader
+            .settle_email(ticket, outcome)
+            .into_iter()
+            .collect();
         if fetched {
             effects.extend(self.service.is_back());
             // Its status has come along: row, head, history and card show the same.
@@ -68,18 +82,35 @@ impl Model {
 
     /// What goes on beside what the person does.
     pub(super) fn in_the_background(&mut self) -> Effects {
-        let mut effects: Effects = self.service.fill(self.now.timestamp()).into_iter().collect();
+        let mut effects: Effects = self
+            .service
+            .fill(self.now.timestamp())
+            .into_iter()
+            .collect();
         let id = self.list.selected().map(|row| row.summary.id.clone());
-        match id.filter(|_| self.touched && matches!(self.stage(), Stage::Ready(..)) && self.service.trouble().is_none()) {
-            Some(id) if self.service.has_answered() => effects.extend(self.warming.next(&id, self.list.rows())),
+        match id.filter(|_| {
+            self.touched
+                && matches!(self.stage(), Stage::Ready(..))
+                && self.service.trouble().is_none()
+        }) {
+            Some(id) if self.service.has_answered() => {
+                effects.extend(self.warming.next(&id, self.list.rows()))
+            }
             _ => self.warming.stop(),
         }
-        let paused = self.budget.is_some_and(|budget| !budget.paused_for.is_zero());
+        let paused = self
+            .budget
+            .is_some_and(|budget| !budget.paused_for.is_zero());
         // A pause may begin while an answer is waited for; who waits is to see that.
-        let waits = self.budget.is_some() && (matches!(self.stage(), Stage::Loading) || self.service.is_extending());
+        let waits = self.budget.is_some()
+            && (matches!(self.stage(), Stage::Loading) || self.service.is_extending());
         if (paused || waits) && !self.second.is_awaiting() {
             let ticket = self.second.begin();
-            effects.push(Effect::Rest { ticket, what: Rest::Second, pause: Duration::from_secs(1) });
+            effects.push(Effect::Rest {
+                ticket,
+                what: Rest::Second,
+                pause: Duration::from_secs(1),
+            });
         }
         effects
     }

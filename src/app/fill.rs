@@ -20,7 +20,12 @@ pub(super) struct Fill {
 
 impl Fill {
     pub(super) fn new(wanted: Backfill) -> Self {
-        Self { wanted, slot: Slot::default(), going_on: false, resting: false }
+        Self {
+            wanted,
+            slot: Slot::default(),
+            going_on: false,
+            resting: false,
+        }
     }
 
     /// Whether it is being done.
@@ -37,12 +42,14 @@ impl Fill {
             (Backfill::Off, _) | (_, None | Some(Reach::Everything)) => false,
             (Backfill::All, Some(_)) => true,
             // Of a time that cannot be read nobody knows whether it is far enough.
-            (Backfill::Span(span), Some(Reach::Since(stamp))) => {
-                stamp.at.is_some_and(|at| now.checked_sub(span).is_ok_and(|until| at > until))
-            }
+            (Backfill::Span(span), Some(Reach::Since(stamp))) => stamp
+                .at
+                .is_some_and(|at| now.checked_sub(span).is_ok_and(|until| at > until)),
             (Backfill::Span(_), Some(Reach::Nothing)) => true,
         };
-        self.going_on.then(|| Effect::Fill { ticket: self.slot.begin() })
+        self.going_on.then(|| Effect::Fill {
+            ticket: self.slot.begin(),
+        })
     }
 
     /// Whether this attempt is waited for.

@@ -18,7 +18,11 @@ pub struct Filter {
 
 impl Default for Filter {
     fn default() -> Self {
-        Self { text: String::new(), query: Arc::new(Query::everything()), day: None }
+        Self {
+            text: String::new(),
+            query: Arc::new(Query::everything()),
+            day: None,
+        }
     }
 }
 
@@ -26,13 +30,21 @@ impl Filter {
     /// Reads what was typed, at the time `now`.
     #[must_use]
     pub fn read(text: &str, now: &Zoned) -> Self {
-        Self { text: text.trim().to_owned(), query: Arc::new(parsed(text, now).query), day: Some(now.date()) }
+        Self {
+            text: text.trim().to_owned(),
+            query: Arc::new(parsed(text, now).query),
+            day: Some(now.date()),
+        }
     }
 
     /// The filter that says what `query` means at the time `now`.
     #[must_use]
     pub fn of(query: Query, now: &Zoned) -> Self {
-        Self { text: query.to_string(), query: Arc::new(query), day: Some(now.date()) }
+        Self {
+            text: query.to_string(),
+            query: Arc::new(query),
+            day: Some(now.date()),
+        }
     }
 
     /// Whether it was understood on another day than that of `now`.
@@ -44,7 +56,11 @@ impl Filter {
     /// The same filter at the time `now`.
     #[must_use]
     pub fn at(self, now: &Zoned) -> Self {
-        if self.is_of_another_day(now) { Self::read(&self.text, now) } else { self }
+        if self.is_of_another_day(now) {
+            Self::read(&self.text, now)
+        } else {
+            self
+        }
     }
 
     /// As it was typed.
@@ -77,7 +93,10 @@ fn looks_inside(node: &Node) -> bool {
         Node::And(nodes) | Node::Or(nodes) => nodes.iter().any(looks_inside),
         Node::Not(node) => looks_inside(node),
         Node::Term(
-            Term::Word(_) | Term::Text(Field::Body, _) | Term::Tag { .. } | Term::Has(Has::Text | Has::Html | Has::Body | Has::Tag),
+            Term::Word(_)
+            | Term::Text(Field::Body, _)
+            | Term::Tag { .. }
+            | Term::Has(Has::Text | Has::Html | Has::Body | Has::Tag),
         ) => true,
         Node::Term(_) => false,
     }

@@ -29,7 +29,11 @@ impl Model {
     }
 
     fn ask_for_offers(&mut self, prompt: &Prompt) -> Effect {
-        Effect::Complete { ticket: self.offers.begin(), text: prompt.text().to_owned(), cursor: prompt.cursor() }
+        Effect::Complete {
+            ticket: self.offers.begin(),
+            text: prompt.text().to_owned(),
+            cursor: prompt.cursor(),
+        }
     }
 
     /// What could stand at the cursor of the prompt.
@@ -47,14 +51,25 @@ impl Model {
 
     pub(super) fn complete(&mut self, side: Side) -> Effects {
         // Offers for another line would be put in the wrong place.
-        let offers = self.offers.ready().filter(|offers| !self.offers.is_awaiting() && !offers.is_empty());
-        let (Some(prompt), Some(offers)) = (&mut self.prompt, offers) else { return Effects::new() };
+        let offers = self
+            .offers
+            .ready()
+            .filter(|offers| !self.offers.is_awaiting() && !offers.is_empty());
+        let (Some(prompt), Some(offers)) = (&mut self.prompt, offers) else {
+            return Effects::new();
+        };
         prompt.choose(side, offers);
         self.follow()
     }
 
     pub(super) fn recall(&mut self, side: Side) -> Effects {
-        let Some(prompt) = self.prompt.as_mut().filter(|prompt| prompt.asked() == Asked::Filter) else { return Effects::new() };
+        let Some(prompt) = self
+            .prompt
+            .as_mut()
+            .filter(|prompt| prompt.asked() == Asked::Filter)
+        else {
+            return Effects::new();
+        };
         prompt.recall(side, &self.history);
         self.edited(false)
     }
@@ -66,7 +81,11 @@ impl Model {
             return Effects::new();
         }
         let Some(prompt) = self.prompt.as_mut().filter(|_| self.help.is_none()) else {
-            let help = told(&self.keys, Focus::List, [(Command::Filter, "opens a line for it")]);
+            let help = told(
+                &self.keys,
+                Focus::List,
+                [(Command::Filter, "opens a line for it")],
+            );
             self.notice = Some(format!("pasted text means nothing here; {help}"));
             return Effects::new();
         };
@@ -83,7 +102,9 @@ impl Model {
 
     /// The line is another: by hand, or from the history.
     fn edited(&mut self, by_hand: bool) -> Effects {
-        let Some(mut prompt) = self.prompt.take() else { return Effects::new() };
+        let Some(mut prompt) = self.prompt.take() else {
+            return Effects::new();
+        };
         if by_hand {
             prompt.keep();
         }
@@ -108,7 +129,9 @@ impl Model {
 
     /// The list follows what is typed.
     fn follow(&mut self) -> Effects {
-        let Some(prompt) = &self.prompt else { return Effects::new() };
+        let Some(prompt) = &self.prompt else {
+            return Effects::new();
+        };
         let filter = Filter::read(prompt.text(), &self.now);
         self.narrow(filter)
     }
@@ -117,7 +140,9 @@ impl Model {
     pub(super) fn accept(&mut self) -> Effects {
         /// So many filters are remembered.
         const MOST: usize = 100;
-        let Some(mut prompt) = self.prompt.take() else { return Effects::new() };
+        let Some(mut prompt) = self.prompt.take() else {
+            return Effects::new();
+        };
         match prompt.asked() {
             Asked::Date => return self.go_to_date(prompt),
             Asked::View => return self.save_view(prompt).into_iter().collect(),
@@ -139,7 +164,10 @@ impl Model {
         self.history.push(text.clone());
         let surplus = self.history.len().saturating_sub(MOST);
         self.history.drain(..surplus);
-        vec![Effect::Remember { ticket: self.remembered.begin(), text }]
+        vec![Effect::Remember {
+            ticket: self.remembered.begin(),
+            text,
+        }]
     }
 
     /// Goes to the newest email of that time, or the oldest where the oldest come first. What is no
@@ -148,15 +176,21 @@ impl Model {
         if prompt.text().trim().is_empty() {
             return Effects::new();
         }
-        let Some(moment) = When::parse(prompt.text().trim()).and_then(|when| when.at(&self.now)) else {
+        let Some(moment) = When::parse(prompt.text().trim()).and_then(|when| when.at(&self.now))
+        else {
             self.prompt = Some(prompt.refused());
             return Effects::new();
         };
         if let Some(Reach::Since(stamp)) = self.service.reach()
             && let Some(at) = stamp.at.filter(|at| *at > moment.start)
         {
-            let day = at.to_zoned(self.now.time_zone().clone()).strftime("%-d %b %Y").to_string();
-            self.notice = Some(format!("what is known begins on {day}; b looks further back"));
+            let day = at
+                .to_zoned(self.now.time_zone().clone())
+                .strftime("%-d %b %Y")
+                .to_string();
+            self.notice = Some(format!(
+                "what is known begins on {day}; b looks further back"
+            ));
         }
         let micros = match self.list.filter().query().sort {
             Sort::Newest => moment.start.max(moment.end - Duration::from_micros(1)),
@@ -167,7 +201,9 @@ impl Model {
     }
 
     pub(super) fn cancel(&mut self) -> Effects {
-        let Some(prompt) = self.prompt.take() else { return Effects::new() };
+        let Some(prompt) = self.prompt.take() else {
+            return Effects::new();
+        };
         match prompt.asked() {
             Asked::Filter => {
                 self.offers.clear();
@@ -192,7 +228,9 @@ impl Model {
         let recipient = summary.to.first();
         let term = match cell {
             Cell::Recipient => recipient.and_then(|to| text(Field::To, &to.email)),
-            Cell::Domain => recipient.and_then(|to| Needle::new(to.domain())).map(Term::Domain),
+            Cell::Domain => recipient
+                .and_then(|to| Needle::new(to.domain()))
+                .map(Term::Domain),
             Cell::Subject => text(Field::Subject, &summary.subject),
             Cell::Sender => text(Field::From, &summary.from.email),
             Cell::Status => Some(Term::Status(vec![summary.status.clone()])),
@@ -203,6 +241,12 @@ impl Model {
         };
         let query = self.list.filter().query();
         let filter = Node::all([query.filter.clone(), Node::Term(term)]);
-        self.show(Filter::of(Query { filter, sort: query.sort }, &self.now))
+        self.show(Filter::of(
+            Query {
+                filter,
+                sort: query.sort,
+            },
+            &self.now,
+        ))
     }
 }

@@ -94,7 +94,9 @@ impl Freshness {
 
     /// Reads what is due in the background, unless that is being done.
     pub(super) fn recheck(&mut self) -> Option<Effect> {
-        (!self.recheck.is_awaiting()).then(|| Effect::Recheck { ticket: self.recheck.begin() })
+        (!self.recheck.is_awaiting()).then(|| Effect::Recheck {
+            ticket: self.recheck.begin(),
+        })
     }
 
     /// Whether this recheck is still wanted.
@@ -130,7 +132,10 @@ impl Freshness {
     }
 
     fn interval(&self, finality: Finality) -> Option<SignedDuration> {
-        let again = self.rounds.checked_sub(1).map(|rounds| SignedDuration::from_mins(1_i64 << rounds.min(4)).min(LONGEST));
+        let again = self
+            .rounds
+            .checked_sub(1)
+            .map(|rounds| SignedDuration::from_mins(1_i64 << rounds.min(4)).min(LONGEST));
         match finality {
             Finality::Final => None,
             Finality::Unsettled => Some(again.unwrap_or(UNSETTLED)),
@@ -141,10 +146,19 @@ impl Freshness {
     /// When a visible row is due; `None` if it needs no confirming.
     fn due_at(&self, row: &Row, now: Timestamp) -> Option<Timestamp> {
         let interval = self.interval(row.finality(now))?;
-        let confirmed = row.confirmed.filter(|at| *at <= now && *at >= self.demanded);
-        let mut due = confirmed.map_or(now, |at| after(at, interval)).max(after(self.since, VIEWPORT_REST));
-        if confirmed.is_some() && self.selected.as_ref() == Some(&row.summary.id) && self.rounds == 0 {
-            let for_itself = confirmed.map_or(now, |at| after(at, SELECTED)).max(after(self.selected_since, SELECTED_REST));
+        let confirmed = row
+            .confirmed
+            .filter(|at| *at <= now && *at >= self.demanded);
+        let mut due = confirmed
+            .map_or(now, |at| after(at, interval))
+            .max(after(self.since, VIEWPORT_REST));
+        if confirmed.is_some()
+            && self.selected.as_ref() == Some(&row.summary.id)
+            && self.rounds == 0
+        {
+            let for_itself = confirmed
+                .map_or(now, |at| after(at, SELECTED))
+                .max(after(self.selected_since, SELECTED_REST));
             due = due.min(for_itself);
         }
         Some(due)
@@ -153,7 +167,11 @@ impl Freshness {
     /// How many requests may be made now; if none, when the next may.
     fn budget(&mut self, now: Timestamp) -> Result<usize, Timestamp> {
         let minute = SignedDuration::from_secs(60);
-        while self.requests.front().is_some_and(|at| now.duration_since(*at) >= minute || *at > now) {
+        while self
+            .requests
+            .front()
+            .is_some_and(|at| now.duration_since(*at) >= minute || *at > now)
+        {
             self.requests.pop_front();
         }
         match REQUESTS_A_MINUTE - self.requests.len().min(REQUESTS_A_MINUTE) {
@@ -166,7 +184,9 @@ impl Freshness {
 /// Whether a row is unsettled and was not confirmed lately, so that its status is shown with a time.
 #[must_use]
 pub fn is_stale(row: &Row, now: Timestamp) -> bool {
-    let is_fresh = row.confirmed.is_some_and(|at| at <= now && now.duration_since(at) <= AS_OF_AFTER);
+    let is_fresh = row
+        .confirmed
+        .is_some_and(|at| at <= now && now.duration_since(at) <= AS_OF_AFTER);
     let created = row.summary.created.at.unwrap_or(now);
     row.summary.status.finality(now.duration_since(created)) == Finality::Unsettled && !is_fresh
 }
@@ -188,30 +208,52 @@ impl Model {
     pub fn liveness(&self) -> Liveness {
         let now = self.now().timestamp();
         match self.service.as_of() {
-            Some(at) if now.duration_since(at).abs() > HEAD_WITHIN => return Liveness::HeadAsOf(at),
+            Some(at) if now.duration_since(at).abs() > HEAD_WITHIN => {
+                return Liveness::HeadAsOf(at);
+            }
             _ => {}
         }
-        let stale: Vec<&Row> = self.visible_rows().filter(|row| row.gone.is_none() && is_stale(row, now)).collect();
+        let stale: Vec<&Row> = self
+            .visible_rows()
+            .filter(|row| row.gone.is_none() && is_stale(row, now))
+            .collect();
         if stale.is_empty() {
             Liveness::Live
         } else {
-            Liveness::RowsAsOf(stale.len(), stale.iter().map(|row| row.confirmed).min().flatten())
+            Liveness::RowsAsOf(
+                stale.len(),
+                stale.iter().map(|row| row.confirmed).min().flatten(),
+            )
         }
     }
 
     /// The rows that a user sees: those of the list, and the selected one if its email is shown.
     fn visible_rows(&self) -> impl Iterator<Item = &Row> {
         let layout = self.layout();
-        let rows = if layout.list.area() > 0 { layout.rows() } else { 0 };
-        let selected = self.list.selected().filter(|_| rows == 0 && layout.reader.area() > 0);
+        let rows = if layout.list.area() > 0 {
+            layout.rows()
+        } else {
+            0
+        };
+        let selected = self
+            .list
+            .selected()
+            .filter(|_| rows == 0 && layout.reader.area() > 0);
         self.list.visible(rows).map(|(_, row)| row).chain(selected)
     }
 
     /// Confirms what is looked at and due, and wakes up when more will be.
     pub(super) fn confirm_visible(&mut self) -> Effects {
         let now = self.now().timestamp();
-        let visible: Vec<EmailId> = self.visible_rows().map(|row| row.summary.id.clone()).collect();
-        let selected = self.list.selected().map(|row| row.summary.id.clone()).filter(|_| self.layout().reader.area() > 0);
+        let visible: Vec<EmailId> = self
+            .visible_rows()
+            .map(|row| row.summary.id.clone())
+            .collect();
+        let selected = self
+            .list
+            .selected()
+            .map(|row| row.summary.id.clone())
+            .filter(|_| self.layout().reader.area() > 0);
         let freshness = &mut self.freshness;
         if visible != freshness.visible {
             (freshness.visible, freshness.since, freshness.rounds) = (visible, now, 0);
@@ -220,20 +262,42 @@ impl Model {
             (freshness.selected, freshness.selected_since) = (selected, now);
         }
         let mut effects = Effects::new();
-        let mut wake = self.service.as_of().filter(|_| self.liveness() == Liveness::Live).map(|at| after(at, HEAD_WITHIN));
-        let stale_at =
-            self.visible_rows().filter(|row| row.gone.is_none() && row.finality(now) == Finality::Unsettled && !is_stale(row, now));
-        wake = wake.into_iter().chain(stale_at.filter_map(|row| Some(after(row.confirmed?, AS_OF_AFTER)))).min();
-        let can_ask = self.service.can_confirm() && self.hall.is_none() && self.freshness.is_watched(now);
+        let mut wake = self
+            .service
+            .as_of()
+            .filter(|_| self.liveness() == Liveness::Live)
+            .map(|at| after(at, HEAD_WITHIN));
+        let stale_at = self.visible_rows().filter(|row| {
+            row.gone.is_none() && row.finality(now) == Finality::Unsettled && !is_stale(row, now)
+        });
+        wake = wake
+            .into_iter()
+            .chain(stale_at.filter_map(|row| Some(after(row.confirmed?, AS_OF_AFTER))))
+            .min();
+        let can_ask =
+            self.service.can_confirm() && self.hall.is_none() && self.freshness.is_watched(now);
         if can_ask && !self.freshness.request.is_awaiting() {
-            let due: Vec<(Timestamp, EmailId)> =
-                self.visible_rows().filter_map(|row| Some((self.freshness.due_at(row, now)?, row.summary.id.clone()))).collect();
-            let ids: Vec<EmailId> = due.iter().filter(|(at, _)| *at <= now).map(|(_, id)| id.clone()).collect();
-            wake = wake.into_iter().chain(due.iter().map(|(at, _)| *at).filter(|at| *at > now)).min();
+            let due: Vec<(Timestamp, EmailId)> = self
+                .visible_rows()
+                .filter_map(|row| Some((self.freshness.due_at(row, now)?, row.summary.id.clone())))
+                .collect();
+            let ids: Vec<EmailId> = due
+                .iter()
+                .filter(|(at, _)| *at <= now)
+                .map(|(_, id)| id.clone())
+                .collect();
+            wake = wake
+                .into_iter()
+                .chain(due.iter().map(|(at, _)| *at).filter(|at| *at > now))
+                .min();
             if !ids.is_empty() {
                 match self.freshness.budget(now) {
                     Ok(most) => {
-                        let urgency = if self.freshness.demanded > self.freshness.since { Urgency::Person } else { Urgency::Head };
+                        let urgency = if self.freshness.demanded > self.freshness.since {
+                            Urgency::Person
+                        } else {
+                            Urgency::Head
+                        };
                         effects.push(self.confirm(ids, most, urgency));
                     }
                     Err(at) => wake = wake.into_iter().chain([at]).min(),
@@ -246,28 +310,44 @@ impl Model {
 
     fn confirm(&mut self, ids: Vec<EmailId>, most: usize, urgency: Urgency) -> Effect {
         let most = u32::try_from(most).unwrap_or(u32::MAX);
-        Effect::Confirm { ticket: self.freshness.request.begin(), ids, most, urgency }
+        Effect::Confirm {
+            ticket: self.freshness.request.begin(),
+            ids,
+            most,
+            urgency,
+        }
     }
 
     /// Confirms an email that was opened, if its body is here and its status may have changed.
     pub(super) fn confirm_opened(&mut self) -> Option<Effect> {
         let now = self.now().timestamp();
         let row = self.list.selected()?;
-        let is_fresh = row.confirmed.is_some_and(|at| at <= now && now.duration_since(at) < OPENED);
-        let needs = row.has_body && !is_fresh && row.finality(now) != Finality::Final && self.service.can_confirm();
+        let is_fresh = row
+            .confirmed
+            .is_some_and(|at| at <= now && now.duration_since(at) < OPENED);
+        let needs = row.has_body
+            && !is_fresh
+            && row.finality(now) != Finality::Final
+            && self.service.can_confirm();
         let id = row.summary.id.clone();
         needs.then(|| self.confirm(vec![id], 1, Urgency::Person))
     }
 
     /// Takes what confirming brought.
-    pub(super) fn confirmed(&mut self, ticket: Ticket, outcome: Result<Confirmation, Failure>) -> Effects {
+    pub(super) fn confirmed(
+        &mut self,
+        ticket: Ticket,
+        outcome: Result<Confirmation, Failure>,
+    ) -> Effects {
         let now = self.now().timestamp();
         // What an older attempt brings is in the archive as well.
         let is_current = self.freshness.request.settle(ticket, Ok(()));
         match outcome {
             Ok(confirmation) => {
                 self.freshness.rounds += u32::from(is_current);
-                self.freshness.requests.extend((0..confirmation.requests).map(|_| now));
+                self.freshness
+                    .requests
+                    .extend((0..confirmation.requests).map(|_| now));
                 self.take_confirmed(confirmation.news)
             }
             Err(failure) => {
@@ -280,7 +360,11 @@ impl Model {
 
     /// Takes what a recheck brought; goes on while something is due. After a failure it goes on with the
     /// next refresh.
-    pub(super) fn rechecked(&mut self, ticket: Ticket, outcome: Result<(Option<News>, u64), Failure>) -> Effects {
+    pub(super) fn rechecked(
+        &mut self,
+        ticket: Ticket,
+        outcome: Result<(Option<News>, u64), Failure>,
+    ) -> Effects {
         let now = self.now().timestamp();
         if !self.freshness.recheck.settle(ticket, Ok(())) {
             return Effects::new();
@@ -311,8 +395,14 @@ impl Model {
             return None;
         }
         freshness.wakes = Some(wake);
-        let pause = Duration::try_from(wake.duration_since(now)).unwrap_or_default().max(Duration::from_millis(50));
-        Some(Effect::Rest { ticket: freshness.timer.begin(), what: Rest::Freshness, pause })
+        let pause = Duration::try_from(wake.duration_since(now))
+            .unwrap_or_default()
+            .max(Duration::from_millis(50));
+        Some(Effect::Rest {
+            ticket: freshness.timer.begin(),
+            what: Rest::Freshness,
+            pause,
+        })
     }
 
     /// The timer has ended; what is due now is found out after each message.

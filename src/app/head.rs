@@ -56,7 +56,11 @@ pub const fn is_low(height: u16) -> bool {
 #[must_use]
 pub fn of(row: &Row, opened: Option<&Opened>, width: u16, folded: bool) -> Vec<Head> {
     let mut lines = fields(row, opened, width, folded);
-    let hidden = if folded { fields(row, opened, width, false).len() - lines.len() } else { 0 };
+    let hidden = if folded {
+        fields(row, opened, width, false).len() - lines.len()
+    } else {
+        0
+    };
     lines.push(Head::Views(hidden));
     lines
 }
@@ -75,7 +79,12 @@ fn fields(row: &Row, opened: Option<&Opened>, width: u16, low: bool) -> Vec<Head
         // Who sent it is the team itself: where every line counts, one is enough.
         lines.push(Head::Words("from", summary.from.to_string()));
     } else {
-        addresses(&mut lines, "from", std::slice::from_ref(&summary.from), width);
+        addresses(
+            &mut lines,
+            "from",
+            std::slice::from_ref(&summary.from),
+            width,
+        );
         addresses(&mut lines, "reply-to", &summary.reply_to, width);
     }
     lines.push(Head::Sent(summary.created.clone()));
@@ -93,7 +102,12 @@ fn fields(row: &Row, opened: Option<&Opened>, width: u16, low: bool) -> Vec<Head
         if let Some(opened) = opened {
             let mut history = opened.history.clone();
             // The row may know of a change that came after the email was opened.
-            history.extend(row.changed.clone().filter(|changed| opened.history.last().is_none_or(|last| last.seen < changed.seen)));
+            history.extend(row.changed.clone().filter(|changed| {
+                opened
+                    .history
+                    .last()
+                    .is_none_or(|last| last.seen < changed.seen)
+            }));
             if history.len() > 1 {
                 lines.push(Head::History(history));
             }
@@ -103,10 +117,18 @@ fn fields(row: &Row, opened: Option<&Opened>, width: u16, low: bool) -> Vec<Head
         }
         lines.push(Head::Field(Shown::new("id"), summary.id.shown()));
         if !summary.message_id.is_empty() {
-            lines.push(Head::Field(Shown::new("message-id"), summary.message_id.clone()));
+            lines.push(Head::Field(
+                Shown::new("message-id"),
+                summary.message_id.clone(),
+            ));
         }
         let extra = opened.map_or(&summary.extra, |opened| &opened.email.summary.extra);
-        lines.extend(extra.iter().take(MOST_EXTRA).map(|(name, json)| Head::Field(name.clone(), json.clone())));
+        lines.extend(
+            extra
+                .iter()
+                .take(MOST_EXTRA)
+                .map(|(name, json)| Head::Field(name.clone(), json.clone())),
+        );
         if extra.len() > MOST_EXTRA {
             lines.push(Head::More(extra.len() - MOST_EXTRA));
         }
@@ -117,7 +139,11 @@ fn fields(row: &Row, opened: Option<&Opened>, width: u16, low: bool) -> Vec<Head
 /// What became of it, with its meaning on as many lines as that takes; on one line of a low pane.
 fn status(lines: &mut Vec<Head>, status: &Status, width: u16, low: bool) {
     let lead = format!("{} {}: ", status.symbol(), status.word()).width();
-    let mut meaning = wrapped(status.meaning(), usize::from(width).saturating_sub(lead).max(1)).into_iter();
+    let mut meaning = wrapped(
+        status.meaning(),
+        usize::from(width).saturating_sub(lead).max(1),
+    )
+    .into_iter();
     let first = meaning.next().unwrap_or_default();
     if low || meaning.len() == 0 {
         lines.push(Head::Status(status.clone(), status.meaning().to_owned()));
@@ -126,7 +152,11 @@ fn status(lines: &mut Vec<Head>, status: &Status, width: u16, low: bool) {
     let rest = status.meaning()[first.len()..].trim_start();
     lines.push(Head::Status(status.clone(), first));
     let room = usize::from(width.saturating_sub(LABEL_WIDTH)).max(1);
-    lines.extend(wrapped(rest, room).into_iter().map(|line| Head::Words("", line)));
+    lines.extend(
+        wrapped(rest, room)
+            .into_iter()
+            .map(|line| Head::Words("", line)),
+    );
 }
 
 /// A label and `text` beside it, on as many lines as it takes; the last holds what is beyond the most.
@@ -138,7 +168,11 @@ fn words(lines: &mut Vec<Head>, label: &'static str, text: &str, width: u16) {
         texts.push(rest);
     }
     let labels = std::iter::once(label).chain(std::iter::repeat(""));
-    lines.extend(labels.zip(texts).map(|(label, text)| Head::Words(label, text)));
+    lines.extend(
+        labels
+            .zip(texts)
+            .map(|(label, text)| Head::Words(label, text)),
+    );
 }
 
 /// `text` in lines of at most `room` columns, broken at blanks.
@@ -177,7 +211,11 @@ fn addresses(lines: &mut Vec<Head>, label: &'static str, all: &[Address], width:
         }
     }
     let labels = std::iter::once(label).chain(std::iter::repeat(""));
-    lines.extend(labels.zip(texts).map(|(label, text)| Head::Addresses(label, text)));
+    lines.extend(
+        labels
+            .zip(texts)
+            .map(|(label, text)| Head::Addresses(label, text)),
+    );
 }
 
 /// `text` in lines of at most `room` columns, as far as it can be broken.
@@ -195,7 +233,10 @@ fn broken(text: &str, room: usize) -> Vec<String> {
             lines[last].push_str(piece);
         }
     }
-    lines.iter().map(|line| line.trim_end().to_owned()).collect()
+    lines
+        .iter()
+        .map(|line| line.trim_end().to_owned())
+        .collect()
 }
 
 /// Columns of the labels, the blank after them included.
@@ -209,7 +250,13 @@ mod tests {
         let all: Vec<Address> = all.iter().map(|text| Address::parse(text)).collect();
         let mut lines = Vec::new();
         addresses(&mut lines, "to", &all, LABEL_WIDTH + width);
-        let texts = lines.into_iter().map(|line| if let Head::Addresses(label, text) = line { (label, text) } else { unreachable!() });
+        let texts = lines.into_iter().map(|line| {
+            if let Head::Addresses(label, text) = line {
+                (label, text)
+            } else {
+                unreachable!()
+            }
+        });
         texts.collect()
     }
 
@@ -227,10 +274,19 @@ mod tests {
         let lines = delivered(51, false);
         let texts: Vec<&str> = lines
             .iter()
-            .map(|line| if let Head::Status(_, text) | Head::Words("", text) = line { text.as_str() } else { unreachable!() })
+            .map(|line| {
+                if let Head::Status(_, text) | Head::Words("", text) = line {
+                    text.as_str()
+                } else {
+                    unreachable!()
+                }
+            })
             .collect();
         assert_eq!(texts.join(" "), meaning);
-        assert!(texts.len() == 2 && texts[0].width() <= 51 - "x delivered: ".len(), "{texts:?}");
+        assert!(
+            texts.len() == 2 && texts[0].width() <= 51 - "x delivered: ".len(),
+            "{texts:?}"
+        );
     }
 
     #[test]
@@ -239,22 +295,46 @@ mod tests {
         let mut lines = Vec::new();
         words(&mut lines, "why", reason.trim(), LABEL_WIDTH + 30);
         assert_eq!(lines.len(), MOST_LINES_OF_REASON);
-        assert_eq!(lines[0], Head::Words("why", "550 5.1.1 the account does not".to_owned()));
-        assert!(matches!(&lines[3], Head::Words("", text) if text.ends_with("exist") && text.width() > 30), "the view cuts it with a mark");
+        assert_eq!(
+            lines[0],
+            Head::Words("why", "550 5.1.1 the account does not".to_owned())
+        );
+        assert!(
+            matches!(&lines[3], Head::Words("", text) if text.ends_with("exist") && text.width() > 30),
+            "the view cuts it with a mark"
+        );
     }
 
     #[test]
     fn who_got_it_is_wrapped_and_not_cut() {
-        let owned = |lines: &[(&'static str, &str)]| lines.iter().map(|(label, text)| (*label, (*text).to_owned())).collect::<Vec<_>>();
-        assert_eq!(lines(&["a@example.com", "b@example.com"], 40), owned(&[("to", "a@example.com, b@example.com")]));
-        assert_eq!(lines(&["a@example.com", "b@example.com"], 20), owned(&[("to", "a@example.com,"), ("", "b@example.com")]));
+        let owned = |lines: &[(&'static str, &str)]| {
+            lines
+                .iter()
+                .map(|(label, text)| (*label, (*text).to_owned()))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            lines(&["a@example.com", "b@example.com"], 40),
+            owned(&[("to", "a@example.com, b@example.com")])
+        );
+        assert_eq!(
+            lines(&["a@example.com", "b@example.com"], 20),
+            owned(&[("to", "a@example.com,"), ("", "b@example.com")])
+        );
         assert_eq!(
             lines(&["Rohan Palakurthi <rohan-palakurthi@webmail.test>"], 24),
-            owned(&[("to", "Rohan Palakurthi"), ("", "<rohan-palakurthi"), ("", "@webmail.test>")])
+            owned(&[
+                ("to", "Rohan Palakurthi"),
+                ("", "<rohan-palakurthi"),
+                ("", "@webmail.test>")
+            ])
         );
         let many: Vec<String> = (0..9).map(|n| format!("customer{n}@example.com")).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
-        assert_eq!(lines(&many, 25).last().map(|(_, text)| text.as_str()), Some("and 5 more"));
+        assert_eq!(
+            lines(&many, 25).last().map(|(_, text)| text.as_str()),
+            Some("and 5 more")
+        );
         assert_eq!(lines(&[], 25), []);
     }
 }

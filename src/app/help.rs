@@ -31,11 +31,17 @@ pub fn text(keys: &Keys) -> Vec<HelpLine> {
             text.push(HelpLine::Blank);
         }
         text.push(HelpLine::Title(title));
-        for row in keys.rows().iter().filter(|row| group == group_of(&row.places) && !row.keys.is_empty()) {
+        for row in keys
+            .rows()
+            .iter()
+            .filter(|row| group == group_of(&row.places) && !row.keys.is_empty())
+        {
             let all: Vec<String> = row.keys.iter().map(|keys| keys::written(keys)).collect();
             match row.command {
                 // Nine keys that do the same with nine numbers are one line.
-                Command::ShowSaved(1) if all == ["1"] => text.push(HelpLine::Keys("1..9".to_owned(), row.command)),
+                Command::ShowSaved(1) if all == ["1"] => {
+                    text.push(HelpLine::Keys("1..9".to_owned(), row.command))
+                }
                 Command::ShowSaved(number) if all == [number.to_string()] => {}
                 command => text.push(HelpLine::Keys(all.join("  "), command)),
             }
@@ -43,13 +49,24 @@ pub fn text(keys: &Keys) -> Vec<HelpLine> {
     }
     text.extend([HelpLine::Blank, HelpLine::Title("Signs")]);
     text.extend(Status::KNOWN.map(HelpLine::Status));
-    text.push(HelpLine::Changed("before a status: it changed, and nobody has looked since"));
-    text.push(HelpLine::Gone("before a status: the service no longer has it; kept here (is:gone finds it)"));
+    text.push(HelpLine::Changed(
+        "before a status: it changed, and nobody has looked since",
+    ));
+    text.push(HelpLine::Gone(
+        "before a status: the service no longer has it; kept here (is:gone finds it)",
+    ));
     text
 }
 
 /// The groups of keys, by where they hold.
-const GROUPS: [&str; 6] = ["In the list", "In the email", "In both", "While choosing", "While typing", "Everywhere"];
+const GROUPS: [&str; 6] = [
+    "In the list",
+    "In the email",
+    "In both",
+    "While choosing",
+    "While typing",
+    "Everywhere",
+];
 
 /// The group of what holds in these places.
 fn group_of(places: &[Focus]) -> usize {
@@ -71,8 +88,14 @@ mod tests {
 
     #[test]
     fn every_binding_is_in_the_help_once() {
-        let shown = text(&Keys::default()).iter().filter(|line| matches!(line, HelpLine::Keys(..))).count();
-        let further_numbers = TABLE.iter().filter(|binding| matches!(binding.command, Command::ShowSaved(2..))).count();
+        let shown = text(&Keys::default())
+            .iter()
+            .filter(|line| matches!(line, HelpLine::Keys(..)))
+            .count();
+        let further_numbers = TABLE
+            .iter()
+            .filter(|binding| matches!(binding.command, Command::ShowSaved(2..)))
+            .count();
         assert_eq!(shown, TABLE.len() - further_numbers);
     }
 }

@@ -35,9 +35,17 @@ pub enum Meaning {
 impl Default for Keys {
     fn default() -> Self {
         let read = |keys: &&str| sequence(keys).expect("the table holds keys that can be read");
-        let row =
-            |places: &[Focus], keys: &[&str], command| Row { places: places.to_vec(), keys: keys.iter().map(read).collect(), command };
-        Self { rows: TABLE.iter().map(|binding| row(binding.places, binding.keys, binding.command)).collect() }
+        let row = |places: &[Focus], keys: &[&str], command| Row {
+            places: places.to_vec(),
+            keys: keys.iter().map(read).collect(),
+            command,
+        };
+        Self {
+            rows: TABLE
+                .iter()
+                .map(|binding| row(binding.places, binding.keys, binding.command))
+                .collect(),
+        }
     }
 }
 
@@ -46,7 +54,11 @@ impl Keys {
     #[must_use]
     pub fn with(changes: &[KeyChange]) -> (Self, Vec<String>) {
         let mut keys = Self::default();
-        let wrong = |change: &KeyChange| keys.change(change).err().map(|wrong| format!("{}: {wrong}", change.place));
+        let wrong = |change: &KeyChange| {
+            keys.change(change)
+                .err()
+                .map(|wrong| format!("{}: {wrong}", change.place))
+        };
         let wrong = changes.iter().filter_map(wrong).collect();
         (keys, wrong)
     }
@@ -63,12 +75,20 @@ impl Keys {
             return Ok(());
         }
         let command = Command::named(&change.command).ok_or_else(|| no_command(&change.command))?;
-        let places: Vec<Focus> = self.rows.iter().filter(|row| row.command == command).flat_map(|row| row.places.clone()).collect();
+        let places: Vec<Focus> = self
+            .rows
+            .iter()
+            .filter(|row| row.command == command)
+            .flat_map(|row| row.places.clone())
+            .collect();
         if places.contains(&Focus::Prompt) && keys[0].letter().is_some() {
             return Err(format!("{named:?} is typed where {} holds", command.name()));
         }
         self.take_away(&keys, |place| places.contains(&place));
-        self.rows.iter_mut().filter(|row| row.command == command).for_each(|row| row.keys.insert(0, keys.clone()));
+        self.rows
+            .iter_mut()
+            .filter(|row| row.command == command)
+            .for_each(|row| row.keys.insert(0, keys.clone()));
         Ok(())
     }
 
@@ -81,11 +101,24 @@ impl Keys {
                 self.rows.push(row);
                 continue;
             }
-            let (here, elsewhere): (Vec<Focus>, Vec<Focus>) = row.places.iter().partition(|place| holds(**place));
-            let left = row.keys.iter().filter(|keys| !collides(keys)).cloned().collect();
-            self.rows.push(Row { places: here, keys: left, command: row.command });
+            let (here, elsewhere): (Vec<Focus>, Vec<Focus>) =
+                row.places.iter().partition(|place| holds(**place));
+            let left = row
+                .keys
+                .iter()
+                .filter(|keys| !collides(keys))
+                .cloned()
+                .collect();
+            self.rows.push(Row {
+                places: here,
+                keys: left,
+                command: row.command,
+            });
             if !elsewhere.is_empty() {
-                self.rows.push(Row { places: elsewhere, ..row });
+                self.rows.push(Row {
+                    places: elsewhere,
+                    ..row
+                });
             }
         }
     }
@@ -108,13 +141,19 @@ impl Keys {
                 prefix = true;
             }
         }
-        if prefix { Meaning::Prefix } else { Meaning::Nothing }
+        if prefix {
+            Meaning::Prefix
+        } else {
+            Meaning::Nothing
+        }
     }
 
     /// The first key bound to `command` in `focus`, as people write it.
     #[must_use]
     pub fn key_for(&self, focus: Focus, command: Command) -> Option<String> {
-        let row = self.rows.iter().find(|row| row.places.contains(&focus) && row.command == command && !row.keys.is_empty())?;
+        let row = self.rows.iter().find(|row| {
+            row.places.contains(&focus) && row.command == command && !row.keys.is_empty()
+        })?;
         Some(written(&row.keys[0]))
     }
 }
@@ -122,7 +161,9 @@ impl Keys {
 /// What a key does, as in `r tries again`; nothing of a command that no key means.
 #[must_use]
 pub fn told<const N: usize>(keys: &Keys, focus: Focus, acts: [(Command, &str); N]) -> String {
-    let acts = acts.into_iter().filter_map(|(command, words)| Some(format!("{} {words}", keys.key_for(focus, command)?)));
+    let acts = acts
+        .into_iter()
+        .filter_map(|(command, words)| Some(format!("{} {words}", keys.key_for(focus, command)?)));
     acts.collect::<Vec<_>>().join("; ")
 }
 
@@ -131,7 +172,10 @@ const NONE: &str = "none";
 
 fn no_command(name: &str) -> String {
     let instead = nearest(name, Command::all().map(Command::name).chain([NONE]));
-    let instead = instead.map_or_else(|| "; README.md lists all".to_owned(), |near| format!("; did you mean {near}?"));
+    let instead = instead.map_or_else(
+        || "; README.md lists all".to_owned(),
+        |near| format!("; did you mean {near}?"),
+    );
     format!("there is no command {name:?}{instead}")
 }
 
@@ -171,9 +215,17 @@ mod tests {
             for sequence in binding.keys {
                 for focus in binding.places {
                     let pressed = press(sequence);
-                    assert_eq!(keys.meaning(*focus, &pressed), Meaning::Command(binding.command), "{sequence} in {focus:?}");
+                    assert_eq!(
+                        keys.meaning(*focus, &pressed),
+                        Meaning::Command(binding.command),
+                        "{sequence} in {focus:?}"
+                    );
                     for start in 1..pressed.len() {
-                        assert_eq!(keys.meaning(*focus, &pressed[..start]), Meaning::Prefix, "{sequence} in {focus:?}");
+                        assert_eq!(
+                            keys.meaning(*focus, &pressed[..start]),
+                            Meaning::Prefix,
+                            "{sequence} in {focus:?}"
+                        );
                     }
                 }
             }
@@ -187,7 +239,10 @@ mod tests {
             assert_eq!(means(&keys, *focus, "q"), Meaning::Command(Command::Back));
         }
         for focus in EVERYWHERE {
-            assert_eq!(means(&keys, *focus, "Ctrl-c"), Meaning::Command(Command::Quit));
+            assert_eq!(
+                means(&keys, *focus, "Ctrl-c"),
+                Meaning::Command(Command::Quit)
+            );
         }
     }
 
@@ -195,32 +250,71 @@ mod tests {
     fn no_key_that_writes_a_letter_is_taken_from_the_prompt() {
         for letter in ' '..='~' {
             let key = Key::new(KeyCode::Char(letter), KeyModifiers::NONE);
-            assert_eq!((Keys::default().meaning(Focus::Prompt, &[key]), key.letter()), (Meaning::Nothing, Some(letter)));
+            assert_eq!(
+                (Keys::default().meaning(Focus::Prompt, &[key]), key.letter()),
+                (Meaning::Nothing, Some(letter))
+            );
         }
     }
 
     #[test]
     fn a_key_gets_another_meaning_where_its_command_holds_and_keeps_its_own_elsewhere() {
-        let (keys, wrong) =
-            changed(&[("Ctrl-s", "filter"), ("v", "filter"), ("g", "newest"), ("F9", "scroll-down"), ("x", "none"), ("J", "none")]);
+        let (keys, wrong) = changed(&[
+            ("Ctrl-s", "filter"),
+            ("v", "filter"),
+            ("g", "newest"),
+            ("F9", "scroll-down"),
+            ("x", "none"),
+            ("J", "none"),
+        ]);
         assert_eq!(wrong, [""; 0]);
-        assert_eq!(keys.key_for(Focus::List, Command::Filter).as_deref(), Some("v"), "the last one said is the first one named");
+        assert_eq!(
+            keys.key_for(Focus::List, Command::Filter).as_deref(),
+            Some("v"),
+            "the last one said is the first one named"
+        );
         for pressed in ["Ctrl-s", "v", "/"] {
-            assert_eq!(means(&keys, Focus::List, pressed), Meaning::Command(Command::Filter), "{pressed}");
+            assert_eq!(
+                means(&keys, Focus::List, pressed),
+                Meaning::Command(Command::Filter),
+                "{pressed}"
+            );
         }
-        assert_eq!(means(&keys, Focus::Reader, "v"), Meaning::Command(Command::NextView));
-        assert_eq!(means(&keys, Focus::List, "g"), Meaning::Command(Command::Select(Step::First)));
-        assert_eq!(means(&keys, Focus::List, "g d"), Meaning::Nothing, "what it hides is gone");
+        assert_eq!(
+            means(&keys, Focus::Reader, "v"),
+            Meaning::Command(Command::NextView)
+        );
+        assert_eq!(
+            means(&keys, Focus::List, "g"),
+            Meaning::Command(Command::Select(Step::First))
+        );
+        assert_eq!(
+            means(&keys, Focus::List, "g d"),
+            Meaning::Nothing,
+            "what it hides is gone"
+        );
         assert_eq!(means(&keys, Focus::Reader, "g"), Meaning::Prefix);
-        assert_eq!(means(&keys, Focus::Reader, "F9"), Meaning::Command(Command::Scroll(Step::Down)));
+        assert_eq!(
+            means(&keys, Focus::Reader, "F9"),
+            Meaning::Command(Command::Scroll(Step::Down))
+        );
         assert_eq!(means(&keys, Focus::Reader, "J"), Meaning::Nothing);
-        assert_eq!(means(&keys, Focus::List, "@ t"), Meaning::Command(Command::Only(Cell::Recipient)));
+        assert_eq!(
+            means(&keys, Focus::List, "@ t"),
+            Meaning::Command(Command::Only(Cell::Recipient))
+        );
     }
 
     #[test]
     fn what_cannot_be_is_said_with_its_line() {
-        let (keys, wrong) =
-            changed(&[("Hyper-x", "filter"), ("x", "filer"), ("Ctrl-c", "none"), ("x", "accept"), ("y", "polka"), ("x", "undo")]);
+        let (keys, wrong) = changed(&[
+            ("Hyper-x", "filter"),
+            ("x", "filer"),
+            ("Ctrl-c", "none"),
+            ("x", "accept"),
+            ("y", "polka"),
+            ("x", "undo"),
+        ]);
         assert_eq!(
             wrong,
             [
@@ -231,6 +325,9 @@ mod tests {
                 "c.toml:5: there is no command \"polka\"; README.md lists all",
             ]
         );
-        assert_eq!(means(&keys, Focus::List, "x"), Meaning::Command(Command::Undo));
+        assert_eq!(
+            means(&keys, Focus::List, "x"),
+            Meaning::Command(Command::Undo)
+        );
     }
 }

@@ -40,8 +40,14 @@ impl Key {
         let kept = KeyModifiers::CONTROL | KeyModifiers::ALT | KeyModifiers::SHIFT;
         let modifiers = modifiers & kept;
         match code {
-            KeyCode::Char(_) => Self { code, modifiers: modifiers - KeyModifiers::SHIFT },
-            KeyCode::BackTab => Self { code: KeyCode::Tab, modifiers: modifiers | KeyModifiers::SHIFT },
+            KeyCode::Char(_) => Self {
+                code,
+                modifiers: modifiers - KeyModifiers::SHIFT,
+            },
+            KeyCode::BackTab => Self {
+                code: KeyCode::Tab,
+                modifiers: modifiers | KeyModifiers::SHIFT,
+            },
             _ => Self { code, modifiers },
         }
     }
@@ -73,7 +79,10 @@ impl Key {
         let mut letters = rest.chars();
         let code = match (letters.next(), letters.next()) {
             (Some(letter), None) => KeyCode::Char(letter),
-            _ => match rest.strip_prefix('F').and_then(|number| number.parse().ok()) {
+            _ => match rest
+                .strip_prefix('F')
+                .and_then(|number| number.parse().ok())
+            {
                 Some(number @ 1..=12) => KeyCode::F(number),
                 _ => NAMES.iter().find(|(_, name)| *name == rest)?.0,
             },
@@ -103,7 +112,11 @@ const NAMES: [(KeyCode, &str); 15] = [
 
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (modifier, name) in [(KeyModifiers::CONTROL, "Ctrl-"), (KeyModifiers::ALT, "Alt-"), (KeyModifiers::SHIFT, "Shift-")] {
+        for (modifier, name) in [
+            (KeyModifiers::CONTROL, "Ctrl-"),
+            (KeyModifiers::ALT, "Alt-"),
+            (KeyModifiers::SHIFT, "Shift-"),
+        ] {
             if self.modifiers.contains(modifier) {
                 f.write_str(name)?;
             }
@@ -138,10 +151,20 @@ pub(super) const CHOICE: &[Focus] = &[Focus::Choice];
 pub(super) const NUMBERS: &[Focus] = &[Focus::List, Focus::Reader, Focus::Choice];
 pub(super) const ALL: &[Focus] = &[Focus::List, Focus::Reader, Focus::Help, Focus::Choice];
 pub(super) const PROMPT: &[Focus] = &[Focus::Prompt];
-pub(super) const EVERYWHERE: &[Focus] = &[Focus::List, Focus::Reader, Focus::Help, Focus::Prompt, Focus::Choice];
+pub(super) const EVERYWHERE: &[Focus] = &[
+    Focus::List,
+    Focus::Reader,
+    Focus::Help,
+    Focus::Prompt,
+    Focus::Choice,
+];
 
 const fn on(places: &'static [Focus], keys: &'static [&'static str], command: Command) -> Binding {
-    Binding { places, keys, command }
+    Binding {
+        places,
+        keys,
+        command,
+    }
 }
 
 /// The defaults, in the order of the help.
@@ -150,7 +173,11 @@ pub const TABLE: &[Binding] = &[
     on(LIST, &["k", "Up", "Ctrl-p"], Command::Select(Step::Up)),
     on(LIST, &["Ctrl-d"], Command::Select(Step::HalfDown)),
     on(LIST, &["Ctrl-u"], Command::Select(Step::HalfUp)),
-    on(LIST, &["PgDn", "Ctrl-f", "Space"], Command::Select(Step::PageDown)),
+    on(
+        LIST,
+        &["PgDn", "Ctrl-f", "Space"],
+        Command::Select(Step::PageDown),
+    ),
     on(LIST, &["PgUp", "Ctrl-b"], Command::Select(Step::PageUp)),
     on(LIST, &["g g", "Home"], Command::Select(Step::First)),
     on(LIST, &["G", "End"], Command::Select(Step::Last)),
@@ -187,7 +214,11 @@ pub const TABLE: &[Binding] = &[
     on(LIST, &["Alt-k", "Shift-Up"], Command::Scroll(Step::Up)),
     on(TEXT, &["Ctrl-d"], Command::Scroll(Step::HalfDown)),
     on(TEXT, &["Ctrl-u"], Command::Scroll(Step::HalfUp)),
-    on(TEXT, &["PgDn", "Ctrl-f", "Space"], Command::Scroll(Step::PageDown)),
+    on(
+        TEXT,
+        &["PgDn", "Ctrl-f", "Space"],
+        Command::Scroll(Step::PageDown),
+    ),
     on(TEXT, &["PgUp", "Ctrl-b"], Command::Scroll(Step::PageUp)),
     on(TEXT, &["g g", "Home"], Command::Scroll(Step::First)),
     on(TEXT, &["G", "End"], Command::Scroll(Step::Last)),
@@ -218,8 +249,16 @@ pub const TABLE: &[Binding] = &[
     on(PANES, &["g p"], Command::Profiles),
     on(PANES, &["!"], Command::Details),
     on(ALL, &["?", "F1"], Command::Help),
-    on(CHOICE, &["j", "Down", "Tab", "Ctrl-n"], Command::Item(Side::Right)),
-    on(CHOICE, &["k", "Up", "Shift-Tab", "Ctrl-p"], Command::Item(Side::Left)),
+    on(
+        CHOICE,
+        &["j", "Down", "Tab", "Ctrl-n"],
+        Command::Item(Side::Right),
+    ),
+    on(
+        CHOICE,
+        &["k", "Up", "Shift-Tab", "Ctrl-p"],
+        Command::Item(Side::Left),
+    ),
     on(CHOICE, &["Enter", "l", "Right"], Command::Take),
     on(CHOICE, &["d d"], Command::DropView),
     on(CHOICE, &["q"], Command::Back),
@@ -232,13 +271,29 @@ pub const TABLE: &[Binding] = &[
     on(PROMPT, &["Ctrl-n"], Command::Recall(Side::Right)),
     on(PROMPT, &["Left", "Ctrl-b"], Command::Edit(Edit::Left)),
     on(PROMPT, &["Right", "Ctrl-f"], Command::Edit(Edit::Right)),
-    on(PROMPT, &["Ctrl-Left", "Alt-b"], Command::Edit(Edit::WordLeft)),
-    on(PROMPT, &["Ctrl-Right", "Alt-f"], Command::Edit(Edit::WordRight)),
+    on(
+        PROMPT,
+        &["Ctrl-Left", "Alt-b"],
+        Command::Edit(Edit::WordLeft),
+    ),
+    on(
+        PROMPT,
+        &["Ctrl-Right", "Alt-f"],
+        Command::Edit(Edit::WordRight),
+    ),
     on(PROMPT, &["Home", "Ctrl-a"], Command::Edit(Edit::Start)),
     on(PROMPT, &["End", "Ctrl-e"], Command::Edit(Edit::End)),
-    on(PROMPT, &["Backspace", "Ctrl-h"], Command::Edit(Edit::Backspace)),
+    on(
+        PROMPT,
+        &["Backspace", "Ctrl-h"],
+        Command::Edit(Edit::Backspace),
+    ),
     on(PROMPT, &["Delete", "Ctrl-d"], Command::Edit(Edit::Delete)),
-    on(PROMPT, &["Ctrl-w", "Alt-Backspace"], Command::Edit(Edit::DeleteWord)),
+    on(
+        PROMPT,
+        &["Ctrl-w", "Alt-Backspace"],
+        Command::Edit(Edit::DeleteWord),
+    ),
     on(PROMPT, &["Ctrl-u"], Command::Edit(Edit::DeleteBefore)),
     on(PROMPT, &["Ctrl-k"], Command::Edit(Edit::DeleteAfter)),
     on(EVERYWHERE, &["Ctrl-l"], Command::Redraw),
@@ -260,17 +315,42 @@ mod tests {
 
     #[test]
     fn keys_are_written_as_they_are_read() {
-        for text in ["j", "G", "Ctrl-d", "Alt-j", "Shift-Down", "F5", "F12", "Insert", "Space", "Enter", "<"] {
+        for text in [
+            "j",
+            "G",
+            "Ctrl-d",
+            "Alt-j",
+            "Shift-Down",
+            "F5",
+            "F12",
+            "Insert",
+            "Space",
+            "Enter",
+            "<",
+        ] {
             assert_eq!(Key::parse(text).unwrap().to_string(), text);
         }
-        assert_eq!(Key::parse("Shift-Tab"), Some(Key::new(KeyCode::BackTab, KeyModifiers::SHIFT)));
+        assert_eq!(
+            Key::parse("Shift-Tab"),
+            Some(Key::new(KeyCode::BackTab, KeyModifiers::SHIFT))
+        );
         assert_eq!(Key::parse("Hyper-x"), None);
-        let sequence = |text: &str| text.split(' ').map(|key| Key::parse(key).unwrap()).collect::<Vec<_>>();
-        assert_eq!((written(&sequence("g g")), written(&sequence("g Enter"))), ("gg".to_owned(), "g Enter".to_owned()));
+        let sequence = |text: &str| {
+            text.split(' ')
+                .map(|key| Key::parse(key).unwrap())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            (written(&sequence("g g")), written(&sequence("g Enter"))),
+            ("gg".to_owned(), "g Enter".to_owned())
+        );
     }
 
     #[test]
     fn shift_on_a_letter_changes_nothing_that_the_letter_does_not_tell() {
-        assert_eq!(Key::new(KeyCode::Char('G'), KeyModifiers::SHIFT), Key::parse("G").unwrap());
+        assert_eq!(
+            Key::new(KeyCode::Char('G'), KeyModifiers::SHIFT),
+            Key::parse("G").unwrap()
+        );
     }
 }

@@ -98,12 +98,38 @@ impl Layout {
             Arrangement::Single => (main, empty, empty),
             Arrangement::Beside => beside(main, panes.shift),
             // The card takes of the reader, not of the list, which is low enough.
-            Arrangement::Below if card => below(main, panes.shift.saturating_add(card_height(main).cast_signed() - 1)),
+            Arrangement::Below if card => below(
+                main,
+                panes
+                    .shift
+                    .saturating_add(card_height(main).cast_signed() - 1),
+            ),
             Arrangement::Below => below(main, panes.shift),
         };
-        let (card, list) = cut_top(list, if card && !list.is_empty() { card_height(main) } else { 0 });
-        let row_height = if list.width < NARROW && list.height >= 4 { 2 } else { 1 };
-        Self { arrangement, title, main, card, list, divider, reader, bottom, row_height }
+        let (card, list) = cut_top(
+            list,
+            if card && !list.is_empty() {
+                card_height(main)
+            } else {
+                0
+            },
+        );
+        let row_height = if list.width < NARROW && list.height >= 4 {
+            2
+        } else {
+            1
+        };
+        Self {
+            arrangement,
+            title,
+            main,
+            card,
+            list,
+            divider,
+            reader,
+            bottom,
+            row_height,
+        }
     }
 
     /// How many emails the list shows at once.
@@ -128,34 +154,64 @@ fn beside(main: Rect, shift: i16) -> (Rect, Rect, Rect) {
     let width = (main.width * 11 / 20).clamp(60, 92);
     let width = shifted(width, shift, LEAST.0, main.width);
     let list = Rect { width, ..main };
-    let divider = Rect { x: width, width: u16::from(main.width > width), ..main };
-    let reader = Rect { x: (width + 1).min(main.width), width: main.width.saturating_sub(width + 1), ..main };
+    let divider = Rect {
+        x: width,
+        width: u16::from(main.width > width),
+        ..main
+    };
+    let reader = Rect {
+        x: (width + 1).min(main.width),
+        width: main.width.saturating_sub(width + 1),
+        ..main
+    };
     (list, divider, reader)
 }
 
 fn below(main: Rect, shift: i16) -> (Rect, Rect, Rect) {
     let height = shifted(main.height / 3, shift, LEAST.1, main.height);
     let list = Rect { height, ..main };
-    let divider = Rect { y: main.y + height, height: u16::from(main.height > height), ..main };
-    let reader = Rect { y: divider.bottom(), height: main.height.saturating_sub(height + 1), ..main };
+    let divider = Rect {
+        y: main.y + height,
+        height: u16::from(main.height > height),
+        ..main
+    };
+    let reader = Rect {
+        y: divider.bottom(),
+        height: main.height.saturating_sub(height + 1),
+        ..main
+    };
     (list, divider, reader)
 }
 
 /// `size + shift`, so that both sides keep at least `least` where the whole allows it.
 fn shifted(size: u16, shift: i16, least: u16, whole: u16) -> u16 {
     let most = whole.saturating_sub(least + 1).max(whole / 2);
-    size.saturating_add_signed(shift).clamp(least.min(most), most)
+    size.saturating_add_signed(shift)
+        .clamp(least.min(most), most)
 }
 
 fn cut_top(area: Rect, height: u16) -> (Rect, Rect) {
     let height = height.min(area.height);
-    (Rect { height, ..area }, Rect { y: area.y + height, height: area.height - height, ..area })
+    (
+        Rect { height, ..area },
+        Rect {
+            y: area.y + height,
+            height: area.height - height,
+            ..area
+        },
+    )
 }
 
 fn cut_bottom(area: Rect, height: u16) -> (Rect, Rect) {
     let height = height.min(area.height);
     let y = area.bottom() - height;
-    (Rect { height: area.height - height, ..area }, Rect { y, height, ..area })
+    (
+        Rect {
+            height: area.height - height,
+            ..area
+        },
+        Rect { y, height, ..area },
+    )
 }
 
 #[cfg(test)]
@@ -179,7 +235,15 @@ mod tests {
 
     #[test]
     fn a_full_reader_leaves_no_list() {
-        let layout = Layout::of(Size::new(160, 45), &Panes { full: true, ..Panes::default() }, true, false);
+        let layout = Layout::of(
+            Size::new(160, 45),
+            &Panes {
+                full: true,
+                ..Panes::default()
+            },
+            true,
+            false,
+        );
         assert_eq!(layout.rows(), 0);
         assert_eq!(layout.reader.width, 160);
     }

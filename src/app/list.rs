@@ -97,7 +97,9 @@ impl List {
         }
         (self.owed, self.unseen, self.outdated, self.at_foot) = (0, 0, false, false);
         (self.filter, self.home) = (filter, home);
-        let Some(place) = self.home.as_ref().map(|home| home.cursor.place) else { return self.start() };
+        let Some(place) = self.home.as_ref().map(|home| home.cursor.place) else {
+            return self.start();
+        };
         self.aim = Aim::Home;
         self.look_around(place)
     }
@@ -106,7 +108,10 @@ impl List {
     #[must_use]
     pub fn here(&self) -> Option<Home> {
         let marks = self.marks();
-        Some(Home { cursor: marks.cursor?, top: marks.top? })
+        Some(Home {
+            cursor: marks.cursor?,
+            top: marks.top?,
+        })
     }
 
     /// Takes note that the person means the selected email, and not the one before the filter.
@@ -135,7 +140,12 @@ impl List {
     /// The rows on the screen, and which of them is selected.
     pub fn visible(&self, height: usize) -> impl Iterator<Item = (bool, &Row)> {
         let cursor = Some(self.cursor).filter(|_| !self.at_foot);
-        self.rows().iter().enumerate().skip(self.top).take(height).map(move |(n, row)| (Some(n) == cursor, row))
+        self.rows()
+            .iter()
+            .enumerate()
+            .skip(self.top)
+            .take(height)
+            .map(move |(n, row)| (Some(n) == cursor, row))
     }
 
     /// The line below the last row, if it is on the screen: how many rows are above it there, and
@@ -159,7 +169,11 @@ impl List {
     }
 
     fn has_foot(&self) -> bool {
-        self.bottomless && self.slot.ready().is_some_and(|window| !window.more_below && !window.rows.is_empty())
+        self.bottomless
+            && self
+                .slot
+                .ready()
+                .is_some_and(|window| !window.more_below && !window.rows.is_empty())
     }
 
     /// Position of the selected email among all, counted from 1, where that is known.
@@ -222,7 +236,9 @@ impl List {
     pub fn nears_the_end(&self, height: usize) -> bool {
         // While rows are on their way, the end that is known may not be the end any more.
         !self.slot.is_awaiting()
-            && self.slot.ready().is_some_and(|window| !window.more_below && self.cursor + 2 * height >= window.rows.len())
+            && self.slot.ready().is_some_and(|window| {
+                !window.more_below && self.cursor + 2 * height >= window.rows.len()
+            })
     }
 
     /// Looks at the same place again, because the archive has changed.
@@ -231,7 +247,9 @@ impl List {
             self.outdated = true;
             return None;
         }
-        let Some(place) = self.rows().get(self.top).map(|row| row.place) else { return Some(self.start()) };
+        let Some(place) = self.rows().get(self.top).map(|row| row.place) else {
+            return Some(self.start());
+        };
         Some(self.look_around(place))
     }
 
@@ -242,7 +260,11 @@ impl List {
     /// Asks how many emails there are, and how many above this window.
     #[must_use]
     pub fn count(&self, ticket: Ticket) -> Effect {
-        Effect::Count { ticket, query: self.filter.query().clone(), place: self.rows().first().map(|row| row.place) }
+        Effect::Count {
+            ticket,
+            query: self.filter.query().clone(),
+            place: self.rows().first().map(|row| row.place),
+        }
     }
 
     /// Takes the answer to [`List::count`]. The window may be another by now; the row that was asked
@@ -252,14 +274,21 @@ impl List {
         self.capped = counts.capped;
         self.all = Some(counts.all);
         self.fetched = counts.fetched;
-        let Some((place, before)) = counts.before else { return };
+        let Some((place, before)) = counts.before else {
+            return;
+        };
         if let Some(n) = self.rows().iter().position(|row| row.place == place) {
             self.first_rank = before.checked_sub(n as u64);
         }
     }
 
     /// Takes a window; the selection stays on its email, unless a jump was asked for.
-    pub fn settle(&mut self, ticket: Ticket, outcome: Result<Window, Failure>, height: usize) -> Option<Effect> {
+    pub fn settle(
+        &mut self,
+        ticket: Ticket,
+        outcome: Result<Window, Failure>,
+        height: usize,
+    ) -> Option<Effect> {
         let before = self.marks();
         if !self.slot.settle(ticket, outcome) || self.slot.failure().is_some() {
             return None;
@@ -270,18 +299,30 @@ impl List {
         self.first_rank = match before.rank_in(window, sort) {
             _ if !window.more_above => Some(0),
             Some(rank) => Some(rank),
-            None if !window.more_below && !self.capped => self.total.map(|total| total.saturating_sub(window.rows.len() as u64)),
+            None if !window.more_below && !self.capped => self
+                .total
+                .map(|total| total.saturating_sub(window.rows.len() as u64)),
             None => None,
         };
         match std::mem::take(&mut self.aim) {
             Aim::First => (self.cursor, self.top) = (0, 0),
-            Aim::Last => (self.cursor, self.top) = (last, last.saturating_sub(height.saturating_sub(1))),
+            Aim::Last => {
+                (self.cursor, self.top) = (last, last.saturating_sub(height.saturating_sub(1)))
+            }
             Aim::Keep => {
-                self.cursor = before.cursor.map_or(0, |mark| mark.find(&window.rows, sort));
+                self.cursor = before
+                    .cursor
+                    .map_or(0, |mark| mark.find(&window.rows, sort));
                 self.top = before.top.map_or(0, |mark| mark.find(&window.rows, sort));
             }
             Aim::Time(micros) => {
-                let reached = |row: &Row| if sort == Sort::Newest { row.place.micros() <= micros } else { row.place.micros() >= micros };
+                let reached = |row: &Row| {
+                    if sort == Sort::Newest {
+                        row.place.micros() <= micros
+                    } else {
+                        row.place.micros() >= micros
+                    }
+                };
                 self.cursor = window.rows.iter().position(reached).unwrap_or(last);
                 self.top = self.cursor;
             }
@@ -289,7 +330,9 @@ impl List {
                 let home = self.home.as_ref();
                 let found = home.and_then(|home| home.cursor.position(&window.rows));
                 self.cursor = found.unwrap_or(0);
-                self.top = home.filter(|_| found.is_some()).map_or(0, |home| home.top.find(&window.rows, sort));
+                self.top = home
+                    .filter(|_| found.is_some())
+                    .map_or(0, |home| home.top.find(&window.rows, sort));
                 if found.is_none() && window.more_above {
                     return Some(self.start());
                 }
@@ -301,8 +344,16 @@ impl List {
             self.cursor += 1;
         }
         let owed = std::mem::take(&mut self.owed);
-        let asked = if owed == 0 { self.show(height) } else { self.walk(owed, height) };
-        if std::mem::take(&mut self.outdated) { self.renew() } else { asked }
+        let asked = if owed == 0 {
+            self.show(height)
+        } else {
+            self.walk(owed, height)
+        };
+        if std::mem::take(&mut self.outdated) {
+            self.renew()
+        } else {
+            asked
+        }
     }
 
     fn marks(&self) -> Marks {

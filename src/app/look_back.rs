@@ -39,8 +39,19 @@ impl Model {
 
     /// Whether the archive is complete from before the time on that the filter begins with.
     fn has_all_that_is_wanted(&self) -> bool {
-        let reach = self.service.reach().and_then(|reach| if let Reach::Since(stamp) = reach { stamp.at } else { None });
-        self.list.filter().query().since().zip(reach).is_some_and(|(since, reach)| reach < since)
+        let reach = self.service.reach().and_then(|reach| {
+            if let Reach::Since(stamp) = reach {
+                stamp.at
+            } else {
+                None
+            }
+        });
+        self.list
+            .filter()
+            .query()
+            .since()
+            .zip(reach)
+            .is_some_and(|(since, reach)| reach < since)
     }
 
     /// Begins, unless there is nothing further back or nobody to ask.
@@ -56,28 +67,42 @@ impl Model {
         if asked.is_none() && !self.service.is_extending() {
             self.notice = Some(match (self.service.no_service(), self.service.reach()) {
                 (Some(failure), _) => failure.sentence.clone(),
-                (None, Some(Reach::Everything)) => "everything that the service has is here already".to_owned(),
-                (None, Some(_)) if self.service.trouble().is_none() => "the service has nothing older to give".to_owned(),
+                (None, Some(Reach::Everything)) => {
+                    "everything that the service has is here already".to_owned()
+                }
+                (None, Some(_)) if self.service.trouble().is_none() => {
+                    "the service has nothing older to give".to_owned()
+                }
                 (None, _) => {
-                    let help = told(&self.keys, Focus::List, [(Command::Refresh, "asks again now")]);
+                    let help = told(
+                        &self.keys,
+                        Focus::List,
+                        [(Command::Refresh, "asks again now")],
+                    );
                     format!("the service does not answer yet; {help}")
                 }
             });
             return None;
         }
         let screen = self.list_height() as u64;
-        self.look_back = Some(LookBack { goal: self.list.total().map(|total| total + screen), brought: 0 });
+        self.look_back = Some(LookBack {
+            goal: self.list.total().map(|total| total + screen),
+            brought: 0,
+        });
         asked
     }
 
     /// Takes what one page brought; without news the service failed.
     pub(super) fn looked_back(&mut self, news: Option<&News>) {
-        let Some(look_back) = &mut self.look_back else { return };
+        let Some(look_back) = &mut self.look_back else {
+            return;
+        };
         if let Some(news) = news {
             look_back.brought += news.new;
         } else {
             self.look_back = None;
-            self.notice = Some("looking back has stopped, because the service did not answer".to_owned());
+            self.notice =
+                Some("looking back has stopped, because the service did not answer".to_owned());
         }
     }
 
@@ -85,7 +110,9 @@ impl Model {
     pub(super) fn look_further(&mut self, counted: bool) -> Effects {
         let screen = self.list_height() as u64;
         let total = self.list.total().unwrap_or_default();
-        let Some(look_back) = &mut self.look_back else { return Effects::new() };
+        let Some(look_back) = &mut self.look_back else {
+            return Effects::new();
+        };
         if self.service.is_extending() {
             return Effects::new();
         }
@@ -107,10 +134,16 @@ impl Model {
         self.notice = Some(match self.look_back.take() {
             Some(_) => "stopped looking back; b goes on".to_owned(),
             None if self.stop_check() => {
-                let help = told(&self.keys, Focus::List, [(Command::Refresh, "checks them again")]);
+                let help = told(
+                    &self.keys,
+                    Focus::List,
+                    [(Command::Refresh, "checks them again")],
+                );
                 format!("stopped checking statuses; {help}")
             }
-            None if self.service.stop_filling() => "older mail is no longer fetched by itself, until the next start".to_owned(),
+            None if self.service.stop_filling() => {
+                "older mail is no longer fetched by itself, until the next start".to_owned()
+            }
             None => "nothing is going on that could be stopped".to_owned(),
         });
     }

@@ -32,8 +32,12 @@ impl Sought {
             Self::Text(needle) => needle.parts_of(text),
             Self::Filter(query) => {
                 let sought = query.sought();
-                let of_bodies = sought.into_iter().filter(|(field, _)| matches!(field, None | Some(Field::Body)));
-                of_bodies.flat_map(|(_, needle)| needle.runs_of(text)).collect()
+                let of_bodies = sought
+                    .into_iter()
+                    .filter(|(field, _)| matches!(field, None | Some(Field::Body)));
+                of_bodies
+                    .flat_map(|(_, needle)| needle.runs_of(text))
+                    .collect()
             }
         };
         found.sort_by_key(|range| (range.start, range.end));
@@ -73,10 +77,16 @@ pub fn marks(body: &Body, sought: &Sought, is_wanted: impl Fn() -> bool) -> Vec<
     let last = body.lines.len().saturating_sub(1);
     for (nth, line) in body.lines.iter().enumerate() {
         joined.push_line(nth, line);
-        let is_enough = joined.text.len() >= AT_ONCE && (line.spans.is_empty() || joined.text.len() >= 4 * AT_ONCE);
+        let is_enough = joined.text.len() >= AT_ONCE
+            && (line.spans.is_empty() || joined.text.len() >= 4 * AT_ONCE);
         if nth == last || is_enough {
             let found = sought.found_in(&joined.text);
-            marks.extend(found.into_iter().map(|range| joined.mark(range)).filter(|mark| !mark.parts.is_empty()));
+            marks.extend(
+                found
+                    .into_iter()
+                    .map(|range| joined.mark(range))
+                    .filter(|mark| !mark.parts.is_empty()),
+            );
             joined = Joined::default();
             if marks.len() >= MOST || !is_wanted() {
                 break;
@@ -118,22 +128,40 @@ impl Joined {
         let first_of_line = self.text.len() == begun;
         let (before, first) = (self.text.chars().next_back(), text.chars().next());
         // A script without blanks is wrapped anywhere; everything else where a blank was.
-        if first_of_line && begun > 0 && !(before.is_some_and(is_unspaced) && first.is_some_and(is_unspaced)) {
+        if first_of_line
+            && begun > 0
+            && !(before.is_some_and(is_unspaced) && first.is_some_and(is_unspaced))
+        {
             self.text.push('\n');
         }
         let start = self.text.len();
         self.text.push_str(text);
-        self.pieces.push(Piece { joined: start..self.text.len(), line, at });
+        self.pieces.push(Piece {
+            joined: start..self.text.len(),
+            line,
+            at,
+        });
     }
 
     fn mark(&self, range: Range<usize>) -> Mark {
         let mut parts: Vec<(usize, Range<usize>)> = Vec::new();
-        let first = self.pieces.partition_point(|piece| piece.joined.end <= range.start);
-        for piece in self.pieces[first..].iter().take_while(|piece| piece.joined.start < range.end) {
-            let (start, end) = (range.start.max(piece.joined.start), range.end.min(piece.joined.end));
-            let within = piece.at + (start - piece.joined.start)..piece.at + (end - piece.joined.start);
+        let first = self
+            .pieces
+            .partition_point(|piece| piece.joined.end <= range.start);
+        for piece in self.pieces[first..]
+            .iter()
+            .take_while(|piece| piece.joined.start < range.end)
+        {
+            let (start, end) = (
+                range.start.max(piece.joined.start),
+                range.end.min(piece.joined.end),
+            );
+            let within =
+                piece.at + (start - piece.joined.start)..piece.at + (end - piece.joined.start);
             match parts.last_mut() {
-                Some((line, before)) if *line == piece.line && before.end == within.start => before.end = within.end,
+                Some((line, before)) if *line == piece.line && before.end == within.start => {
+                    before.end = within.end
+                }
                 _ if within.is_empty() => {}
                 _ => parts.push((piece.line, within)),
             }
@@ -148,32 +176,61 @@ mod tests {
     use crate::render::{self, Span};
 
     fn body(lines: &[&[(Role, &str)]]) -> Body {
-        let span =
-            |(role, text): &(Role, &str)| Span { text: (*text).into(), mark: render::Mark { role: *role, ..render::Mark::default() } };
-        let line = |spans: &&[(Role, &str)]| Line { spans: spans.iter().map(span).collect(), ..Line::default() };
-        Body { lines: lines.iter().map(line).collect(), ..Body::default() }
+        let span = |(role, text): &(Role, &str)| Span {
+            text: (*text).into(),
+            mark: render::Mark {
+                role: *role,
+                ..render::Mark::default()
+            },
+        };
+        let line = |spans: &&[(Role, &str)]| Line {
+            spans: spans.iter().map(span).collect(),
+            ..Line::default()
+        };
+        Body {
+            lines: lines.iter().map(line).collect(),
+            ..Body::default()
+        }
     }
 
     fn found(body: &Body, text: &str) -> Vec<Vec<(usize, String)>> {
         let marked = marks(body, &Sought::Text(Needle::new(text).unwrap()), || true);
-        let part = |(line, range): &(usize, Range<usize>)| (*line, body.lines[*line].text()[range.clone()].to_owned());
-        marked.iter().map(|mark| mark.parts.iter().map(part).collect()).collect()
+        let part = |(line, range): &(usize, Range<usize>)| {
+            (*line, body.lines[*line].text()[range.clone()].to_owned())
+        };
+        marked
+            .iter()
+            .map(|mark| mark.parts.iter().map(part).collect())
+            .collect()
     }
 
     #[test]
     fn text_is_found_anywhere_and_across_the_ends_of_lines() {
         let body = body(&[
-            &[(Role::Indent, "> "), (Role::Text, "Your new "), (Role::Link, "Receipt")],
+            &[
+                (Role::Indent, "> "),
+                (Role::Text, "Your new "),
+                (Role::Link, "Receipt"),
+            ],
             &[(Role::Indent, "> "), (Role::Text, "is here.")],
             &[],
             &[(Role::Text, "ご注文の")],
             &[(Role::Text, "確認 receipts")],
         ]);
         let part = |line: usize, text: &str| (line, text.to_owned());
-        assert_eq!(found(&body, "eceipt"), [[part(0, "eceipt")], [part(4, "eceipt")]]);
-        assert_eq!(found(&body, "new receipt is"), [[part(0, "new Receipt"), part(1, "is")]]);
+        assert_eq!(
+            found(&body, "eceipt"),
+            [[part(0, "eceipt")], [part(4, "eceipt")]]
+        );
+        assert_eq!(
+            found(&body, "new receipt is"),
+            [[part(0, "new Receipt"), part(1, "is")]]
+        );
         assert_eq!(found(&body, "の確認"), [[part(3, "の"), part(4, "確認")]]);
-        assert_eq!(found(&body, "here. ご"), [[part(1, "here."), part(3, "ご")]]);
+        assert_eq!(
+            found(&body, "here. ご"),
+            [[part(1, "here."), part(3, "ご")]]
+        );
         assert!(found(&body, ">").is_empty());
     }
 
@@ -181,12 +238,17 @@ mod tests {
     fn a_long_body_is_looked_through_piece_by_piece_and_no_further_than_wanted() {
         let text = format!("a line {} and a needle...", "of many letters ".repeat(20));
         let line: &[(Role, &str)] = &[(Role::Text, &text)];
-        let lines: Vec<_> = std::iter::repeat_n([line, line, &[]], 400).flatten().collect();
+        let lines: Vec<_> = std::iter::repeat_n([line, line, &[]], 400)
+            .flatten()
+            .collect();
         let body = body(&lines);
         let sought = Sought::Text(Needle::new("needle... a line").unwrap());
         let found = marks(&body, &sought, || true);
         assert!(found.iter().all(|mark| mark.parts.len() == 2));
-        let within_pairs = found.iter().filter(|mark| mark.parts[0].0 + 1 == mark.parts[1].0).count();
+        let within_pairs = found
+            .iter()
+            .filter(|mark| mark.parts[0].0 + 1 == mark.parts[1].0)
+            .count();
         assert_eq!(within_pairs, 400, "no piece ends within a paragraph");
         let given_up = marks(&body, &sought, || false).len();
         assert!((1..found.len() / 2).contains(&given_up), "{given_up}");

@@ -51,15 +51,32 @@ pub struct RowMark {
 impl Marks {
     /// Of these rows, of which the first has this rank.
     pub fn of(rows: &[Row], cursor: usize, top: usize, first_rank: Option<u64>) -> Self {
-        let mark = |n: usize| rows.get(n).map(|row| RowMark { id: row.summary.id.clone(), place: row.place });
-        let ranked = |rank: u64| rows.iter().enumerate().map(|(n, row)| (row.place, rank + n as u64)).collect();
-        Self { cursor: mark(cursor), top: mark(top), ranks: first_rank.map_or_else(Vec::new, ranked) }
+        let mark = |n: usize| {
+            rows.get(n).map(|row| RowMark {
+                id: row.summary.id.clone(),
+                place: row.place,
+            })
+        };
+        let ranked = |rank: u64| {
+            rows.iter()
+                .enumerate()
+                .map(|(n, row)| (row.place, rank + n as u64))
+                .collect()
+        };
+        Self {
+            cursor: mark(cursor),
+            top: mark(top),
+            ranks: first_rank.map_or_else(Vec::new, ranked),
+        }
     }
 
     /// The rank of the first row of `window`, if a row of it was known before.
     pub fn rank_in(&self, window: &Window, sort: Sort) -> Option<u64> {
         window.rows.iter().enumerate().find_map(|(n, row)| {
-            let at = self.ranks.binary_search_by(|(place, _)| in_order(row.place, *place, sort)).ok()?;
+            let at = self
+                .ranks
+                .binary_search_by(|(place, _)| in_order(row.place, *place, sort))
+                .ok()?;
             self.ranks[at].1.checked_sub(n as u64)
         })
     }
@@ -73,8 +90,13 @@ impl RowMark {
 
     /// The row of this email, or else the next one, or the last.
     pub fn find(&self, rows: &[Row], sort: Sort) -> usize {
-        let next = || rows.iter().position(|row| in_order(row.place, self.place, sort).is_le());
-        self.position(rows).or_else(next).unwrap_or_else(|| rows.len().saturating_sub(1))
+        let next = || {
+            rows.iter()
+                .position(|row| in_order(row.place, self.place, sort).is_le())
+        };
+        self.position(rows)
+            .or_else(next)
+            .unwrap_or_else(|| rows.len().saturating_sub(1))
     }
 }
 

@@ -153,8 +153,23 @@ impl Model {
     /// The first state, and what it asks for: rows from the archive, news from the service.
     #[must_use]
     pub fn start(opening: Opening) -> (Self, Effects) {
-        let Opening { size, profile, no_service, refresh, backfill, as_of, now, notice, keys, query, history, views, door, kept, hall } =
-            opening;
+        let Opening {
+            size,
+            profile,
+            no_service,
+            refresh,
+            backfill,
+            as_of,
+            now,
+            notice,
+            keys,
+            query,
+            history,
+            views,
+            door,
+            kept,
+            hall,
+        } = opening;
         let mut model = Self {
             profile,
             list: List::default(),
@@ -241,7 +256,9 @@ impl Model {
     /// How far the reader is with the selected email.
     #[must_use]
     pub fn stage(&self) -> Stage<'_> {
-        self.list.selected().map_or(Stage::Empty, |row| self.reader.stage(&row.summary.id))
+        self.list
+            .selected()
+            .map_or(Stage::Empty, |row| self.reader.stage(&row.summary.id))
     }
 
     /// Takes the time, from which words like `today` count.
@@ -265,7 +282,10 @@ impl Model {
             Msg::Command(command) => effects.extend(self.obey(command)),
             Msg::Resized(size) => {
                 if Arrangement::of(size) != Arrangement::of(self.size) {
-                    self.panes = Panes { full: self.panes.full, ..Panes::default() };
+                    self.panes = Panes {
+                        full: self.panes.full,
+                        ..Panes::default()
+                    };
                 }
                 self.size = size;
             }
@@ -280,7 +300,10 @@ impl Model {
             }
             Msg::Counted { ticket, outcome } => {
                 if self.counts.settle(ticket, Ok(())) {
-                    let found = outcome.as_ref().ok().map(|counts| self.list.counted(*counts));
+                    let found = outcome
+                        .as_ref()
+                        .ok()
+                        .map(|counts| self.list.counted(*counts));
                     effects.extend(self.look_further(found.is_some()));
                 }
             }
@@ -296,12 +319,22 @@ impl Model {
             Msg::Warmed { ticket } => self.warming.settle(ticket),
             Msg::Confirmed { ticket, outcome } => effects.extend(self.confirmed(ticket, outcome)),
             Msg::Rechecked { ticket, outcome } => effects.extend(self.rechecked(ticket, outcome)),
-            Msg::StatusesChecked { ticket, outcome } => effects.extend(self.checked_statuses(ticket, outcome)),
-            Msg::Laid { ticket, outcome } => self.reader.settle_body(ticket, outcome, self.list.selected()),
-            Msg::Sought { ticket, marks } => self.reader.settle_marks(ticket, marks, self.list.selected()),
+            Msg::StatusesChecked { ticket, outcome } => {
+                effects.extend(self.checked_statuses(ticket, outcome))
+            }
+            Msg::Laid { ticket, outcome } => {
+                self.reader
+                    .settle_body(ticket, outcome, self.list.selected())
+            }
+            Msg::Sought { ticket, marks } => {
+                self.reader
+                    .settle_marks(ticket, marks, self.list.selected())
+            }
             Msg::Refreshed { ticket, outcome } => {
                 let catching_up = self.service.is_catching_up();
-                let (news, rest) = self.service.refreshed(ticket, outcome, self.now.timestamp());
+                let (news, rest) = self
+                    .service
+                    .refreshed(ticket, outcome, self.now.timestamp());
                 effects.extend(rest);
                 self.report_unreadable(news.as_ref());
                 if std::mem::take(&mut self.curious) {
@@ -342,7 +375,11 @@ impl Model {
             Msg::Rested { ticket, what } => match what {
                 Rest::Selection => {
                     // What is shown first is not what anybody has asked for.
-                    let urgency = if self.touched { Urgency::Person } else { Urgency::Extend };
+                    let urgency = if self.touched {
+                        Urgency::Person
+                    } else {
+                        Urgency::Extend
+                    };
                     effects.extend(self.reader.rested(ticket, urgency));
                 }
                 Rest::Refresh => effects.extend(self.service.refresh_rested(ticket)),
@@ -371,12 +408,16 @@ impl Model {
         }
         effects.extend(self.turn_card());
         let may_grow = self.may_find_older() || self.has_paused_check();
-        self.list.set_bottomless(may_grow && self.list.filter().query().sort == Sort::Newest);
+        self.list
+            .set_bottomless(may_grow && self.list.filter().query().sort == Sort::Newest);
         let height = self.list_height();
         effects.extend(self.list.resized(height));
         let layout = self.layout();
         let row = self.list.selected();
-        effects.extend(self.reader.resized(layout.reader.width, layout.reader.height, row));
+        effects.extend(
+            self.reader
+                .resized(layout.reader.width, layout.reader.height, row),
+        );
         let selected = row.map(|row: &Row| row.summary.id.clone());
         if layout.reader.area() > 0 {
             effects.extend(self.reader.turn_to(selected.as_ref(), false));
@@ -385,7 +426,10 @@ impl Model {
             }
         }
         effects.extend(self.reader.seek(self.list.filter().query()));
-        if self.list.nears_the_end(height) && !self.list.rows().is_empty() && self.list.filter().is_none() {
+        if self.list.nears_the_end(height)
+            && !self.list.rows().is_empty()
+            && self.list.filter().is_none()
+        {
             effects.extend(self.service.extend());
         }
         effects.extend(self.turn_check());
@@ -401,6 +445,16 @@ impl Model {
         if rows > 0 {
             return rows;
         }
-        Layout::of(self.size, &Panes { full: false, ..self.panes }, false, self.card.is_some()).rows().max(1)
+        Layout::of(
+            self.size,
+            &Panes {
+                full: false,
+                ..self.panes
+            },
+            false,
+            self.card.is_some(),
+        )
+        .rows()
+        .max(1)
     }
 }

@@ -136,7 +136,12 @@ mod tests {
     fn a_name_means_one_command() {
         let mut named = HashMap::new();
         for command in Command::all() {
-            assert_eq!(*named.entry(command.name()).or_insert(command), command, "{}", command.name());
+            assert_eq!(
+                *named.entry(command.name()).or_insert(command),
+                command,
+                "{}",
+                command.name()
+            );
             assert_eq!(Command::named(command.name()), Some(command));
         }
         assert_eq!(Command::named("none"), None, "that takes a key away");

@@ -18,7 +18,10 @@ impl News {
             (0, changed) => format!("{changed} changed"),
             (new, changed) => format!("{new} new, {changed} changed"),
         };
-        self.unreadable().map_or_else(|| brought.clone(), |unreadable| format!("{brought}; {unreadable}"))
+        self.unreadable().map_or_else(
+            || brought.clone(),
+            |unreadable| format!("{brought}; {unreadable}"),
+        )
     }
 
     /// That emails could not be read, if there were any.
@@ -27,7 +30,9 @@ impl News {
         match self.unreadable {
             0 => None,
             1 => Some("1 email of the service cannot be read: it has no id".to_owned()),
-            count => Some(format!("{count} emails of the service cannot be read: they have no id")),
+            count => Some(format!(
+                "{count} emails of the service cannot be read: they have no id"
+            )),
         }
     }
 }
@@ -72,7 +77,11 @@ impl Model {
             return effects;
         }
         let reread = self.reader.id().is_some_and(|id| changed.contains(id));
-        let unseen = if self.list.rows().is_empty() || !self.list.filter().is_none() { 0 } else { new };
+        let unseen = if self.list.rows().is_empty() || !self.list.filter().is_none() {
+            0
+        } else {
+            new
+        };
         self.list.take_news(unseen, changed);
         effects.extend(self.list.renew());
         effects.push(self.count());
@@ -86,7 +95,9 @@ impl Model {
     /// Shows what another process has brought, without a request.
     pub(super) fn archive_changed(&mut self, outcome: Result<News, Failure>) -> Effects {
         // An archive that cannot be read is reported by what reads it next.
-        let Ok(news) = outcome else { return Effects::new() };
+        let Ok(news) = outcome else {
+            return Effects::new();
+        };
         self.service.learn(news.reach, news.head_at);
         let mut effects = self.take_news(news.new, news.changed);
         if effects.is_empty() {
@@ -109,8 +120,14 @@ impl Model {
     /// is no request.
     pub(super) fn reread_if_outdated(&mut self) -> Option<Effect> {
         let row = self.list.selected()?;
-        let Stage::Ready(opened, _) = self.reader.stage(&row.summary.id) else { return None };
+        let Stage::Ready(opened, _) = self.reader.stage(&row.summary.id) else {
+            return None;
+        };
         let is_outdated = row.has_body && opened.email.summary.status != row.summary.status;
-        if is_outdated { self.reader.read_again() } else { None }
+        if is_outdated {
+            self.reader.read_again()
+        } else {
+            None
+        }
     }
 }

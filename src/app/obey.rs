@@ -34,7 +34,11 @@ impl Model {
             }
             Meaning::Nothing => {
                 let pressed = keys::written(&std::mem::take(&mut self.pressed));
-                let shows = self.keys.key_for(self.focus(), Command::Help).map(|key| format!("; {key} shows the keys")).unwrap_or_default();
+                let shows = self
+                    .keys
+                    .key_for(self.focus(), Command::Help)
+                    .map(|key| format!("; {key} shows the keys"))
+                    .unwrap_or_default();
                 self.notice = Some(format!("{pressed} does nothing here{shows}"));
                 Effects::new()
             }
@@ -51,9 +55,14 @@ impl Model {
                 }
                 effects.extend(self.list.go(step, height));
                 if step == Step::Last && self.list.filter().is_none() && self.service.has_older() {
-                    self.notice = Some("the oldest email fetched so far; older ones are being fetched".to_owned());
+                    self.notice = Some(
+                        "the oldest email fetched so far; older ones are being fetched".to_owned(),
+                    );
                 } else if step == Step::Last && self.may_find_older() {
-                    self.notice = Some("the oldest email found so far; below it, Enter looks further back".to_owned());
+                    self.notice = Some(
+                        "the oldest email found so far; below it, Enter looks further back"
+                            .to_owned(),
+                    );
                 }
             }
             Command::Scroll(step) => self.scroll(step),
@@ -63,8 +72,11 @@ impl Model {
                 }
                 self.reader.pan_to(side);
             }
-            Command::Open if (self.list.is_at_foot() || self.finds_nothing()) && self.resume_check() => {}
-            Command::Open if self.list.is_at_foot() || self.finds_nothing() => effects.extend(self.look_back()),
+            Command::Open
+                if (self.list.is_at_foot() || self.finds_nothing()) && self.resume_check() => {}
+            Command::Open if self.list.is_at_foot() || self.finds_nothing() => {
+                effects.extend(self.look_back())
+            }
             Command::Open => {
                 effects.extend(self.open());
                 effects.extend(self.confirm_opened());
@@ -92,14 +104,21 @@ impl Model {
             }
             Command::Arrange => {
                 let next = self.layout().arrangement.next();
-                self.panes = Panes { arrangement: Some(next), ..Panes::default() };
+                self.panes = Panes {
+                    arrangement: Some(next),
+                    ..Panes::default()
+                };
             }
             Command::Divide(Side::Left) => self.panes.shift = self.panes.shift.saturating_sub(2),
             Command::Divide(Side::Right) => self.panes.shift = self.panes.shift.saturating_add(2),
-            Command::Mark(side) => self.notice = Some(self.reader.go_to_mark(side, self.list.selected())),
+            Command::Mark(side) => {
+                self.notice = Some(self.reader.go_to_mark(side, self.list.selected()))
+            }
             Command::NextView => effects.extend(self.step_view(1)),
             Command::PreviousView => effects.extend(self.step_view(View::ALL.len() - 1)),
-            Command::ShowView(view) => effects.extend(self.reader.show_view(view, self.list.selected())),
+            Command::ShowView(view) => {
+                effects.extend(self.reader.show_view(view, self.list.selected()))
+            }
             Command::Fold => self.reader.fold(self.list.selected()),
             Command::GoToDate => self.prompt = Some(Prompt::new(Asked::Date, "", self.spot())),
             Command::Filter => effects.push(self.begin_filter()),
@@ -144,12 +163,20 @@ impl Model {
                 }
                 self.curious = self.service.is_refreshing();
                 let asking = self.curious.then(|| "asking the service".to_owned());
-                self.notice = self.service.no_service().map(|failure| failure.sentence.clone()).or(asking);
+                self.notice = self
+                    .service
+                    .no_service()
+                    .map(|failure| failure.sentence.clone())
+                    .or(asking);
             }
             Command::FullTimes => self.full_times = !self.full_times,
             Command::Mouse => {
                 self.mouse = !self.mouse;
-                let words = if self.mouse { "the mouse moves and scrolls here" } else { "the mouse selects text; M takes it back" };
+                let words = if self.mouse {
+                    "the mouse moves and scrolls here"
+                } else {
+                    "the mouse selects text; M takes it back"
+                };
                 self.notice = Some(words.to_owned());
             }
             Command::Details => {
@@ -157,7 +184,9 @@ impl Model {
                 if self.details.is_none() {
                     self.notice = Some(match self.freshness.due {
                         0 => "nothing has failed".to_owned(),
-                        due => format!("nothing has failed; {due} statuses are due to be read again"),
+                        due => {
+                            format!("nothing has failed; {due} statuses are due to be read again")
+                        }
                     });
                 }
             }
@@ -210,7 +239,11 @@ impl Model {
             Stage::Empty | Stage::Resting | Stage::Loading | Stage::Ready(..) => None,
         };
         let service = self.service.no_service().or(self.service.trouble());
-        let unkept = if let Kept::NotThisTime(failure) | Kept::ReadOnly(failure) = &self.kept { Some(failure) } else { None };
+        let unkept = if let Kept::NotThisTime(failure) | Kept::ReadOnly(failure) = &self.kept {
+            Some(failure)
+        } else {
+            None
+        };
         read.or(service).or(self.list.failure()).or(unkept)
     }
 
@@ -232,15 +265,28 @@ impl Model {
         let mut effects: Effects = self.list.go(step, height).into_iter().collect();
         let after = self.list.selected().map(|row| row.summary.id.clone());
         if before == after {
-            self.notice = Some(if step == Step::Up { "this is the newest email" } else { "this is the oldest email here" }.to_owned());
+            self.notice = Some(
+                if step == Step::Up {
+                    "this is the newest email"
+                } else {
+                    "this is the oldest email here"
+                }
+                .to_owned(),
+            );
         }
         effects.extend(self.reader.turn_to(after.as_ref(), false));
         effects
     }
 
     fn step_view(&mut self, by: usize) -> Option<Effect> {
-        let now = View::ALL.iter().position(|view| *view == self.reader.view()).unwrap_or(0);
-        self.reader.show_view(View::ALL[(now + by) % View::ALL.len()], self.list.selected())
+        let now = View::ALL
+            .iter()
+            .position(|view| *view == self.reader.view())
+            .unwrap_or(0);
+        self.reader.show_view(
+            View::ALL[(now + by) % View::ALL.len()],
+            self.list.selected(),
+        )
     }
 
     pub(super) fn scroll(&mut self, step: Step) {

@@ -30,7 +30,9 @@ impl Model {
                 Pointer::Pressed(at) if layout.main.contains(at) => {
                     effects.extend(self.choose_at(at.y - layout.main.y, layout.main.height));
                 }
-                Pointer::Wheel { down, .. } => self.step_chooser(if down { Side::Right } else { Side::Left }),
+                Pointer::Wheel { down, .. } => {
+                    self.step_chooser(if down { Side::Right } else { Side::Left })
+                }
                 Pointer::Pressed(_) | Pointer::Dragged(_) | Pointer::Released => {}
             }
             return effects;
@@ -62,8 +64,15 @@ impl Model {
 
     fn drag(&mut self, layout: &Layout, to: Position) {
         let Rect { x, y, .. } = layout.divider;
-        let (from, to) = if layout.arrangement == Arrangement::Beside { (x, to.x) } else { (y, to.y) };
+        let (from, to) = if layout.arrangement == Arrangement::Beside {
+            (x, to.x)
+        } else {
+            (y, to.y)
+        };
         let by = i32::from(to) - i32::from(from);
-        self.panes.shift = self.panes.shift.saturating_add(i16::try_from(by).unwrap_or_default());
+        self.panes.shift = self
+            .panes
+            .shift
+            .saturating_add(i16::try_from(by).unwrap_or_default());
     }
 }

@@ -104,7 +104,14 @@ pub struct Prompt {
 impl PartialEq for Prompt {
     fn eq(&self, other: &Self) -> bool {
         let seen = |prompt: &Self| {
-            (prompt.asked, prompt.text().to_owned(), prompt.input.cursor(), prompt.before.clone(), prompt.chosen.clone(), prompt.refused)
+            (
+                prompt.asked,
+                prompt.text().to_owned(),
+                prompt.input.cursor(),
+                prompt.before.clone(),
+                prompt.chosen.clone(),
+                prompt.refused,
+            )
         };
         seen(self) == seen(other)
     }
@@ -117,7 +124,14 @@ impl Prompt {
     /// Opens with a text, from a place.
     #[must_use]
     pub fn new(asked: Asked, text: &str, before: Spot) -> Self {
-        Self { asked, input: Input::new(text.to_owned()), before, chosen: None, refused: false, recalled: None }
+        Self {
+            asked,
+            input: Input::new(text.to_owned()),
+            before,
+            chosen: None,
+            refused: false,
+            recalled: None,
+        }
     }
 
     /// What is asked for.
@@ -136,13 +150,18 @@ impl Prompt {
     #[must_use]
     pub fn cursor(&self) -> usize {
         let text = self.text();
-        text.char_indices().nth(self.input.cursor()).map_or(text.len(), |(at, _)| at)
+        text.char_indices()
+            .nth(self.input.cursor())
+            .map_or(text.len(), |(at, _)| at)
     }
 
     /// The column of the cursor, and the first column that is visible, where so many are.
     #[must_use]
     pub fn columns(&self, width: usize) -> (usize, usize) {
-        (self.input.visual_cursor(), self.input.visual_scroll(width.saturating_sub(1)))
+        (
+            self.input.visual_cursor(),
+            self.input.visual_scroll(width.saturating_sub(1)),
+        )
     }
 
     /// Where the person was when it was opened.
@@ -160,13 +179,19 @@ impl Prompt {
     /// Takes note that what is typed cannot be kept.
     #[must_use]
     pub fn refused(self) -> Self {
-        Self { refused: true, ..self }
+        Self {
+            refused: true,
+            ..self
+        }
     }
 
     /// Puts text in at the cursor, on one line and without anything that a terminal would obey.
     pub fn insert(&mut self, text: &str) {
         let room = LONGEST.saturating_sub(self.text().chars().count());
-        let letters = text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).filter(|c| clean::is_safe(*c));
+        let letters = text
+            .chars()
+            .map(|c| if c.is_whitespace() { ' ' } else { c })
+            .filter(|c| clean::is_safe(*c));
         for letter in letters.take(room) {
             self.input.handle(InputRequest::InsertChar(letter));
         }
@@ -193,7 +218,10 @@ impl Prompt {
         match next.and_then(|nth| Some((nth, offers.get(nth)?))) {
             Some((nth, offer)) => {
                 let Range { start, end } = offer.range.clone();
-                self.replace(format!("{}{}{}", &text[..start], offer.text, &text[end..]), start + offer.text.len());
+                self.replace(
+                    format!("{}{}{}", &text[..start], offer.text, &text[end..]),
+                    start + offer.text.len(),
+                );
                 self.chosen = Some((nth, text, cursor));
             }
             None => self.replace(text, cursor),
@@ -209,12 +237,19 @@ impl Prompt {
 
     /// Puts an earlier or a later text of the history, which is oldest first, into the line.
     pub fn recall(&mut self, side: Side, history: &[String]) {
-        let (back, typed) = self.recalled.take().unwrap_or_else(|| (0, self.text().to_owned()));
+        let (back, typed) = self
+            .recalled
+            .take()
+            .unwrap_or_else(|| (0, self.text().to_owned()));
         let back = match side {
             Side::Left => (back + 1).min(history.len()),
             Side::Right => back.saturating_sub(1),
         };
-        let text = if back == 0 { &typed } else { &history[history.len() - back] };
+        let text = if back == 0 {
+            &typed
+        } else {
+            &history[history.len() - back]
+        };
         self.replace(text.clone(), text.len());
         self.recalled = (back > 0).then_some((back, typed));
     }
@@ -222,7 +257,9 @@ impl Prompt {
     /// Puts another text in the place of all.
     fn replace(&mut self, text: String, cursor: usize) {
         let letters = text[..cursor].chars().count();
-        self.input = std::mem::take(&mut self.input).with_value(text).with_cursor(letters);
+        self.input = std::mem::take(&mut self.input)
+            .with_value(text)
+            .with_cursor(letters);
     }
 
     /// Edits the line.

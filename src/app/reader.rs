@@ -107,7 +107,9 @@ impl Reader {
             return Stage::Failed(failure);
         }
         match self.email.ready() {
-            Some(opened) if opened.email.summary.id == *selected => Stage::Ready(opened, self.body.ready().map(|body| &**body)),
+            Some(opened) if opened.email.summary.id == *selected => {
+                Stage::Ready(opened, self.body.ready().map(|body| &**body))
+            }
             _ if self.email.is_awaiting() => Stage::Loading,
             _ => Stage::Resting,
         }
@@ -127,17 +129,28 @@ impl Reader {
         }
         let id = id?;
         // Who opens it asks more urgently than the preview did, and again if it could not be had.
-        let pressing = at_once && ((self.unasked && self.email.is_awaiting()) || self.email.failure().is_some());
-        let needed = self.email.ready().is_none() && !self.email.is_awaiting() && self.email.failure().is_none();
+        let pressing = at_once
+            && ((self.unasked && self.email.is_awaiting()) || self.email.failure().is_some());
+        let needed = self.email.ready().is_none()
+            && !self.email.is_awaiting()
+            && self.email.failure().is_none();
         if !needed && !pressing {
             return None;
         }
         if at_once {
             self.rest.clear();
             self.unasked = false;
-            return Some(Effect::Read { ticket: self.email.begin(), id: id.clone(), urgency: Urgency::Person });
+            return Some(Effect::Read {
+                ticket: self.email.begin(),
+                id: id.clone(),
+                urgency: Urgency::Person,
+            });
         }
-        (!self.rest.is_awaiting()).then(|| Effect::Rest { ticket: self.rest.begin(), what: Rest::Selection, pause: REST })
+        (!self.rest.is_awaiting()).then(|| Effect::Rest {
+            ticket: self.rest.begin(),
+            what: Rest::Selection,
+            pause: REST,
+        })
     }
 
     /// The selection stood still.
@@ -145,13 +158,21 @@ impl Reader {
         let current = self.rest.settle(ticket, Ok(()));
         let id = self.id.clone().filter(|_| current)?;
         self.unasked = urgency.is_background();
-        Some(Effect::Read { ticket: self.email.begin(), id, urgency })
+        Some(Effect::Read {
+            ticket: self.email.begin(),
+            id,
+            urgency,
+        })
     }
 
     /// Asks again for the email: after a failure, or because its status changed.
     pub fn read_again(&mut self) -> Option<Effect> {
         let id = self.id.clone()?;
-        Some(Effect::Read { ticket: self.email.begin(), id, urgency: Urgency::Person })
+        Some(Effect::Read {
+            ticket: self.email.begin(),
+            id,
+            urgency: Urgency::Person,
+        })
     }
 
     /// Whether the email of this attempt is still waited for.
@@ -167,7 +188,11 @@ impl Reader {
     }
 
     /// Takes the email.
-    pub fn settle_email(&mut self, ticket: Ticket, outcome: Result<Opened, Failure>) -> Option<Effect> {
+    pub fn settle_email(
+        &mut self,
+        ticket: Ticket,
+        outcome: Result<Opened, Failure>,
+    ) -> Option<Effect> {
         if !self.email.settle(ticket, outcome) {
             return None;
         }
@@ -175,7 +200,12 @@ impl Reader {
     }
 
     /// Takes the laid-out body.
-    pub fn settle_body(&mut self, ticket: Ticket, outcome: Result<Arc<Body>, Failure>, row: Option<&Row>) {
+    pub fn settle_body(
+        &mut self,
+        ticket: Ticket,
+        outcome: Result<Arc<Body>, Failure>,
+        row: Option<&Row>,
+    ) {
         if self.body.settle(ticket, outcome) {
             if let Some(wanted) = self.wanted.take() {
                 self.scroll = wanted;
@@ -192,7 +222,11 @@ impl Reader {
         let here = self.wanted.unwrap_or(self.scroll);
         self.left.retain(|(face, _)| *face != self.view);
         self.left.push((self.view, here));
-        let left = self.left.iter().find(|(face, _)| *face == view).map(|(_, scroll)| *scroll);
+        let left = self
+            .left
+            .iter()
+            .find(|(face, _)| *face == view)
+            .map(|(_, scroll)| *scroll);
         let head = row.map_or(0, |row| self.head(row).len());
         self.wanted = Some(left.unwrap_or(here.min(head)));
         self.view = view;
@@ -246,8 +280,16 @@ impl Reader {
     /// The lines above the body.
     #[must_use]
     pub fn head(&self, row: &Row) -> Vec<Head> {
-        let opened = self.email.ready().filter(|opened| opened.email.summary.id == row.summary.id);
-        head::of(row, opened, self.width, self.folded.unwrap_or(head::is_low(self.height)))
+        let opened = self
+            .email
+            .ready()
+            .filter(|opened| opened.email.summary.id == row.summary.id);
+        head::of(
+            row,
+            opened,
+            self.width,
+            self.folded.unwrap_or(head::is_low(self.height)),
+        )
     }
 
     /// Lines of head and body together.
@@ -264,9 +306,18 @@ impl Reader {
 
     /// Columns by which the widest line does not fit.
     fn overflow(&self) -> u16 {
-        let widest = |body: &Body| body.lines.iter().filter(|line| line.wide).map(super::width_of).max().unwrap_or(0);
+        let widest = |body: &Body| {
+            body.lines
+                .iter()
+                .filter(|line| line.wide)
+                .map(super::width_of)
+                .max()
+                .unwrap_or(0)
+        };
         let widest = self.body.ready().map_or(0, |body| widest(body));
-        u16::try_from(widest).unwrap_or(u16::MAX).saturating_sub(self.width)
+        u16::try_from(widest)
+            .unwrap_or(u16::MAX)
+            .saturating_sub(self.width)
     }
 
     fn lay_out(&mut self) -> Option<Effect> {
@@ -274,7 +325,12 @@ impl Reader {
         if self.width == 0 {
             return None;
         }
-        Some(Effect::LayOut { ticket: self.body.begin(), email, view: self.view, width: self.width })
+        Some(Effect::LayOut {
+            ticket: self.body.begin(),
+            email,
+            view: self.view,
+            width: self.width,
+        })
     }
 
     fn clamp(&mut self, row: Option<&Row>) {
@@ -283,12 +339,18 @@ impl Reader {
             return;
         }
         let lines = row.map_or(0, |row| self.lines(row));
-        self.scroll = self.scroll.min(lines.saturating_sub(usize::from(self.height)));
+        self.scroll = self
+            .scroll
+            .min(lines.saturating_sub(usize::from(self.height)));
     }
 }
 
 /// Columns for the text in a pane of this width.
 const fn text_width(pane: u16) -> u16 {
     let inner = pane.saturating_sub(2 * MARGIN);
-    if inner > MOST_COLUMNS { MOST_COLUMNS } else { inner }
+    if inner > MOST_COLUMNS {
+        MOST_COLUMNS
+    } else {
+        inner
+    }
 }

@@ -52,7 +52,12 @@ pub struct Service {
 impl Service {
     /// A service that has not been asked yet, or cannot be.
     #[must_use]
-    pub fn new(no_service: Option<Failure>, every: Duration, backfill: Backfill, as_of: Option<Timestamp>) -> Self {
+    pub fn new(
+        no_service: Option<Failure>,
+        every: Duration,
+        backfill: Backfill,
+        as_of: Option<Timestamp>,
+    ) -> Self {
         Self {
             out_of_reach: no_service,
             is_refused: false,
@@ -138,13 +143,20 @@ impl Service {
     /// Whether the service is known to have emails older than those in the archive, and can be asked.
     #[must_use]
     pub fn has_older(&self) -> bool {
-        self.out_of_reach.is_none() && self.reach.as_ref().is_some_and(|reach| *reach != Reach::Everything)
+        self.out_of_reach.is_none()
+            && self
+                .reach
+                .as_ref()
+                .is_some_and(|reach| *reach != Reach::Everything)
     }
 
     /// Whether statuses can be confirmed: it has answered, and not failed since.
     #[must_use]
     pub const fn can_confirm(&self) -> bool {
-        self.out_of_reach.is_none() && self.trouble.is_none() && self.answered && !self.refresh.is_awaiting()
+        self.out_of_reach.is_none()
+            && self.trouble.is_none()
+            && self.answered
+            && !self.refresh.is_awaiting()
     }
 
     /// Another request has failed: the next refresh finds out whether it is away.
@@ -166,12 +178,16 @@ impl Service {
     /// Asks for what is new, unless that is being done already as urgently.
     pub fn refresh(&mut self, urgency: Urgency) -> Option<Effect> {
         let unasked = urgency.is_background();
-        if self.out_of_reach.is_some() || (self.refresh.is_awaiting() && (unasked || !self.unasked)) {
+        if self.out_of_reach.is_some() || (self.refresh.is_awaiting() && (unasked || !self.unasked))
+        {
             return None;
         }
         self.refresh_rest.clear();
         self.unasked = unasked;
-        Some(Effect::Refresh { ticket: self.refresh.begin(), urgency })
+        Some(Effect::Refresh {
+            ticket: self.refresh.begin(),
+            urgency,
+        })
     }
 
     /// Asks because a person wants it, even if the service has refused the key: it may have been
@@ -208,7 +224,11 @@ impl Service {
 
     /// The pause between two refreshes is over.
     pub fn refresh_rested(&mut self, ticket: Ticket) -> Option<Effect> {
-        if self.refresh_rest.settle(ticket, Ok(())) { self.refresh(Urgency::Head) } else { None }
+        if self.refresh_rest.settle(ticket, Ok(())) {
+            self.refresh(Urgency::Head)
+        } else {
+            None
+        }
     }
 
     /// It has answered something else: if it was out of reach, what is new can be had again.
@@ -218,7 +238,12 @@ impl Service {
     }
 
     /// Takes what is new, and rests until the next time.
-    pub fn refreshed(&mut self, ticket: Ticket, outcome: Result<News, Failure>, now: Timestamp) -> (Option<News>, Option<Effect>) {
+    pub fn refreshed(
+        &mut self,
+        ticket: Ticket,
+        outcome: Result<News, Failure>,
+        now: Timestamp,
+    ) -> (Option<News>, Option<Effect>) {
         if !self.refresh.settle(ticket, Ok(())) {
             return (None, None);
         }
@@ -231,9 +256,19 @@ impl Service {
             return (news, None);
         }
         self.catching_up = news.as_ref().is_some_and(|news| news.unfinished);
-        let at_once = news.as_ref().is_some_and(|news| news.unfinished && news.new > 0);
-        let pause = if at_once { Duration::ZERO } else { self.pause() };
-        let rest = Effect::Rest { ticket: self.refresh_rest.begin(), what: Rest::Refresh, pause };
+        let at_once = news
+            .as_ref()
+            .is_some_and(|news| news.unfinished && news.new > 0);
+        let pause = if at_once {
+            Duration::ZERO
+        } else {
+            self.pause()
+        };
+        let rest = Effect::Rest {
+            ticket: self.refresh_rest.begin(),
+            what: Rest::Refresh,
+            pause,
+        };
         (news, Some(rest))
     }
 
@@ -249,22 +284,39 @@ impl Service {
         if !idle || !self.may_have_older() {
             return None;
         }
-        Some(Effect::Extend { ticket: self.extend.begin() })
+        Some(Effect::Extend {
+            ticket: self.extend.begin(),
+        })
     }
 
     fn may_have_older(&self) -> bool {
-        self.out_of_reach.is_none() && self.answered && !self.exhausted && self.reach != Some(Reach::Everything)
+        self.out_of_reach.is_none()
+            && self.answered
+            && !self.exhausted
+            && self.reach != Some(Reach::Everything)
     }
 
     /// Takes older emails; after a failure it rests before the next attempt.
-    pub fn extended(&mut self, ticket: Ticket, outcome: Result<News, Failure>, now: Timestamp) -> (Option<News>, Option<Effect>) {
+    pub fn extended(
+        &mut self,
+        ticket: Ticket,
+        outcome: Result<News, Failure>,
+        now: Timestamp,
+    ) -> (Option<News>, Option<Effect>) {
         if !self.extend.settle(ticket, Ok(())) {
             return (None, None);
         }
         let before = self.reach.clone();
         let Some(news) = self.take(outcome, now) else {
             let pause = self.pause();
-            return (None, Some(Effect::Rest { ticket: self.extend_rest.begin(), what: Rest::Extend, pause }));
+            return (
+                None,
+                Some(Effect::Rest {
+                    ticket: self.extend_rest.begin(),
+                    what: Rest::Extend,
+                    pause,
+                }),
+            );
         };
         self.exhausted = news.new == 0 && self.reach == before;
         (Some(news), None)
@@ -295,11 +347,20 @@ impl Service {
             self.fill.rest();
             return None;
         }
-        if quiet { self.fill.next(self.reach.as_ref(), now) } else { None }
+        if quiet {
+            self.fill.next(self.reach.as_ref(), now)
+        } else {
+            None
+        }
     }
 
     /// Takes what came of that.
-    pub fn filled(&mut self, ticket: Ticket, outcome: Result<Option<News>, Failure>, now: Timestamp) -> Option<News> {
+    pub fn filled(
+        &mut self,
+        ticket: Ticket,
+        outcome: Result<Option<News>, Failure>,
+        now: Timestamp,
+    ) -> Option<News> {
         if !self.fill.settle(ticket) {
             return None;
         }
@@ -335,7 +396,8 @@ impl Service {
     fn take(&mut self, outcome: Result<News, Failure>, now: Timestamp) -> Option<News> {
         match outcome {
             Ok(news) => {
-                (self.trouble, self.since, self.as_of) = (None, None, Some(news.head_at.unwrap_or(now)));
+                (self.trouble, self.since, self.as_of) =
+                    (None, None, Some(news.head_at.unwrap_or(now)));
                 self.failures = 0;
                 self.answered = true;
                 self.reach = Some(news.reach.clone());
@@ -343,7 +405,10 @@ impl Service {
             }
             Err(failure) => {
                 self.failures += 1;
-                if matches!(failure.kind, Kind::KeyMissing | Kind::KeyRejected | Kind::KeySendOnly) {
+                if matches!(
+                    failure.kind,
+                    Kind::KeyMissing | Kind::KeyRejected | Kind::KeySendOnly
+                ) {
                     (self.out_of_reach, self.is_refused) = (Some(failure), true);
                 } else {
                     self.trouble = Some(failure);
@@ -355,9 +420,17 @@ impl Service {
     }
 
     fn pause(&self) -> Duration {
-        let Some(trouble) = &self.trouble else { return self.every };
-        let longest = if trouble.is_offline() { LONGEST_OFFLINE } else { LONGEST };
-        let own = SHORTEST.saturating_mul(1 << self.failures.saturating_sub(1).min(8)).min(longest);
+        let Some(trouble) = &self.trouble else {
+            return self.every;
+        };
+        let longest = if trouble.is_offline() {
+            LONGEST_OFFLINE
+        } else {
+            LONGEST
+        };
+        let own = SHORTEST
+            .saturating_mul(1 << self.failures.saturating_sub(1).min(8))
+            .min(longest);
         trouble.rest().max(own)
     }
 }

@@ -21,7 +21,11 @@ pub struct Slot<T> {
 
 impl<T> Default for Slot<T> {
     fn default() -> Self {
-        Self { minted: 0, awaiting: false, held: None }
+        Self {
+            minted: 0,
+            awaiting: false,
+            held: None,
+        }
     }
 }
 
@@ -74,7 +78,9 @@ impl<T> Slot<T> {
         if self.awaiting {
             return None;
         }
-        self.held.as_ref().and_then(|outcome| outcome.as_ref().err())
+        self.held
+            .as_ref()
+            .and_then(|outcome| outcome.as_ref().err())
     }
 }
 
@@ -92,7 +98,10 @@ mod tests {
         assert!(slot.is_awaiting());
         assert!(slot.settle(second, Ok("new")));
         assert_eq!(slot.ready(), Some(&"new"));
-        assert!(!slot.settle(second, Ok("again")), "a ticket is good for one answer");
+        assert!(
+            !slot.settle(second, Ok("again")),
+            "a ticket is good for one answer"
+        );
     }
 
     #[test]

@@ -59,7 +59,11 @@ pub struct StatusCheck {
 
 impl StatusCheck {
     fn new(query: &Arc<Query>, is_card: bool, now: Timestamp) -> Self {
-        let (allowed, allowed_rows) = if is_card { (CARD_REQUESTS, CARD_ROWS) } else { (REQUESTS, u32::MAX) };
+        let (allowed, allowed_rows) = if is_card {
+            (CARD_REQUESTS, CARD_ROWS)
+        } else {
+            (REQUESTS, u32::MAX)
+        };
         Self {
             query: Arc::clone(query),
             candidates: Arc::new(query.without_status()),
@@ -126,9 +130,17 @@ impl StatusCheck {
     }
 
     fn resume(&mut self) {
-        let (more, more_rows) = if self.is_card { (CARD_REQUESTS, CARD_ROWS) } else { (REQUESTS, 0) };
+        let (more, more_rows) = if self.is_card {
+            (CARD_REQUESTS, CARD_ROWS)
+        } else {
+            (REQUESTS, 0)
+        };
         self.allowed = self.requests + more;
-        self.allowed_rows = if self.is_card { self.rows + more_rows } else { u32::MAX };
+        self.allowed_rows = if self.is_card {
+            self.rows + more_rows
+        } else {
+            u32::MAX
+        };
         self.state = CheckState::Running;
     }
 }
@@ -152,33 +164,61 @@ impl Model {
             self.check = None;
             return Effects::new();
         }
-        let is_other = self.check.as_ref().is_none_or(|check| check.query != *query);
-        let is_old = self
+        let is_other = self
             .check
             .as_ref()
-            .is_some_and(|check| check.state == CheckState::Done && check.requests <= FEW && now.duration_since(check.started) >= AGAIN);
+            .is_none_or(|check| check.query != *query);
+        let is_old = self.check.as_ref().is_some_and(|check| {
+            check.state == CheckState::Done
+                && check.requests <= FEW
+                && now.duration_since(check.started) >= AGAIN
+        });
         if is_other || (is_old && self.freshness.is_watched(now)) {
             self.check = Some(StatusCheck::new(query, is_card, now));
         }
         if !self.service.can_confirm() {
             return Effects::new();
         }
-        let Some(check) = &mut self.check else { return Effects::new() };
+        let Some(check) = &mut self.check else {
+            return Effects::new();
+        };
         // Newer mail than the archive knows may be a candidate, too: the newest page comes first.
-        let is_behind = self.service.as_of().is_none_or(|at| at < check.fresh_since());
-        if check.state == CheckState::Running && is_behind && !std::mem::replace(&mut check.asked_head, true) {
+        let is_behind = self
+            .service
+            .as_of()
+            .is_none_or(|at| at < check.fresh_since());
+        if check.state == CheckState::Running
+            && is_behind
+            && !std::mem::replace(&mut check.asked_head, true)
+        {
             return self.service.refresh(Urgency::Person).into_iter().collect();
         }
         check.step().into_iter().collect()
     }
 
     /// Takes what a step brought.
-    pub(super) fn checked_statuses(&mut self, ticket: Ticket, outcome: Result<Checked, Failure>) -> Effects {
+    pub(super) fn checked_statuses(
+        &mut self,
+        ticket: Ticket,
+        outcome: Result<Checked, Failure>,
+    ) -> Effects {
         let now = self.now().timestamp();
-        let Some(check) = self.check.as_mut().filter(|check| check.request.awaits(ticket)) else { return Effects::new() };
+        let Some(check) = self
+            .check
+            .as_mut()
+            .filter(|check| check.request.awaits(ticket))
+        else {
+            return Effects::new();
+        };
         check.request.settle(ticket, Ok(()));
         match outcome {
-            Ok(Checked { news, requests, rows, down_to, is_done }) => {
+            Ok(Checked {
+                news,
+                requests,
+                rows,
+                down_to,
+                is_done,
+            }) => {
                 check.requests += requests;
                 check.rows += rows;
                 check.down_to = down_to.or(check.down_to);
@@ -199,7 +239,11 @@ impl Model {
 
     /// The step was withdrawn before it was sent.
     pub(super) fn drop_check(&mut self, ticket: Ticket) {
-        if let Some(check) = self.check.as_mut().filter(|check| check.request.awaits(ticket)) {
+        if let Some(check) = self
+            .check
+            .as_mut()
+            .filter(|check| check.request.awaits(ticket))
+        {
             check.request.clear();
         }
     }
@@ -219,7 +263,10 @@ impl Model {
     pub(super) fn restart_check(&mut self) {
         let now = self.now().timestamp();
         if let Some(check) = &mut self.check {
-            *check = StatusCheck { started: now, ..StatusCheck::new(&check.query.clone(), check.is_card, now) };
+            *check = StatusCheck {
+                started: now,
+                ..StatusCheck::new(&check.query.clone(), check.is_card, now)
+            };
         }
     }
 
@@ -238,6 +285,8 @@ impl Model {
     /// Whether a check waits for the user to go on.
     #[must_use]
     pub fn has_paused_check(&self) -> bool {
-        self.check.as_ref().is_some_and(|check| check.state == CheckState::Paused)
+        self.check
+            .as_ref()
+            .is_some_and(|check| check.state == CheckState::Paused)
     }
 }

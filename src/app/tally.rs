@@ -53,7 +53,13 @@ const MOST: u64 = 10_000;
 
 impl Tally {
     /// Takes the next older email to `address`; says whether it wants more.
-    pub fn take(&mut self, row: &Row, address: &Needle, fresh_since: Timestamp, now: Timestamp) -> bool {
+    pub fn take(
+        &mut self,
+        row: &Row,
+        address: &Needle,
+        fresh_since: Timestamp,
+        now: Timestamp,
+    ) -> bool {
         if self.total == MOST {
             self.capped = true;
             return false;
@@ -61,7 +67,9 @@ impl Tally {
         self.total += 1;
         let summary = &row.summary;
         if self.name.is_empty() {
-            let named = summary.recipients().find(|one| !one.name.is_empty() && fold(&one.email) == address.folded());
+            let named = summary
+                .recipients()
+                .find(|one| !one.name.is_empty() && fold(&one.email) == address.folded());
             self.name = named.map(|one| one.name.clone()).unwrap_or_default();
         }
         self.count(&summary.status);
@@ -100,7 +108,12 @@ impl Tally {
             return;
         }
         self.statuses.push((status.clone(), 1));
-        let order = |status: &Status| Status::KNOWN.iter().position(|known| known == status).unwrap_or(usize::MAX);
+        let order = |status: &Status| {
+            Status::KNOWN
+                .iter()
+                .position(|known| known == status)
+                .unwrap_or(usize::MAX)
+        };
         self.statuses.sort_by_key(|(status, _)| order(status));
     }
 }

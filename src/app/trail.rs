@@ -64,27 +64,48 @@ impl Trail {
 impl Model {
     /// Where the person is.
     pub(super) fn spot(&self) -> Spot {
-        Spot { filter: self.list.filter().clone(), home: self.list.here(), reading: self.reading }
+        Spot {
+            filter: self.list.filter().clone(),
+            home: self.list.here(),
+            reading: self.reading,
+        }
     }
 
     /// Takes back the last change of what the list shows, or makes it again.
     pub(super) fn undo(&mut self, side: Side) -> Effects {
         let here = self.spot();
         let text = here.filter.text().to_owned();
-        match self.trail.walk(side, here, |spot| spot.filter.text() != text) {
+        match self
+            .trail
+            .walk(side, here, |spot| spot.filter.text() != text)
+        {
             Some(spot) => self.narrow(spot.filter),
-            None => self.nowhere(if side == Side::Left { "there is nothing to undo" } else { "there is nothing to redo" }),
+            None => self.nowhere(if side == Side::Left {
+                "there is nothing to undo"
+            } else {
+                "there is nothing to redo"
+            }),
         }
     }
 
     /// Goes back to the place before this one, or forth again.
     pub(super) fn walk_places(&mut self, side: Side) -> Effects {
         let here = self.spot();
-        let (text, home) = (here.filter.text().to_owned(), here.home.clone().map(|home| home.cursor));
-        let other = |spot: &Spot| spot.filter.text() != text || spot.home.as_ref().map(|home| &home.cursor) != home.as_ref();
+        let (text, home) = (
+            here.filter.text().to_owned(),
+            here.home.clone().map(|home| home.cursor),
+        );
+        let other = |spot: &Spot| {
+            spot.filter.text() != text
+                || spot.home.as_ref().map(|home| &home.cursor) != home.as_ref()
+        };
         match self.trail.walk(side, here, other) {
             Some(spot) => self.return_to(spot),
-            None => self.nowhere(if side == Side::Left { "this is the first place" } else { "this is the latest place" }),
+            None => self.nowhere(if side == Side::Left {
+                "this is the first place"
+            } else {
+                "this is the latest place"
+            }),
         }
     }
 

@@ -13,7 +13,11 @@ use crate::failure::Failure;
 #[must_use]
 pub fn numbered(line: &str) -> Option<(u8, &str)> {
     let line = line.trim();
-    let number = line.chars().next()?.to_digit(10).filter(|number| *number > 0)?;
+    let number = line
+        .chars()
+        .next()?
+        .to_digit(10)
+        .filter(|number| *number > 0)?;
     let name = line[1..].strip_prefix(char::is_whitespace)?.trim();
     Some((u8::try_from(number).ok()?, name)).filter(|_| !name.is_empty())
 }
@@ -32,7 +36,10 @@ impl Model {
     #[must_use]
     pub fn view(&self) -> Option<(u8, &SavedView)> {
         let text = self.list.filter().text();
-        self.views.iter().find(|(_, view)| !text.is_empty() && view.query.trim() == text).map(|(number, view)| (*number, view))
+        self.views
+            .iter()
+            .find(|(_, view)| !text.is_empty() && view.query.trim() == text)
+            .map(|(number, view)| (*number, view))
     }
 
     /// Which line of the list of views is marked, while that is shown.
@@ -54,7 +61,9 @@ impl Model {
             return Effects::new();
         }
         let Some(view) = self.views.get(&number) else {
-            self.notice = Some(format!("no view has the number {number}; W saves what is shown as one"));
+            self.notice = Some(format!(
+                "no view has the number {number}; W saves what is shown as one"
+            ));
             return Effects::new();
         };
         self.chooser = None;
@@ -67,7 +76,12 @@ impl Model {
     /// Shows the list of views, with the mark on the one that is shown.
     pub(super) fn open_chooser(&mut self) {
         let shown = self.view().map(|(number, _)| number);
-        self.chooser = Some(self.views.keys().position(|number| Some(*number) == shown).unwrap_or(0));
+        self.chooser = Some(
+            self.views
+                .keys()
+                .position(|number| Some(*number) == shown)
+                .unwrap_or(0),
+        );
     }
 
     /// The number of the marked line.
@@ -77,7 +91,9 @@ impl Model {
 
     /// Shows the marked view.
     pub(super) fn choose(&mut self) -> Effects {
-        self.chosen().map(|number| self.show_saved(number)).unwrap_or_default()
+        self.chosen()
+            .map(|number| self.show_saved(number))
+            .unwrap_or_default()
     }
 
     /// Moves the mark in the list of views.
@@ -93,13 +109,17 @@ impl Model {
     /// that the marked one is in it.
     #[must_use]
     pub fn chooser_skips(&self, height: u16) -> usize {
-        self.chooser.map_or(0, |chosen| (chosen + TITLE + 1).saturating_sub(usize::from(height)))
+        self.chooser.map_or(0, |chosen| {
+            (chosen + TITLE + 1).saturating_sub(usize::from(height))
+        })
     }
 
     /// Shows the view in this line of a pane of this height, if one is there.
     pub(super) fn choose_at(&mut self, line: u16, height: u16) -> Effects {
         let nth = (usize::from(line) + self.chooser_skips(height)).checked_sub(TITLE);
-        let Some(number) = nth.and_then(|nth| self.views.keys().nth(nth).copied()) else { return Effects::new() };
+        let Some(number) = nth.and_then(|nth| self.views.keys().nth(nth).copied()) else {
+            return Effects::new();
+        };
         self.show_saved(number)
     }
 
@@ -111,20 +131,30 @@ impl Model {
         }
         let number = self.chosen()?;
         let view = self.views.remove(&number)?;
-        self.chooser = self.chooser.map(|at| at.min(self.views.len().saturating_sub(1)));
+        self.chooser = self
+            .chooser
+            .map(|at| at.min(self.views.len().saturating_sub(1)));
         self.notice = Some(format!("{} ({}) is taken away", view.name, view.query));
-        Some(Effect::KeepView { ticket: self.saving.begin(), number, view: None })
+        Some(Effect::KeepView {
+            ticket: self.saving.begin(),
+            number,
+            view: None,
+        })
     }
 
     /// Asks for a number and a name for what is shown.
     pub(super) fn begin_saving(&mut self) {
         if self.list.filter().text().is_empty() {
-            self.notice = Some("all mail needs no view; / narrows the list to something worth saving".to_owned());
+            self.notice = Some(
+                "all mail needs no view; / narrows the list to something worth saving".to_owned(),
+            );
             return;
         }
         let text = match self.view() {
             Some((number, view)) => format!("{number} {}", view.name),
-            None => (1..=9).find(|number| !self.views.contains_key(number)).map_or_else(String::new, |number| format!("{number} ")),
+            None => (1..=9)
+                .find(|number| !self.views.contains_key(number))
+                .map_or_else(String::new, |number| format!("{number} ")),
         };
         self.prompt = Some(Prompt::new(Asked::View, &text, self.spot()));
     }
@@ -135,10 +165,17 @@ impl Model {
             self.prompt = Some(prompt.refused()).filter(|prompt| !prompt.text().trim().is_empty());
             return None;
         };
-        let view = SavedView { name: name.to_owned(), query: self.list.filter().text().to_owned() };
+        let view = SavedView {
+            name: name.to_owned(),
+            query: self.list.filter().text().to_owned(),
+        };
         self.views.insert(number, view.clone());
         self.notice = Some(format!("{number} shows {name} from now on"));
-        Some(Effect::KeepView { ticket: self.saving.begin(), number, view: Some(view) })
+        Some(Effect::KeepView {
+            ticket: self.saving.begin(),
+            number,
+            view: Some(view),
+        })
     }
 
     /// Takes where the views are kept, or why they are not.
@@ -151,7 +188,11 @@ impl Model {
             Ok(None) => "until you leave: nothing is kept here".to_owned(),
             Err(failure) => format!("until you leave: {}", failure.sentence),
         };
-        let said = self.notice.take().map(|said| format!("{said}; ")).unwrap_or_default();
+        let said = self
+            .notice
+            .take()
+            .map(|said| format!("{said}; "))
+            .unwrap_or_default();
         self.notice = Some(said + &words);
     }
 }

@@ -25,16 +25,27 @@ impl Warming {
             return None;
         }
         let at = rows.iter().position(|row| row.summary.id == *id)?;
-        let mut beside = [Some(at + 1), at.checked_sub(1)].into_iter().flatten().filter_map(|n| rows.get(n));
-        let wanted = |row: &&Row| !row.has_body && row.gone.is_none() && !self.asked.contains(&row.summary.id);
+        let mut beside = [Some(at + 1), at.checked_sub(1)]
+            .into_iter()
+            .flatten()
+            .filter_map(|n| rows.get(n));
+        let wanted = |row: &&Row| {
+            !row.has_body && row.gone.is_none() && !self.asked.contains(&row.summary.id)
+        };
         let id = beside.find(wanted)?.summary.id.clone();
         self.asked.push(id.clone());
-        Some(Effect::Warm { ticket: self.slot.begin(), id })
+        Some(Effect::Warm {
+            ticket: self.slot.begin(),
+            id,
+        })
     }
 
     /// Somebody reads something else, or nothing.
     pub(super) fn stop(&mut self) {
-        *self = Self { slot: std::mem::take(&mut self.slot), ..Self::default() };
+        *self = Self {
+            slot: std::mem::take(&mut self.slot),
+            ..Self::default()
+        };
         self.slot.clear();
     }
 

@@ -81,25 +81,54 @@ impl Archive {
     /// If the archive cannot be written.
     pub fn carry(&self, stretch: &Stretch) -> Result<Carried, Failure> {
         let mut seen = HashSet::new();
-        let once = stretch.items.iter().filter(|item| seen.insert(item.id.as_str()));
+        let once = stretch
+            .items
+            .iter()
+            .filter(|item| seen.insert(item.id.as_str()));
         let is_page = stretch.items.len() <= LONGEST_PAGE;
         let asked = stretch.asked;
-        let mut entries = once.map(|item| Entry::take(&item.json, asked.at, is_page)).collect::<Result<Vec<_>, _>>()?;
+        let mut entries = once
+            .map(|item| Entry::take(&item.json, asked.at, is_page))
+            .collect::<Result<Vec<_>, _>>()?;
         self.connections.write(|change| {
             let listed = entries.len();
             removal::expire(change, self.keep, asked.at)?;
             // First of all, since it may say of rows that no page has held them.
             note_listing(change, stretch, listed)?;
             let out = removal::leave_out(change, &mut entries, self.keep, asked.at)?;
-            let Settled { span, grew, in_order } = settle(change, stretch, &mut entries)?;
-            let is_lowest = span.is_some_and(|span| entries.last().is_some_and(|entry| entry.place == span.bottom));
+            let Settled {
+                span,
+                grew,
+                in_order,
+            } = settle(change, stretch, &mut entries)?;
+            let is_lowest = span.is_some_and(|span| {
+                entries
+                    .last()
+                    .is_some_and(|entry| entry.place == span.bottom)
+            });
             let (removed, too_old) = (out.removed, out.too_old);
             let is_listed = span.is_some();
             if grew {
                 self.connections.mark_changed();
             }
-            let new = entry::insert(change, &entries, if is_listed { Source::Page(asked) } else { Source::Answer(asked) })?;
-            let mut carried = Carried { new, removed, too_old, span, grew, is_lowest, ..Carried::default() };
+            let new = entry::insert(
+                change,
+                &entries,
+                if is_listed {
+                    Source::Page(asked)
+                } else {
+                    Source::Answer(asked)
+                },
+            )?;
+            let mut carried = Carried {
+                new,
+                removed,
+                too_old,
+                span,
+                grew,
+                is_lowest,
+                ..Carried::default()
+            };
             for entry in entries.iter().filter(|entry| entry.known.is_some()) {
                 if entry.refresh(change, is_listed, asked)? {
                     carried.changed.push(entry.id());
@@ -117,11 +146,16 @@ impl Archive {
                     let open = entries.iter().any(|entry| entry.is_open(asked.at));
                     confirmed::put(change, (first.place, last.place), asked, open)?;
                 }
-                let holds = |span: &Span| entries.first().is_some_and(|entry| span.holds(entry.place));
+                let holds =
+                    |span: &Span| entries.first().is_some_and(|entry| span.holds(entry.place));
                 let spans = span::load(change)?;
                 carried.span = spans.iter().copied().find(holds).or(span);
                 // What was above the newest page is gone.
-                if let Some(newest) = carried.span.as_mut().filter(|newest| stretch.joins == Joins::Top && spans.first() == Some(*newest)) {
+                if let Some(newest) = carried
+                    .span
+                    .as_mut()
+                    .filter(|newest| stretch.joins == Joins::Top && spans.first() == Some(*newest))
+                {
                     span::reach_top(change, newest.top)?;
                     newest.reaches_top = true;
                 }
@@ -149,11 +183,23 @@ struct Settled {
 }
 
 /// Gives the emails their places: by what the page says or, if it says nothing, by their times.
-fn settle(change: &Transaction, stretch: &Stretch, entries: &mut [Entry]) -> Result<Settled, Failure> {
+fn settle(
+    change: &Transaction,
+    stretch: &Stretch,
+    entries: &mut [Entry],
+) -> Result<Settled, Failure> {
     for _ in 0..ROUNDS {
-        let Some(claim) = Claim::of(change, stretch, entries)? else { break };
+        let Some(claim) = Claim::of(change, stretch, entries)? else {
+            break;
+        };
         match claim.settle(change, entries)? {
-            Ok(Whole { span, in_order }) => return Ok(Settled { span: Some(span), grew: claim.grows(entries), in_order }),
+            Ok(Whole { span, in_order }) => {
+                return Ok(Settled {
+                    span: Some(span),
+                    grew: claim.grows(entries),
+                    in_order,
+                });
+            }
             Err(no_room) => room::make(change, no_room)?,
         }
         for entry in &mut *entries {
@@ -166,21 +212,34 @@ fn settle(change: &Transaction, stretch: &Stretch, entries: &mut [Entry]) -> Res
 
 /// Notes that the newest page was answered.
 pub(super) fn note_head(change: &Transaction, asked: RequestTime) -> Result<(), Failure> {
-    change.prepare_cached("UPDATE listing SET head_at = ?1")?.execute([asked.micros()])?;
+    change
+        .prepare_cached("UPDATE listing SET head_at = ?1")?
+        .execute([asked.micros()])?;
     Ok(())
 }
 
 fn note_listing(change: &Transaction, stretch: &Stretch, width: usize) -> Result<(), Failure> {
     let sql = "SELECT rising, widest, empty FROM listing";
-    let before: (bool, i64, bool) = change.prepare_cached(sql)?.query_row([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    let before: (bool, i64, bool) = change
+        .prepare_cached(sql)?
+        .query_row([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
     let width = i64::try_from(width).unwrap_or(i64::MAX);
     let is_whole = matches!(stretch.joins, Joins::Top | Joins::Bottom);
-    let after = (stretch.rising, before.1.max(width), width == 0 && (is_whole || before.2));
+    let after = (
+        stretch.rising,
+        before.1.max(width),
+        width == 0 && (is_whole || before.2),
+    );
     if before.0 != after.0 {
-        change.execute_batch("DELETE FROM span; DELETE FROM confirmed; UPDATE mail SET listed = 0 WHERE listed")?;
+        change.execute_batch(
+            "DELETE FROM span; DELETE FROM confirmed; UPDATE mail SET listed = 0 WHERE listed",
+        )?;
     }
     if before != after {
-        change.execute("UPDATE listing SET rising = ?1, widest = ?2, empty = ?3", after)?;
+        change.execute(
+            "UPDATE listing SET rising = ?1, widest = ?2, empty = ?3",
+            after,
+        )?;
     }
     if stretch.joins == Joins::Top {
         note_head(change, stretch.asked)?;

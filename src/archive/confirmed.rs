@@ -33,14 +33,19 @@ pub struct ConfirmedRun {
     answer: i64,
 }
 
-pub(super) const ALL_RUNS: &str = "SELECT top, bottom, at, open, answer FROM confirmed ORDER BY top";
+pub(super) const ALL_RUNS: &str =
+    "SELECT top, bottom, at, open, answer FROM confirmed ORDER BY top";
 pub(super) const OVERLAPPING: &str = "SELECT top, bottom, at, open, answer FROM confirmed WHERE top <= ?2 \
     AND top >= ifnull((SELECT max(top) FROM confirmed WHERE top < ?1), ?1) AND bottom >= ?1 ORDER BY top";
-pub(super) const NEXT_RUN_ABOVE: &str = "SELECT top, bottom, at, open, answer FROM confirmed WHERE top < ?1 ORDER BY top DESC LIMIT 1";
-pub(super) const NEXT_RUN_BELOW: &str = "SELECT top, bottom, at, open, answer FROM confirmed WHERE top > ?1 ORDER BY top LIMIT 1";
+pub(super) const NEXT_RUN_ABOVE: &str =
+    "SELECT top, bottom, at, open, answer FROM confirmed WHERE top < ?1 ORDER BY top DESC LIMIT 1";
+pub(super) const NEXT_RUN_BELOW: &str =
+    "SELECT top, bottom, at, open, answer FROM confirmed WHERE top > ?1 ORDER BY top LIMIT 1";
 const OLDEST_RUN: &str = "SELECT top, bottom, at, open, answer FROM confirmed ORDER BY at LIMIT 1";
-pub(super) const LISTED_BETWEEN: &str = "SELECT EXISTS (SELECT 1 FROM mail WHERE place > ?1 AND place < ?2 AND listed)";
-pub(super) const LISTED_FROM: &str = "SELECT place, last_event FROM mail WHERE place BETWEEN ?1 AND ?2 AND listed ORDER BY place";
+pub(super) const LISTED_BETWEEN: &str =
+    "SELECT EXISTS (SELECT 1 FROM mail WHERE place > ?1 AND place < ?2 AND listed)";
+pub(super) const LISTED_FROM: &str =
+    "SELECT place, last_event FROM mail WHERE place BETWEEN ?1 AND ?2 AND listed ORDER BY place";
 
 /// When the row of `mail` was confirmed, as an SQL expression: by its run or by an answer of its own.
 macro_rules! confirmed_at {
@@ -80,7 +85,8 @@ impl Archive {
     /// If the archive cannot be read.
     pub fn head_at(&self) -> Result<Option<Timestamp>, Failure> {
         self.connections.read(|connection| {
-            let at: Option<i64> = connection.query_row("SELECT head_at FROM listing", [], |row| row.get(0))?;
+            let at: Option<i64> =
+                connection.query_row("SELECT head_at FROM listing", [], |row| row.get(0))?;
             Ok(at.and_then(|at| Timestamp::from_microsecond(at).ok()))
         })
     }
@@ -90,7 +96,12 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be read.
-    pub fn first_open_row(&self, top: Place, bottom: Place, now: Timestamp) -> Result<Option<Place>, Failure> {
+    pub fn first_open_row(
+        &self,
+        top: Place,
+        bottom: Place,
+        now: Timestamp,
+    ) -> Result<Option<Place>, Failure> {
         self.connections.read(|connection| {
             let mut statement = connection.prepare_cached(LISTED_FROM)?;
             let mut rows = statement.query([top, bottom])?;
@@ -111,8 +122,12 @@ impl Archive {
     /// If the archive cannot be read.
     pub fn first_doubt(&self) -> Result<Option<Place>, Failure> {
         self.connections.read(|connection| {
-            let sql = "SELECT place FROM mail WHERE gone IS NOT NULL AND listed ORDER BY place LIMIT 1";
-            Ok(connection.prepare_cached(sql)?.query_row([], |row| row.get(0)).optional()?)
+            let sql =
+                "SELECT place FROM mail WHERE gone IS NOT NULL AND listed ORDER BY place LIMIT 1";
+            Ok(connection
+                .prepare_cached(sql)?
+                .query_row([], |row| row.get(0))
+                .optional()?)
         })
     }
 
@@ -204,21 +219,38 @@ impl Archive {
 /// Whether a status may still change: what is not final, of the age that its sort key tells.
 pub(super) fn is_open(last_event: Option<&str>, place: Place, now: Timestamp) -> bool {
     let age = now.as_microsecond().saturating_sub(place.micros());
-    Status::parse(last_event.unwrap_or_default()).finality(SignedDuration::from_micros(age)) != Finality::Final
+    Status::parse(last_event.unwrap_or_default()).finality(SignedDuration::from_micros(age))
+        != Finality::Final
 }
 
 /// Notes that the answer to `asked` held all listed rows from `top` down to `bottom`. Where a newer
 /// answer has confirmed some of them already, that one stays.
-pub(super) fn put(change: &Transaction, (top, bottom): (Place, Place), asked: RequestTime, open: bool) -> Result<(), Failure> {
+pub(super) fn put(
+    change: &Transaction,
+    (top, bottom): (Place, Place),
+    asked: RequestTime,
+    open: bool,
+) -> Result<(), Failure> {
     let overlapping: Vec<ConfirmedRun> = {
         let mut statement = change.prepare_cached(OVERLAPPING)?;
-        statement.query_map([top, bottom], load)?.collect::<Result<_, _>>()?
+        statement
+            .query_map([top, bottom], load)?
+            .collect::<Result<_, _>>()?
     };
-    let mut pieces = vec![ConfirmedRun { top, bottom, at: asked.at, open, answer: asked.order }];
+    let mut pieces = vec![ConfirmedRun {
+        top,
+        bottom,
+        at: asked.at,
+        open,
+        answer: asked.order,
+    }];
     let mut rests = Vec::new();
     for run in overlapping {
         if run.answer > asked.order {
-            pieces = pieces.iter().flat_map(|piece| piece.without(&run)).collect();
+            pieces = pieces
+                .iter()
+                .flat_map(|piece| piece.without(&run))
+                .collect();
         } else {
             remove(change, &run)?;
             for rest in run.without(&ConfirmedRun { top, bottom, ..run }) {
@@ -237,9 +269,15 @@ pub(super) fn put(change: &Transaction, (top, bottom): (Place, Place), asked: Re
 }
 
 /// Notes that the answer to `asked` has confirmed one row, which no run covers.
-pub(super) fn put_row(change: &Transaction, place: Place, asked: RequestTime) -> Result<(), Failure> {
+pub(super) fn put_row(
+    change: &Transaction,
+    place: Place,
+    asked: RequestTime,
+) -> Result<(), Failure> {
     let sql = "UPDATE mail SET checked = ?2, answer = ?3 WHERE place = ?1 AND answer <= ?3";
-    change.prepare_cached(sql)?.execute(params![place, asked.micros(), asked.order])?;
+    change
+        .prepare_cached(sql)?
+        .execute(params![place, asked.micros(), asked.order])?;
     Ok(())
 }
 
@@ -255,13 +293,25 @@ impl ConfirmedRun {
     /// A run of its own, for tests.
     #[cfg(test)]
     pub(crate) const fn of(top: Place, bottom: Place, at: Timestamp, open: bool) -> Self {
-        Self { top, bottom, at, open, answer: 0 }
+        Self {
+            top,
+            bottom,
+            at,
+            open,
+            answer: 0,
+        }
     }
 
     /// What is left of this run outside of `other`: nothing, or a piece above, below or on both sides.
     fn without(&self, other: &Self) -> Vec<Self> {
-        let above = (self.top > other.top).then(|| Self { bottom: self.bottom.max(other.top.above()), ..*self });
-        let below = (self.bottom < other.bottom).then(|| Self { top: self.top.min(other.bottom.below()), ..*self });
+        let above = (self.top > other.top).then(|| Self {
+            bottom: self.bottom.max(other.top.above()),
+            ..*self
+        });
+        let below = (self.bottom < other.bottom).then(|| Self {
+            top: self.top.min(other.bottom.below()),
+            ..*self
+        });
         above.into_iter().chain(below).collect()
     }
 
@@ -278,11 +328,24 @@ impl ConfirmedRun {
 
 /// Inserts a run; merges it with the runs right above and below that are nearly as old. It does not merge
 /// with the `rests` of a run that it was cut from: that would undo the confirmation.
-fn insert_merged(change: &Transaction, mut run: ConfirmedRun, rests: &[ConfirmedRun]) -> Result<(), Failure> {
+fn insert_merged(
+    change: &Transaction,
+    mut run: ConfirmedRun,
+    rests: &[ConfirmedRun],
+) -> Result<(), Failure> {
     let at = run.at;
     for sql in [NEXT_RUN_ABOVE, NEXT_RUN_BELOW] {
-        let Some(other) = change.prepare_cached(sql)?.query_row([run.top], load).optional()? else { continue };
-        if !rests.contains(&other) && at.duration_since(other.at).abs() <= MERGE_WITHIN && are_neighbours(change, &run, &other)? {
+        let Some(other) = change
+            .prepare_cached(sql)?
+            .query_row([run.top], load)
+            .optional()?
+        else {
+            continue;
+        };
+        if !rests.contains(&other)
+            && at.duration_since(other.at).abs() <= MERGE_WITHIN
+            && are_neighbours(change, &run, &other)?
+        {
             remove(change, &other)?;
             run = run.merged(&other);
         }
@@ -291,26 +354,50 @@ fn insert_merged(change: &Transaction, mut run: ConfirmedRun, rests: &[Confirmed
 }
 
 /// Whether no listed row lies between two runs, which neither of them would speak for.
-fn are_neighbours(change: &Transaction, one: &ConfirmedRun, other: &ConfirmedRun) -> Result<bool, Failure> {
-    let (upper, lower) = if one.top > other.top { (one, other) } else { (other, one) };
+fn are_neighbours(
+    change: &Transaction,
+    one: &ConfirmedRun,
+    other: &ConfirmedRun,
+) -> Result<bool, Failure> {
+    let (upper, lower) = if one.top > other.top {
+        (one, other)
+    } else {
+        (other, one)
+    };
     Ok(!holds_listed(change, upper.bottom, lower.top)?)
 }
 
 /// Whether a listed row lies between two sort keys, both excluded.
 fn holds_listed(change: &Transaction, above: Place, below: Place) -> Result<bool, Failure> {
-    Ok(change.prepare_cached(LISTED_BETWEEN)?.query_row([above, below], |row| row.get(0))?)
+    Ok(change
+        .prepare_cached(LISTED_BETWEEN)?
+        .query_row([above, below], |row| row.get(0))?)
 }
 
 /// Keeps the number of runs bounded.
 fn bound(change: &Transaction) -> Result<(), Failure> {
-    let count: i64 = change.prepare_cached("SELECT count(*) FROM confirmed")?.query_row([], |row| row.get(0))?;
+    let count: i64 = change
+        .prepare_cached("SELECT count(*) FROM confirmed")?
+        .query_row([], |row| row.get(0))?;
     for _ in MOST_RUNS..count {
         let oldest = change.prepare_cached(OLDEST_RUN)?.query_row([], load)?;
-        let next = |sql: &str| change.prepare_cached(sql)?.query_row([oldest.top], load).optional();
-        let Some(other) = next(NEXT_RUN_BELOW)?.map_or_else(|| next(NEXT_RUN_ABOVE), |below| Ok(Some(below)))? else { return Ok(()) };
+        let next = |sql: &str| {
+            change
+                .prepare_cached(sql)?
+                .query_row([oldest.top], load)
+                .optional()
+        };
+        let Some(other) =
+            next(NEXT_RUN_BELOW)?.map_or_else(|| next(NEXT_RUN_ABOVE), |below| Ok(Some(below)))?
+        else {
+            return Ok(());
+        };
         let mut merged = oldest.merged(&other);
         if !are_neighbours(change, &oldest, &other)? {
-            merged = ConfirmedRun { at: Timestamp::UNIX_EPOCH, ..merged };
+            merged = ConfirmedRun {
+                at: Timestamp::UNIX_EPOCH,
+                ..merged
+            };
         }
         remove(change, &oldest)?;
         remove(change, &other)?;
@@ -321,18 +408,32 @@ fn bound(change: &Transaction) -> Result<(), Failure> {
 
 fn insert(change: &Transaction, run: &ConfirmedRun) -> Result<(), Failure> {
     let sql = "INSERT INTO confirmed (top, bottom, at, open, answer) VALUES (?1, ?2, ?3, ?4, ?5)";
-    change.prepare_cached(sql)?.execute(params![run.top, run.bottom, run.at.as_microsecond(), run.open, run.answer])?;
+    change.prepare_cached(sql)?.execute(params![
+        run.top,
+        run.bottom,
+        run.at.as_microsecond(),
+        run.open,
+        run.answer
+    ])?;
     Ok(())
 }
 
 fn remove(change: &Transaction, run: &ConfirmedRun) -> Result<(), Failure> {
-    change.prepare_cached("DELETE FROM confirmed WHERE top = ?1")?.execute([run.top])?;
+    change
+        .prepare_cached("DELETE FROM confirmed WHERE top = ?1")?
+        .execute([run.top])?;
     Ok(())
 }
 
 fn load(row: &Row) -> rusqlite::Result<ConfirmedRun> {
     let at = Timestamp::from_microsecond(row.get(2)?).unwrap_or_default();
-    Ok(ConfirmedRun { top: row.get(0)?, bottom: row.get(1)?, at, open: row.get(3)?, answer: row.get(4)? })
+    Ok(ConfirmedRun {
+        top: row.get(0)?,
+        bottom: row.get(1)?,
+        at,
+        open: row.get(3)?,
+        answer: row.get(4)?,
+    })
 }
 
 /// When the row was confirmed, from the value of [`confirmed_at!`].

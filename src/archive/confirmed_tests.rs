@@ -12,26 +12,51 @@ use crate::mail::{EmailId, Status};
 
 /// The page of these emails (their numbers are their seconds), newest first.
 fn items(numbers: impl IntoIterator<Item = i64>, event: &str) -> Vec<Item> {
-    numbers.into_iter().map(|n| item_with(&format!("mail-{n}"), Some(n), event)).collect()
+    numbers
+        .into_iter()
+        .map(|n| item_with(&format!("mail-{n}"), Some(n), event))
+        .collect()
 }
 
 fn merge(archive: &Archive, items: Vec<Item>, joins: Joins, second: i64) -> Carried {
-    archive.carry(&Stretch { items, joins, rising: false, asked: at(second).into() }).unwrap()
+    archive
+        .carry(&Stretch {
+            items,
+            joins,
+            rising: false,
+            asked: at(second).into(),
+        })
+        .unwrap()
 }
 
 fn below(n: i64) -> Joins {
-    Joins::Below { cursor: EmailId::new(format!("mail-{n}")), cut: false }
+    Joins::Below {
+        cursor: EmailId::new(format!("mail-{n}")),
+        cut: false,
+    }
 }
 
 /// When each email was confirmed, newest first, in seconds.
 fn confirmed(archive: &Archive) -> Vec<Option<i64>> {
     let rows = archive.window(&Anchor::Newest, usize::MAX).unwrap().rows;
-    rows.iter().map(|row| row.confirmed.map(|at| at.as_second() - NOON)).collect()
+    rows.iter()
+        .map(|row| row.confirmed.map(|at| at.as_second() - NOON))
+        .collect()
 }
 
 fn retrieve(archive: &Archive, n: i64, event: &str, second: i64) {
-    let json: Arc<str> = format!(r#"{{"object":"email","id":"mail-{n}","last_event":"{event}","html":"<p>Hi"}}"#).into();
-    archive.keep(&Retrieved { email: wire::Email::read(&json).unwrap(), json }, at(second).into()).unwrap();
+    let json: Arc<str> =
+        format!(r#"{{"object":"email","id":"mail-{n}","last_event":"{event}","html":"<p>Hi"}}"#)
+            .into();
+    archive
+        .keep(
+            &Retrieved {
+                email: wire::Email::read(&json).unwrap(),
+                json,
+            },
+            at(second).into(),
+        )
+        .unwrap();
 }
 
 #[test]
@@ -40,7 +65,10 @@ fn page_confirms_its_rows_when_it_was_requested() {
     merge(&archive, items((0..4).rev(), "sent"), Joins::Top, 100);
     assert_eq!(confirmed(&archive), [Some(100); 4]);
     merge(&archive, items([1, 0], "sent"), below(2), 200);
-    assert_eq!(confirmed(&archive), [Some(100), Some(100), Some(200), Some(200)]);
+    assert_eq!(
+        confirmed(&archive),
+        [Some(100), Some(100), Some(200), Some(200)]
+    );
     assert_eq!(archive.confirmed_runs().unwrap().len(), 2);
 }
 
@@ -50,7 +78,17 @@ fn pages_within_seconds_share_the_older_time() {
     merge(&archive, items([5, 4], "sent"), Joins::Top, 100);
     merge(&archive, items([3, 2], "sent"), below(4), 110);
     merge(&archive, items([1, 0], "sent"), below(2), 131);
-    assert_eq!(confirmed(&archive), [Some(100), Some(100), Some(100), Some(100), Some(131), Some(131)]);
+    assert_eq!(
+        confirmed(&archive),
+        [
+            Some(100),
+            Some(100),
+            Some(100),
+            Some(100),
+            Some(131),
+            Some(131)
+        ]
+    );
     assert_eq!(archive.confirmed_runs().unwrap().len(), 2);
 }
 
@@ -59,7 +97,9 @@ fn imported_row_inherits_no_confirmation() {
     let archive = memory();
     merge(&archive, items([9, 0], "sent"), Joins::Top, 100);
     let line = item_with("mail-5", Some(5), "sent").json;
-    archive.import(Cursor::new(line.as_bytes()), at(150), |_| ()).unwrap();
+    archive
+        .import(Cursor::new(line.as_bytes()), at(150), |_| ())
+        .unwrap();
     assert_eq!(confirmed(&archive), [Some(100), None, Some(100)]);
     merge(&archive, items([9, 5, 0], "sent"), Joins::Top, 200);
     assert_eq!(confirmed(&archive), [Some(200); 3]);
@@ -82,7 +122,10 @@ fn changed_status_of_email_with_body_is_stored() {
     retrieve(&archive, 1, "sent", 110);
     retrieve(&archive, 1, "bounced", 120);
     let row = archive.row(&EmailId::new("mail-1")).unwrap().unwrap();
-    assert_eq!((row.summary.status, row.confirmed), (Status::Bounced, Some(at(120))));
+    assert_eq!(
+        (row.summary.status, row.confirmed),
+        (Status::Bounced, Some(at(120)))
+    );
 }
 
 #[test]
@@ -93,9 +136,15 @@ fn older_answer_changes_nothing_that_a_newer_one_confirmed() {
     let late = merge(&archive, items([2, 0], "sent"), Joins::Top, 200);
     assert!(late.changed.is_empty());
     let rows = archive.window(&Anchor::Newest, 9).unwrap().rows;
-    assert!(rows.iter().all(|row| row.summary.status == Status::Delivered && row.gone.is_none()), "{rows:?}");
+    assert!(
+        rows.iter()
+            .all(|row| row.summary.status == Status::Delivered && row.gone.is_none()),
+        "{rows:?}"
+    );
     assert_eq!(confirmed(&archive), [Some(300); 3]);
-    archive.mark_gone(&EmailId::new("mail-1"), at(250).into()).unwrap();
+    archive
+        .mark_gone(&EmailId::new("mail-1"), at(250).into())
+        .unwrap();
     assert_eq!(archive.first_doubt().unwrap(), None);
 }
 
@@ -104,23 +153,46 @@ fn clock_set_back_loses_neither_change_nor_deletion() {
     let archive = memory();
     let merge = |items, clock: i64| {
         let asked = archive.stamp_request(at(clock)).unwrap();
-        archive.carry(&Stretch { items, joins: Joins::Top, rising: false, asked }).unwrap()
+        archive
+            .carry(&Stretch {
+                items,
+                joins: Joins::Top,
+                rising: false,
+                asked,
+            })
+            .unwrap()
     };
     merge(items([2, 1, 0], "sent"), 30 * 86_400);
     let carried = merge(items([2, 0], "bounced"), 60);
     assert_eq!(carried.changed.len(), 2);
-    assert_eq!(archive.row(&EmailId::new("mail-1")).unwrap().unwrap().gone.map(|gone| gone.noticed), Some(at(60)));
+    assert_eq!(
+        archive
+            .row(&EmailId::new("mail-1"))
+            .unwrap()
+            .unwrap()
+            .gone
+            .map(|gone| gone.noticed),
+        Some(at(60))
+    );
 }
 
 #[test]
 fn missing_email_is_doubt_until_its_page_is_read() {
     let archive = memory();
     merge(&archive, items([2, 1, 0], "sent"), Joins::Top, 100);
-    archive.mark_gone(&EmailId::new("mail-1"), at(110).into()).unwrap();
+    archive
+        .mark_gone(&EmailId::new("mail-1"), at(110).into())
+        .unwrap();
     let row = |archive: &Archive| archive.row(&EmailId::new("mail-1")).unwrap().unwrap();
-    assert_eq!((row(&archive).gone, archive.first_doubt().unwrap()), (None, Some(row(&archive).place)));
+    assert_eq!(
+        (row(&archive).gone, archive.first_doubt().unwrap()),
+        (None, Some(row(&archive).place))
+    );
     merge(&archive, items([2, 0], "sent"), Joins::Top, 120);
-    assert_eq!((row(&archive).gone.is_some(), archive.first_doubt().unwrap()), (true, None));
+    assert_eq!(
+        (row(&archive).gone.is_some(), archive.first_doubt().unwrap()),
+        (true, None)
+    );
 }
 
 #[test]
@@ -131,10 +203,27 @@ fn gone_email_is_expired_near_the_end_and_deleted_above() {
     merge(&archive, items(numbers, "sent"), Joins::Top, 11 * day);
     let bottom = archive.ground().unwrap().spans[0].bottom;
     let oldest = EmailId::new(format!("mail-{}", 2 * day));
-    archive.conclude_end(bottom, Some(&oldest), at(12 * day).into()).unwrap();
-    merge(&archive, items([10 * day, 2 * day], "sent"), Joins::Top, 13 * day);
-    let kind = |n: i64| archive.row(&EmailId::new(format!("mail-{n}"))).unwrap().unwrap().gone.map(|gone| gone.kind);
-    assert_eq!(numbers.map(kind), [None, Some(GoneKind::Deleted), None, Some(GoneKind::Expired)]);
+    archive
+        .conclude_end(bottom, Some(&oldest), at(12 * day).into())
+        .unwrap();
+    merge(
+        &archive,
+        items([10 * day, 2 * day], "sent"),
+        Joins::Top,
+        13 * day,
+    );
+    let kind = |n: i64| {
+        archive
+            .row(&EmailId::new(format!("mail-{n}")))
+            .unwrap()
+            .unwrap()
+            .gone
+            .map(|gone| gone.kind)
+    };
+    assert_eq!(
+        numbers.map(kind),
+        [None, Some(GoneKind::Deleted), None, Some(GoneKind::Expired)]
+    );
 }
 
 #[test]
@@ -142,14 +231,24 @@ fn oldest_runs_merge_above_the_limit() {
     let archive = memory();
     let count = 4200;
     for n in (0..count).rev() {
-        let joins = if n == count - 1 { Joins::Top } else { below(n + 1) };
+        let joins = if n == count - 1 {
+            Joins::Top
+        } else {
+            below(n + 1)
+        };
         merge(&archive, items([n], "sent"), joins, 100 * (count - n));
     }
     let runs = archive.confirmed_runs().unwrap();
     assert_eq!(runs.len(), 4096);
     let times = confirmed(&archive);
-    assert!(times.iter().all(Option::is_some), "neighbours merge, so every row keeps a time");
-    assert!(times.iter().zip(1..).all(|(at, n)| at.unwrap() <= 100 * n), "and none gains a newer one");
+    assert!(
+        times.iter().all(Option::is_some),
+        "neighbours merge, so every row keeps a time"
+    );
+    assert!(
+        times.iter().zip(1..).all(|(at, n)| at.unwrap() <= 100 * n),
+        "and none gains a newer one"
+    );
 }
 
 proptest! {

@@ -50,11 +50,19 @@ impl Connections {
     /// Opens the file, and creates it for the owner alone if it is not there. One of an older version is
     /// renamed first; returns its new name.
     pub(super) fn on_disk(path: &Path) -> Result<(Self, Option<PathBuf>), Failure> {
-        if let Some(connections) = Self::open_file(path).map_err(|failure| with_cause(failure, path))? {
+        if let Some(connections) =
+            Self::open_file(path).map_err(|failure| with_cause(failure, path))?
+        {
             return Ok((connections, None));
         }
         let aside = rename_aside(path)?;
-        let in_use = || Failure::new(Kind::Archive, "another sentbox, of an older version, uses the archive").hint("end it first");
+        let in_use = || {
+            Failure::new(
+                Kind::Archive,
+                "another sentbox, of an older version, uses the archive",
+            )
+            .hint("end it first")
+        };
         Ok((Self::open_file(path)?.ok_or_else(in_use)?, Some(aside)))
     }
 
@@ -64,7 +72,8 @@ impl Connections {
             return Self::open_to_read(path);
         }
         make_private(path)?;
-        let opened = connect(&file_uri(path)).and_then(|writer| Ok((schema::version(&writer)?, writer)));
+        let opened =
+            connect(&file_uri(path)).and_then(|writer| Ok((schema::version(&writer)?, writer)));
         let writer = match opened {
             Err(error) if read_only::is_unwritable(&error) => return Self::open_to_read(path),
             opened => opened?.1,
@@ -75,20 +84,28 @@ impl Connections {
         writer.pragma_update(None, "journal_mode", "wal")?;
         let connections = Self::new(file_uri(path), writer)?;
         let notifier = Some(Arc::new(Notifier::new(path)));
-        Ok(Some(Self { path: Some(path.to_owned()), file: FileId::of(path), notifier, ..connections }))
+        Ok(Some(Self {
+            path: Some(path.to_owned()),
+            file: FileId::of(path),
+            notifier,
+            ..connections
+        }))
     }
 
     /// Opens the file without a writer; `None` if its tables are of an older version.
     fn open_to_read(path: &Path) -> Result<Option<Self>, Failure> {
         let uri = file_uri(path);
-        let opened = connect(&format!("{uri}{}", read_only::parameters(path))).and_then(|reader| Ok((schema::version(&reader)?, reader)));
-        let (_, reader) = opened.map_err(|error| read_only::unreadable(path, &error).unwrap_or_else(|| error.into()))?;
+        let opened = connect(&format!("{uri}{}", read_only::parameters(path)))
+            .and_then(|reader| Ok((schema::version(&reader)?, reader)));
+        let (_, reader) = opened
+            .map_err(|error| read_only::unreadable(path, &error).unwrap_or_else(|| error.into()))?;
         if schema::format(&reader)? == Format::Older {
             return Ok(None);
         }
         if !schema::exists(&reader)? {
             return Err(
-                Failure::new(Kind::Archive, "the archive is empty and cannot be written").hint("check the owner and the mode of its file")
+                Failure::new(Kind::Archive, "the archive is empty and cannot be written")
+                    .hint("check the owner and the mode of its file"),
             );
         }
         Ok(Some(Self {
@@ -108,7 +125,10 @@ impl Connections {
     /// answers a reader that meets the writer with an error that no timeout waits for.
     pub(super) fn in_memory() -> Result<Self, Failure> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        let uri = format!("file:/sentbox-{}?vfs=memdb", NEXT.fetch_add(1, Ordering::Relaxed));
+        let uri = format!(
+            "file:/sentbox-{}?vfs=memdb",
+            NEXT.fetch_add(1, Ordering::Relaxed)
+        );
         let writer = connect(&uri)?;
         Self::new(uri, writer)
     }
@@ -125,7 +145,15 @@ impl Connections {
             }
         }))?;
         let writer = Some(Mutex::new(writer));
-        Ok(Self { path: None, uri, writer, idle: Mutex::default(), has_changed, file: None, notifier: None })
+        Ok(Self {
+            path: None,
+            uri,
+            writer,
+            idle: Mutex::default(),
+            has_changed,
+            file: None,
+            notifier: None,
+        })
     }
 
     /// Whether the archive may only be read.
@@ -149,11 +177,18 @@ impl Connections {
     }
 
     /// Runs `change` in one transaction: all of it happens, or nothing.
-    pub(super) fn write<T>(&self, change: impl FnOnce(&Transaction) -> Result<T, Failure>) -> Result<T, Failure> {
-        self.written(change).map_err(|failure| self.explained(failure))
+    pub(super) fn write<T>(
+        &self,
+        change: impl FnOnce(&Transaction) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        self.written(change)
+            .map_err(|failure| self.explained(failure))
     }
 
-    fn written<T>(&self, change: impl FnOnce(&Transaction) -> Result<T, Failure>) -> Result<T, Failure> {
+    fn written<T>(
+        &self,
+        change: impl FnOnce(&Transaction) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
         self.check_file()?;
         let mut writer = held(self.writer.as_ref().ok_or_else(read_only::failure)?);
         let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -178,12 +213,17 @@ impl Connections {
         dictionary::forget(&writer)?;
         // A copy of what stays may be too large for memory.
         writer.execute_batch("PRAGMA temp_store = FILE; VACUUM; PRAGMA temp_store = MEMORY")?;
-        let busy: bool = writer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+        let busy: bool =
+            writer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
         Ok(!busy)
     }
 
     /// Runs `look` as [`Connections::read`] does, until it is done or `halt` breaks it off: `None`.
-    pub(super) fn search<T>(&self, halt: &Halt, look: impl FnOnce(&Connection) -> Result<T, Failure>) -> Result<Option<T>, Failure> {
+    pub(super) fn search<T>(
+        &self,
+        halt: &Halt,
+        look: impl FnOnce(&Connection) -> Result<T, Failure>,
+    ) -> Result<Option<T>, Failure> {
         let watched = halt.clone();
         let outcome = self.with_reader(|reader| {
             reader.progress_handler(STEPS, Some(move || watched.is_halted()))?;
@@ -191,18 +231,32 @@ impl Connections {
             reader.progress_handler(0, None::<fn() -> bool>)?;
             outcome
         });
-        if halt.is_halted() { Ok(None) } else { outcome.map(Some) }
+        if halt.is_halted() {
+            Ok(None)
+        } else {
+            outcome.map(Some)
+        }
     }
 
     /// Runs `look` on one state of the database, whatever is written meanwhile.
-    pub(super) fn read<T>(&self, look: impl FnOnce(&Connection) -> Result<T, Failure>) -> Result<T, Failure> {
+    pub(super) fn read<T>(
+        &self,
+        look: impl FnOnce(&Connection) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
         self.with_reader(|reader| on_one_state(reader, look))
     }
 
-    fn with_reader<T>(&self, work: impl FnOnce(&mut Connection) -> Result<T, Failure>) -> Result<T, Failure> {
+    fn with_reader<T>(
+        &self,
+        work: impl FnOnce(&mut Connection) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
         if let (None, Some(file)) = (&self.writer, &self.file) {
             // How it must be opened depends on whether another process writes now.
-            return work(&mut connect_reader(&format!("{}{}", self.uri, read_only::parameters(file.path())))?);
+            return work(&mut connect_reader(&format!(
+                "{}{}",
+                self.uri,
+                read_only::parameters(file.path())
+            ))?);
         }
         let idle = held(&self.idle).pop();
         let mut reader = idle.map_or_else(|| connect_reader(&self.uri), Ok)?;
@@ -222,7 +276,10 @@ impl Connections {
     }
 }
 
-fn on_one_state<T>(reader: &mut Connection, look: impl FnOnce(&Connection) -> Result<T, Failure>) -> Result<T, Failure> {
+fn on_one_state<T>(
+    reader: &mut Connection,
+    look: impl FnOnce(&Connection) -> Result<T, Failure>,
+) -> Result<T, Failure> {
     let transaction = reader.transaction_with_behavior(TransactionBehavior::Deferred)?;
     let outcome = look(&transaction)?;
     transaction.finish()?;
@@ -242,8 +299,10 @@ fn connect_reader(uri: &str) -> rusqlite::Result<Connection> {
 
 fn connect(uri: &str) -> rusqlite::Result<Connection> {
     // A URI may say that the file is only to be read.
-    let flags =
-        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_URI
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(uri, flags)?;
     connection.busy_timeout(PATIENCE)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
@@ -269,7 +328,9 @@ fn file_uri(path: &Path) -> String {
     let mut uri = String::from("file:");
     for byte in path.as_os_str().as_encoded_bytes() {
         match byte {
-            b'/' | b'.' | b'-' | b'_' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => uri.push(char::from(*byte)),
+            b'/' | b'.' | b'-' | b'_' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => {
+                uri.push(char::from(*byte))
+            }
             other => {
                 let _ = write!(uri, "%{other:02X}");
             }
@@ -280,7 +341,10 @@ fn file_uri(path: &Path) -> String {
 
 /// Whether the file can be read, but the system does not let this user write it.
 fn may_only_be_read(path: &Path) -> bool {
-    let denied = OpenOptions::new().write(true).open(path).is_err_and(|error| read_only::is_denied(&error));
+    let denied = OpenOptions::new()
+        .write(true)
+        .open(path)
+        .is_err_and(|error| read_only::is_denied(&error));
     denied && std::fs::File::open(path).is_ok()
 }
 
@@ -290,8 +354,12 @@ fn rename_aside(path: &Path) -> Result<PathBuf, Failure> {
     for suffix in ["-wal", "-shm", ""] {
         match std::fs::rename(beside(path, suffix), beside(&aside, suffix)) {
             Err(error) if suffix.is_empty() || error.kind() != std::io::ErrorKind::NotFound => {
-                let sentence = format!("the archive of an older version cannot be moved to {}: {error}", aside.display());
-                return Err(Failure::new(Kind::Archive, sentence).hint("check the owner and the mode of the folder"));
+                let sentence = format!(
+                    "the archive of an older version cannot be moved to {}: {error}",
+                    aside.display()
+                );
+                return Err(Failure::new(Kind::Archive, sentence)
+                    .hint("check the owner and the mode of the folder"));
             }
             _ => {}
         }
@@ -302,7 +370,9 @@ fn rename_aside(path: &Path) -> Result<PathBuf, Failure> {
 /// A name beside the file that no file has yet.
 pub(super) fn unused_name(path: &Path, why: &str) -> PathBuf {
     let mut names = (1..=u32::MAX).map(|n| path.with_added_extension(format!("{why}{n}")));
-    names.find(|name| !name.exists()).expect("there are more numbers than files")
+    names
+        .find(|name| !name.exists())
+        .expect("there are more numbers than files")
 }
 
 /// The name of a file that `SQLite` keeps beside another one.
@@ -315,7 +385,10 @@ pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
 /// Opens a file that may be damaged, to read what is left of it.
 pub(super) fn connect_to_read(path: &Path) -> Result<Connection, Failure> {
     if !path.exists() {
-        return Err(Failure::new(Kind::Archive, format!("there is no archive at {}", path.display())));
+        return Err(Failure::new(
+            Kind::Archive,
+            format!("there is no archive at {}", path.display()),
+        ));
     }
     let connection = connect_reader(&file_uri(path))?;
     connection.execute_batch("BEGIN")?;
@@ -327,15 +400,30 @@ pub(super) fn connect_to_read(path: &Path) -> Result<Connection, Failure> {
 /// mode of that is left alone: somebody has put it there for a purpose of theirs.
 fn make_private(path: &Path) -> Result<(), Failure> {
     let failed = |error: std::io::Error| {
-        Failure::new(Kind::Archive, format!("{} cannot be opened: {error}", path.display()))
-            .hint("check the owner and the mode of the folder")
+        Failure::new(
+            Kind::Archive,
+            format!("{} cannot be opened: {error}", path.display()),
+        )
+        .hint("check the owner and the mode of the folder")
     };
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
+    if let Some(folder) = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+    {
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(folder)
+            .map_err(failed)?;
     }
     let is_link = std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink());
     let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false).mode(0o600);
+    options
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600);
     if !is_link {
         // One that is put there in this instant is not followed either.
         options.custom_flags(OFlags::NOFOLLOW.bits().cast_signed());
@@ -354,9 +442,13 @@ fn make_private(path: &Path) -> Result<(), Failure> {
             target.display(),
             mode & 0o7777
         );
-        return Err(Failure::new(Kind::Archive, sentence).hint(format!("chmod 600 {}, or take the link away", target.display())));
+        return Err(Failure::new(Kind::Archive, sentence).hint(format!(
+            "chmod 600 {}, or take the link away",
+            target.display()
+        )));
     }
-    file.set_permissions(Permissions::from_mode(0o600)).map_err(failed)
+    file.set_permissions(Permissions::from_mode(0o600))
+        .map_err(failed)
 }
 
 #[cfg(test)]
@@ -371,11 +463,19 @@ mod tests {
         std::fs::write(&target, "").unwrap();
         std::os::unix::fs::symlink(&target, &link).unwrap();
         std::fs::set_permissions(&target, Permissions::from_mode(0o644)).unwrap();
-        let failure = Connections::on_disk(&link).err().expect("others may read it");
-        assert!(failure.sentence.contains("symbolic link") && failure.hint.contains("chmod 600"), "{failure}");
+        let failure = Connections::on_disk(&link)
+            .err()
+            .expect("others may read it");
+        assert!(
+            failure.sentence.contains("symbolic link") && failure.hint.contains("chmod 600"),
+            "{failure}"
+        );
         assert_eq!((mode(), std::fs::read(&target).unwrap().len()), (0o644, 0));
         std::fs::set_permissions(&target, Permissions::from_mode(0o600)).unwrap();
-        assert!(Connections::on_disk(&link).is_ok(), "a link to a private file is one's own affair");
+        assert!(
+            Connections::on_disk(&link).is_ok(),
+            "a link to a private file is one's own affair"
+        );
     }
 
     #[test]
@@ -385,6 +485,9 @@ mod tests {
         std::fs::write(&path, "").unwrap();
         std::fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
         assert!(Connections::on_disk(&path).is_ok());
-        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(
+            std::fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+            0o600
+        );
     }
 }

@@ -36,16 +36,29 @@ fn item(n: usize) -> Item {
 /// A complete archive: all of the listing, some statuses that changed, and some bodies.
 fn filled(path: &Path) {
     let archive = open(path);
-    let pages: Vec<Vec<Item>> = (0..EMAILS).collect::<Vec<_>>().chunks(40).map(|page| page.iter().map(|n| item(*n)).collect()).collect();
+    let pages: Vec<Vec<Item>> = (0..EMAILS)
+        .collect::<Vec<_>>()
+        .chunks(40)
+        .map(|page| page.iter().map(|n| item(*n)).collect())
+        .collect();
     let mut bottom = None;
     let mut above: Option<EmailId> = None;
     for items in pages {
         let joins = above.map_or(Joins::Top, |cursor| Joins::Below { cursor, cut: false });
         above = items.last().map(|item| EmailId::new(&item.id));
-        let carried = archive.carry(&Stretch { items, joins, rising: false, asked: at(0).into() }).unwrap();
+        let carried = archive
+            .carry(&Stretch {
+                items,
+                joins,
+                rising: false,
+                asked: at(0).into(),
+            })
+            .unwrap();
         bottom = carried.span.map(|span| span.bottom);
     }
-    archive.conclude_end(bottom.unwrap(), None, at(0).into()).unwrap();
+    archive
+        .conclude_end(bottom.unwrap(), None, at(0).into())
+        .unwrap();
     for n in (0..EMAILS).step_by(5) {
         let short = json(n).replace(r#""sent""#, r#""delivered""#);
         let whole = short.replace(
@@ -53,7 +66,15 @@ fn filled(path: &Path) {
             r#"{"object":"email","text":"Dear customer, your parcel is on its way.","html":"<p>Dear customer</p>","id""#,
         );
         let email = wire::Email::read(&whole).unwrap();
-        archive.keep(&Retrieved { email, json: whole.into() }, at(60).into()).unwrap();
+        archive
+            .keep(
+                &Retrieved {
+                    email,
+                    json: whole.into(),
+                },
+                at(60).into(),
+            )
+            .unwrap();
     }
     assert_eq!(archive.reach().unwrap(), Reach::Everything);
     archive.compact().unwrap();
@@ -67,7 +88,15 @@ type Found = Result<Vec<String>, crate::failure::Failure>;
 
 /// What the list and searches show: ids, and what is searched for.
 fn found(archive: &Archive) -> BTreeMap<&'static str, Found> {
-    let texts = ["", "status:bounced", "person1", "order", "parcel", "status:delivered is:changed", "-status:sent"];
+    let texts = [
+        "",
+        "status:bounced",
+        "person1",
+        "order",
+        "parcel",
+        "status:delivered is:changed",
+        "-status:sent",
+    ];
     let find = |text: &'static str| {
         let mut ids = Vec::new();
         let outcome = archive.each(&query(text), &Halt::default(), |row: Row| {
@@ -120,7 +149,11 @@ fn damage(bytes: &mut Vec<u8>, state: &mut u64) -> &'static str {
 }
 
 fn rows(archive: &Archive) -> usize {
-    archive.window(&Anchor::Newest, EMAILS * 2).unwrap().rows.len()
+    archive
+        .window(&Anchor::Newest, EMAILS * 2)
+        .unwrap()
+        .rows
+        .len()
 }
 
 #[test]
@@ -131,17 +164,41 @@ fn whole_archive_passes_check_and_repair_keeps_everything() {
     let before = open(&path);
     before.check(|_| ()).unwrap();
     let expected = found(&before);
-    let history = |archive: &Archive| archive.history(&EmailId::new(format!("{:08x}-0000-4000-8000-00000000{:04x}", 5, 5))).unwrap();
+    let history = |archive: &Archive| {
+        archive
+            .history(&EmailId::new(format!(
+                "{:08x}-0000-4000-8000-00000000{:04x}",
+                5, 5
+            )))
+            .unwrap()
+    };
     let observed = history(&before);
-    let (info, window) = (before.info().unwrap(), before.window(&Anchor::Newest, EMAILS).unwrap());
+    let (info, window) = (
+        before.info().unwrap(),
+        before.window(&Anchor::Newest, EMAILS).unwrap(),
+    );
     drop(before);
     let repaired = Archive::repair(&path, |_| ()).unwrap();
-    assert_eq!((repaired.emails, repaired.lost_emails, repaired.lost_bodies, repaired.is_unclaimed), (120, 0, 0, false));
+    assert_eq!(
+        (
+            repaired.emails,
+            repaired.lost_emails,
+            repaired.lost_bodies,
+            repaired.is_unclaimed
+        ),
+        (120, 0, 0, false)
+    );
     assert!(repaired.aside.exists());
     let after = open(&path);
     after.check(|_| ()).unwrap();
     assert_eq!((found(&after), history(&after)), (expected, observed));
-    assert_eq!((after.info().unwrap(), after.window(&Anchor::Newest, EMAILS).unwrap()), (info, window));
+    assert_eq!(
+        (
+            after.info().unwrap(),
+            after.window(&Anchor::Newest, EMAILS).unwrap()
+        ),
+        (info, window)
+    );
 }
 
 #[test]
@@ -149,29 +206,61 @@ fn check_finds_what_the_pages_do_not_tell() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("archive.sqlite");
     let cases = [
-        ("UPDATE tally SET emails = emails + 1", "its counts do not fit its emails"),
-        ("DELETE FROM search WHERE rowid = (SELECT max(slot) FROM mail)", "its search index does not fit its emails"),
-        ("INSERT INTO search (rowid, tokens) VALUES (1, 'xany')", "its search index does not fit its emails"),
+        (
+            "UPDATE tally SET emails = emails + 1",
+            "its counts do not fit its emails",
+        ),
+        (
+            "DELETE FROM search WHERE rowid = (SELECT max(slot) FROM mail)",
+            "its search index does not fit its emails",
+        ),
+        (
+            "INSERT INTO search (rowid, tokens) VALUES (1, 'xany')",
+            "its search index does not fit its emails",
+        ),
         (
             "UPDATE mail SET subject = 'Other' WHERE place = (SELECT min(place) FROM mail); DELETE FROM stale",
             "its search index does not fit its emails",
         ),
-        ("UPDATE body SET json = x'00' WHERE place = (SELECT min(place) FROM body); DELETE FROM stale", "1 body cannot be read"),
-        ("UPDATE mail SET odd = '{' WHERE place = (SELECT min(place) FROM mail)", "1 email cannot be read"),
-        ("PRAGMA foreign_keys = OFF; UPDATE span SET bottom = bottom - 1", "its counts do not fit its emails"),
+        (
+            "UPDATE body SET json = x'00' WHERE place = (SELECT min(place) FROM body); DELETE FROM stale",
+            "1 body cannot be read",
+        ),
+        (
+            "UPDATE mail SET odd = '{' WHERE place = (SELECT min(place) FROM mail)",
+            "1 email cannot be read",
+        ),
+        (
+            "PRAGMA foreign_keys = OFF; UPDATE span SET bottom = bottom - 1",
+            "its counts do not fit its emails",
+        ),
     ];
     for (change, expected) in cases {
         let _ = std::fs::remove_file(&path);
         filled(&path);
-        rusqlite::Connection::open(&path).unwrap().execute_batch(change).unwrap();
+        rusqlite::Connection::open(&path)
+            .unwrap()
+            .execute_batch(change)
+            .unwrap();
         let failure = open(&path).check(|_| ()).unwrap_err();
-        assert_eq!(failure.sentence, format!("the archive is damaged: {expected}"), "{change}");
-        assert!(failure.hint.contains("sentbox archive repair"), "{failure:?}");
+        assert_eq!(
+            failure.sentence,
+            format!("the archive is damaged: {expected}"),
+            "{change}"
+        );
+        assert!(
+            failure.hint.contains("sentbox archive repair"),
+            "{failure:?}"
+        );
         let repaired = Archive::repair(&path, |_| ()).unwrap();
         let archive = open(&path);
         archive.check(|_| ()).unwrap();
         assert_eq!(u64::try_from(rows(&archive)).unwrap(), repaired.emails);
-        assert_eq!(archive.reach().unwrap() == Reach::Everything, repaired.lost_emails == 0 && !repaired.is_unclaimed, "{change}");
+        assert_eq!(
+            archive.reach().unwrap() == Reach::Everything,
+            repaired.lost_emails == 0 && !repaired.is_unclaimed,
+            "{change}"
+        );
     }
 }
 
@@ -181,13 +270,31 @@ fn lost_email_splits_the_span_around_it() {
     let path = folder.path().join("archive.sqlite");
     filled(&path);
     let change = "UPDATE mail SET odd = '{' WHERE place = (SELECT place FROM mail ORDER BY place LIMIT 1 OFFSET 50)";
-    rusqlite::Connection::open(&path).unwrap().execute_batch(change).unwrap();
+    rusqlite::Connection::open(&path)
+        .unwrap()
+        .execute_batch(change)
+        .unwrap();
     let repaired = Archive::repair(&path, |_| ()).unwrap();
-    assert_eq!((repaired.emails, repaired.lost_emails, repaired.is_unclaimed), (119, 1, false));
+    assert_eq!(
+        (repaired.emails, repaired.lost_emails, repaired.is_unclaimed),
+        (119, 1, false)
+    );
     let archive = open(&path);
-    let (spans, all) = (archive.ground().unwrap().spans, archive.window(&Anchor::Newest, EMAILS).unwrap().rows);
-    let ends: Vec<_> = spans.iter().map(|span| (span.top, span.bottom, span.reaches_top, span.reaches_end)).collect();
-    assert_eq!(ends, [(all[0].place, all[49].place, true, false), (all[50].place, all[118].place, false, true)]);
+    let (spans, all) = (
+        archive.ground().unwrap().spans,
+        archive.window(&Anchor::Newest, EMAILS).unwrap().rows,
+    );
+    let ends: Vec<_> = spans
+        .iter()
+        .map(|span| (span.top, span.bottom, span.reaches_top, span.reaches_end))
+        .collect();
+    assert_eq!(
+        ends,
+        [
+            (all[0].place, all[49].place, true, false),
+            (all[50].place, all[118].place, false, true)
+        ]
+    );
     assert!(matches!(archive.reach().unwrap(), Reach::Since(_)));
 }
 
@@ -197,7 +304,10 @@ fn archive_in_use_is_not_repaired() {
     let path = folder.path().join("archive.sqlite");
     let archive = open(&path);
     assert!(archive.lease().hold(at(0)));
-    assert_eq!(Archive::repair(&path, |_| ()).unwrap_err().sentence, "another sentbox is using the archive");
+    assert_eq!(
+        Archive::repair(&path, |_| ()).unwrap_err().sentence,
+        "another sentbox is using the archive"
+    );
     assert!(archive.check_file().is_ok());
 }
 
@@ -215,23 +325,43 @@ fn random_damage_is_never_silent() {
         let kind = damage(&mut damaged, &mut state);
         std::fs::write(&path, &damaged).unwrap();
         let opened = Archive::open(&Location::Disk(path.clone()));
-        let is_passed = opened.as_ref().is_ok_and(|archive| archive.check(|_| ()).is_ok());
+        let is_passed = opened
+            .as_ref()
+            .is_ok_and(|archive| archive.check(|_| ()).is_ok());
         if let (Ok(archive), true) = (&opened, is_passed) {
             passed += 1;
-            assert_eq!(found(archive), expected, "trial {trial}, {kind}: the check has passed");
+            assert_eq!(
+                found(archive),
+                expected,
+                "trial {trial}, {kind}: the check has passed"
+            );
         }
         drop(opened);
-        let Ok(done) = Archive::repair(&path, |_| ()) else { continue };
+        let Ok(done) = Archive::repair(&path, |_| ()) else {
+            continue;
+        };
         repaired += 1;
         let archive = open(&path);
-        archive.check(|_| ()).unwrap_or_else(|failure| panic!("trial {trial}, {kind}: {failure}"));
+        archive
+            .check(|_| ())
+            .unwrap_or_else(|failure| panic!("trial {trial}, {kind}: {failure}"));
         let count = rows(&archive);
-        assert_eq!(u64::try_from(count).unwrap(), done.emails, "trial {trial}, {kind}");
+        assert_eq!(
+            u64::try_from(count).unwrap(),
+            done.emails,
+            "trial {trial}, {kind}"
+        );
         let is_complete = archive.reach().unwrap() == Reach::Everything;
-        assert!(!is_complete || count == EMAILS, "trial {trial}, {kind}: {count} emails are claimed to be everything");
+        assert!(
+            !is_complete || count == EMAILS,
+            "trial {trial}, {kind}: {count} emails are claimed to be everything"
+        );
         std::fs::remove_file(&path).unwrap();
     }
-    assert!(passed < VARIANTS / 2 && repaired > VARIANTS / 2, "{passed} passed, {repaired} were repaired");
+    assert!(
+        passed < VARIANTS / 2 && repaired > VARIANTS / 2,
+        "{passed} passed, {repaired} were repaired"
+    );
 }
 
 const VARIANTS: usize = 60;

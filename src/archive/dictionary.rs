@@ -37,13 +37,21 @@ pub(super) fn grow(change: &Transaction, fresh: &[&str]) -> Result<(), Failure> 
     if fresh.is_empty() {
         return Ok(());
     }
-    let before: i64 = change.prepare_cached("SELECT packed FROM listing")?.query_row([], |row| row.get(0))?;
+    let before: i64 = change
+        .prepare_cached("SELECT packed FROM listing")?
+        .query_row([], |row| row.get(0))?;
     let after = before + i64::try_from(fresh.len()).unwrap_or(i64::MAX);
-    change.prepare_cached("UPDATE listing SET packed = ?1")?.execute([after])?;
+    change
+        .prepare_cached("UPDATE listing SET packed = ?1")?
+        .execute([after])?;
     if stage(before) == stage(after) {
         return Ok(());
     }
-    let learned = if fresh.len() >= ENOUGH { learn(fresh) } else { learn_from_archive(change)? };
+    let learned = if fresh.len() >= ENOUGH {
+        learn(fresh)
+    } else {
+        learn_from_archive(change)?
+    };
     if let Some(text) = learned {
         change.execute("INSERT INTO dictionary (text) VALUES (?1)", [text])?;
     }
@@ -69,20 +77,30 @@ const fn stage(packed: i64) -> i64 {
 
 fn learn_from_archive(change: &Transaction) -> Result<Option<Vec<u8>>, Failure> {
     let recent: Vec<Packed> = {
-        let mut statement = change.prepare("SELECT json, dictionary FROM body ORDER BY place LIMIT ?1")?;
-        let rows = statement.query_map([i64::try_from(SAMPLE).unwrap_or(i64::MAX)], |row| Packed::load(row, 0))?;
-        rows.filter_map(Result::transpose).collect::<Result<_, _>>()?
+        let mut statement =
+            change.prepare("SELECT json, dictionary FROM body ORDER BY place LIMIT ?1")?;
+        let rows = statement.query_map([i64::try_from(SAMPLE).unwrap_or(i64::MAX)], |row| {
+            Packed::load(row, 0)
+        })?;
+        rows.filter_map(Result::transpose)
+            .collect::<Result<_, _>>()?
     };
     // What cannot be read is told to whoever opens it.
-    let texts: Vec<String> = recent.iter().filter_map(|packed| packed.json(change).ok()).collect();
+    let texts: Vec<String> = recent
+        .iter()
+        .filter_map(|packed| packed.json(change).ok())
+        .collect();
     Ok(learn(&texts.iter().map(String::as_str).collect::<Vec<_>>()))
 }
 
 /// A dictionary for emails like these; `None` if they have nothing in common.
 fn learn(emails: &[&str]) -> Option<Vec<u8>> {
     let step = emails.len().div_ceil(SAMPLE).max(1);
-    let sample: Vec<(&str, String)> =
-        emails.iter().step_by(step).filter_map(|json| Some((*json, wire::Email::read(json).ok()?.to.into_iter().next()?))).collect();
+    let sample: Vec<(&str, String)> = emails
+        .iter()
+        .step_by(step)
+        .filter_map(|json| Some((*json, wire::Email::read(json).ok()?.to.into_iter().next()?)))
+        .collect();
     let mut people: HashMap<&str, HashSet<&str>> = HashMap::new();
     for (json, to) in &sample {
         for word in words(json) {
@@ -92,11 +110,20 @@ fn learn(emails: &[&str]) -> Option<Vec<u8>> {
             }
         }
     }
-    let is_shared = |word: &str| people.get(word).is_some_and(|holders| holders.len() >= PEOPLE);
+    let is_shared = |word: &str| {
+        people
+            .get(word)
+            .is_some_and(|holders| holders.len() >= PEOPLE)
+    };
     let mut deflate = Compress::new(Compression::new(1), false);
     let mut dictionary: Vec<u8> = Vec::new();
     for (json, _) in &sample {
-        let packed = deflated(&mut deflate, json.as_bytes(), Some(dictionary.as_slice()).filter(|text| !text.is_empty())).len();
+        let packed = deflated(
+            &mut deflate,
+            json.as_bytes(),
+            Some(dictionary.as_slice()).filter(|text| !text.is_empty()),
+        )
+        .len();
         if packed * COVERED <= json.len() {
             continue;
         }
@@ -127,7 +154,8 @@ fn shared_part(text: &str, is_shared: impl Fn(&str) -> bool) -> Vec<u8> {
 
 /// Runs of letters and digits.
 fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
+    text.split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
 }
 
 #[cfg(test)]
@@ -149,26 +177,43 @@ mod tests {
     fn filled(letters: std::ops::Range<usize>) -> Archive {
         let archive = Archive::open(&Location::Memory).unwrap();
         let lines = letters.fold(String::new(), |lines, n| lines + &letter(n) + "\n");
-        archive.import(lines.as_bytes(), "2026-11-20T00:00:00Z".parse().unwrap(), |_| ()).unwrap();
+        archive
+            .import(
+                lines.as_bytes(),
+                "2026-11-20T00:00:00Z".parse().unwrap(),
+                |_| (),
+            )
+            .unwrap();
         archive
     }
 
     fn numbers(archive: &Archive, sql: &str) -> i64 {
-        archive.connections.read(|connection| Ok(connection.query_row(sql, [], |row| row.get(0))?)).unwrap()
+        archive
+            .connections
+            .read(|connection| Ok(connection.query_row(sql, [], |row| row.get(0))?))
+            .unwrap()
     }
 
     #[test]
     fn a_dictionary_has_what_many_share_and_names_nobody() {
         let letters: Vec<String> = (0..256).map(letter).collect();
-        let text = String::from_utf8(learn(&letters.iter().map(String::as_str).collect::<Vec<_>>()).unwrap()).unwrap();
+        let text = String::from_utf8(
+            learn(&letters.iter().map(String::as_str).collect::<Vec<_>>()).unwrap(),
+        )
+        .unwrap();
         assert!(
             text.contains("<table class='frame'><tr><td style='padding:8px;color:#333'>Dear , thank you for your order</td>"),
             "{text}"
         );
         assert!(!text.contains("Person"), "{text}");
         // Ten letters to one person are not letters to many people.
-        let same: Vec<String> = letters.iter().map(|letter| letter.replace("to\":[\"Person", "to\":[\"ana@example.com\",\"")).collect();
-        let text = String::from_utf8(learn(&same.iter().map(String::as_str).collect::<Vec<_>>()).unwrap()).unwrap();
+        let same: Vec<String> = letters
+            .iter()
+            .map(|letter| letter.replace("to\":[\"Person", "to\":[\"ana@example.com\",\""))
+            .collect();
+        let text =
+            String::from_utf8(learn(&same.iter().map(String::as_str).collect::<Vec<_>>()).unwrap())
+                .unwrap();
         assert!(!text.contains("thank"), "{text}");
         assert_eq!(learn(&[]), None);
     }
@@ -179,9 +224,15 @@ mod tests {
         assert_eq!(numbers(&archive, "SELECT count(*) FROM dictionary"), 1);
         let packed = numbers(&archive, "SELECT sum(length(json)) FROM body");
         let raw: usize = (0..300).map(|n| letter(n).len()).sum();
-        assert!(packed * 5 < i64::try_from(raw).unwrap(), "{packed} of {raw}");
+        assert!(
+            packed * 5 < i64::try_from(raw).unwrap(),
+            "{packed} of {raw}"
+        );
         for n in [0, 7, 299] {
-            let email = archive.email(&EmailId::new(format!("mail-{n}"))).unwrap().unwrap();
+            let email = archive
+                .email(&EmailId::new(format!("mail-{n}")))
+                .unwrap()
+                .unwrap();
             assert_eq!(email.json, Arc::from(letter(n)));
         }
     }
@@ -191,11 +242,18 @@ mod tests {
         let archive = filled(0..100);
         archive
             .connections
-            .write(|change| Ok(change.execute_batch("DELETE FROM body WHERE place <> (SELECT min(place) FROM body)")?))
+            .write(|change| {
+                Ok(change.execute_batch(
+                    "DELETE FROM body WHERE place <> (SELECT min(place) FROM body)",
+                )?)
+            })
             .unwrap();
         archive.compact().unwrap();
         assert_eq!(numbers(&archive, "SELECT count(*) FROM dictionary"), 1);
-        archive.connections.write(|change| Ok(change.execute_batch("DELETE FROM body")?)).unwrap();
+        archive
+            .connections
+            .write(|change| Ok(change.execute_batch("DELETE FROM body")?))
+            .unwrap();
         archive.compact().unwrap();
         assert_eq!(numbers(&archive, "SELECT count(*) FROM dictionary"), 0);
     }
@@ -207,11 +265,29 @@ mod tests {
             let json: Arc<str> = letter(n).into();
             let email = wire::Email::read(&json).unwrap();
             archive
-                .keep(&crate::api::Retrieved { email, json }, "2026-11-20T00:00:00Z".parse::<jiff::Timestamp>().unwrap().into())
+                .keep(
+                    &crate::api::Retrieved { email, json },
+                    "2026-11-20T00:00:00Z"
+                        .parse::<jiff::Timestamp>()
+                        .unwrap()
+                        .into(),
+                )
                 .unwrap();
         }
         assert_eq!(numbers(&archive, "SELECT count(*) FROM dictionary"), 1);
-        assert!(numbers(&archive, "SELECT count(*) FROM body WHERE dictionary IS NOT NULL") > 0);
-        assert_eq!(archive.email(&EmailId::new("mail-69")).unwrap().unwrap().json, Arc::from(letter(69)));
+        assert!(
+            numbers(
+                &archive,
+                "SELECT count(*) FROM body WHERE dictionary IS NOT NULL"
+            ) > 0
+        );
+        assert_eq!(
+            archive
+                .email(&EmailId::new("mail-69"))
+                .unwrap()
+                .unwrap()
+                .json,
+            Arc::from(letter(69))
+        );
     }
 }

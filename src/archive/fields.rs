@@ -60,25 +60,50 @@ impl Fields {
         let mut members = Members::read(json)?;
         let whole = BODIES.iter().any(|name| members.has(name));
         if !whole {
-            return Ok(Taken { fields: Self::of(wire::Summary::read(json)?, &members), whole });
+            return Ok(Taken {
+                fields: Self::of(wire::Summary::read(json)?, &members),
+                whole,
+            });
         }
-        members.0.retain(|(name, _)| !WHOLE.contains(&name.as_str()));
-        let short = object(members.0.iter().map(|(name, value)| (name.as_str(), value.get())));
-        Ok(Taken { fields: Self::of(wire::Summary::read(&short)?, &members), whole })
+        members
+            .0
+            .retain(|(name, _)| !WHOLE.contains(&name.as_str()));
+        let short = object(
+            members
+                .0
+                .iter()
+                .map(|(name, value)| (name.as_str(), value.get())),
+        );
+        Ok(Taken {
+            fields: Self::of(wire::Summary::read(&short)?, &members),
+            whole,
+        })
     }
 
     fn of(mut summary: wire::Summary, members: &Members) -> Self {
-        summary.extra =
-            members.0.iter().filter(|(name, _)| !is_known(name)).map(|(name, value)| (name.clone(), value.get().to_owned())).collect();
+        summary.extra = members
+            .0
+            .iter()
+            .filter(|(name, _)| !is_known(name))
+            .map(|(name, value)| (name.clone(), value.get().to_owned()))
+            .collect();
         let mut names = String::from("[");
         for (name, _) in &members.0 {
             let comma = if names.len() > 1 { "," } else { "" };
             let _ = write!(names, "{comma}{}", quoted(name));
         }
         names.push(']');
-        let odd = members.0.iter().filter(|(name, value)| !is_plain(name, value)).map(|(name, value)| (name.as_str(), value.get()));
+        let odd = members
+            .0
+            .iter()
+            .filter(|(name, value)| !is_plain(name, value))
+            .map(|(name, value)| (name.as_str(), value.get()));
         let odd = Some(object(odd)).filter(|json| json != "{}");
-        Self { summary, names, odd }
+        Self {
+            summary,
+            names,
+            odd,
+        }
     }
 
     /// The JSON that was taken apart: the same members in the same order with equal values.
@@ -86,16 +111,35 @@ impl Fields {
         let names: Vec<String> = serde_json::from_str(&self.names).unwrap_or_default();
         // The odd members stand in the order of the names, so one walk meets them all.
         let mut odd = odd_members(self.odd.as_deref()).0.into_iter().peekable();
-        let value =
-            |name: &String| odd.next_if(|(next, _)| next == name).map_or_else(|| self.plain(name), |(_, value)| value.get().to_owned());
+        let value = |name: &String| {
+            odd.next_if(|(next, _)| next == name)
+                .map_or_else(|| self.plain(name), |(_, value)| value.get().to_owned())
+        };
         let values: Vec<String> = names.iter().map(value).collect();
-        object(names.iter().map(String::as_str).zip(values.iter().map(String::as_str)))
+        object(
+            names
+                .iter()
+                .map(String::as_str)
+                .zip(values.iter().map(String::as_str)),
+        )
     }
 
     /// A known member from its column, as JSON.
     fn plain(&self, name: &str) -> String {
-        let wire::Summary { id, to, from, created_at, subject, message_id, bcc, cc, reply_to, last_event, scheduled_at, extra: _ } =
-            &self.summary;
+        let wire::Summary {
+            id,
+            to,
+            from,
+            created_at,
+            subject,
+            message_id,
+            bcc,
+            cc,
+            reply_to,
+            last_event,
+            scheduled_at,
+            extra: _,
+        } = &self.summary;
         match name {
             "id" => quoted(id),
             "to" => json_of(to),
@@ -115,18 +159,36 @@ impl Fields {
     /// Whether the texts that hold JSON do.
     pub(super) fn check(&self) -> Result<(), serde_json::Error> {
         serde_json::from_str::<Vec<String>>(&self.names)?;
-        self.odd.as_deref().map_or(Ok(()), |odd| Members::read(odd).map(|_| ()))
+        self.odd
+            .as_deref()
+            .map_or(Ok(()), |odd| Members::read(odd).map(|_| ()))
     }
 
     /// Reads the columns of [`columns!`], which begin at `first`.
     pub(super) fn load(row: &Row, first: usize) -> rusqlite::Result<Self> {
-        Ok(Self { summary: summary(row, first)?, odd: row.get(first + 11)?, names: row.get(first + 12)? })
+        Ok(Self {
+            summary: summary(row, first)?,
+            odd: row.get(first + 11)?,
+            names: row.get(first + 12)?,
+        })
     }
 
     /// The columns of [`columns!`] but the last, as they are bound; the sender as it is given.
     pub(super) fn values(&self, sender: Value) -> [ToSqlOutput<'_>; 12] {
-        let wire::Summary { id, to, from, created_at, subject, message_id, bcc, cc, reply_to, last_event, scheduled_at, extra: _ } =
-            &self.summary;
+        let wire::Summary {
+            id,
+            to,
+            from,
+            created_at,
+            subject,
+            message_id,
+            bcc,
+            cc,
+            reply_to,
+            last_event,
+            scheduled_at,
+            extra: _,
+        } = &self.summary;
         [
             Owned(pack::id(id)),
             Owned(moment::packed(created_at.as_deref())),
@@ -147,9 +209,14 @@ impl Fields {
 /// Reads the columns of [`summary_columns!`], which begin at `first`.
 pub(super) fn summary(row: &Row, first: usize) -> rusqlite::Result<wire::Summary> {
     let text = |at: usize| row.get::<_, Option<String>>(first + at);
-    let list = |at: usize| Ok::<_, rusqlite::Error>(row.get_ref(first + at)?.as_str_or_null()?.map(unlisted));
+    let list = |at: usize| {
+        Ok::<_, rusqlite::Error>(row.get_ref(first + at)?.as_str_or_null()?.map(unlisted))
+    };
     let from = text(3)?;
-    let odd = odd_members(row.get_ref(first + 11)?.as_str_or_null()?).0.into_iter().filter(|(name, _)| !is_known(name));
+    let odd = odd_members(row.get_ref(first + 11)?.as_str_or_null()?)
+        .0
+        .into_iter()
+        .filter(|(name, _)| !is_known(name));
     Ok(wire::Summary {
         id: pack::id_back(row.get_ref(first)?),
         created_at: moment::back(row.get_ref(first + 1)?),
@@ -162,12 +229,15 @@ pub(super) fn summary(row: &Row, first: usize) -> rusqlite::Result<wire::Summary
         bcc: list(8)?,
         reply_to: list(9)?,
         scheduled_at: text(10)?,
-        extra: odd.map(|(name, value)| (name, value.get().to_owned())).collect(),
+        extra: odd
+            .map(|(name, value)| (name, value.get().to_owned()))
+            .collect(),
     })
 }
 
 fn odd_members(json: Option<&str>) -> Members {
-    json.and_then(|json| Members::read(json).ok()).unwrap_or(Members(Vec::new()))
+    json.and_then(|json| Members::read(json).ok())
+        .unwrap_or(Members(Vec::new()))
 }
 
 fn text(text: Option<&str>) -> ToSqlOutput<'_> {
@@ -181,7 +251,16 @@ fn list(list: Option<&[String]>) -> ToSqlOutput<'_> {
 fn is_known(name: &str) -> bool {
     matches!(
         name,
-        "id" | "to" | "from" | "created_at" | "subject" | "message_id" | "bcc" | "cc" | "reply_to" | "last_event" | "scheduled_at"
+        "id" | "to"
+            | "from"
+            | "created_at"
+            | "subject"
+            | "message_id"
+            | "bcc"
+            | "cc"
+            | "reply_to"
+            | "last_event"
+            | "scheduled_at"
     )
 }
 
@@ -189,7 +268,9 @@ fn is_known(name: &str) -> bool {
 fn is_plain(name: &str, value: &RawValue) -> bool {
     match name {
         "id" => serde_json::from_str::<String>(value.get()).is_ok(),
-        "to" | "cc" | "bcc" | "reply_to" => serde_json::from_str::<Option<Vec<String>>>(value.get()).is_ok(),
+        "to" | "cc" | "bcc" | "reply_to" => {
+            serde_json::from_str::<Option<Vec<String>>>(value.get()).is_ok()
+        }
         known if is_known(known) => serde_json::from_str::<Option<String>>(value.get()).is_ok(),
         _ => false,
     }
@@ -208,7 +289,10 @@ fn listed(list: &[String]) -> String {
 }
 
 fn unlisted(text: &str) -> Vec<String> {
-    let list = text.starts_with('[').then(|| serde_json::from_str(text).ok()).flatten();
+    let list = text
+        .starts_with('[')
+        .then(|| serde_json::from_str(text).ok())
+        .flatten();
     list.unwrap_or_else(|| vec![text.to_owned()])
 }
 
@@ -224,8 +308,15 @@ mod tests {
         let connection = rusqlite::Connection::open_in_memory().unwrap();
         let sql = "SELECT ?1 id, ?2 created_at, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13";
         let sender = fields.summary.from.clone().into();
-        let values = fields.values(sender).into_iter().chain([ToSqlOutput::from(fields.names.as_str())]);
-        let back = connection.query_row(sql, rusqlite::params_from_iter(values), |row| Fields::load(row, 0)).unwrap();
+        let values = fields
+            .values(sender)
+            .into_iter()
+            .chain([ToSqlOutput::from(fields.names.as_str())]);
+        let back = connection
+            .query_row(sql, rusqlite::params_from_iter(values), |row| {
+                Fields::load(row, 0)
+            })
+            .unwrap();
         assert_eq!(back, fields);
         back
     }
@@ -248,7 +339,10 @@ mod tests {
         let taken = Fields::take(r#"{"object":"email","id":"1","html":"<p>","text":null,"tags":[],"x":1,"subject":"Hi"}"#).unwrap();
         assert!(taken.whole);
         assert_eq!(taken.fields.json(), r#"{"id":"1","x":1,"subject":"Hi"}"#);
-        assert_eq!(taken.fields.summary.extra, [("x".to_owned(), "1".to_owned())]);
+        assert_eq!(
+            taken.fields.summary.extra,
+            [("x".to_owned(), "1".to_owned())]
+        );
     }
 
     fn anything() -> impl Strategy<Value = Value> {
@@ -263,7 +357,8 @@ mod tests {
         leaf.prop_recursive(2, 8, 4, |inner| {
             prop_oneof![
                 prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
-                prop::collection::hash_map("[a-z]{1,3}", inner, 0..3).prop_map(|map| Value::Object(map.into_iter().collect())),
+                prop::collection::hash_map("[a-z]{1,3}", inner, 0..3)
+                    .prop_map(|map| Value::Object(map.into_iter().collect())),
             ]
         })
     }

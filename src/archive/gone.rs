@@ -20,8 +20,7 @@ use super::{Archive, Place, RequestTime, Span, pack, span};
 use crate::failure::Failure;
 use crate::mail::EmailId;
 
-pub(super) const DOUBTFUL: &str =
-    "SELECT place FROM mail WHERE place BETWEEN ?1 AND ?2 AND gone IS NOT NULL AND listed ORDER BY place LIMIT 1";
+pub(super) const DOUBTFUL: &str = "SELECT place FROM mail WHERE place BETWEEN ?1 AND ?2 AND gone IS NOT NULL AND listed ORDER BY place LIMIT 1";
 const SURE_ABOVE: &str = "SELECT id FROM mail WHERE place < ?1 AND place >= ?2 AND listed AND gone IS NULL ORDER BY place DESC LIMIT 1";
 
 /// How near to the end of the listing an email counts as expired and not as deleted: mail expires while
@@ -71,13 +70,19 @@ pub(super) use end_if_gone;
 impl Gone {
     /// From the columns of a row; `None` if the service has it, or if that is only in doubt.
     pub(super) fn of(place: Place, gone: Option<i64>, end: Option<Place>) -> Option<Self> {
-        let near_end = |end: Place| end.micros().saturating_add(i64::try_from(NEAR_THE_END.as_micros()).unwrap_or(i64::MAX));
+        let near_end = |end: Place| {
+            end.micros()
+                .saturating_add(i64::try_from(NEAR_THE_END.as_micros()).unwrap_or(i64::MAX))
+        };
         let kind = match end {
             None => GoneKind::Unknown,
             Some(end) if place.micros() <= near_end(end) => GoneKind::Expired,
             Some(_) => GoneKind::Deleted,
         };
-        Some(Self { noticed: Timestamp::from_microsecond(gone?).unwrap_or_default(), kind })
+        Some(Self {
+            noticed: Timestamp::from_microsecond(gone?).unwrap_or_default(),
+            kind,
+        })
     }
 }
 
@@ -93,8 +98,15 @@ impl Archive {
             return Ok(());
         }
         self.connections.write(|change| {
-            let sql = concat!("UPDATE mail SET gone = ?2, answer = ?3 WHERE id = ?1 AND gone IS NULL AND ", latest_answer!(), " <= ?3");
-            change.execute(sql, params![pack::id(id.as_str()), asked.micros(), asked.order])?;
+            let sql = concat!(
+                "UPDATE mail SET gone = ?2, answer = ?3 WHERE id = ?1 AND gone IS NULL AND ",
+                latest_answer!(),
+                " <= ?3"
+            );
+            change.execute(
+                sql,
+                params![pack::id(id.as_str()), asked.micros(), asked.order],
+            )?;
             Ok(())
         })
     }
@@ -108,22 +120,39 @@ impl Archive {
     pub fn doubtful(&self, span: &Span, since: i64) -> Result<Option<(Place, EmailId)>, Failure> {
         self.connections.read(|connection| {
             let bottom = span.bottom.max(Place::first_of(since));
-            let doubtful: Option<Place> =
-                connection.prepare_cached(DOUBTFUL)?.query_row([span.top, bottom], |row| row.get(0)).optional()?;
-            let Some(place) = doubtful else { return Ok(None) };
-            let id = |row: &rusqlite::Row| Ok((place, EmailId::new(pack::id_back(row.get_ref(0)?))));
-            Ok(connection.prepare_cached(SURE_ABOVE)?.query_row([place, span.top], id).optional()?)
+            let doubtful: Option<Place> = connection
+                .prepare_cached(DOUBTFUL)?
+                .query_row([span.top, bottom], |row| row.get(0))
+                .optional()?;
+            let Some(place) = doubtful else {
+                return Ok(None);
+            };
+            let id =
+                |row: &rusqlite::Row| Ok((place, EmailId::new(pack::id_back(row.get_ref(0)?))));
+            Ok(connection
+                .prepare_cached(SURE_ABOVE)?
+                .query_row([place, span.top], id)
+                .optional()?)
         })
     }
 }
 
 /// Marks what lies between the emails of a page and is not among them.
-pub(super) fn between(change: &Transaction, stretch: &Stretch, entries: &[Entry]) -> Result<(), Failure> {
+pub(super) fn between(
+    change: &Transaction,
+    stretch: &Stretch,
+    entries: &[Entry],
+) -> Result<(), Failure> {
     let places = || entries.iter().map(|entry| entry.place);
-    let (Some(newest), Some(oldest)) = (places().max(), places().min()) else { return Ok(()) };
+    let (Some(newest), Some(oldest)) = (places().max(), places().min()) else {
+        return Ok(());
+    };
     let cursor = |id: &EmailId| -> rusqlite::Result<Option<Place>> {
         let sql = "SELECT place FROM mail WHERE id = ?1 AND listed";
-        change.prepare_cached(sql)?.query_row([pack::id(id.as_str())], |row| row.get(0)).optional()
+        change
+            .prepare_cached(sql)?
+            .query_row([pack::id(id.as_str())], |row| row.get(0))
+            .optional()
     };
     let mut held: HashSet<Place> = places().collect();
     let (mut top, mut bottom) = (newest, oldest);
@@ -140,37 +169,69 @@ pub(super) fn between(change: &Transaction, stretch: &Stretch, entries: &[Entry]
     }
     let standing: Vec<Place> = {
         // A row that the answer to a later request has held is newer than this page.
-        let sql = concat!("SELECT place FROM mail WHERE place BETWEEN ?1 AND ?2 AND listed AND ", latest_answer!(), " < ?3");
+        let sql = concat!(
+            "SELECT place FROM mail WHERE place BETWEEN ?1 AND ?2 AND listed AND ",
+            latest_answer!(),
+            " < ?3"
+        );
         let mut statement = change.prepare_cached(sql)?;
-        let rows = statement.query_map(params![top, bottom, stretch.asked.order], |row| row.get(0))?;
+        let rows =
+            statement.query_map(params![top, bottom, stretch.asked.order], |row| row.get(0))?;
         rows.collect::<Result<_, _>>()?
     };
-    let missing: Vec<Place> = standing.into_iter().filter(|place| !held.contains(place)).collect();
-    let mut statement = change.prepare_cached("UPDATE mail SET gone = ifnull(gone, ?2), listed = 0, answer = ?3 WHERE place = ?1")?;
+    let missing: Vec<Place> = standing
+        .into_iter()
+        .filter(|place| !held.contains(place))
+        .collect();
+    let mut statement = change.prepare_cached(
+        "UPDATE mail SET gone = ifnull(gone, ?2), listed = 0, answer = ?3 WHERE place = ?1",
+    )?;
     for place in &missing {
         statement.execute(params![place, stretch.asked.micros(), stretch.asked.order])?;
     }
-    if missing.is_empty() { Ok(()) } else { span::draw_in(change) }
+    if missing.is_empty() {
+        Ok(())
+    } else {
+        span::draw_in(change)
+    }
 }
 
 /// Marks what is older than `last`, the oldest email that the service lists.
-pub(super) fn below(change: &Transaction, last: &EmailId, asked: RequestTime) -> Result<(), Failure> {
+pub(super) fn below(
+    change: &Transaction,
+    last: &EmailId,
+    asked: RequestTime,
+) -> Result<(), Failure> {
     let sql = concat!(
         "UPDATE mail SET gone = ifnull(gone, ?2), listed = 0, answer = ?3 \
          WHERE listed AND place > (SELECT place FROM mail WHERE id = ?1 AND listed) AND ",
         latest_answer!(),
         " < ?3"
     );
-    if change.execute(sql, params![pack::id(last.as_str()), asked.micros(), asked.order])? > 0 {
+    if change.execute(
+        sql,
+        params![pack::id(last.as_str()), asked.micros(), asked.order],
+    )? > 0
+    {
         span::draw_in(change)?;
     }
     Ok(())
 }
 
 /// Takes the mark from an email that the service has after all.
-pub(super) fn is_back(change: &Transaction, entry: &Entry, asked: RequestTime) -> Result<(), Failure> {
-    if entry.known.as_ref().is_some_and(|known| !known.is_newer_than(asked)) {
-        change.prepare_cached("UPDATE mail SET gone = NULL WHERE place = ?1 AND gone IS NOT NULL")?.execute([entry.place])?;
+pub(super) fn is_back(
+    change: &Transaction,
+    entry: &Entry,
+    asked: RequestTime,
+) -> Result<(), Failure> {
+    if entry
+        .known
+        .as_ref()
+        .is_some_and(|known| !known.is_newer_than(asked))
+    {
+        change
+            .prepare_cached("UPDATE mail SET gone = NULL WHERE place = ?1 AND gone IS NOT NULL")?
+            .execute([entry.place])?;
     }
     Ok(())
 }

@@ -18,8 +18,9 @@ impl Archive {
     ///
     /// If it is damaged, or cannot be read.
     pub fn examine(&self) -> Result<(), Failure> {
-        let found: String =
-            self.connections.read(|connection| Ok(connection.pragma_query_value(None, "quick_check", |row| row.get(0))?))?;
+        let found: String = self.connections.read(|connection| {
+            Ok(connection.pragma_query_value(None, "quick_check", |row| row.get(0))?)
+        })?;
         if found == "ok" {
             return Ok(());
         }
@@ -34,8 +35,14 @@ impl Archive {
     ///
     /// If something is damaged, or the archive cannot be read at all.
     pub fn check(&self, progress: impl FnMut(u64)) -> Result<(), Failure> {
-        let damage = self.connections.read(|connection| inspect(connection, progress))?;
-        if damage == Damage::default() { Ok(()) } else { Err(damaged(&format!("the archive is damaged: {damage}"))) }
+        let damage = self
+            .connections
+            .read(|connection| inspect(connection, progress))?;
+        if damage == Damage::default() {
+            Ok(())
+        } else {
+            Err(damaged(&format!("the archive is damaged: {damage}")))
+        }
     }
 }
 
@@ -65,8 +72,10 @@ impl std::fmt::Display for Damage {
             self.file.then(|| "pages of the file are wrong".to_owned()),
             counted(self.emails, "email", "emails"),
             counted(self.bodies, "body", "bodies"),
-            self.counts.then(|| "its counts do not fit its emails".to_owned()),
-            self.index.then(|| "its search index does not fit its emails".to_owned()),
+            self.counts
+                .then(|| "its counts do not fit its emails".to_owned()),
+            self.index
+                .then(|| "its search index does not fit its emails".to_owned()),
         ];
         f.write_str(&parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
     }
@@ -91,9 +100,13 @@ const CLAIMS: &str = "SELECT (SELECT count(*) FROM span WHERE top > bottom OR re
      + (SELECT count(*) FROM stale)";
 
 /// Finds what is damaged. An error of `SQLite` on the way is damage, too.
-pub(super) fn inspect(connection: &Connection, progress: impl FnMut(u64)) -> Result<Damage, Failure> {
+pub(super) fn inspect(
+    connection: &Connection,
+    progress: impl FnMut(u64),
+) -> Result<Damage, Failure> {
     let mut damage = Damage::default();
-    let whole: rusqlite::Result<String> = connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0));
+    let whole: rusqlite::Result<String> =
+        connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0));
     damage.file = !whole.is_ok_and(|found| found == "ok");
     let compared = compare(connection, &mut damage, progress);
     connection.pragma_update(None, "query_only", true)?;
@@ -104,7 +117,11 @@ pub(super) fn inspect(connection: &Connection, progress: impl FnMut(u64)) -> Res
     Ok(damage)
 }
 
-fn compare(connection: &Connection, damage: &mut Damage, mut progress: impl FnMut(u64)) -> Result<(), Failure> {
+fn compare(
+    connection: &Connection,
+    damage: &mut Damage,
+    mut progress: impl FnMut(u64),
+) -> Result<(), Failure> {
     let mut expected = search::Expected::new(connection)?;
     let (mut emails, mut bodies) = (0_u64, 0_u64);
     let mut statement = connection.prepare(EMAIL)?;
@@ -122,12 +139,20 @@ fn compare(connection: &Connection, damage: &mut Damage, mut progress: impl FnMu
         };
         let is_displaced: bool = row.get(10)?;
         damage.index |= is_displaced != search::is_displaced(email.place, &email.mail);
-        expected.add(email.slot, &email.mail, email.changed, whole.ok().flatten().as_ref())?;
+        expected.add(
+            email.slot,
+            &email.mail,
+            email.changed,
+            whole.ok().flatten().as_ref(),
+        )?;
     }
     let (counted, counted_bodies): (i64, i64) =
-        connection.query_row("SELECT emails, bodies FROM tally", [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        connection.query_row("SELECT emails, bodies FROM tally", [], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })?;
     let contradictions: i64 = connection.query_row(CLAIMS, [], |row| row.get(0))?;
-    damage.counts = (counted, counted_bodies) != (emails.cast_signed(), bodies.cast_signed()) || contradictions > 0;
+    damage.counts = (counted, counted_bodies) != (emails.cast_signed(), bodies.cast_signed())
+        || contradictions > 0;
     // What cannot be read has tokens that are not expected.
     damage.index |= damage.emails + damage.bodies == 0 && !expected.is_indexed()?;
     Ok(())
@@ -146,12 +171,18 @@ fn decode(row: &Row) -> Result<Decoded, Failure> {
     let fields = Fields::load(row, 11)?;
     fields.check().map_err(|error| packed::damaged(&error))?;
     let flag: i64 = row.get(5)?;
-    let _times: (i64, i64, Option<i64>, Option<i64>) = (row.get(6)?, row.get(7)?, row.get(8)?, row.get(9)?);
+    let _times: (i64, i64, Option<i64>, Option<i64>) =
+        (row.get(6)?, row.get(7)?, row.get(8)?, row.get(9)?);
     if !matches!(flag, 0 | 1) {
         return Err(damaged("an email in the archive is damaged"));
     }
     let (place, slot, changes): (Place, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
-    Ok(Decoded { place, slot, changed: changes > 0, mail: Summary::from(&fields.summary) })
+    Ok(Decoded {
+        place,
+        slot,
+        changed: changes > 0,
+        mail: Summary::from(&fields.summary),
+    })
 }
 
 fn damaged(sentence: &str) -> Failure {
@@ -166,7 +197,9 @@ pub(super) fn is_damage(failure: &Failure) -> bool {
 /// That emails cannot be read, which may have been looked for.
 pub(super) fn unreadable(count: usize) -> Failure {
     let emails = if count == 1 { "email" } else { "emails" };
-    damaged(&format!("{count} {emails} in the archive cannot be read, so matches may be missing"))
+    damaged(&format!(
+        "{count} {emails} in the archive cannot be read, so matches may be missing"
+    ))
 }
 
 /// What helps where a file is damaged.
@@ -174,8 +207,7 @@ pub(super) const REPAIR: &str = "sentbox archive repair keeps what can be read, 
      sentbox archive begin puts it aside and begins a new one";
 
 /// What helps where a file is of no use any more.
-pub(super) const PUT_ASIDE: &str =
-    "sentbox archive begin puts it aside and begins a new one; what the service no longer has is in the old file alone";
+pub(super) const PUT_ASIDE: &str = "sentbox archive begin puts it aside and begins a new one; what the service no longer has is in the old file alone";
 
 /// Whether the file will never be of use to this version: it is damaged, no archive, or of a newer
 /// version. One that somebody holds, or that may not be read, is none of these. Changes nothing.
@@ -183,14 +215,19 @@ pub(super) const PUT_ASIDE: &str =
 pub fn is_beyond_use(path: &Path) -> bool {
     let looked = || -> rusqlite::Result<bool> {
         let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-        let is_whole = connection.pragma_query_value(None, "quick_check", |row| Ok(row.get::<_, String>(0)? == "ok"))?;
+        let is_whole = connection.pragma_query_value(None, "quick_check", |row| {
+            Ok(row.get::<_, String>(0)? == "ok")
+        })?;
         Ok(is_whole && schema::format(&connection).is_ok())
     };
     match looked() {
         Ok(is_of_use) => !is_of_use,
         // A disk that cannot read the file says nothing about it.
         Err(_) if read_through(path).is_err() => false,
-        Err(error) => matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)),
+        Err(error) => matches!(
+            error.sqlite_error_code(),
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
+        ),
     }
 }
 
@@ -212,7 +249,9 @@ mod tests {
         file.seek(SeekFrom::Start(4096)).unwrap();
         file.write_all(&[0xff; 4096]).unwrap();
         drop(file);
-        let failure = Archive::open(&location).and_then(|archive| archive.examine()).unwrap_err();
+        let failure = Archive::open(&location)
+            .and_then(|archive| archive.examine())
+            .unwrap_err();
         assert_eq!(failure.sentence, "the archive file is damaged");
     }
 }

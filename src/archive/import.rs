@@ -46,7 +46,12 @@ impl Archive {
     /// # Errors
     ///
     /// If the lines cannot be read, or the archive cannot be written.
-    pub fn import(&self, mut lines: impl BufRead, seen: Timestamp, mut progress: impl FnMut(&Imported)) -> Result<Imported, Failure> {
+    pub fn import(
+        &self,
+        mut lines: impl BufRead,
+        seen: Timestamp,
+        mut progress: impl FnMut(&Imported),
+    ) -> Result<Imported, Failure> {
         let mut done = Imported::default();
         let mut batch = Vec::with_capacity(BATCH);
         let mut line = Vec::new();
@@ -55,7 +60,13 @@ impl Archive {
         loop {
             line.clear();
             let read = lines.read_until(b'\n', &mut line);
-            if read.map_err(|error| Failure::new(Kind::Io, format!("line {} cannot be read: {error}", number + 1)))? == 0 {
+            if read.map_err(|error| {
+                Failure::new(
+                    Kind::Io,
+                    format!("line {} cannot be read: {error}", number + 1),
+                )
+            })? == 0
+            {
                 break;
             }
             number += 1;
@@ -85,9 +96,17 @@ impl Archive {
     }
 
     /// Takes the batch in and empties it.
-    fn take_in(&self, batch: &mut Vec<Entry>, seen: Timestamp, done: &mut Imported) -> Result<(), Failure> {
+    fn take_in(
+        &self,
+        batch: &mut Vec<Entry>,
+        seen: Timestamp,
+        done: &mut Imported,
+    ) -> Result<(), Failure> {
         let mut ids = HashSet::new();
-        let mut entries: Vec<Entry> = batch.drain(..).filter(|entry| ids.insert(entry.raw_id().to_owned())).collect();
+        let mut entries: Vec<Entry> = batch
+            .drain(..)
+            .filter(|entry| ids.insert(entry.raw_id().to_owned()))
+            .collect();
         let (new, out) = self.connections.write(|change| {
             let out = removal::leave_out(change, &mut entries, self.keep, seen)?;
             room::by_time(change, &mut entries, seen)?;
@@ -110,7 +129,13 @@ fn entry(line: &[u8], seen: Timestamp) -> Result<Entry, String> {
     let json = without_notes(text.trim()).map_or_else(|| Arc::from(text.trim()), Arc::from);
     let entry = Entry::take(&json, seen, true).map_err(|failure| failure.sentence)?;
     let fields = entry.fields();
-    let wire::Summary { to, from, created_at, subject, .. } = &fields.summary;
+    let wire::Summary {
+        to,
+        from,
+        created_at,
+        subject,
+        ..
+    } = &fields.summary;
     // Any object with an id could be taken; somebody who named the wrong file would find its lines
     // among the team's mail.
     if to.is_none() && from.is_none() && created_at.is_none() && subject.is_none() {
@@ -128,7 +153,14 @@ fn without_notes(json: &str) -> Option<String> {
     if !json.contains(NOTES) {
         return None;
     }
-    let mut members = Members::read(json).ok().filter(|members| members.has(NOTES))?;
+    let mut members = Members::read(json)
+        .ok()
+        .filter(|members| members.has(NOTES))?;
     members.0.retain(|(name, _)| name != NOTES);
-    Some(object(members.0.iter().map(|(name, value)| (name.as_str(), value.get()))))
+    Some(object(
+        members
+            .0
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.get())),
+    ))
 }

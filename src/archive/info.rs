@@ -34,14 +34,24 @@ impl Archive {
     pub fn info(&self) -> Result<Info, Failure> {
         let reach = self.reach()?;
         self.connections.read(|connection| {
-            let count = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0)).map(i64::unsigned_abs);
+            let count = |sql: &str| {
+                connection
+                    .query_row(sql, [], |row| row.get::<_, i64>(0))
+                    .map(i64::unsigned_abs)
+            };
             Ok(Info {
                 version: schema::version(connection)?,
                 emails: count("SELECT emails FROM tally")?,
                 bodies: count("SELECT bodies FROM tally")?,
                 gone: count("SELECT count(*) FROM mail WHERE gone IS NOT NULL")?,
-                newest: created(connection, "SELECT created_at FROM mail ORDER BY place LIMIT 1")?,
-                oldest: created(connection, "SELECT created_at FROM mail ORDER BY place DESC LIMIT 1")?,
+                newest: created(
+                    connection,
+                    "SELECT created_at FROM mail ORDER BY place LIMIT 1",
+                )?,
+                oldest: created(
+                    connection,
+                    "SELECT created_at FROM mail ORDER BY place DESC LIMIT 1",
+                )?,
                 reach,
             })
         })
@@ -49,6 +59,8 @@ impl Archive {
 }
 
 fn created(connection: &Connection, sql: &str) -> Result<Option<Stamp>, Failure> {
-    let created = connection.query_row(sql, [], |row| Ok(moment::back(row.get_ref(0)?))).optional()?;
+    let created = connection
+        .query_row(sql, [], |row| Ok(moment::back(row.get_ref(0)?)))
+        .optional()?;
     Ok(created.map(|created| Stamp::parse(&created.unwrap_or_default())))
 }

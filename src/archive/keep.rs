@@ -13,7 +13,8 @@ use crate::api::{Retrieved, wire};
 use crate::failure::Failure;
 use crate::mail::{Email, EmailId, Status};
 
-pub(super) const BODY: &str = "SELECT json, dictionary, last_event FROM mail JOIN body USING (place) WHERE id = ?1";
+pub(super) const BODY: &str =
+    "SELECT json, dictionary, last_event FROM mail JOIN body USING (place) WHERE id = ?1";
 
 impl Archive {
     /// An email with its bodies, if they were kept; its status is the latest one known, in its JSON too.
@@ -24,14 +25,30 @@ impl Archive {
     pub fn email(&self, id: &EmailId) -> Result<Option<Email>, Failure> {
         let found = self.connections.read(|connection| {
             let mut statement = connection.prepare_cached(BODY)?;
-            let found = statement.query_row([pack::id(id.as_str())], |row| Ok((Packed::load(row, 0)?, row.get(2)?))).optional()?;
-            let Some((Some(packed), last_event)) = found else { return Ok(None) };
+            let found = statement
+                .query_row([pack::id(id.as_str())], |row| {
+                    Ok((Packed::load(row, 0)?, row.get(2)?))
+                })
+                .optional()?;
+            let Some((Some(packed), last_event)) = found else {
+                return Ok(None);
+            };
             let json: Arc<str> = packed.json(connection)?.into();
-            Ok(Some((wire::Email::read(&json).map_err(|error| damaged(&error))?, json, last_event)))
+            Ok(Some((
+                wire::Email::read(&json).map_err(|error| damaged(&error))?,
+                json,
+                last_event,
+            )))
         })?;
-        let Some((email, json, last_event)) = found else { return Ok(None) };
+        let Some((email, json, last_event)) = found else {
+            return Ok(None);
+        };
         let last_event: Option<String> = last_event;
-        let json = if email.last_event == last_event { json } else { with_last_event(&json, last_event.as_deref())?.into() };
+        let json = if email.last_event == last_event {
+            json
+        } else {
+            with_last_event(&json, last_event.as_deref())?.into()
+        };
         let mut email = Email::from(Retrieved { email, json });
         email.summary.status = Status::parse(&last_event.unwrap_or_default());
         Ok(Some(email))
@@ -73,19 +90,36 @@ impl Archive {
 fn with_last_event(json: &str, last_event: Option<&str>) -> Result<String, Failure> {
     let Members(members) = Members::read(json).map_err(|error| damaged(&error))?;
     let last_event = last_event.map_or_else(|| "null".to_owned(), members::quoted);
-    let value = |name: &str, raw: &RawValue| if name == "last_event" { last_event.clone() } else { raw.get().to_owned() };
-    let mut pairs: Vec<(&str, String)> = members.iter().map(|(name, raw)| (name.as_str(), value(name, raw))).collect();
+    let value = |name: &str, raw: &RawValue| {
+        if name == "last_event" {
+            last_event.clone()
+        } else {
+            raw.get().to_owned()
+        }
+    };
+    let mut pairs: Vec<(&str, String)> = members
+        .iter()
+        .map(|(name, raw)| (name.as_str(), value(name, raw)))
+        .collect();
     if !pairs.iter().any(|(name, _)| *name == "last_event") {
         pairs.push(("last_event", last_event));
     }
-    Ok(members::object(pairs.iter().map(|(name, value)| (*name, value.as_str()))))
+    Ok(members::object(
+        pairs.iter().map(|(name, value)| (*name, value.as_str())),
+    ))
 }
 
 /// Keeps the bodies of an email that has none yet, as they came in some list or file.
 pub(super) fn body_if_none(change: &Transaction, place: Place, json: &str) -> Result<(), Failure> {
     let sql = "SELECT EXISTS (SELECT 1 FROM body WHERE place = ?1)";
-    let has_body: bool = change.prepare_cached(sql)?.query_row([place], |row| row.get(0))?;
-    if has_body { Ok(()) } else { bodies(change, &[(place, json)]) }
+    let has_body: bool = change
+        .prepare_cached(sql)?
+        .query_row([place], |row| row.get(0))?;
+    if has_body {
+        Ok(())
+    } else {
+        bodies(change, &[(place, json)])
+    }
 }
 
 /// Keeps the bodies of these emails.
@@ -93,7 +127,10 @@ pub(super) fn bodies(change: &Transaction, emails: &[(Place, &str)]) -> Result<(
     if emails.is_empty() {
         return Ok(());
     }
-    dictionary::grow(change, &emails.iter().map(|(_, json)| *json).collect::<Vec<_>>())?;
+    dictionary::grow(
+        change,
+        &emails.iter().map(|(_, json)| *json).collect::<Vec<_>>(),
+    )?;
     let mut packer = Packer::new(change)?;
     for (place, json) in emails {
         packer.put(change, *place, json)?;

@@ -31,7 +31,10 @@ impl Lease {
             Location::Disk(path) => Some(path.with_added_extension(work)),
             Location::Memory => None,
         };
-        Self { path, held: Arc::default() }
+        Self {
+            path,
+            held: Arc::default(),
+        }
     }
 
     /// Whether it is this process that asks, as of `now`. It is from the moment on that nobody else
@@ -44,7 +47,15 @@ impl Lease {
             let _ = file.set_modified(SystemTime::from(now));
             return true;
         }
-        let Ok(file) = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path) else { return true };
+        let Ok(file) = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(path)
+        else {
+            return true;
+        };
         match file.try_lock() {
             Ok(()) => {
                 let _ = file.set_modified(SystemTime::from(now));
@@ -52,7 +63,10 @@ impl Lease {
                 true
             }
             Err(TryLockError::WouldBlock) => {
-                let modified = file.metadata().and_then(|metadata| metadata.modified()).ok();
+                let modified = file
+                    .metadata()
+                    .and_then(|metadata| metadata.modified())
+                    .ok();
                 let asked = modified.and_then(|modified| Timestamp::try_from(modified).ok());
                 asked.is_some_and(|asked| now.duration_since(asked) > STALE)
             }
@@ -65,7 +79,9 @@ impl Lease {
     pub fn is_free(&self) -> bool {
         let Some(path) = &self.path else { return true };
         // A file that is not there was never locked; one that cannot be opened says nothing.
-        File::open(path).ok().is_none_or(|file| !matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
+        File::open(path)
+            .ok()
+            .is_none_or(|file| !matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
     }
 
     /// Records for all processes that the service has answered, if it is held here. Returns whether
@@ -80,8 +96,18 @@ impl Lease {
     #[must_use]
     pub fn note_outage(&self, now: Timestamp, failure: &Failure) -> bool {
         let line = |text: &str| text.replace('\n', " ");
-        let answered = self.answered_at().map(|at| at.to_string()).unwrap_or_default();
-        self.record(now, &format!("{answered}\n{}\n{}\n", line(&failure.sentence), line(&failure.hint)))
+        let answered = self
+            .answered_at()
+            .map(|at| at.to_string())
+            .unwrap_or_default();
+        self.record(
+            now,
+            &format!(
+                "{answered}\n{}\n{}\n",
+                line(&failure.sentence),
+                line(&failure.hint)
+            ),
+        )
     }
 
     /// Writes the record; returns whether an outage begins or ends with it.
@@ -90,7 +116,10 @@ impl Lease {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(file) = &mut *held else { return false };
         // Screens show what is in it, and nothing else depends on it.
-        let _ = file.rewind().and_then(|()| file.set_len(0)).and_then(|()| file.write_all(text.as_bytes()));
+        let _ = file
+            .rewind()
+            .and_then(|()| file.set_len(0))
+            .and_then(|()| file.write_all(text.as_bytes()));
         let _ = file.set_modified(SystemTime::from(now));
         before != (text.lines().count() > 1)
     }
@@ -113,7 +142,10 @@ impl Lease {
     /// Whether this process holds it.
     #[must_use]
     pub fn is_held(&self) -> bool {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+        self.held
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .is_some()
     }
 
     fn recorded(&self) -> Option<String> {
@@ -136,7 +168,10 @@ mod tests {
         let location = Location::Disk(folder.path().join("mail.db"));
         let now = Timestamp::from_second(1_790_000_000).unwrap();
         let (one, other) = (Lease::on(&location, "lease"), Lease::on(&location, "lease"));
-        assert!(one.hold(now) && one.clone().hold(now), "clones are the same lease");
+        assert!(
+            one.hold(now) && one.clone().hold(now),
+            "clones are the same lease"
+        );
         assert!(!other.hold(now));
         let later = now + STALE + SignedDuration::from_secs(1);
         assert!(other.hold(later), "whoever holds it was stopped");
@@ -158,9 +193,16 @@ mod tests {
         let _ = one.note_answer(now + SignedDuration::from_nanos(5));
         let _ = one.note_answer(now);
         let _ = other.note_answer(Timestamp::UNIX_EPOCH);
-        assert_eq!((one.answered_at(), other.answered_at()), (Some(now), Some(now)), "of whoever holds it");
+        assert_eq!(
+            (one.answered_at(), other.answered_at()),
+            (Some(now), Some(now)),
+            "of whoever holds it"
+        );
         let beside = Lease::on(&location, "walk");
-        assert!(beside.hold(now) && beside.answered_at().is_none(), "each work has a lease of its own");
+        assert!(
+            beside.hold(now) && beside.answered_at().is_none(),
+            "each work has a lease of its own"
+        );
     }
 
     #[test]
@@ -171,18 +213,32 @@ mod tests {
         let (one, other) = (Lease::on(&location, "lease"), Lease::on(&location, "lease"));
         assert!(one.hold(now));
         assert!(!one.note_answer(now), "there was no outage");
-        let failure = Failure::new(Kind::Unreachable, "connection refused\nby the host").hint("check the network");
+        let failure = Failure::new(Kind::Unreachable, "connection refused\nby the host")
+            .hint("check the network");
         assert!(!other.note_outage(now, &failure), "only the holder records");
-        assert!(one.note_outage(now, &failure) && !one.note_outage(now, &failure), "it begins once");
-        let recorded = Failure::new(Kind::Unreachable, "connection refused by the host").hint("check the network");
-        assert_eq!((other.outage(), other.answered_at()), (Some(recorded), Some(now)));
-        assert!(one.note_answer(now) && !one.note_answer(now), "it ends once");
+        assert!(
+            one.note_outage(now, &failure) && !one.note_outage(now, &failure),
+            "it begins once"
+        );
+        let recorded = Failure::new(Kind::Unreachable, "connection refused by the host")
+            .hint("check the network");
+        assert_eq!(
+            (other.outage(), other.answered_at()),
+            (Some(recorded), Some(now))
+        );
+        assert!(
+            one.note_answer(now) && !one.note_answer(now),
+            "it ends once"
+        );
         assert_eq!(other.outage(), None);
     }
 
     #[test]
     fn an_archive_in_memory_belongs_to_its_process() {
-        let (one, other) = (Lease::on(&Location::Memory, "lease"), Lease::on(&Location::Memory, "lease"));
+        let (one, other) = (
+            Lease::on(&Location::Memory, "lease"),
+            Lease::on(&Location::Memory, "lease"),
+        );
         assert!(one.hold(Timestamp::UNIX_EPOCH) && other.hold(Timestamp::UNIX_EPOCH));
     }
 

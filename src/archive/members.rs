@@ -55,7 +55,11 @@ impl<'de> Deserialize<'de> for Members {
                     members.push(member);
                 }
                 let mut later = HashSet::new();
-                let stays: Vec<bool> = members.iter().rev().map(|(name, _)| later.insert(name.as_str())).collect();
+                let stays: Vec<bool> = members
+                    .iter()
+                    .rev()
+                    .map(|(name, _)| later.insert(name.as_str()))
+                    .collect();
                 let mut stays = stays.into_iter().rev();
                 members.retain(|_| stays.next() == Some(true));
                 Ok(Members(members))

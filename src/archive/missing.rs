@@ -26,12 +26,19 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be read.
-    pub fn without_body(&self, below: Option<Place>, since: i64, rows: u32) -> Result<Vec<(Place, EmailId)>, Failure> {
+    pub fn without_body(
+        &self,
+        below: Option<Place>,
+        since: i64,
+        rows: u32,
+    ) -> Result<Vec<(Place, EmailId)>, Failure> {
         let (below, edge) = (below.unwrap_or(Place(i64::MAX)), edge(since));
         self.connections.read(|connection| {
-            let mut statement = connection.prepare_cached(bodiless!("place, id", " ORDER BY place LIMIT ?3"))?;
-            let found =
-                statement.query_map(params![below, edge, rows], |row| Ok((row.get(0)?, EmailId::new(pack::id_back(row.get_ref(1)?)))))?;
+            let mut statement =
+                connection.prepare_cached(bodiless!("place, id", " ORDER BY place LIMIT ?3"))?;
+            let found = statement.query_map(params![below, edge, rows], |row| {
+                Ok((row.get(0)?, EmailId::new(pack::id_back(row.get_ref(1)?))))
+            })?;
             Ok(found.collect::<Result<_, _>>()?)
         })
     }
@@ -44,7 +51,11 @@ impl Archive {
     pub fn count_without_body(&self, since: i64) -> Result<u64, Failure> {
         let everywhere = Place(i64::MAX);
         self.connections.read(|connection| {
-            let count: i64 = connection.query_row(bodiless!("count(*)", ""), params![everywhere, edge(since)], |row| row.get(0))?;
+            let count: i64 = connection.query_row(
+                bodiless!("count(*)", ""),
+                params![everywhere, edge(since)],
+                |row| row.get(0),
+            )?;
             Ok(count.unsigned_abs())
         })
     }
@@ -56,8 +67,11 @@ impl Archive {
     /// If the archive cannot be read.
     pub fn newest_changes(&self, rows: u32) -> Result<Vec<(EmailId, i64)>, Failure> {
         self.connections.read(|connection| {
-            let mut statement = connection.prepare_cached("SELECT id, changes FROM mail ORDER BY place LIMIT ?1")?;
-            let found = statement.query_map([rows], |row| Ok((EmailId::new(pack::id_back(row.get_ref(0)?)), row.get(1)?)))?;
+            let mut statement = connection
+                .prepare_cached("SELECT id, changes FROM mail ORDER BY place LIMIT ?1")?;
+            let found = statement.query_map([rows], |row| {
+                Ok((EmailId::new(pack::id_back(row.get_ref(0)?)), row.get(1)?))
+            })?;
             Ok(found.collect::<Result<_, _>>()?)
         })
     }

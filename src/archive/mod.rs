@@ -99,13 +99,23 @@ impl Archive {
         let (connections, put_aside) = match location {
             Location::Disk(path) => Connections::on_disk(path).map_err(|failure| {
                 let file = clean::line(&path.display().to_string()).into_owned();
-                let hint = if failure.hint.is_empty() { file } else { format!("{} ({file})", failure.hint) };
+                let hint = if failure.hint.is_empty() {
+                    file
+                } else {
+                    format!("{} ({file})", failure.hint)
+                };
                 failure.hint(hint)
             })?,
             Location::Memory => (Connections::in_memory()?, None),
         };
         let (lease, walk) = (Lease::on(location, "lease"), Lease::on(location, "walk"));
-        Ok(Self { connections: Arc::new(connections), keep: None, lease, walk, put_aside })
+        Ok(Self {
+            connections: Arc::new(connections),
+            keep: None,
+            lease,
+            walk,
+            put_aside,
+        })
     }
 
     /// Where the archive of an older version is now that was at this place, if opening has moved one: its
@@ -133,7 +143,11 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be written.
-    pub fn keeping(mut self, keep: Option<SignedDuration>, now: Timestamp) -> Result<Self, Failure> {
+    pub fn keeping(
+        mut self,
+        keep: Option<SignedDuration>,
+        now: Timestamp,
+    ) -> Result<Self, Failure> {
         self.keep = keep;
         if self.read_only().is_none() {
             self.expire(now)?;

@@ -30,8 +30,15 @@ const DATABASE: i64 = 1;
 pub(super) fn packed(text: Option<&str>) -> Value {
     let Some(text) = text else { return Value::Null };
     let at: Option<Timestamp> = text.parse().ok();
-    let same = at.and_then(|at| (0..COUNT).find(|way| spelled(at, *way) == text).map(|way| (at, way)));
-    same.map_or_else(|| Value::Text(text.to_owned()), |(at, way)| Value::Integer(at.as_microsecond() * COUNT + way))
+    let same = at.and_then(|at| {
+        (0..COUNT)
+            .find(|way| spelled(at, *way) == text)
+            .map(|way| (at, way))
+    });
+    same.map_or_else(
+        || Value::Text(text.to_owned()),
+        |(at, way)| Value::Integer(at.as_microsecond() * COUNT + way),
+    )
 }
 
 /// A time as it came.
@@ -47,7 +54,10 @@ pub(super) fn back(value: ValueRef) -> Option<String> {
 
 /// The numbers of all times between two (in microseconds), both included.
 pub(super) const fn between(oldest: i64, newest: i64) -> (i64, i64) {
-    (oldest.saturating_mul(COUNT), newest.saturating_mul(COUNT).saturating_add(COUNT - 1))
+    (
+        oldest.saturating_mul(COUNT),
+        newest.saturating_mul(COUNT).saturating_add(COUNT - 1),
+    )
 }
 
 const COUNT: i64 = 4;
@@ -56,9 +66,20 @@ fn spelled(at: Timestamp, way: i64) -> String {
     let at = Offset::UTC.to_datetime(at);
     let mut text = String::with_capacity(32);
     let between = if way == DATABASE { ' ' } else { 'T' };
-    let _ =
-        write!(text, "{:04}-{:02}-{:02}{between}{:02}:{:02}:{:02}", at.year(), at.month(), at.day(), at.hour(), at.minute(), at.second());
-    let write = usize::try_from(way).ok().and_then(|way| WAYS.get(way)).expect("a way is one of those");
+    let _ = write!(
+        text,
+        "{:04}-{:02}-{:02}{between}{:02}:{:02}:{:02}",
+        at.year(),
+        at.month(),
+        at.day(),
+        at.hour(),
+        at.minute(),
+        at.second()
+    );
+    let write = usize::try_from(way)
+        .ok()
+        .and_then(|way| WAYS.get(way))
+        .expect("a way is one of those");
     write(&mut text, at.subsec_nanosecond().unsigned_abs() / 1000);
     text
 }

@@ -51,16 +51,36 @@ pub(super) struct Notifier {
 
 impl Notifier {
     pub(super) fn new(path: &Path) -> Self {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
         let sender = format!("{:016x}", RandomState::new().hash_one(std::process::id()));
-        Self { path: path.to_owned(), prefix: format!("{name}.notice-"), sender, sent: AtomicU64::new(0) }
+        Self {
+            path: path.to_owned(),
+            prefix: format!("{name}.notice-"),
+            sender,
+            sent: AtomicU64::new(0),
+        }
     }
 
     /// Sends a notice. A folder that takes no file stops nothing: the others follow later.
     pub(super) fn send(&self, notice: Notice) {
         let number = self.sent.fetch_add(1, Ordering::Relaxed);
-        let path = self.path.with_file_name(format!("{}{}-{number}-{}", self.prefix, self.sender, notice.word()));
-        if OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path).is_ok() {
+        let path = self.path.with_file_name(format!(
+            "{}{}-{number}-{}",
+            self.prefix,
+            self.sender,
+            notice.word()
+        ));
+        if OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&path)
+            .is_ok()
+        {
             let _ = std::fs::remove_file(path);
         }
     }
@@ -70,7 +90,9 @@ impl Notifier {
         let (sender, rest) = name.to_str()?.strip_prefix(&self.prefix)?.split_once('-')?;
         let (_, word) = rest.split_once('-')?;
         let notices = [Notice::Changed, Notice::Service];
-        notices.into_iter().find(|notice| sender != self.sender && notice.word() == word)
+        notices
+            .into_iter()
+            .find(|notice| sender != self.sender && notice.word() == word)
     }
 
     /// The archive file.
@@ -80,8 +102,15 @@ impl Notifier {
 
     /// Removes what killed processes have left behind.
     pub(super) fn remove_leftovers(&self) {
-        let Ok(entries) = std::fs::read_dir(folder_of(&self.path)) else { return };
-        for entry in entries.flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with(&self.prefix)) {
+        let Ok(entries) = std::fs::read_dir(folder_of(&self.path)) else {
+            return;
+        };
+        for entry in entries.flatten().filter(|entry| {
+            entry
+                .file_name()
+                .to_string_lossy()
+                .starts_with(&self.prefix)
+        }) {
             let _ = std::fs::remove_file(entry.path());
         }
     }
@@ -89,7 +118,9 @@ impl Notifier {
 
 /// The folder that a file is in.
 pub(super) fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    path.parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."))
 }
 
 /// Which file an open archive is, so that another one under the same name is noticed.
@@ -104,7 +135,11 @@ impl FileId {
     /// The file that has this name now; `None` if there is none.
     pub(super) fn of(path: &Path) -> Option<Self> {
         let metadata = std::fs::metadata(path).ok()?;
-        Some(Self { path: path.to_owned(), device: metadata.dev(), inode: metadata.ino() })
+        Some(Self {
+            path: path.to_owned(),
+            device: metadata.dev(),
+            inode: metadata.ino(),
+        })
     }
 
     /// Its name.
@@ -127,7 +162,11 @@ impl FileId {
 }
 
 fn lost(how: &str) -> Failure {
-    Failure::new(Kind::Archive, format!("the archive file was {how}; nothing more is kept")).hint("restart sentbox")
+    Failure::new(
+        Kind::Archive,
+        format!("the archive file was {how}; nothing more is kept"),
+    )
+    .hint("restart sentbox")
 }
 
 impl Archive {
@@ -138,7 +177,10 @@ impl Archive {
         let notifier = self.connections.notifier()?.clone();
         let watch = Watch::start(folder_of(notifier.path())).ok()?;
         notifier.remove_leftovers();
-        Some(Notices { watch, archive: self.clone() })
+        Some(Notices {
+            watch,
+            archive: self.clone(),
+        })
     }
 
     /// Makes the other processes that show this archive look at the service's state again.
@@ -172,7 +214,11 @@ impl Notices {
             let mut notices = Vec::new();
             let events = self.watch.next().await;
             for name in &events.names {
-                let notice = self.archive.connections.notifier().and_then(|notifier| notifier.parse(name));
+                let notice = self
+                    .archive
+                    .connections
+                    .notifier()
+                    .and_then(|notifier| notifier.parse(name));
                 notices.extend(notice.filter(|notice| !notices.contains(notice)));
             }
             if events.overflow && !notices.contains(&Notice::Changed) {
@@ -204,12 +250,18 @@ mod tests {
     }
 
     async fn next(notices: &mut Notices) -> Vec<Notice> {
-        tokio::time::timeout(Duration::from_secs(30), notices.next()).await.expect("a notice arrives")
+        tokio::time::timeout(Duration::from_secs(30), notices.next())
+            .await
+            .expect("a notice arrives")
     }
 
     fn import(archive: &Archive, id: &str) {
-        let line = format!(r#"{{"id":"{id}","to":["a@b.example"],"created_at":"2026-11-20T09:00:00Z","last_event":"sent"}}"#);
-        archive.import(line.as_bytes(), jiff::Timestamp::UNIX_EPOCH, |_| ()).unwrap();
+        let line = format!(
+            r#"{{"id":"{id}","to":["a@b.example"],"created_at":"2026-11-20T09:00:00Z","last_event":"sent"}}"#
+        );
+        archive
+            .import(line.as_bytes(), jiff::Timestamp::UNIX_EPOCH, |_| ())
+            .unwrap();
     }
 
     #[tokio::test]
@@ -249,7 +301,10 @@ mod tests {
         std::fs::remove_file(&path).unwrap();
         assert_eq!(next(&mut notices).await, [Notice::Removed]);
         let failure = one.stamp_request(jiff::Timestamp::UNIX_EPOCH).unwrap_err();
-        assert_eq!(failure.sentence, "the archive file was removed; nothing more is kept");
+        assert_eq!(
+            failure.sentence,
+            "the archive file was removed; nothing more is kept"
+        );
     }
 
     #[test]
@@ -259,7 +314,10 @@ mod tests {
         std::fs::copy(&path, &copy).unwrap();
         std::fs::rename(copy, &path).unwrap();
         let failure = one.stamp_request(jiff::Timestamp::UNIX_EPOCH).unwrap_err();
-        assert_eq!(failure.sentence, "the archive file was replaced; nothing more is kept");
+        assert_eq!(
+            failure.sentence,
+            "the archive file was replaced; nothing more is kept"
+        );
     }
 
     #[tokio::test]

@@ -76,12 +76,18 @@ pub(super) struct NoRoom {
 
 /// Which emails of a stretch (newest first) keep their place: the longest strictly falling run.
 pub(super) fn keepers(wishes: &[Wish], bounds: &Bounds) -> Vec<bool> {
-    let at = |index: usize| wishes[index].at().expect("only emails with a place are in a run");
+    let at = |index: usize| {
+        wishes[index]
+            .at()
+            .expect("only emails with a place are in a run")
+    };
     // Of all runs of each length, where the one ends that is easiest to continue.
     let mut ends: Vec<usize> = Vec::new();
     let mut before: Vec<Option<usize>> = vec![None; wishes.len()];
     for (index, wish) in wishes.iter().enumerate() {
-        let Some(place) = wish.at().filter(|place| bounds.allow(*place)) else { continue };
+        let Some(place) = wish.at().filter(|place| bounds.allow(*place)) else {
+            continue;
+        };
         let length = ends.partition_point(|end| at(*end) > place);
         before[index] = length.checked_sub(1).map(|shorter| ends[shorter]);
         match ends.get_mut(length) {
@@ -140,12 +146,19 @@ fn attempt(
         let below = neighbour.or(bounds.floor);
         if count > 0 {
             let start = above.unwrap_or_else(|| start_of(count, neighbour, bounds));
-            let roomy = below.map_or(STEP, |below| (start.saturating_sub(below) / (span_of(count) + 1)).min(STEP));
+            let roomy = below.map_or(STEP, |below| {
+                (start.saturating_sub(below) / (span_of(count) + 1)).min(STEP)
+            });
             match descend(start, below, roomy, count, taken)? {
                 Some(run) => places.extend(run),
                 None => match descend(start, below, 1, count, taken)? {
                     Some(run) => places.extend(run),
-                    None => return Ok(Attempt::NoRoom(NoRoom { under: start, need: count })),
+                    None => {
+                        return Ok(Attempt::NoRoom(NoRoom {
+                            under: start,
+                            need: count,
+                        }));
+                    }
                 },
             }
         }
@@ -153,12 +166,16 @@ fn attempt(
         let place = match wishes[index] {
             Wish::Has(place) => Some(place),
             Wish::Wants(place) => {
-                let below = fixed(index + 1).and_then(|index| wishes[index].at()).or(bounds.floor);
+                let below = fixed(index + 1)
+                    .and_then(|index| wishes[index].at())
+                    .or(bounds.floor);
                 descend(place + 1, below, 1, 1, taken)?.map(|run| run[0])
             }
             Wish::Anywhere => None,
         };
-        let Some(place) = place else { return Ok(Attempt::Crowded(index)) };
+        let Some(place) = place else {
+            return Ok(Attempt::Crowded(index));
+        };
         places.push(place);
         above = Some(place);
     }
@@ -209,10 +226,16 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::HashSet;
 
-    const OPEN: Bounds = Bounds { ceiling: None, floor: None, now: 1_000_000 };
+    const OPEN: Bounds = Bounds {
+        ceiling: None,
+        floor: None,
+        now: 1_000_000,
+    };
 
     fn arranged(wishes: &[Wish], bounds: &Bounds) -> Vec<i64> {
-        arrange(wishes, keepers(wishes, bounds), bounds, |_| Ok(false)).unwrap().unwrap()
+        arrange(wishes, keepers(wishes, bounds), bounds, |_| Ok(false))
+            .unwrap()
+            .unwrap()
     }
 
     #[test]
@@ -223,36 +246,76 @@ mod tests {
 
     #[test]
     fn one_absurd_time_displaces_itself_only() {
-        let wishes = [Wish::Wants(9000), Wish::Wants(-50), Wish::Wants(8000), Wish::Wants(1 << 60), Wish::Wants(7000)];
+        let wishes = [
+            Wish::Wants(9000),
+            Wish::Wants(-50),
+            Wish::Wants(8000),
+            Wish::Wants(1 << 60),
+            Wish::Wants(7000),
+        ];
         assert_eq!(arranged(&wishes, &OPEN), [9000, 8936, 8000, 7936, 7000]);
     }
 
     #[test]
     fn equal_times_follow_the_first() {
-        assert_eq!(arranged(&[Wish::Wants(9000), Wish::Wants(9000), Wish::Wants(9000)], &OPEN), [9000, 8936, 8872]);
-        let tight = Bounds { floor: Some(8990), ..OPEN };
-        assert_eq!(arranged(&[Wish::Wants(9000), Wish::Wants(9000), Wish::Wants(9000)], &tight), [9000, 8997, 8994]);
+        assert_eq!(
+            arranged(
+                &[Wish::Wants(9000), Wish::Wants(9000), Wish::Wants(9000)],
+                &OPEN
+            ),
+            [9000, 8936, 8872]
+        );
+        let tight = Bounds {
+            floor: Some(8990),
+            ..OPEN
+        };
+        assert_eq!(
+            arranged(
+                &[Wish::Wants(9000), Wish::Wants(9000), Wish::Wants(9000)],
+                &tight
+            ),
+            [9000, 8997, 8994]
+        );
     }
 
     #[test]
     fn without_times_the_present_leaves_room_for_a_gap() {
         assert_eq!(arranged(&[Wish::Anywhere; 2], &OPEN), [999_936, 999_872]);
         let known = [Wish::Anywhere, Wish::Has(500)];
-        assert_eq!(arranged(&known, &OPEN), [564, 500], "next to a row of the same page there is no gap");
-        let late = Bounds { floor: Some(2_000_000), ..OPEN };
-        assert!(arranged(&[Wish::Anywhere; 2], &late).iter().all(|place| *place > 2_000_000));
+        assert_eq!(
+            arranged(&known, &OPEN),
+            [564, 500],
+            "next to a row of the same page there is no gap"
+        );
+        let late = Bounds {
+            floor: Some(2_000_000),
+            ..OPEN
+        };
+        assert!(
+            arranged(&[Wish::Anywhere; 2], &late)
+                .iter()
+                .all(|place| *place > 2_000_000)
+        );
     }
 
     #[test]
     fn no_room_is_said_and_not_guessed() {
-        let tight = Bounds { ceiling: Some(12), floor: Some(9), ..OPEN };
+        let tight = Bounds {
+            ceiling: Some(12),
+            floor: Some(9),
+            ..OPEN
+        };
         let wishes = [Wish::Anywhere; 3];
         let outcome = arrange(&wishes, keepers(&wishes, &tight), &tight, |_| Ok(false)).unwrap();
         assert_eq!(outcome, Err(NoRoom { under: 12, need: 3 }));
     }
 
     fn wish() -> impl Strategy<Value = Wish> {
-        prop_oneof![(0..2000_i64).prop_map(Wish::Wants), (0..20_i64).prop_map(|at| Wish::Wants(at * 100)), Just(Wish::Anywhere)]
+        prop_oneof![
+            (0..2000_i64).prop_map(Wish::Wants),
+            (0..20_i64).prop_map(|at| Wish::Wants(at * 100)),
+            Just(Wish::Anywhere)
+        ]
     }
 
     proptest! {

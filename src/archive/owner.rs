@@ -62,33 +62,62 @@ impl Stranger {
     ///
     /// If the archive cannot be read.
     pub fn before(settings: &Settings) -> Result<Option<Self>, Failure> {
-        let (Location::Disk(path), Some(ours)) = (&settings.archive, owner_of(settings)) else { return Ok(None) };
+        let (Location::Disk(path), Some(ours)) = (&settings.archive, owner_of(settings)) else {
+            return Ok(None);
+        };
         if !path.exists() {
             return Self::former(settings, path);
         }
         let archive = Archive::open(&settings.archive)?;
-        archive.owner()?.filter(|owner| *owner != ours).map(|owner| Self::of(settings, path, &archive, Some(owner))).transpose()
+        archive
+            .owner()?
+            .filter(|owner| *owner != ours)
+            .map(|owner| Self::of(settings, path, &archive, Some(owner)))
+            .transpose()
     }
 
     fn former(settings: &Settings, path: &Path) -> Result<Option<Self>, Failure> {
-        let Some(former) = former(settings, path) else { return Ok(None) };
+        let Some(former) = former(settings, path) else {
+            return Ok(None);
+        };
         // One that cannot be opened is not gone on with; it stays where it is.
-        let Ok(archive) = Archive::open(&Location::Disk(former.clone())) else { return Ok(None) };
+        let Ok(archive) = Archive::open(&Location::Disk(former.clone())) else {
+            return Ok(None);
+        };
         let owner = archive.owner()?;
         Self::of(settings, &former, &archive, owner).map(Some)
     }
 
-    fn of(settings: &Settings, path: &Path, archive: &Archive, owner: Option<Owner>) -> Result<Self, Failure> {
-        Ok(Self { profile: settings.profile.clone(), path: path.to_owned(), owner, emails: archive.count()? })
+    fn of(
+        settings: &Settings,
+        path: &Path,
+        archive: &Archive,
+        owner: Option<Owner>,
+    ) -> Result<Self, Failure> {
+        Ok(Self {
+            profile: settings.profile.clone(),
+            path: path.to_owned(),
+            owner,
+            emails: archive.count()?,
+        })
     }
 
     /// What there is to know, a sentence.
     #[must_use]
     pub fn sentence(&self) -> String {
-        let Self { profile, path: _, owner, emails } = self;
-        let of = owner.as_ref().map_or_else(String::new, |owner| format!(" (fingerprint {}, for {})", owner.key, owner.service));
+        let Self {
+            profile,
+            path: _,
+            owner,
+            emails,
+        } = self;
+        let of = owner.as_ref().map_or_else(String::new, |owner| {
+            format!(" (fingerprint {}, for {})", owner.key, owner.service)
+        });
         let mails = if *emails == 1 { "email" } else { "emails" };
-        format!("profile {profile} has an archive of {emails} {mails} that belongs to another key{of}")
+        format!(
+            "profile {profile} has an archive of {emails} {mails} that belongs to another key{of}"
+        )
     }
 }
 
@@ -131,7 +160,10 @@ impl Archive {
             None if archive.read_only().is_some() => return Ok(Opened::Ours(archive)),
             None => {}
             Some(owner) => match said {
-                Said::Nothing => return Stranger::of(settings, path, &archive, Some(owner)).map(Opened::Strange),
+                Said::Nothing => {
+                    return Stranger::of(settings, path, &archive, Some(owner))
+                        .map(Opened::Strange);
+                }
                 Said::SameTeam => {}
                 Said::OtherTeam => {
                     drop(archive);
@@ -156,20 +188,33 @@ impl Archive {
     fn belong_to(&self, owner: &Owner) -> Result<(), Failure> {
         self.connections.write(|change| {
             change.execute("DELETE FROM owner", [])?;
-            change.execute("INSERT INTO owner (service, key) VALUES (?1, ?2)", params![owner.service, owner.key])?;
+            change.execute(
+                "INSERT INTO owner (service, key) VALUES (?1, ?2)",
+                params![owner.service, owner.key],
+            )?;
             Ok(())
         })
     }
 }
 
 fn read(connection: &Connection) -> Result<Option<Owner>, Failure> {
-    let owner = |row: &rusqlite::Row| Ok(Owner { service: row.get(0)?, key: row.get(1)? });
-    Ok(connection.query_row("SELECT service, key FROM owner", [], owner).optional()?)
+    let owner = |row: &rusqlite::Row| {
+        Ok(Owner {
+            service: row.get(0)?,
+            key: row.get(1)?,
+        })
+    };
+    Ok(connection
+        .query_row("SELECT service, key FROM owner", [], owner)
+        .optional()?)
 }
 
 fn owner_of(settings: &Settings) -> Option<Owner> {
     let key = settings.key.as_ref().ok()?;
-    Some(Owner { service: settings.base_url.to_string(), key: key.fingerprint() })
+    Some(Owner {
+        service: settings.base_url.to_string(),
+        key: key.fingerprint(),
+    })
 }
 
 /// The archive that was used last of those that other keys of this profile have filled at the same
@@ -178,11 +223,19 @@ fn former(settings: &Settings, path: &Path) -> Option<PathBuf> {
     let file = path.file_name()?;
     let folder = path.parent()?.parent().filter(|_| settings.of_profile)?;
     let start = format!("{}-", settings.base_url.directory_name());
-    let is_fingerprint = |rest: &str| rest.len() == 8 && rest.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_fingerprint =
+        |rest: &str| rest.len() == 8 && rest.bytes().all(|byte| byte.is_ascii_hexdigit());
     let found = fs::read_dir(folder).ok()?.flatten().filter_map(|entry| {
-        entry.file_name().to_str()?.strip_prefix(&start).filter(|rest| is_fingerprint(rest))?;
+        entry
+            .file_name()
+            .to_str()?
+            .strip_prefix(&start)
+            .filter(|rest| is_fingerprint(rest))?;
         let archive = entry.path().join(file);
-        let used = fs::metadata(&archive).ok()?.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+        let used = fs::metadata(&archive)
+            .ok()?
+            .modified()
+            .unwrap_or(SystemTime::UNIX_EPOCH);
         Some((used, archive))
     });
     found.max().map(|(_, archive)| archive)
@@ -197,20 +250,37 @@ fn take_over(from: &Path, to: &Path) -> Result<(), Failure> {
         return Err(Failure::new(Kind::Archive, sentence).hint("end it first"));
     }
     drop(archive);
-    let folders = from.parent().zip(to.parent()).ok_or_else(|| Failure::new(Kind::Archive, "the archive has no folder of its own"))?;
+    let folders = from
+        .parent()
+        .zip(to.parent())
+        .ok_or_else(|| Failure::new(Kind::Archive, "the archive has no folder of its own"))?;
     renamed(folders.0, folders.1)
 }
 
 /// Moves the archive to a place beside the one where it stands, under a name that nothing has yet.
 fn set_aside(path: &Path) -> Result<(), Failure> {
-    let folder = path.parent().ok_or_else(|| Failure::new(Kind::Archive, "the archive has no folder of its own"))?;
+    let folder = path
+        .parent()
+        .ok_or_else(|| Failure::new(Kind::Archive, "the archive has no folder of its own"))?;
     let mut aside = (1..=u32::MAX).map(|n| folder.with_added_extension(format!("aside{n}")));
-    renamed(folder, &aside.find(|aside| !aside.exists()).expect("there are more numbers than folders"))
+    renamed(
+        folder,
+        &aside
+            .find(|aside| !aside.exists())
+            .expect("there are more numbers than folders"),
+    )
 }
 
 fn renamed(from: &Path, to: &Path) -> Result<(), Failure> {
     fs::rename(from, to).map_err(|error| {
-        Failure::new(Kind::Archive, format!("{} cannot be moved to {}: {error}", from.display(), to.display()))
-            .hint("check the owner and the mode of the folder")
+        Failure::new(
+            Kind::Archive,
+            format!(
+                "{} cannot be moved to {}: {error}",
+                from.display(),
+                to.display()
+            ),
+        )
+        .hint("check the owner and the mode of the folder")
     })
 }

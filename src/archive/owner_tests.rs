@@ -12,7 +12,11 @@ impl World {
         let this = Self(tempfile::tempdir().unwrap());
         let config = this.0.path().join(".config/sentbox");
         std::fs::create_dir_all(&config).unwrap();
-        std::fs::write(config.join("config.toml"), "[profiles.default]\napi_key_env = \"KEY\"\n").unwrap();
+        std::fs::write(
+            config.join("config.toml"),
+            "[profiles.default]\napi_key_env = \"KEY\"\n",
+        )
+        .unwrap();
         this
     }
 
@@ -21,7 +25,10 @@ impl World {
     }
 
     fn settings_by(&self, variable: &str, key: &str) -> Settings {
-        let env = Env::from_iter([("HOME", self.0.path().display().to_string()), (variable, key.to_owned())]);
+        let env = Env::from_iter([
+            ("HOME", self.0.path().display().to_string()),
+            (variable, key.to_owned()),
+        ]);
         Settings::resolve(&Flags::default(), &env).unwrap()
     }
 
@@ -34,12 +41,18 @@ impl World {
 }
 
 fn is_marked(archive: &Archive) -> bool {
-    archive.connections.read(|connection| Ok(connection.table_exists(None, "token")?)).unwrap()
+    archive
+        .connections
+        .read(|connection| Ok(connection.table_exists(None, "token")?))
+        .unwrap()
 }
 
 /// Leaves something in the archive by which it is known again.
 fn mark(archive: &Archive) {
-    archive.connections.write(|change| Ok(change.execute_batch("CREATE TABLE token (x)")?)).unwrap();
+    archive
+        .connections
+        .write(|change| Ok(change.execute_batch("CREATE TABLE token (x)")?))
+        .unwrap();
 }
 
 #[test]
@@ -48,15 +61,32 @@ fn a_new_key_asks_before_it_goes_on_with_the_archive_of_another() {
     mark(&world.open("re_one", Said::Nothing).unwrap());
     let failure = world.open("re_two", Said::Nothing).unwrap_err();
     assert_eq!(failure.kind, Kind::Archive);
-    assert!(failure.sentence.contains("profile default has an archive of 0 emails that belongs to another key"), "{failure}");
-    assert!(failure.hint.contains("sentbox archive adopt") && failure.hint.contains("sentbox archive begin"));
+    assert!(
+        failure
+            .sentence
+            .contains("profile default has an archive of 0 emails that belongs to another key"),
+        "{failure}"
+    );
+    assert!(
+        failure.hint.contains("sentbox archive adopt")
+            && failure.hint.contains("sentbox archive begin")
+    );
 
     let adopted = world.open("re_two", Said::SameTeam).unwrap();
     let owner = adopted.owner().unwrap().unwrap();
-    assert_eq!(owner, Owner { service: "https://api.resend.com".into(), key: world.settings("re_two").key.unwrap().fingerprint() });
+    assert_eq!(
+        owner,
+        Owner {
+            service: "https://api.resend.com".into(),
+            key: world.settings("re_two").key.unwrap().fingerprint()
+        }
+    );
     assert!(is_marked(&adopted));
     drop(adopted);
-    assert!(is_marked(&world.open("re_two", Said::Nothing).unwrap()), "it is asked once");
+    assert!(
+        is_marked(&world.open("re_two", Said::Nothing).unwrap()),
+        "it is asked once"
+    );
 }
 
 #[test]
@@ -64,7 +94,10 @@ fn another_team_begins_its_own_and_the_first_keeps_its() {
     let world = World::new();
     mark(&world.open("re_one", Said::Nothing).unwrap());
     assert!(!is_marked(&world.open("re_two", Said::OtherTeam).unwrap()));
-    assert!(!is_marked(&world.open("re_two", Said::Nothing).unwrap()), "it is asked once");
+    assert!(
+        !is_marked(&world.open("re_two", Said::Nothing).unwrap()),
+        "it is asked once"
+    );
     assert!(is_marked(&world.open("re_one", Said::Nothing).unwrap()));
 }
 
@@ -74,7 +107,12 @@ fn an_archive_in_use_is_not_taken_from_whoever_uses_it() {
     let used = world.open("re_one", Said::Nothing).unwrap();
     assert!(used.lease().hold(jiff::Timestamp::UNIX_EPOCH));
     let failure = world.open("re_two", Said::SameTeam).unwrap_err();
-    assert!(failure.sentence.contains("another sentbox is using the archive"), "{failure}");
+    assert!(
+        failure
+            .sentence
+            .contains("another sentbox is using the archive"),
+        "{failure}"
+    );
 }
 
 #[test]
@@ -88,10 +126,17 @@ fn a_file_that_was_moved_here_is_known_for_what_it_is() {
         };
         std::fs::rename(place("re_one"), place("re_two")).unwrap();
         assert!(world.open("re_two", Said::Nothing).is_err());
-        assert_eq!(is_marked(&world.open("re_two", said).unwrap()), said == Said::SameTeam);
+        assert_eq!(
+            is_marked(&world.open("re_two", said).unwrap()),
+            said == Said::SameTeam
+        );
         assert!(world.open("re_two", Said::Nothing).is_ok());
         let aside = place("re_two").with_added_extension("aside1");
-        assert_eq!(aside.exists(), said == Said::OtherTeam, "nothing is destroyed");
+        assert_eq!(
+            aside.exists(),
+            said == Said::OtherTeam,
+            "nothing is destroyed"
+        );
     }
 }
 
@@ -100,5 +145,7 @@ fn keys_of_the_environment_have_archives_of_their_own_unasked() {
     let world = World::new();
     mark(&world.open("re_one", Said::Nothing).unwrap());
     let settings = world.settings_by("SENTBOX_API_KEY", "re_two");
-    assert!(matches!(Archive::open_for(&settings, Said::Nothing).unwrap(), Opened::Ours(archive) if !is_marked(&archive)));
+    assert!(
+        matches!(Archive::open_for(&settings, Said::Nothing).unwrap(), Opened::Ours(archive) if !is_marked(&archive))
+    );
 }

@@ -7,7 +7,10 @@ use rusqlite::types::{Value, ValueRef};
 
 /// An id as it is stored.
 pub(super) fn id(text: &str) -> Value {
-    uuid(text).map_or_else(|| Value::Text(text.to_owned()), |bytes| Value::Blob(bytes.to_vec()))
+    uuid(text).map_or_else(
+        || Value::Text(text.to_owned()),
+        |bytes| Value::Blob(bytes.to_vec()),
+    )
 }
 
 /// An id as it came.
@@ -22,11 +25,20 @@ pub(super) fn id_back(value: ValueRef) -> String {
 /// the sender; any other as text.
 pub(super) fn message_id(text: Option<&str>, sender: Option<&str>) -> Value {
     let Some(text) = text else { return Value::Null };
-    let parts = text.strip_prefix('<').and_then(|rest| rest.strip_suffix('>')).and_then(|rest| rest.split_once('@'));
-    let packed = parts.filter(|(_, domain)| !domain.is_empty()).and_then(|(local, domain)| {
-        let rest = if domain_of(sender) == Some(domain) { "" } else { domain };
-        Some([&uuid(local)?, rest.as_bytes()].concat())
-    });
+    let parts = text
+        .strip_prefix('<')
+        .and_then(|rest| rest.strip_suffix('>'))
+        .and_then(|rest| rest.split_once('@'));
+    let packed = parts
+        .filter(|(_, domain)| !domain.is_empty())
+        .and_then(|(local, domain)| {
+            let rest = if domain_of(sender) == Some(domain) {
+                ""
+            } else {
+                domain
+            };
+            Some([&uuid(local)?, rest.as_bytes()].concat())
+        });
     packed.map_or_else(|| Value::Text(text.to_owned()), Value::Blob)
 }
 
@@ -36,7 +48,11 @@ pub(super) fn message_id_back(value: ValueRef, sender: Option<&str>) -> Option<S
         ValueRef::Null => None,
         ValueRef::Blob(bytes) => {
             let (uuid, rest) = bytes.split_first_chunk()?;
-            let domain = if rest.is_empty() { domain_of(sender)?.into() } else { String::from_utf8_lossy(rest) };
+            let domain = if rest.is_empty() {
+                domain_of(sender)?.into()
+            } else {
+                String::from_utf8_lossy(rest)
+            };
             Some(format!("<{}@{domain}>", spelled(*uuid)))
         }
         other => Some(text(other)),
@@ -63,12 +79,21 @@ fn uuid(text: &str) -> Option<[u8; 16]> {
     if !canonical {
         return None;
     }
-    u128::from_str_radix(&text.replace('-', ""), 16).ok().map(u128::to_be_bytes)
+    u128::from_str_radix(&text.replace('-', ""), 16)
+        .ok()
+        .map(u128::to_be_bytes)
 }
 
 fn spelled(bytes: [u8; 16]) -> String {
     let hex = format!("{:032x}", u128::from_be_bytes(bytes));
-    [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
+    [
+        &hex[..8],
+        &hex[8..12],
+        &hex[12..16],
+        &hex[16..20],
+        &hex[20..],
+    ]
+    .join("-")
 }
 
 #[cfg(test)]
@@ -78,7 +103,15 @@ mod tests {
     #[test]
     fn ids_come_back_as_they_were() {
         let uuid = "0f9c35de-6ad1-4cb2-9f4e-00000000beef";
-        for text in [uuid, &uuid.to_uppercase(), &uuid[1..], "", "em_1", "ключ", "0f9c35de_6ad1-4cb2-9f4e-00000000beef"] {
+        for text in [
+            uuid,
+            &uuid.to_uppercase(),
+            &uuid[1..],
+            "",
+            "em_1",
+            "ключ",
+            "0f9c35de_6ad1-4cb2-9f4e-00000000beef",
+        ] {
             assert_eq!(id_back(ValueRef::from(&id(text))), text);
         }
         assert!(matches!(id(uuid), Value::Blob(bytes) if bytes.len() == 16));
@@ -87,14 +120,38 @@ mod tests {
     #[test]
     fn message_ids_come_back_as_they_were() {
         let full = "<0f9c35de-6ad1-4cb2-9f4e-00000000beef@mail.example.com>";
-        let senders = [None, Some("Acme <hi@mail.example.com>"), Some("hi@mail.example.com"), Some("hi@"), Some("Acme"), Some("@>")];
-        for text in [full, &full[1..], "<0f9c35de-6ad1-4cb2-9f4e-00000000beef@>", "<a@b@c>", "", "<>"] {
+        let senders = [
+            None,
+            Some("Acme <hi@mail.example.com>"),
+            Some("hi@mail.example.com"),
+            Some("hi@"),
+            Some("Acme"),
+            Some("@>"),
+        ];
+        for text in [
+            full,
+            &full[1..],
+            "<0f9c35de-6ad1-4cb2-9f4e-00000000beef@>",
+            "<a@b@c>",
+            "",
+            "<>",
+        ] {
             for sender in senders {
-                assert_eq!(message_id_back(ValueRef::from(&message_id(Some(text), sender)), sender).as_deref(), Some(text));
+                assert_eq!(
+                    message_id_back(ValueRef::from(&message_id(Some(text), sender)), sender)
+                        .as_deref(),
+                    Some(text)
+                );
             }
         }
         assert_eq!(message_id_back(ValueRef::Null, None), None);
-        let length = |sender| if let Value::Blob(bytes) = message_id(Some(full), sender) { bytes.len() } else { 0 };
+        let length = |sender| {
+            if let Value::Blob(bytes) = message_id(Some(full), sender) {
+                bytes.len()
+            } else {
+                0
+            }
+        };
         assert_eq!(senders.map(length), [32, 16, 16, 32, 32, 32]);
     }
 }

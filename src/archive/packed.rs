@@ -33,10 +33,15 @@ impl Packed {
     /// The JSON as it came.
     pub(super) fn json(&self, connection: &Connection) -> Result<String, Failure> {
         let dictionary: Option<Vec<u8>> = match self.dictionary {
-            Some(number) => Some(connection.prepare_cached(DICTIONARY)?.query_row([number], |row| row.get(0))?),
+            Some(number) => Some(
+                connection
+                    .prepare_cached(DICTIONARY)?
+                    .query_row([number], |row| row.get(0))?,
+            ),
             None => None,
         };
-        let bytes = inflated(&self.bytes, dictionary.as_deref()).map_err(|error| damaged(&error))?;
+        let bytes =
+            inflated(&self.bytes, dictionary.as_deref()).map_err(|error| damaged(&error))?;
         String::from_utf8(bytes).map_err(|error| damaged(&error))
     }
 
@@ -54,17 +59,35 @@ pub(super) struct Packer {
 
 impl Packer {
     pub(super) fn new(connection: &Connection) -> Result<Self, Failure> {
-        let dictionary = connection.prepare_cached(LATEST)?.query_row([], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
-        Ok(Self { deflate: Compress::new(LEVEL, false), dictionary })
+        let dictionary = connection
+            .prepare_cached(LATEST)?
+            .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))
+            .optional()?;
+        Ok(Self {
+            deflate: Compress::new(LEVEL, false),
+            dictionary,
+        })
     }
 
     /// Keeps the JSON as the body of the email at `place`, in place of any that it has.
-    pub(super) fn put(&mut self, change: &Transaction, place: Place, json: &str) -> Result<(), Failure> {
-        let (number, text) = self.dictionary.as_ref().map_or((None, None), |(number, text)| (Some(*number), Some(text.as_slice())));
+    pub(super) fn put(
+        &mut self,
+        change: &Transaction,
+        place: Place,
+        json: &str,
+    ) -> Result<(), Failure> {
+        let (number, text) = self
+            .dictionary
+            .as_ref()
+            .map_or((None, None), |(number, text)| {
+                (Some(*number), Some(text.as_slice()))
+            });
         let bytes = deflated(&mut self.deflate, json.as_bytes(), text);
         let sql = "INSERT INTO body (place, json, dictionary) VALUES (?1, ?2, ?3) \
                    ON CONFLICT (place) DO UPDATE SET json = excluded.json, dictionary = excluded.dictionary";
-        change.prepare_cached(sql)?.execute(params![place, bytes, number])?;
+        change
+            .prepare_cached(sql)?
+            .execute(params![place, bytes, number])?;
         Ok(())
     }
 }
@@ -73,12 +96,16 @@ impl Packer {
 pub(super) fn deflated(deflate: &mut Compress, bytes: &[u8], dictionary: Option<&[u8]>) -> Vec<u8> {
     deflate.reset();
     if let Some(dictionary) = dictionary {
-        deflate.set_dictionary(dictionary).expect("any text is a dictionary before the first byte");
+        deflate
+            .set_dictionary(dictionary)
+            .expect("any text is a dictionary before the first byte");
     }
     let mut packed = Vec::with_capacity(bytes.len() / 3 + 64);
     loop {
         let taken = usize::try_from(deflate.total_in()).expect("no more is taken than there is");
-        let status = deflate.compress_vec(&bytes[taken..], &mut packed, FlushCompress::Finish).expect("memory is all that deflating takes");
+        let status = deflate
+            .compress_vec(&bytes[taken..], &mut packed, FlushCompress::Finish)
+            .expect("memory is all that deflating takes");
         if status == Status::StreamEnd {
             return packed;
         }
@@ -94,8 +121,12 @@ fn inflated(packed: &[u8], dictionary: Option<&[u8]>) -> Result<Vec<u8>, std::io
     let mut bytes = Vec::with_capacity(packed.len() * 8);
     loop {
         let before = (inflate.total_in(), inflate.total_out());
-        let taken = usize::try_from(before.0).unwrap_or(usize::MAX).min(packed.len());
-        if inflate.decompress_vec(&packed[taken..], &mut bytes, FlushDecompress::Finish)? == Status::StreamEnd {
+        let taken = usize::try_from(before.0)
+            .unwrap_or(usize::MAX)
+            .min(packed.len());
+        if inflate.decompress_vec(&packed[taken..], &mut bytes, FlushDecompress::Finish)?
+            == Status::StreamEnd
+        {
             return Ok(bytes);
         }
         if bytes.len() < bytes.capacity() && before == (inflate.total_in(), inflate.total_out()) {
@@ -106,7 +137,11 @@ fn inflated(packed: &[u8], dictionary: Option<&[u8]>) -> Result<Vec<u8>, std::io
 }
 
 pub(super) fn damaged(error: &dyn std::error::Error) -> Failure {
-    Failure::new(Kind::Archive, format!("an email in the archive is damaged: {error}")).hint(READ_AGAIN)
+    Failure::new(
+        Kind::Archive,
+        format!("an email in the archive is damaged: {error}"),
+    )
+    .hint(READ_AGAIN)
 }
 
 /// What helps where one body is damaged.
@@ -137,7 +172,11 @@ mod tests {
 
     #[test]
     fn what_is_cut_off_is_an_error() {
-        let packed = deflated(&mut Compress::new(LEVEL, false), &b"Your receipt No. 4821".repeat(9), None);
+        let packed = deflated(
+            &mut Compress::new(LEVEL, false),
+            &b"Your receipt No. 4821".repeat(9),
+            None,
+        );
         for length in 0..packed.len() {
             assert!(inflated(&packed[..length], None).is_err(), "{length}");
         }

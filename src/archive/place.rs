@@ -33,7 +33,9 @@ impl Place {
     /// The natural place of an email of that time; `None` if the time is absurd.
     #[must_use]
     pub fn of(micros: i64) -> Option<Self> {
-        (-FARTHEST..FARTHEST).contains(&micros).then_some(Self(micros << ROOM))
+        (-FARTHEST..FARTHEST)
+            .contains(&micros)
+            .then_some(Self(micros << ROOM))
     }
 
     /// The newest place of that microsecond or, for an absurd time, of all.

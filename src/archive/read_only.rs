@@ -22,12 +22,18 @@ pub(super) fn is_marked(path: &Path) -> bool {
 
 /// Whether this error of the system may mean that the file can be read all the same.
 pub(super) fn is_denied(error: &std::io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem)
+    matches!(
+        error.kind(),
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem
+    )
 }
 
 /// The same for an error of `SQLite`.
 pub(super) fn is_unwritable(error: &rusqlite::Error) -> bool {
-    matches!(error.sqlite_error_code(), Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied))
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied)
+    )
 }
 
 /// How `SQLite` is to open the file now.
@@ -37,25 +43,34 @@ pub(super) fn is_unwritable(error: &rusqlite::Error) -> bool {
 /// one that does not change (<https://sqlite.org/uri.html#uriimmutable>).
 pub(super) fn parameters(path: &Path) -> &'static str {
     let metadata = |suffix: &str| std::fs::metadata(beside(path, suffix)).ok();
-    let is_folder_writable = rustix::fs::access(folder_of(path), rustix::fs::Access::WRITE_OK).is_ok();
+    let is_folder_writable =
+        rustix::fs::access(folder_of(path), rustix::fs::Access::WRITE_OK).is_ok();
     let is_immutable = match metadata("-wal") {
         None => !is_folder_writable || is_marked(path),
         Some(log) => log.len() == 0 && !is_folder_writable && metadata("-shm").is_none(),
     };
-    if is_immutable { "?mode=ro&immutable=1" } else { "?mode=ro" }
+    if is_immutable {
+        "?mode=ro&immutable=1"
+    } else {
+        "?mode=ro"
+    }
 }
 
 /// What is wrong with a file that can be neither written nor read as it is.
 pub(super) fn unreadable(path: &Path, error: &rusqlite::Error) -> Option<Failure> {
     let has_log = std::fs::metadata(beside(path, "-wal")).is_ok_and(|log| log.len() > 0);
     (is_unwritable(error) && has_log).then(|| {
-        Failure::new(Kind::Archive, "the archive cannot be read here: its latest changes are in the file -wal beside it")
-            .hint("copy the archive with the files beside it to a folder that you can write to")
+        Failure::new(
+            Kind::Archive,
+            "the archive cannot be read here: its latest changes are in the file -wal beside it",
+        )
+        .hint("copy the archive with the files beside it to a folder that you can write to")
     })
 }
 
 pub(super) fn failure() -> Failure {
-    Failure::new(Kind::Archive, "read-only archive: nothing new is kept").hint("to change that, make its file and folder writable for you")
+    Failure::new(Kind::Archive, "read-only archive: nothing new is kept")
+        .hint("to change that, make its file and folder writable for you")
 }
 
 impl Archive {
@@ -85,7 +100,10 @@ mod tests {
     }
 
     fn names(folder: &Path) -> Vec<String> {
-        let mut names: Vec<String> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        let mut names: Vec<String> = fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
         names.sort();
         names
     }
@@ -94,7 +112,10 @@ mod tests {
     fn filled() -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("archive.sqlite");
-        Archive::open(&Location::Disk(path.clone())).unwrap().import(MAIL.as_bytes(), Timestamp::UNIX_EPOCH, |_| ()).unwrap();
+        Archive::open(&Location::Disk(path.clone()))
+            .unwrap()
+            .import(MAIL.as_bytes(), Timestamp::UNIX_EPOCH, |_| ())
+            .unwrap();
         (folder, path)
     }
 
@@ -103,16 +124,29 @@ mod tests {
         let (folder, path) = filled();
         set_mode(&path, 0o400);
         let before = (names(folder.path()), fs::read(&path).unwrap());
-        let archive =
-            Archive::open(&Location::Disk(path.clone())).unwrap().keeping(Some(jiff::SignedDuration::ZERO), Timestamp::MAX).unwrap();
-        assert_eq!(archive.read_only().unwrap().sentence, "read-only archive: nothing new is kept");
-        assert_eq!((archive.count().unwrap(), archive.info().unwrap().emails), (1, 1));
+        let archive = Archive::open(&Location::Disk(path.clone()))
+            .unwrap()
+            .keeping(Some(jiff::SignedDuration::ZERO), Timestamp::MAX)
+            .unwrap();
+        assert_eq!(
+            archive.read_only().unwrap().sentence,
+            "read-only archive: nothing new is kept"
+        );
+        assert_eq!(
+            (archive.count().unwrap(), archive.info().unwrap().emails),
+            (1, 1)
+        );
         assert!(archive.row(&EmailId::new("a")).unwrap().is_some());
         archive.examine().unwrap();
         drop(archive);
         assert_eq!((names(folder.path()), fs::read(&path).unwrap()), before);
         set_mode(&path, 0o600);
-        assert!(Archive::open(&Location::Disk(path)).unwrap().read_only().is_none());
+        assert!(
+            Archive::open(&Location::Disk(path))
+                .unwrap()
+                .read_only()
+                .is_none()
+        );
     }
 
     #[test]
@@ -121,11 +155,18 @@ mod tests {
         set_mode(&path, 0o444);
         let archive = Archive::open(&Location::Disk(path)).unwrap();
         for failure in [
-            archive.import(MAIL.as_bytes(), Timestamp::UNIX_EPOCH, |_| ()).unwrap_err(),
+            archive
+                .import(MAIL.as_bytes(), Timestamp::UNIX_EPOCH, |_| ())
+                .unwrap_err(),
             archive.compact().unwrap_err(),
-            archive.remove(&crate::archive::Removal::To("a@b.example".to_owned())).unwrap_err(),
+            archive
+                .remove(&crate::archive::Removal::To("a@b.example".to_owned()))
+                .unwrap_err(),
         ] {
-            assert_eq!((failure.sentence.as_str(), failure.kind), ("read-only archive: nothing new is kept", Kind::Archive));
+            assert_eq!(
+                (failure.sentence.as_str(), failure.kind),
+                ("read-only archive: nothing new is kept", Kind::Archive)
+            );
         }
         let now = Timestamp::from_second(9).unwrap();
         assert_eq!(archive.stamp_request(now).unwrap(), RequestTime::from(now));
@@ -139,8 +180,17 @@ mod tests {
         writer.count().unwrap();
         set_mode(&path, 0o400);
         let reader = Archive::open(&Location::Disk(path)).unwrap();
-        assert_eq!((reader.count().unwrap(), reader.read_only().is_some()), (1, true));
-        writer.import(MAIL.replace(r#""a""#, r#""b""#).as_bytes(), Timestamp::UNIX_EPOCH, |_| ()).unwrap();
+        assert_eq!(
+            (reader.count().unwrap(), reader.read_only().is_some()),
+            (1, true)
+        );
+        writer
+            .import(
+                MAIL.replace(r#""a""#, r#""b""#).as_bytes(),
+                Timestamp::UNIX_EPOCH,
+                |_| (),
+            )
+            .unwrap();
         assert_eq!(reader.count().unwrap(), 2);
         drop(writer);
         assert_eq!(reader.count().unwrap(), 2);
@@ -152,7 +202,10 @@ mod tests {
         set_mode(folder.path(), 0o500);
         let archive = Archive::open(&Location::Disk(path)).unwrap();
         // The superuser writes all the same.
-        assert_eq!((archive.count().unwrap(), archive.read_only().is_some()), (1, !rustix::process::geteuid().is_root()));
+        assert_eq!(
+            (archive.count().unwrap(), archive.read_only().is_some()),
+            (1, !rustix::process::geteuid().is_root())
+        );
         drop(archive);
         set_mode(folder.path(), 0o700);
     }
@@ -164,6 +217,9 @@ mod tests {
         fs::write(&path, "").unwrap();
         set_mode(&path, 0o400);
         let failure = Archive::open(&Location::Disk(path)).unwrap_err();
-        assert_eq!(failure.sentence, "the archive is empty and cannot be written");
+        assert_eq!(
+            failure.sentence,
+            "the archive is empty and cannot be written"
+        );
     }
 }

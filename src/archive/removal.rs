@@ -56,7 +56,8 @@ impl Archive {
     ///
     /// If the archive cannot be read.
     pub fn count_removal(&self, removal: &Removal) -> Result<u64, Failure> {
-        self.connections.read(|connection| Ok(places(connection, removal)?.len() as u64))
+        self.connections
+            .read(|connection| Ok(places(connection, removal)?.len() as u64))
     }
 
     /// Removes emails with their bodies, their observed history and what the file still held of them.
@@ -102,7 +103,9 @@ impl Archive {
         if self.keep.is_none() {
             return Ok(());
         }
-        let removed = self.connections.write(|change| expire(change, self.keep, now))?;
+        let removed = self
+            .connections
+            .write(|change| expire(change, self.keep, now))?;
         if removed > 0 && removed * MUCH >= self.count()? {
             self.compact()?;
         }
@@ -111,8 +114,14 @@ impl Archive {
 }
 
 /// Removes what is older than the archive keeps, and says how many. Cheap when there is nothing.
-pub(super) fn expire(change: &Transaction, keep: Option<SignedDuration>, now: Timestamp) -> Result<u64, Failure> {
-    let Some(before) = keep.and_then(|keep| now.checked_sub(keep).ok()) else { return Ok(0) };
+pub(super) fn expire(
+    change: &Transaction,
+    keep: Option<SignedDuration>,
+    now: Timestamp,
+) -> Result<u64, Failure> {
+    let Some(before) = keep.and_then(|keep| now.checked_sub(keep).ok()) else {
+        return Ok(0);
+    };
     let places = places(change, &Removal::Before(before))?;
     delete(change, &places)?;
     Ok(places.len() as u64)
@@ -126,17 +135,27 @@ pub(super) fn leave_out(
     keep: Option<SignedDuration>,
     now: Timestamp,
 ) -> Result<Out, Failure> {
-    let removed_before: Option<i64> = change.prepare_cached("SELECT horizon FROM listing")?.query_row([], |row| row.get(0))?;
-    let kept_since = keep.and_then(|keep| now.checked_sub(keep).ok()).map(Timestamp::as_microsecond);
+    let removed_before: Option<i64> = change
+        .prepare_cached("SELECT horizon FROM listing")?
+        .query_row([], |row| row.get(0))?;
+    let kept_since = keep
+        .and_then(|keep| now.checked_sub(keep).ok())
+        .map(Timestamp::as_microsecond);
     let horizon = removed_before.max(kept_since);
-    let any_removed: bool = change.prepare_cached("SELECT EXISTS (SELECT 1 FROM removed)")?.query_row([], |row| row.get(0))?;
+    let any_removed: bool = change
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM removed)")?
+        .query_row([], |row| row.get(0))?;
     let mut known_mark = change.prepare_cached("SELECT 1 FROM removed WHERE mark = ?1")?;
     let mut out = Out::default();
     let mut stays = Vec::with_capacity(entries.len());
     for mut entry in entries.drain(..) {
         entry.look_up(change)?;
         if entry.known.is_none() {
-            if entry.natural.zip(horizon).is_some_and(|(place, horizon)| place.micros() < horizon) {
+            if entry
+                .natural
+                .zip(horizon)
+                .is_some_and(|(place, horizon)| place.micros() < horizon)
+            {
                 out.too_old += 1;
                 continue;
             }
@@ -154,9 +173,14 @@ pub(super) fn leave_out(
 fn places(connection: &Connection, removal: &Removal) -> Result<Vec<Place>, Failure> {
     match removal {
         Removal::Before(time) => {
-            let Some(edge) = Place::of(time.as_microsecond()) else { return Ok(Vec::new()) };
-            let mut statement = connection.prepare_cached("SELECT place FROM mail WHERE place > ?1")?;
-            Ok(statement.query_map([edge], |row| row.get(0))?.collect::<Result<_, _>>()?)
+            let Some(edge) = Place::of(time.as_microsecond()) else {
+                return Ok(Vec::new());
+            };
+            let mut statement =
+                connection.prepare_cached("SELECT place FROM mail WHERE place > ?1")?;
+            Ok(statement
+                .query_map([edge], |row| row.get(0))?
+                .collect::<Result<_, _>>()?)
         }
         Removal::To(address) => to(connection, address),
         Removal::Matching(query) => search::places(connection, query),
@@ -188,11 +212,23 @@ fn to(connection: &Connection, address: &str) -> Result<Vec<Place>, Failure> {
 /// Remembers the email at `place` by a hash of its id, unless its own time keeps it out.
 fn remember(change: &Transaction, place: Place, horizon: Option<i64>) -> Result<(), Failure> {
     let sql = "SELECT id, created_at FROM mail WHERE place = ?1";
-    let found = change.prepare_cached(sql)?.query_row([place], |row| Ok((pack::id_back(row.get_ref(0)?), moment::back(row.get_ref(1)?))));
-    let Some((id, created)) = found.optional()? else { return Ok(()) };
+    let found = change.prepare_cached(sql)?.query_row([place], |row| {
+        Ok((
+            pack::id_back(row.get_ref(0)?),
+            moment::back(row.get_ref(1)?),
+        ))
+    });
+    let Some((id, created)) = found.optional()? else {
+        return Ok(());
+    };
     let created = created.and_then(|created| Stamp::parse(&created).micros());
-    if created.zip(horizon).is_none_or(|(created, horizon)| created >= horizon) {
-        change.prepare_cached("INSERT OR IGNORE INTO removed (mark) VALUES (?1)")?.execute([mark(&id)])?;
+    if created
+        .zip(horizon)
+        .is_none_or(|(created, horizon)| created >= horizon)
+    {
+        change
+            .prepare_cached("INSERT OR IGNORE INTO removed (mark) VALUES (?1)")?
+            .execute([mark(&id)])?;
     }
     Ok(())
 }
@@ -204,8 +240,14 @@ fn delete(change: &Transaction, places: &[Place]) -> Result<(), Failure> {
         return Ok(());
     }
     let removed: HashSet<Place> = places.iter().copied().collect();
-    for span in span::load(change)?.iter().filter(|span| removed.contains(&span.bottom)) {
-        change.execute("UPDATE span SET reaches_end = 0 WHERE bottom = ?1", [span.bottom])?;
+    for span in span::load(change)?
+        .iter()
+        .filter(|span| removed.contains(&span.bottom))
+    {
+        change.execute(
+            "UPDATE span SET reaches_end = 0 WHERE bottom = ?1",
+            [span.bottom],
+        )?;
     }
     let mut unlist = change.prepare_cached("UPDATE mail SET listed = 0 WHERE place = ?1")?;
     for place in places {
@@ -221,5 +263,8 @@ fn delete(change: &Transaction, places: &[Place]) -> Result<(), Failure> {
 
 fn mark(id: &str) -> [u8; 16] {
     let digest = digest::digest(&digest::SHA256, id.as_bytes());
-    *digest.as_ref().first_chunk().expect("a SHA-256 has 32 bytes")
+    *digest
+        .as_ref()
+        .first_chunk()
+        .expect("a SHA-256 has 32 bytes")
 }

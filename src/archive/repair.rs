@@ -63,8 +63,12 @@ struct Way {
 }
 
 /// From newer to older emails, by rising sort key.
-static DOWN: Way =
-    Way { emails: "> ?1 ORDER BY mail.place", next: "SELECT place FROM mail WHERE place > ?1 ORDER BY place LIMIT 1", step: 1, back: &UP };
+static DOWN: Way = Way {
+    emails: "> ?1 ORDER BY mail.place",
+    next: "SELECT place FROM mail WHERE place > ?1 ORDER BY place LIMIT 1",
+    step: 1,
+    back: &UP,
+};
 static UP: Way = Way {
     emails: "< ?1 ORDER BY mail.place DESC",
     next: "SELECT place FROM mail WHERE place < ?1 ORDER BY place DESC LIMIT 1",
@@ -92,28 +96,55 @@ impl Archive {
     pub fn repair(path: &Path, mut progress: impl FnMut(u64)) -> Result<Repaired, Failure> {
         let lease = Lease::on(&Location::Disk(path.to_owned()), "lease");
         if !lease.is_free() {
-            return Err(Failure::new(Kind::Archive, "another sentbox is using the archive").hint("end it first"));
+            return Err(
+                Failure::new(Kind::Archive, "another sentbox is using the archive")
+                    .hint("end it first"),
+            );
         }
         let new = path.with_added_extension("repair");
         discard(&new);
         let source = connect_to_read(path)?;
         if schema::format(&source)? == schema::Format::Older || !schema::exists(&source)? {
-            return Err(Failure::new(Kind::Archive, "the archive is of an older version or empty, so there is nothing to repair"));
+            return Err(Failure::new(
+                Kind::Archive,
+                "the archive is of an older version or empty, so there is nothing to repair",
+            ));
         }
         let damage = health::inspect(&source, |_| ())?;
         let copied = Self::open(&Location::Disk(new.clone())).and_then(|target| {
-            let mut copy = Copy { source: &source, target: &target.connections, damage, done: 0, lost: Vec::new(), lost_bodies: 0 };
+            let mut copy = Copy {
+                source: &source,
+                target: &target.connections,
+                damage,
+                done: 0,
+                lost: Vec::new(),
+                lost_bodies: 0,
+            };
             copy.emails(&mut progress)?;
             let is_unclaimed = copy.rest()?;
             let (lost_emails, lost_bodies) = (copy.lost_emails(), copy.lost_bodies);
             target.connections.compact()?;
             let info = target.info()?;
-            Ok((info.emails, info.bodies, lost_emails, lost_bodies, is_unclaimed))
+            Ok((
+                info.emails,
+                info.bodies,
+                lost_emails,
+                lost_bodies,
+                is_unclaimed,
+            ))
         });
         drop(source);
-        let (emails, bodies, lost_emails, lost_bodies, is_unclaimed) = copied.inspect_err(|_| discard(&new))?;
+        let (emails, bodies, lost_emails, lost_bodies, is_unclaimed) =
+            copied.inspect_err(|_| discard(&new))?;
         let aside = replace(path, &new).inspect_err(|_| discard(&new))?;
-        Ok(Repaired { emails, bodies, lost_emails, lost_bodies, is_unclaimed, aside })
+        Ok(Repaired {
+            emails,
+            bodies,
+            lost_emails,
+            lost_bodies,
+            is_unclaimed,
+            aside,
+        })
     }
 }
 
@@ -138,19 +169,36 @@ impl Copy<'_> {
             self.pass(&UP, i64::MAX, reached, progress)?;
         }
         if self.done == 0 && self.damage.file {
-            return Err(Failure::new(Kind::Archive, "no email in the archive can be read").hint(health::PUT_ASIDE));
+            return Err(
+                Failure::new(Kind::Archive, "no email in the archive can be read")
+                    .hint(health::PUT_ASIDE),
+            );
         }
         Ok(())
     }
 
     /// Copies from the sort key `start` on, one way, until `end`. Behind a page that cannot be read it goes
     /// on, and from there back to that page. `None` if it has come to the end; else the last sort key.
-    fn pass(&mut self, way: &Way, start: i64, end: i64, progress: &mut impl FnMut(u64)) -> Result<Option<i64>, Failure> {
+    fn pass(
+        &mut self,
+        way: &Way,
+        start: i64,
+        end: i64,
+        progress: &mut impl FnMut(u64),
+    ) -> Result<Option<i64>, Failure> {
         let mut from = start;
         loop {
-            let Err(broken_at) = self.run(way, from, end, progress)? else { return Ok(None) };
-            let found = if broken_at == start { None } else { self.next_readable(way, broken_at, end) };
-            let Some(found) = found else { return Ok(Some(broken_at)) };
+            let Err(broken_at) = self.run(way, from, end, progress)? else {
+                return Ok(None);
+            };
+            let found = if broken_at == start {
+                None
+            } else {
+                self.next_readable(way, broken_at, end)
+            };
+            let Some(found) = found else {
+                return Ok(Some(broken_at));
+            };
             let _ = self.run(way.back, found, broken_at, progress)?;
             // Again with the email that was found.
             from = found - way.step;
@@ -159,12 +207,20 @@ impl Copy<'_> {
 
     /// Copies emails from `from` on until `end` or a page that cannot be read; then the sort key of the last
     /// email before that is the error.
-    fn run(&mut self, way: &Way, from: i64, end: i64, progress: &mut impl FnMut(u64)) -> Result<Result<(), i64>, Failure> {
+    fn run(
+        &mut self,
+        way: &Way,
+        from: i64,
+        end: i64,
+        progress: &mut impl FnMut(u64),
+    ) -> Result<Result<(), i64>, Failure> {
         let mut last = from;
         let mut batch: Vec<Salvaged> = Vec::new();
         let mut bytes = 0;
         let source = self.source;
-        let Ok(mut statement) = source.prepare(&format!("{EMAIL}{}", way.emails)) else { return Ok(Err(last)) };
+        let Ok(mut statement) = source.prepare(&format!("{EMAIL}{}", way.emails)) else {
+            return Ok(Err(last));
+        };
         let outcome = match statement.query([from]) {
             Err(_) => Err(last),
             Ok(mut rows) => loop {
@@ -173,7 +229,9 @@ impl Copy<'_> {
                     Ok(None) => break Ok(()),
                     Err(_) => break Err(last),
                 };
-                let Ok(place) = row.get::<_, i64>(0) else { continue };
+                let Ok(place) = row.get::<_, i64>(0) else {
+                    continue;
+                };
                 if place == end {
                     break Ok(());
                 }
@@ -200,26 +258,52 @@ impl Copy<'_> {
     fn next_readable(&self, way: &Way, broken_at: i64, end: i64) -> Option<i64> {
         let steps = (0..62).map(|bits| way.step << bits);
         let mut from = steps.filter_map(|step| broken_at.checked_add(step));
-        let found = from.find_map(|from| self.source.query_row(way.next, [from], |row| row.get::<_, i64>(0)).ok());
-        found.filter(|found| if way.step > 0 { *found < end } else { *found > end })
+        let found = from.find_map(|from| {
+            self.source
+                .query_row(way.next, [from], |row| row.get::<_, i64>(0))
+                .ok()
+        });
+        found.filter(|found| {
+            if way.step > 0 {
+                *found < end
+            } else {
+                *found > end
+            }
+        })
     }
 
     fn salvage(&mut self, row: &Row) -> Result<Salvaged, Failure> {
         let fields = Fields::load(row, 7)?;
-        fields.check().map_err(|error| super::packed::damaged(&error))?;
+        fields
+            .check()
+            .map_err(|error| super::packed::damaged(&error))?;
         let mut state = [const { Value::Null }; 6];
         for (at, value) in state.iter_mut().enumerate() {
-            *value = row.get::<_, Option<i64>>(1 + at)?.map_or(Value::Null, Value::Integer);
+            *value = row
+                .get::<_, Option<i64>>(1 + at)?
+                .map_or(Value::Null, Value::Integer);
         }
         let place = row.get(0)?;
         let json = self.body(place);
         self.lost_bodies += u64::from(json.is_err());
-        Ok(Salvaged { place, fields, state, json: json.ok().flatten() })
+        Ok(Salvaged {
+            place,
+            fields,
+            state,
+            json: json.ok().flatten(),
+        })
     }
 
     fn body(&self, place: Place) -> Result<Option<String>, Failure> {
-        let packed = self.source.prepare_cached(BODY)?.query_row([place], |row| Packed::load(row, 0)).optional()?.flatten();
-        let Some(packed) = packed else { return Ok(None) };
+        let packed = self
+            .source
+            .prepare_cached(BODY)?
+            .query_row([place], |row| Packed::load(row, 0))
+            .optional()?
+            .flatten();
+        let Some(packed) = packed else {
+            return Ok(None);
+        };
         packed.email(self.source)?;
         packed.json(self.source).map(Some)
     }
@@ -232,9 +316,14 @@ impl Copy<'_> {
             let mut written = Vec::new();
             for email in batch.iter() {
                 // An email that was copied from the other side of a break, or another one of the same id.
-                let mut known = change.prepare_cached("SELECT place FROM mail WHERE id = ?1 OR place = ?2")?;
-                let known =
-                    known.query_row(params![pack::id(&email.fields.summary.id), email.place], |row| row.get::<_, Place>(0)).optional()?;
+                let mut known =
+                    change.prepare_cached("SELECT place FROM mail WHERE id = ?1 OR place = ?2")?;
+                let known = known
+                    .query_row(
+                        params![pack::id(&email.fields.summary.id), email.place],
+                        |row| row.get::<_, Place>(0),
+                    )
+                    .optional()?;
                 if let Some(known) = known {
                     lost.extend((known != email.place).then_some(email.place));
                     continue;
@@ -242,7 +331,10 @@ impl Copy<'_> {
                 insert(change, &mut shared, email)?;
                 written.push(email);
             }
-            let bodies: Vec<(Place, &str)> = written.iter().filter_map(|email| Some((email.place, email.json.as_deref()?))).collect();
+            let bodies: Vec<(Place, &str)> = written
+                .iter()
+                .filter_map(|email| Some((email.place, email.json.as_deref()?)))
+                .collect();
             keep::bodies(change, &bodies)?;
             Ok(written.len() as u64)
         })?;
@@ -284,9 +376,16 @@ impl Copy<'_> {
     }
 
     fn lost_emails(&self) -> u64 {
-        let counted = self.source.query_row("SELECT emails FROM tally", [], |row| row.get::<_, i64>(0)).unwrap_or(0);
+        let counted = self
+            .source
+            .query_row("SELECT emails FROM tally", [], |row| row.get::<_, i64>(0))
+            .unwrap_or(0);
         // A damaged count may be anything.
-        let missing = if self.damage.file { 0 } else { counted.unsigned_abs().saturating_sub(self.done) };
+        let missing = if self.damage.file {
+            0
+        } else {
+            counted.unsigned_abs().saturating_sub(self.done)
+        };
         missing.max(self.lost.len() as u64)
     }
 }
@@ -296,22 +395,37 @@ fn insert(change: &Transaction, shared: &mut Shared, email: &Salvaged) -> Result
                recipients, subject, message_id, cc, bcc, reply_to, scheduled_at, odd) \
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)";
     let shape = shared.shape(change, &email.fields.names)?;
-    let values = email.fields.values(shared.sender(change, email.fields.summary.from.as_deref())?);
-    let head = [&email.place as &dyn ToSql].into_iter().chain(email.state.iter().map(|value| value as &dyn ToSql));
+    let values = email
+        .fields
+        .values(shared.sender(change, email.fields.summary.from.as_deref())?);
+    let head = [&email.place as &dyn ToSql]
+        .into_iter()
+        .chain(email.state.iter().map(|value| value as &dyn ToSql));
     let values = values.iter().map(|value| value as &dyn ToSql);
-    change.prepare_cached(sql)?.execute(params_from_iter(head.chain([&shape as &dyn ToSql]).chain(values)))?;
+    change.prepare_cached(sql)?.execute(params_from_iter(
+        head.chain([&shape as &dyn ToSql]).chain(values),
+    ))?;
     Ok(())
 }
 
 /// Copies rows until one cannot be read; one that the new table refuses is left out.
-fn copy_table(source: &Connection, change: &Transaction, table: &str, names: &str) -> Result<(), Failure> {
+fn copy_table(
+    source: &Connection,
+    change: &Transaction,
+    table: &str,
+    names: &str,
+) -> Result<(), Failure> {
     let count = names.split(',').count();
     let marks = vec!["?"; count].join(", ");
-    let mut insert = change.prepare(&format!("INSERT OR IGNORE INTO {table} ({names}) SELECT {marks}"))?;
+    let mut insert = change.prepare(&format!(
+        "INSERT OR IGNORE INTO {table} ({names}) SELECT {marks}"
+    ))?;
     let mut statement = source.prepare(&format!("SELECT {names} FROM {table}"))?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        let values = (0..count).map(|at| row.get::<_, Value>(at)).collect::<Result<Vec<_>, _>>()?;
+        let values = (0..count)
+            .map(|at| row.get::<_, Value>(at))
+            .collect::<Result<Vec<_>, _>>()?;
         let _ = insert.execute(params_from_iter(values));
     }
     Ok(())
@@ -319,19 +433,30 @@ fn copy_table(source: &Connection, change: &Transaction, table: &str, names: &st
 
 /// The parts of a span between the emails that were lost, each from listed row to listed row.
 fn without(change: &Transaction, span: Span, lost: &[Place]) -> Result<Vec<Span>, Failure> {
-    let mut breaks: Vec<Place> = lost.iter().copied().filter(|place| span.holds(*place)).collect();
+    let mut breaks: Vec<Place> = lost
+        .iter()
+        .copied()
+        .filter(|place| span.holds(*place))
+        .collect();
     breaks.sort_unstable_by(|one, other| other.cmp(one));
     let mut parts = Vec::new();
     let mut top = span.top;
     for bottom in breaks.iter().map(|lost| Some(*lost)).chain([None]) {
         let low = bottom.map_or(span.bottom, Place::above);
-        let ends = "SELECT min(place), max(place) FROM mail WHERE place BETWEEN ?1 AND ?2 AND listed";
-        let (first, last): (Option<Place>, Option<Place>) =
-            change.prepare_cached(ends)?.query_row([top, low], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let ends =
+            "SELECT min(place), max(place) FROM mail WHERE place BETWEEN ?1 AND ?2 AND listed";
+        let (first, last): (Option<Place>, Option<Place>) = change
+            .prepare_cached(ends)?
+            .query_row([top, low], |row| Ok((row.get(0)?, row.get(1)?)))?;
         if let (Some(first), Some(last)) = (first, last) {
             let reaches_top = span.reaches_top && first == span.top;
             let reaches_end = span.reaches_end && last == span.bottom;
-            parts.push(Span { top: first, bottom: last, reaches_top, reaches_end });
+            parts.push(Span {
+                top: first,
+                bottom: last,
+                reaches_top,
+                reaches_end,
+            });
         }
         top = bottom.map_or(top, Place::below);
     }
@@ -341,15 +466,25 @@ fn without(change: &Transaction, span: Span, lost: &[Place]) -> Result<Vec<Span>
 /// Gives the new file the name of the old one, which keeps another name.
 fn replace(path: &Path, new: &Path) -> Result<PathBuf, Failure> {
     let failed = |error: std::io::Error| {
-        Failure::new(Kind::Archive, format!("the repaired archive cannot take the place of {}: {error}", path.display()))
-            .hint("check the owner and the mode of the folder")
+        Failure::new(
+            Kind::Archive,
+            format!(
+                "the repaired archive cannot take the place of {}: {error}",
+                path.display()
+            ),
+        )
+        .hint("check the owner and the mode of the folder")
     };
     let aside = unused_name(path, "damaged");
-    std::fs::hard_link(path, &aside).or_else(|_| std::fs::copy(path, &aside).map(|_| ())).map_err(failed)?;
+    std::fs::hard_link(path, &aside)
+        .or_else(|_| std::fs::copy(path, &aside).map(|_| ()))
+        .map_err(failed)?;
     // A log that was left behind must not be applied to the new file.
     for suffix in ["-wal", "-shm"] {
         match std::fs::rename(beside(path, suffix), beside(&aside, suffix)) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(failed(error));
+            }
             _ => {}
         }
     }

@@ -19,7 +19,10 @@ pub struct RequestTime {
 impl From<Timestamp> for RequestTime {
     /// A request whose order is its time: for a clock that is known not to jump.
     fn from(at: Timestamp) -> Self {
-        Self { at, order: at.as_microsecond() }
+        Self {
+            at,
+            order: at.as_microsecond(),
+        }
     }
 }
 
@@ -47,7 +50,9 @@ impl Archive {
 
 fn next(change: &Transaction, now: Timestamp) -> Result<i64, Failure> {
     let sql = "UPDATE listing SET answers = max(?1, answers + 1) RETURNING answers";
-    Ok(change.prepare_cached(sql)?.query_row([now.as_microsecond()], |row| row.get(0))?)
+    Ok(change
+        .prepare_cached(sql)?
+        .query_row([now.as_microsecond()], |row| row.get(0))?)
 }
 
 #[cfg(test)]
@@ -59,7 +64,9 @@ mod tests {
     fn later_request_has_larger_number_whatever_the_clock() {
         let archive = Archive::open(&Location::Memory).unwrap();
         let at = |second| Timestamp::from_second(second).unwrap();
-        let orders: Vec<i64> = [100, 200, 50, 50, 201].map(|second| archive.stamp_request(at(second)).unwrap().order).into();
+        let orders: Vec<i64> = [100, 200, 50, 50, 201]
+            .map(|second| archive.stamp_request(at(second)).unwrap().order)
+            .into();
         assert!(orders.is_sorted_by(|one, other| one < other), "{orders:?}");
         assert_eq!(orders[1], 200_000_000);
     }

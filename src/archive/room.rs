@@ -19,7 +19,9 @@ const MOVE: &str = "UPDATE mail SET place = ?2 WHERE place = ?1";
 
 /// Whether a row stands at `place`.
 pub(super) fn is_taken(change: &Transaction, place: i64) -> Result<bool, Failure> {
-    Ok(change.prepare_cached(TAKEN)?.query_row([Place(place)], |row| row.get(0))?)
+    Ok(change
+        .prepare_cached(TAKEN)?
+        .query_row([Place(place)], |row| row.get(0))?)
 }
 
 /// Moves rows from their old places to their new ones, whatever order they cross each other in.
@@ -42,7 +44,9 @@ fn aside() -> impl Iterator<Item = Place> {
 
 /// Moves down as many rows as it takes to leave free what is asked for.
 pub(super) fn make(change: &Transaction, NoRoom { under, need }: NoRoom) -> Result<(), Failure> {
-    let need = i64::try_from(need).unwrap_or(i64::MAX).saturating_add(SLACK);
+    let need = i64::try_from(need)
+        .unwrap_or(i64::MAX)
+        .saturating_add(SLACK);
     let mut free = under.saturating_sub(need);
     let mut moves = Vec::new();
     {
@@ -66,7 +70,11 @@ pub(super) fn make(change: &Transaction, NoRoom { under, need }: NoRoom) -> Resu
 }
 
 /// Gives new emails their natural places, and those without one the place below the email before.
-pub(super) fn by_time(change: &Transaction, entries: &mut [Entry], now: Timestamp) -> Result<(), Failure> {
+pub(super) fn by_time(
+    change: &Transaction,
+    entries: &mut [Entry],
+    now: Timestamp,
+) -> Result<(), Failure> {
     // Emails of one moment, a whole broadcast perhaps, must not each look for room from its start on.
     let mut last: Option<(Place, Place)> = None;
     let mut given = HashSet::new();

@@ -39,8 +39,11 @@ pub(super) fn format(connection: &Connection) -> Result<Format, Failure> {
     match version(connection)? {
         0 | VERSION => Ok(Format::Usable),
         1..VERSION => Ok(Format::Older),
-        newer => Err(Failure::new(Kind::Archive, format!("the archive was written by a newer version of sentbox (format {newer})"))
-            .hint("update sentbox; or sentbox archive begin puts it aside and begins a new one")),
+        newer => Err(Failure::new(
+            Kind::Archive,
+            format!("the archive was written by a newer version of sentbox (format {newer})"),
+        )
+        .hint("update sentbox; or sentbox archive begin puts it aside and begins a new one")),
     }
 }
 
@@ -59,27 +62,43 @@ mod tests {
         assert!(!exists(&connection).unwrap());
         create(&mut connection).unwrap();
         create(&mut connection).unwrap();
-        assert_eq!((version(&connection).unwrap(), format(&connection).unwrap()), (VERSION, Format::Usable));
-        connection.execute("INSERT INTO shape (names) VALUES ('[]')", []).unwrap();
+        assert_eq!(
+            (version(&connection).unwrap(), format(&connection).unwrap()),
+            (VERSION, Format::Usable)
+        );
+        connection
+            .execute("INSERT INTO shape (names) VALUES ('[]')", [])
+            .unwrap();
     }
 
     #[test]
     fn newer_tables_are_refused_and_older_recognised() {
         let connection = Connection::open_in_memory().unwrap();
-        connection.pragma_update(None, "user_version", VERSION + 1).unwrap();
+        connection
+            .pragma_update(None, "user_version", VERSION + 1)
+            .unwrap();
         let failure = format(&connection).unwrap_err();
-        assert!(failure.kind == Kind::Archive && failure.sentence.contains("newer version"), "{failure}");
-        connection.pragma_update(None, "user_version", VERSION - 1).unwrap();
+        assert!(
+            failure.kind == Kind::Archive && failure.sentence.contains("newer version"),
+            "{failure}"
+        );
+        connection
+            .pragma_update(None, "user_version", VERSION - 1)
+            .unwrap();
         assert_eq!(format(&connection).unwrap(), Format::Older);
     }
 
     #[test]
     fn failed_creation_leaves_nothing_behind() {
         let mut connection = Connection::open_in_memory().unwrap();
-        connection.execute_batch("CREATE TABLE mail (odd INTEGER)").unwrap();
+        connection
+            .execute_batch("CREATE TABLE mail (odd INTEGER)")
+            .unwrap();
         create(&mut connection).unwrap_err();
         assert!(!exists(&connection).unwrap());
-        let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).unwrap();
+        let tables: i64 = connection
+            .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
+            .unwrap();
         assert_eq!(tables, 1, "only the table that was in the way");
     }
 }

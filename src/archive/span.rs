@@ -55,10 +55,13 @@ pub struct Ground {
 }
 
 pub(super) const LISTED_ABOVE: &str = "SELECT id FROM mail WHERE place BETWEEN ?2 AND ?1 AND listed ORDER BY place DESC LIMIT 1 OFFSET ?3";
-pub(super) const LISTED_BELOW: &str = "SELECT id FROM mail WHERE place BETWEEN ?2 AND ?1 AND listed ORDER BY place LIMIT 1 OFFSET ?3";
+pub(super) const LISTED_BELOW: &str =
+    "SELECT id FROM mail WHERE place BETWEEN ?2 AND ?1 AND listed ORDER BY place LIMIT 1 OFFSET ?3";
 
-const TOPMOST: &str = "SELECT place FROM mail WHERE place BETWEEN ?2 AND ?1 AND listed ORDER BY place LIMIT 1";
-const LOWEST: &str = "SELECT place FROM mail WHERE place BETWEEN ?2 AND ?1 AND listed ORDER BY place DESC LIMIT 1";
+const TOPMOST: &str =
+    "SELECT place FROM mail WHERE place BETWEEN ?2 AND ?1 AND listed ORDER BY place LIMIT 1";
+const LOWEST: &str =
+    "SELECT place FROM mail WHERE place BETWEEN ?2 AND ?1 AND listed ORDER BY place DESC LIMIT 1";
 
 impl Archive {
     /// How far back the archive is complete.
@@ -68,7 +71,8 @@ impl Archive {
     /// If the archive cannot be read.
     pub fn reach(&self) -> Result<Reach, Failure> {
         self.connections.read(|connection| {
-            let lists_nothing: bool = connection.query_row("SELECT empty FROM listing", [], |row| row.get(0))?;
+            let lists_nothing: bool =
+                connection.query_row("SELECT empty FROM listing", [], |row| row.get(0))?;
             if lists_nothing {
                 return Ok(Reach::Everything);
             }
@@ -79,7 +83,8 @@ impl Archive {
                 return Ok(Reach::Everything);
             }
             let sql = "SELECT created_at FROM mail WHERE place = ?1";
-            let created = connection.query_row(sql, [span.bottom], |row| Ok(moment::back(row.get_ref(0)?)))?;
+            let created = connection
+                .query_row(sql, [span.bottom], |row| Ok(moment::back(row.get_ref(0)?)))?;
             Ok(Reach::Since(Stamp::parse(&created.unwrap_or_default())))
         })
     }
@@ -93,8 +98,14 @@ impl Archive {
         self.connections.read(|connection| {
             let spans = load(connection)?;
             let (rising, widest): (bool, i64) =
-                connection.query_row("SELECT rising, widest FROM listing", [], |row| Ok((row.get(0)?, row.get(1)?)))?;
-            Ok(Ground { spans, rising, widest: usize::try_from(widest).unwrap_or(0) })
+                connection.query_row("SELECT rising, widest FROM listing", [], |row| {
+                    Ok((row.get(0)?, row.get(1)?))
+                })?;
+            Ok(Ground {
+                spans,
+                rising,
+                widest: usize::try_from(widest).unwrap_or(0),
+            })
         })
     }
 
@@ -119,7 +130,10 @@ impl Archive {
     fn stepped(&self, sql: &str, span: &Span, steps: u32) -> Result<Option<EmailId>, Failure> {
         self.connections.read(|connection| {
             let id = |row: &rusqlite::Row| Ok(EmailId::new(pack::id_back(row.get_ref(0)?)));
-            Ok(connection.prepare_cached(sql)?.query_row(params![span.bottom, span.top, steps], id).optional()?)
+            Ok(connection
+                .prepare_cached(sql)?
+                .query_row(params![span.bottom, span.top, steps], id)
+                .optional()?)
         })
     }
 
@@ -130,9 +144,18 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be written.
-    pub fn conclude_end(&self, bottom: Place, last: Option<&EmailId>, asked: RequestTime) -> Result<(), Failure> {
+    pub fn conclude_end(
+        &self,
+        bottom: Place,
+        last: Option<&EmailId>,
+        asked: RequestTime,
+    ) -> Result<(), Failure> {
         self.connections.write(|change| {
-            if change.execute("UPDATE span SET reaches_end = 1 WHERE bottom = ?1", [bottom])? > 0 {
+            if change.execute(
+                "UPDATE span SET reaches_end = 1 WHERE bottom = ?1",
+                [bottom],
+            )? > 0
+            {
                 self.connections.mark_changed();
                 change.execute("DELETE FROM span WHERE top > ?1", [bottom])?;
                 if let Some(last) = last {
@@ -166,9 +189,16 @@ pub(super) fn reach_top(change: &Transaction, top: Place) -> Result<bool, Failur
 
 /// All spans, newest first.
 pub(super) fn load(connection: &Connection) -> Result<Vec<Span>, Failure> {
-    let mut statement = connection.prepare_cached("SELECT top, bottom, reaches_top, reaches_end FROM span ORDER BY top")?;
-    let spans = statement
-        .query_map([], |row| Ok(Span { top: row.get(0)?, bottom: row.get(1)?, reaches_top: row.get(2)?, reaches_end: row.get(3)? }))?;
+    let mut statement = connection
+        .prepare_cached("SELECT top, bottom, reaches_top, reaches_end FROM span ORDER BY top")?;
+    let spans = statement.query_map([], |row| {
+        Ok(Span {
+            top: row.get(0)?,
+            bottom: row.get(1)?,
+            reaches_top: row.get(2)?,
+            reaches_end: row.get(3)?,
+        })
+    })?;
     Ok(spans.collect::<Result<_, _>>()?)
 }
 
@@ -177,8 +207,15 @@ pub(super) fn put(change: &Transaction, span: &Span) -> Result<(), Failure> {
     if load(change)?.contains(span) {
         return Ok(());
     }
-    let mut statement = change.prepare_cached("INSERT INTO span (top, bottom, reaches_top, reaches_end) VALUES (?1, ?2, ?3, ?4)")?;
-    statement.execute(params![span.top, span.bottom, span.reaches_top, span.reaches_end])?;
+    let mut statement = change.prepare_cached(
+        "INSERT INTO span (top, bottom, reaches_top, reaches_end) VALUES (?1, ?2, ?3, ?4)",
+    )?;
+    statement.execute(params![
+        span.top,
+        span.bottom,
+        span.reaches_top,
+        span.reaches_end
+    ])?;
     Ok(())
 }
 
@@ -186,7 +223,10 @@ pub(super) fn put(change: &Transaction, span: &Span) -> Result<(), Failure> {
 pub(super) fn draw_in(change: &Transaction) -> Result<(), Failure> {
     for span in load(change)? {
         let outermost = |sql: &str| -> rusqlite::Result<Option<Place>> {
-            change.prepare_cached(sql)?.query_row([span.bottom, span.top], |row| row.get(0)).optional()
+            change
+                .prepare_cached(sql)?
+                .query_row([span.bottom, span.top], |row| row.get(0))
+                .optional()
         };
         let (top, bottom) = (outermost(TOPMOST)?, outermost(LOWEST)?);
         if (top, bottom) == (Some(span.top), Some(span.bottom)) {
@@ -194,7 +234,14 @@ pub(super) fn draw_in(change: &Transaction) -> Result<(), Failure> {
         }
         remove(change, &span)?;
         if let (Some(top), Some(bottom)) = (top, bottom) {
-            put(change, &Span { top, bottom, ..span })?;
+            put(
+                change,
+                &Span {
+                    top,
+                    bottom,
+                    ..span
+                },
+            )?;
         }
     }
     Ok(())
@@ -202,6 +249,8 @@ pub(super) fn draw_in(change: &Transaction) -> Result<(), Failure> {
 
 /// Takes `span` away.
 pub(super) fn remove(change: &Transaction, span: &Span) -> Result<(), Failure> {
-    change.prepare_cached("DELETE FROM span WHERE top = ?1")?.execute([span.top])?;
+    change
+        .prepare_cached("DELETE FROM span WHERE top = ?1")?
+        .execute([span.top])?;
     Ok(())
 }

@@ -21,7 +21,9 @@ pub(super) fn at(second: i64) -> Timestamp {
 
 pub(super) fn item_with(id: &str, second: Option<i64>, event: &str) -> Item {
     let created = second.map_or("null".to_owned(), |second| format!("\"{}\"", at(second)));
-    let json = format!(r#"{{"id":"{id}","to":["a@example.com"],"created_at":{created},"subject":"Hi","last_event":"{event}"}}"#);
+    let json = format!(
+        r#"{{"id":"{id}","to":["a@example.com"],"created_at":{created},"subject":"Hi","last_event":"{event}"}}"#
+    );
     Item::read(&json).unwrap()
 }
 
@@ -30,11 +32,19 @@ fn item(number: i64) -> Item {
 }
 
 fn page(numbers: impl Iterator<Item = i64>, joins: Joins) -> Stretch {
-    Stretch { items: numbers.map(item).collect(), joins, rising: false, asked: at(1_000_000).into() }
+    Stretch {
+        items: numbers.map(item).collect(),
+        joins,
+        rising: false,
+        asked: at(1_000_000).into(),
+    }
 }
 
 fn below(number: i64) -> Joins {
-    Joins::Below { cursor: EmailId::new(format!("mail-{number}")), cut: false }
+    Joins::Below {
+        cursor: EmailId::new(format!("mail-{number}")),
+        cut: false,
+    }
 }
 
 pub(super) fn memory() -> Archive {
@@ -42,7 +52,11 @@ pub(super) fn memory() -> Archive {
 }
 
 fn ids(window: &Window) -> Vec<String> {
-    window.rows.iter().map(|row| row.summary.id.as_str().to_owned()).collect()
+    window
+        .rows
+        .iter()
+        .map(|row| row.summary.id.as_str().to_owned())
+        .collect()
 }
 
 fn all(archive: &Archive) -> Vec<String> {
@@ -54,14 +68,22 @@ fn pages_that_follow_each_other_are_one_span() {
     let archive = memory();
     assert_eq!(archive.reach().unwrap(), Reach::Nothing);
     let first = archive.carry(&page((90..100).rev(), Joins::Top)).unwrap();
-    assert_eq!((first.new.len(), first.grew, first.is_lowest), (10, true, true));
+    assert_eq!(
+        (first.new.len(), first.grew, first.is_lowest),
+        (10, true, true)
+    );
     archive.carry(&page((80..90).rev(), below(90))).unwrap();
     let again = archive.carry(&page((90..100).rev(), Joins::Top)).unwrap();
-    assert_eq!((again.new.len(), again.grew, again.is_lowest), (0, false, false));
+    assert_eq!(
+        (again.new.len(), again.grew, again.is_lowest),
+        (0, false, false)
+    );
     let ground = archive.ground().unwrap();
     assert_eq!((ground.spans.len(), ground.widest), (1, 10));
     assert!(matches!(archive.reach().unwrap(), Reach::Since(stamp) if stamp.at == Some(at(80))));
-    archive.conclude_end(ground.spans[0].bottom, None, at(0).into()).unwrap();
+    archive
+        .conclude_end(ground.spans[0].bottom, None, at(0).into())
+        .unwrap();
     assert_eq!(archive.reach().unwrap(), Reach::Everything);
 }
 
@@ -71,7 +93,9 @@ fn a_page_from_the_wrong_place_brings_its_mail_and_claims_nothing() {
     archive.carry(&page((90..100).rev(), Joins::Top)).unwrap();
     archive.carry(&page((80..90).rev(), below(90))).unwrap();
     // Some of what is above the cursor, and then others: what lies between was left out.
-    let carried = archive.carry(&page([98, 91, 77].into_iter(), below(80))).unwrap();
+    let carried = archive
+        .carry(&page([98, 91, 77].into_iter(), below(80)))
+        .unwrap();
     assert_eq!((carried.span, carried.new.len()), (None, 1));
     assert_eq!(all(&archive).last().unwrap(), "mail-77");
     assert!(matches!(archive.reach().unwrap(), Reach::Since(stamp) if stamp.at == Some(at(80))));
@@ -84,21 +108,36 @@ fn a_page_from_the_wrong_place_brings_its_mail_and_claims_nothing() {
 fn an_imported_email_is_not_taken_for_the_end_of_a_gap() {
     let archive = memory();
     archive.carry(&page((10..20).rev(), Joins::Top)).unwrap();
-    archive.import(&*[item(55).json.as_bytes(), item(52).json.as_bytes()].join(&b'\n'), at(0), |_| ()).unwrap();
+    archive
+        .import(
+            &*[item(55).json.as_bytes(), item(52).json.as_bytes()].join(&b'\n'),
+            at(0),
+            |_| (),
+        )
+        .unwrap();
     archive.carry(&page((50..60).rev(), Joins::Top)).unwrap();
     let ground = archive.ground().unwrap();
     assert_eq!(ground.spans.len(), 2, "a gap remains: {ground:?}");
     let carried = archive.carry(&page((15..50).rev(), below(50))).unwrap();
     assert!(carried.grew);
     assert_eq!(archive.ground().unwrap().spans.len(), 1);
-    assert_eq!(all(&archive), (10..60).rev().map(|number| format!("mail-{number}")).collect::<Vec<_>>());
+    assert_eq!(
+        all(&archive),
+        (10..60)
+            .rev()
+            .map(|number| format!("mail-{number}"))
+            .collect::<Vec<_>>()
+    );
 }
 
 #[test]
 fn the_page_s_order_wins_over_times_and_rows_move_for_it() {
     let archive = memory();
     let one_moment = |names: &str| Stretch {
-        items: names.chars().map(|name| item_with(&name.to_string(), Some(7), "sent")).collect(),
+        items: names
+            .chars()
+            .map(|name| item_with(&name.to_string(), Some(7), "sent"))
+            .collect(),
         joins: Joins::Top,
         rising: false,
         asked: at(9).into(),
@@ -106,10 +145,21 @@ fn the_page_s_order_wins_over_times_and_rows_move_for_it() {
     archive.carry(&one_moment("dcba")).unwrap();
     let id = EmailId::new("a");
     let json: Arc<str> = r#"{"id":"a","html":"x"}"#.into();
-    archive.keep(&Retrieved { email: wire::Email::read(&json).unwrap(), json }, at(9).into()).unwrap();
+    archive
+        .keep(
+            &Retrieved {
+                email: wire::Email::read(&json).unwrap(),
+                json,
+            },
+            at(9).into(),
+        )
+        .unwrap();
     archive.carry(&one_moment("ecdab")).unwrap();
     assert_eq!(all(&archive).concat(), "ecdab");
-    assert!(archive.email(&id).unwrap().is_some(), "the body has moved along");
+    assert!(
+        archive.email(&id).unwrap().is_some(),
+        "the body has moved along"
+    );
     archive.carry(&one_moment("ecdab")).unwrap();
     assert_eq!(all(&archive).concat(), "ecdab");
 }
@@ -119,15 +169,33 @@ fn an_email_from_the_future_does_not_take_the_others_along() {
     let archive = memory();
     let day = 86_400;
     let listed = |mails: &[(&str, i64)]| Stretch {
-        items: mails.iter().map(|(id, second)| item_with(id, Some(*second), "sent")).collect(),
+        items: mails
+            .iter()
+            .map(|(id, second)| item_with(id, Some(*second), "sent"))
+            .collect(),
         joins: Joins::Top,
         rising: false,
         asked: at(100 * day).into(),
     };
-    archive.carry(&listed(&[("skewed", 5000 * day), ("b", 20 * day), ("a", 10 * day)])).unwrap();
-    archive.carry(&listed(&[("c", 90 * day), ("skewed", 5000 * day), ("b", 20 * day), ("a", 10 * day)])).unwrap();
+    archive
+        .carry(&listed(&[
+            ("skewed", 5000 * day),
+            ("b", 20 * day),
+            ("a", 10 * day),
+        ]))
+        .unwrap();
+    archive
+        .carry(&listed(&[
+            ("c", 90 * day),
+            ("skewed", 5000 * day),
+            ("b", 20 * day),
+            ("a", 10 * day),
+        ]))
+        .unwrap();
     assert_eq!(all(&archive), ["c", "skewed", "b", "a"]);
-    let then = archive.window(&Anchor::At((NOON + 95 * day) * 1_000_000), 1).unwrap();
+    let then = archive
+        .window(&Anchor::At((NOON + 95 * day) * 1_000_000), 1)
+        .unwrap();
     assert_eq!(ids(&then), ["c"], "its time still finds it");
 }
 
@@ -135,11 +203,28 @@ fn an_email_from_the_future_does_not_take_the_others_along() {
 fn where_there_is_no_room_rows_move_down_and_keep_their_order() {
     let archive = memory();
     // Two thousand imported emails of one moment stand without a place between them.
-    let lines: Vec<String> = (0..2000).map(|number| item_with(&format!("old-{number}"), Some(7), "sent").json.to_string()).collect();
-    archive.import(lines.join("\n").as_bytes(), at(9), |_| ()).unwrap();
+    let lines: Vec<String> = (0..2000)
+        .map(|number| {
+            item_with(&format!("old-{number}"), Some(7), "sent")
+                .json
+                .to_string()
+        })
+        .collect();
+    archive
+        .import(lines.join("\n").as_bytes(), at(9), |_| ())
+        .unwrap();
     let before = all(&archive);
-    let items = ["old-0", "x", "y", "z", "old-1"].map(|id| item_with(id, Some(7), "sent")).to_vec();
-    archive.carry(&Stretch { items, joins: Joins::Top, rising: false, asked: at(9).into() }).unwrap();
+    let items = ["old-0", "x", "y", "z", "old-1"]
+        .map(|id| item_with(id, Some(7), "sent"))
+        .to_vec();
+    archive
+        .carry(&Stretch {
+            items,
+            joins: Joins::Top,
+            rising: false,
+            asked: at(9).into(),
+        })
+        .unwrap();
     let mut after = all(&archive);
     assert_eq!(after[..5], ["old-0", "x", "y", "z", "old-1"]);
     after.drain(1..4);
@@ -150,52 +235,133 @@ fn where_there_is_no_room_rows_move_down_and_keep_their_order() {
 fn a_late_answer_does_not_overwrite_a_newer_status() {
     let archive = memory();
     let told = |event: &str, second: i64| {
-        let stretch = Stretch { items: vec![item_with("a", Some(1), event)], joins: Joins::Top, rising: false, asked: at(second).into() };
+        let stretch = Stretch {
+            items: vec![item_with("a", Some(1), event)],
+            joins: Joins::Top,
+            rising: false,
+            asked: at(second).into(),
+        };
         archive.carry(&stretch).unwrap().changed.len()
     };
-    assert_eq!([told("sent", 10), told("opened", 30), told("delivered", 20), told("opened", 40)], [0, 1, 0, 0]);
+    assert_eq!(
+        [
+            told("sent", 10),
+            told("opened", 30),
+            told("delivered", 20),
+            told("opened", 40)
+        ],
+        [0, 1, 0, 0]
+    );
     let history = archive.history(&EmailId::new("a")).unwrap();
-    assert_eq!(history, [Observation { status: Status::Sent, seen: at(10) }, Observation { status: Status::Opened, seen: at(30) }]);
+    assert_eq!(
+        history,
+        [
+            Observation {
+                status: Status::Sent,
+                seen: at(10)
+            },
+            Observation {
+                status: Status::Opened,
+                seen: at(30)
+            }
+        ]
+    );
     archive.stamp_request(at(40)).unwrap();
     let set_back = archive.stamp_request(at(30 - 3600)).unwrap();
-    let stretch = Stretch { items: vec![item_with("a", Some(1), "clicked")], joins: Joins::Top, rising: false, asked: set_back };
-    assert_eq!(archive.carry(&stretch).unwrap().changed.len(), 1, "a clock that was set back does not stop the observation");
+    let stretch = Stretch {
+        items: vec![item_with("a", Some(1), "clicked")],
+        joins: Joins::Top,
+        rising: false,
+        asked: set_back,
+    };
+    assert_eq!(
+        archive.carry(&stretch).unwrap().changed.len(),
+        1,
+        "a clock that was set back does not stop the observation"
+    );
 }
 
 #[test]
 fn the_same_status_in_other_words_is_no_change() {
     let archive = memory();
     archive
-        .carry(&Stretch { items: vec![item_with("a", None, "delivered")], joins: Joins::Top, rising: false, asked: at(1).into() })
+        .carry(&Stretch {
+            items: vec![item_with("a", None, "delivered")],
+            joins: Joins::Top,
+            rising: false,
+            asked: at(1).into(),
+        })
         .unwrap();
-    let other = Stretch { items: vec![item_with("a", None, "email.delivered")], joins: Joins::Top, rising: false, asked: at(2).into() };
+    let other = Stretch {
+        items: vec![item_with("a", None, "email.delivered")],
+        joins: Joins::Top,
+        rising: false,
+        asked: at(2).into(),
+    };
     assert!(archive.carry(&other).unwrap().changed.is_empty());
-    assert_eq!(archive.row(&EmailId::new("a")).unwrap().unwrap().changed, None);
+    assert_eq!(
+        archive.row(&EmailId::new("a")).unwrap().unwrap().changed,
+        None
+    );
 }
 
 #[test]
 fn a_list_with_bodies_fills_the_bodies() {
     let archive = memory();
-    let json: Arc<str> = r#"{"object":"email","id":"a","html":"<p>","text":"x","last_event":"email.sent"}"#.into();
+    let json: Arc<str> =
+        r#"{"object":"email","id":"a","html":"<p>","text":"x","last_event":"email.sent"}"#.into();
     let item = Item::read(&json).unwrap();
-    archive.carry(&Stretch { items: vec![item], joins: Joins::Top, rising: false, asked: at(1).into() }).unwrap();
+    archive
+        .carry(&Stretch {
+            items: vec![item],
+            joins: Joins::Top,
+            rising: false,
+            asked: at(1).into(),
+        })
+        .unwrap();
     let id = EmailId::new("a");
     assert_eq!(archive.email(&id).unwrap().unwrap().json, json);
-    assert_eq!(archive.summary_json(&id).unwrap().unwrap(), r#"{"id":"a","last_event":"email.sent"}"#);
-    assert!(archive.row(&id).unwrap().unwrap().summary.extra.is_empty(), "bodies are no unknown members");
+    assert_eq!(
+        archive.summary_json(&id).unwrap().unwrap(),
+        r#"{"id":"a","last_event":"email.sent"}"#
+    );
+    assert!(
+        archive.row(&id).unwrap().unwrap().summary.extra.is_empty(),
+        "bodies are no unknown members"
+    );
 }
 
 #[test]
 fn bad_lines_are_named_and_the_others_imported() {
     let archive = memory();
-    let lines = format!("{}\n\n{{\"subject\":\"no id\"}}\nnot json\n{}\n\u{fffd}\n{{\"id\":\"no email\"}}", item(1).json, item(2).json);
+    let lines = format!(
+        "{}\n\n{{\"subject\":\"no id\"}}\nnot json\n{}\n\u{fffd}\n{{\"id\":\"no email\"}}",
+        item(1).json,
+        item(2).json
+    );
     let mut told = Vec::new();
-    let imported = archive.import(lines.as_bytes(), at(0), |so_far| told.push(so_far.lines)).unwrap();
+    let imported = archive
+        .import(lines.as_bytes(), at(0), |so_far| told.push(so_far.lines))
+        .unwrap();
     assert_eq!((imported.lines, imported.new, imported.bad), (6, 2, 4));
-    assert_eq!(imported.bad_lines.iter().map(|(line, _)| *line).collect::<Vec<_>>(), [3, 4, 6, 7]);
+    assert_eq!(
+        imported
+            .bad_lines
+            .iter()
+            .map(|(line, _)| *line)
+            .collect::<Vec<_>>(),
+        [3, 4, 6, 7]
+    );
     assert_eq!(told, [6]);
-    assert_eq!(archive.import(lines.as_bytes(), at(0), |_| ()).unwrap().new, 0);
-    assert_eq!(archive.reach().unwrap(), Reach::Nothing, "an import claims nothing");
+    assert_eq!(
+        archive.import(lines.as_bytes(), at(0), |_| ()).unwrap().new,
+        0
+    );
+    assert_eq!(
+        archive.reach().unwrap(),
+        Reach::Nothing,
+        "an import claims nothing"
+    );
 }
 
 #[test]
@@ -204,12 +370,25 @@ fn a_failure_in_the_middle_of_a_page_leaves_no_trace() {
     archive.carry(&page((90..100).rev(), Joins::Top)).unwrap();
     let before = (all(&archive), archive.ground().unwrap());
     let trap = "CREATE TRIGGER trap BEFORE INSERT ON mail WHEN new.id = 'mail-83' BEGIN SELECT raise(ABORT, 'trap'); END";
-    archive.connections.write(|change| Ok(change.execute_batch(trap)?)).unwrap();
+    archive
+        .connections
+        .write(|change| Ok(change.execute_batch(trap)?))
+        .unwrap();
     let failure = archive.carry(&page((80..90).rev(), below(90))).unwrap_err();
     assert_eq!(failure.kind, Kind::Archive);
     assert_eq!((all(&archive), archive.ground().unwrap()), before);
-    archive.connections.write(|change| Ok(change.execute_batch("DROP TRIGGER trap")?)).unwrap();
-    assert_eq!(archive.carry(&page((80..90).rev(), below(90))).unwrap().new.len(), 10);
+    archive
+        .connections
+        .write(|change| Ok(change.execute_batch("DROP TRIGGER trap")?))
+        .unwrap();
+    assert_eq!(
+        archive
+            .carry(&page((80..90).rev(), below(90)))
+            .unwrap()
+            .new
+            .len(),
+        10
+    );
 }
 
 #[test]
@@ -218,10 +397,19 @@ fn a_file_cut_off_anywhere_is_the_archive_after_some_page() {
     let path = folder.path().join("mail.db");
     let archive = Archive::open(&Location::Disk(path.clone())).unwrap();
     for start in [190, 180, 170, 160] {
-        let joins = if start == 190 { Joins::Top } else { below(start + 10) };
-        archive.carry(&page((start..start + 10).rev(), joins)).unwrap();
+        let joins = if start == 190 {
+            Joins::Top
+        } else {
+            below(start + 10)
+        };
+        archive
+            .carry(&page((start..start + 10).rev(), joins))
+            .unwrap();
     }
-    let (file, log) = (std::fs::read(&path).unwrap(), std::fs::read(beside(&path, "-wal")).unwrap());
+    let (file, log) = (
+        std::fs::read(&path).unwrap(),
+        std::fs::read(beside(&path, "-wal")).unwrap(),
+    );
     assert!(!log.is_empty(), "nothing was checkpointed yet");
     let mut states = std::collections::BTreeSet::new();
     for length in (0..=log.len()).step_by(3000).chain([log.len()]) {
@@ -232,7 +420,11 @@ fn a_file_cut_off_anywhere_is_the_archive_after_some_page() {
         let (rows, ground) = (all(&archive).len(), archive.ground().unwrap());
         assert_eq!(rows % 10, 0);
         assert_eq!(ground.spans.len(), usize::from(rows > 0));
-        let covered = ground.spans.iter().map(|span| archive.rank(span.bottom).unwrap() + 1).sum::<u64>();
+        let covered = ground
+            .spans
+            .iter()
+            .map(|span| archive.rank(span.bottom).unwrap() + 1)
+            .sum::<u64>();
         assert_eq!(covered, rows as u64);
         states.insert(rows);
     }
@@ -257,16 +449,26 @@ fn files_are_the_owner_s_alone_and_odd_names_are_names() {
     for file in [path.clone(), beside(&path, "-wal"), beside(&path, "-shm")] {
         assert_eq!(mode(&file), 0o600, "{}", file.display());
     }
-    assert_eq!(all(&Archive::open(&Location::Disk(path)).unwrap()), ["mail-0"]);
+    assert_eq!(
+        all(&Archive::open(&Location::Disk(path)).unwrap()),
+        ["mail-0"]
+    );
 }
 
 #[test]
 fn what_is_no_archive_is_refused_in_words() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("letter.txt");
-    std::fs::write(&path, "Dear Sir or Madam, this is a letter and not an archive. ".repeat(100)).unwrap();
+    std::fs::write(
+        &path,
+        "Dear Sir or Madam, this is a letter and not an archive. ".repeat(100),
+    )
+    .unwrap();
     let failure = Archive::open(&Location::Disk(path)).unwrap_err();
-    assert_eq!((failure.kind, failure.sentence.as_str()), (Kind::Archive, "the archive file is not an archive"));
+    assert_eq!(
+        (failure.kind, failure.sentence.as_str()),
+        (Kind::Archive, "the archive file is not an archive")
+    );
     let failure = Archive::open(&Location::Disk(folder.path().to_owned())).unwrap_err();
     assert!(!failure.hint.is_empty(), "{failure}");
 }
@@ -274,7 +476,10 @@ fn what_is_no_archive_is_refused_in_words() {
 #[test]
 fn readers_and_the_writer_do_not_fail_each_other() {
     let folder = tempfile::tempdir().unwrap();
-    for location in [Location::Memory, Location::Disk(folder.path().join("mail.db"))] {
+    for location in [
+        Location::Memory,
+        Location::Disk(folder.path().join("mail.db")),
+    ] {
         let archive = Archive::open(&location).unwrap();
         std::thread::scope(|scope| {
             for _ in 0..3 {
@@ -285,7 +490,9 @@ fn readers_and_the_writer_do_not_fail_each_other() {
                 });
             }
             for start in (0..600).step_by(20) {
-                archive.carry(&page((start..start + 20).rev(), Joins::Top)).unwrap();
+                archive
+                    .carry(&page((start..start + 20).rev(), Joins::Top))
+                    .unwrap();
             }
         });
     }
@@ -320,17 +527,32 @@ fn every_hot_query_walks_an_index() {
         confirmed::LISTED_FROM,
     ];
     for sql in hot {
-        let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+        let mut statement = connection
+            .prepare(&format!("EXPLAIN QUERY PLAN {sql}"))
+            .unwrap();
         let steps: Vec<String> = statement
-            .query_map(rusqlite::params_from_iter(vec![1; parameters(sql)]), |row| row.get(3))
+            .query_map(
+                rusqlite::params_from_iter(vec![1; parameters(sql)]),
+                |row| row.get(3),
+            )
             .unwrap()
             .map(Result::unwrap)
             .collect();
         // There are a few spans, at most.
-        let walks =
-            |step: &String| !step.starts_with("SCAN") || step == "SCAN span" || step.contains("CONSTANT ROW") || step.contains("subquery");
-        assert!(steps.iter().all(walks) && !steps.iter().any(|step| step.contains("TEMP")), "{sql}: {steps:?}");
-        assert!(steps.iter().any(|step| step.starts_with("SEARCH")), "{sql}: {steps:?}");
+        let walks = |step: &String| {
+            !step.starts_with("SCAN")
+                || step == "SCAN span"
+                || step.contains("CONSTANT ROW")
+                || step.contains("subquery")
+        };
+        assert!(
+            steps.iter().all(walks) && !steps.iter().any(|step| step.contains("TEMP")),
+            "{sql}: {steps:?}"
+        );
+        assert!(
+            steps.iter().any(|step| step.starts_with("SEARCH")),
+            "{sql}: {steps:?}"
+        );
     }
 }
 
@@ -338,7 +560,9 @@ fn every_hot_query_walks_an_index() {
 fn counting_walks_the_small_index() {
     let mut connection = Connection::open_in_memory().unwrap();
     schema::create(&mut connection).unwrap();
-    let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {}", window::NEWER)).unwrap();
+    let mut statement = connection
+        .prepare(&format!("EXPLAIN QUERY PLAN {}", window::NEWER))
+        .unwrap();
     let step: String = statement.query_row([1], |row| row.get(3)).unwrap();
     assert!(step.contains("USING COVERING INDEX mail_slots"), "{step}");
 }
@@ -347,13 +571,17 @@ fn counting_walks_the_small_index() {
 fn who_is_in_doubt_is_looked_for_among_what_is_gone() {
     let mut connection = Connection::open_in_memory().unwrap();
     schema::create(&mut connection).unwrap();
-    let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {}", gone::DOUBTFUL)).unwrap();
+    let mut statement = connection
+        .prepare(&format!("EXPLAIN QUERY PLAN {}", gone::DOUBTFUL))
+        .unwrap();
     let step: String = statement.query_row([1, 1], |row| row.get(3)).unwrap();
     assert!(step.contains("INDEX mail_gone"), "{step}");
 }
 
 fn parameters(sql: &str) -> usize {
-    (1..10).take_while(|number| sql.contains(&format!("?{number}"))).count()
+    (1..10)
+        .take_while(|number| sql.contains(&format!("?{number}")))
+        .count()
 }
 
 #[test]

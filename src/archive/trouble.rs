@@ -14,19 +14,24 @@ impl From<rusqlite::Error> for Failure {
         // The words of SQLite may quote what is stored; its code does not.
         tracing::warn!(code = ?error.sqlite_error().map(|error| error.extended_code), "the archive failed");
         let (sentence, hint) = match error.sqlite_error_code() {
-            Some(ErrorCode::DiskFull) => {
-                ("the disk is full, so the archive cannot take more mail", "free some space; what is stored is safe")
-            }
-            Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen) => {
-                ("the archive cannot be written", "check the owner and the mode of its file and folder")
-            }
-            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-                ("another program is holding the archive", "close it, or wait until it is done")
-            }
+            Some(ErrorCode::DiskFull) => (
+                "the disk is full, so the archive cannot take more mail",
+                "free some space; what is stored is safe",
+            ),
+            Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen) => (
+                "the archive cannot be written",
+                "check the owner and the mode of its file and folder",
+            ),
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => (
+                "another program is holding the archive",
+                "close it, or wait until it is done",
+            ),
             Some(ErrorCode::DatabaseCorrupt) => DAMAGED,
             None if is_nonsense(&error) => DAMAGED,
             Some(ErrorCode::NotADatabase) => ("the archive file is not an archive", PUT_ASIDE),
-            Some(ErrorCode::SystemIoFailure) => of_system(error.sqlite_error().map_or(0, |error| error.extended_code)),
+            Some(ErrorCode::SystemIoFailure) => {
+                of_system(error.sqlite_error().map_or(0, |error| error.extended_code))
+            }
             _ => return Self::new(Kind::Archive, format!("the archive failed: {error}")),
         };
         Self::new(Kind::Archive, sentence).hint(hint)
@@ -36,13 +41,23 @@ impl From<rusqlite::Error> for Failure {
 /// Nothing is thrown away for the person: the service may have deleted what is in there.
 const DAMAGED: (&str, &str) = ("the archive file is damaged", REPAIR);
 
-const UNREADABLE: (&str, &str) =
-    ("the system cannot read the archive file", "check the disk and its mount (dmesg, mount); the file itself may be whole");
+const UNREADABLE: (&str, &str) = (
+    "the system cannot read the archive file",
+    "check the disk and its mount (dmesg, mount); the file itself may be whole",
+);
 
 /// Whether a value was read that nobody has written so.
 const fn is_nonsense(error: &rusqlite::Error) -> bool {
-    use rusqlite::Error::{FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, Utf8Error};
-    matches!(error, FromSqlConversionFailure(..) | IntegralValueOutOfRange(..) | InvalidColumnType(..) | Utf8Error(..))
+    use rusqlite::Error::{
+        FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, Utf8Error,
+    };
+    matches!(
+        error,
+        FromSqlConversionFailure(..)
+            | IntegralValueOutOfRange(..)
+            | InvalidColumnType(..)
+            | Utf8Error(..)
+    )
 }
 
 /// The failure of a system call, by the extended code. A full disk has a code of its own; what is
@@ -64,10 +79,14 @@ const fn of_system(extended_code: i32) -> (&'static str, &'static str) {
         | ffi::SQLITE_IOERR_UNLOCK
         | ffi::SQLITE_IOERR_RDLOCK
         | ffi::SQLITE_IOERR_CHECKRESERVEDLOCK
-        | ffi::SQLITE_IOERR_SHMLOCK => {
-            ("the system cannot lock the archive file", "keep it on a local disk: --archive, or XDG_DATA_HOME for all profiles")
-        }
-        ffi::SQLITE_IOERR_NOMEM => ("there is not enough memory to use the archive", "end other programs, or raise the limit (ulimit -v)"),
+        | ffi::SQLITE_IOERR_SHMLOCK => (
+            "the system cannot lock the archive file",
+            "keep it on a local disk: --archive, or XDG_DATA_HOME for all profiles",
+        ),
+        ffi::SQLITE_IOERR_NOMEM => (
+            "there is not enough memory to use the archive",
+            "end other programs, or raise the limit (ulimit -v)",
+        ),
         _ => UNREADABLE,
     }
 }
@@ -80,7 +99,9 @@ pub(super) fn with_cause(failure: Failure, path: &Path) -> Failure {
     }
     match read_through(path) {
         Ok(()) => failure,
-        Err(error) => Failure::new(Kind::Archive, format!("{}: {error}", UNREADABLE.0)).hint(UNREADABLE.1),
+        Err(error) => {
+            Failure::new(Kind::Archive, format!("{}: {error}", UNREADABLE.0)).hint(UNREADABLE.1)
+        }
     }
 }
 
@@ -113,7 +134,12 @@ mod tests {
 
     #[test]
     fn failed_read_is_not_called_damage() {
-        for code in [ffi::SQLITE_IOERR_READ, ffi::SQLITE_IOERR_SHORT_READ, ffi::SQLITE_IOERR_CORRUPTFS, ffi::SQLITE_IOERR_FSTAT] {
+        for code in [
+            ffi::SQLITE_IOERR_READ,
+            ffi::SQLITE_IOERR_SHORT_READ,
+            ffi::SQLITE_IOERR_CORRUPTFS,
+            ffi::SQLITE_IOERR_FSTAT,
+        ] {
             let failure = reported(code);
             assert_eq!(failure.sentence, "the system cannot read the archive file");
             assert!(!failure.hint.contains("archive begin"), "{}", failure.hint);
@@ -125,9 +151,17 @@ mod tests {
     fn failed_write_is_not_called_full_disk() {
         for code in [ffi::SQLITE_IOERR_WRITE, ffi::SQLITE_IOERR_FSYNC] {
             let failure = reported(code);
-            assert!(failure.sentence.contains("cannot write") && !failure.hint.contains("free"), "{failure} {}", failure.hint);
+            assert!(
+                failure.sentence.contains("cannot write") && !failure.hint.contains("free"),
+                "{failure} {}",
+                failure.hint
+            );
         }
-        assert!(reported(ffi::SQLITE_FULL).sentence.contains("the disk is full"));
+        assert!(
+            reported(ffi::SQLITE_FULL)
+                .sentence
+                .contains("the disk is full")
+        );
         assert!(reported(ffi::SQLITE_IOERR_LOCK).sentence.contains("lock"));
     }
 
@@ -137,7 +171,12 @@ mod tests {
     fn damage_behind_an_unreadable_file_is_a_failed_read() {
         let damaged = || reported(ffi::SQLITE_CORRUPT);
         let failure = with_cause(damaged(), Path::new("/proc/self/mem"));
-        assert!(failure.sentence.starts_with("the system cannot read the archive file: "), "{failure}");
+        assert!(
+            failure
+                .sentence
+                .starts_with("the system cannot read the archive file: "),
+            "{failure}"
+        );
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("archive.sqlite");
         std::fs::write(&path, "whole or not, it can be read").unwrap();

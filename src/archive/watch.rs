@@ -41,10 +41,16 @@ mod inotify {
     impl Watch {
         pub(in crate::archive) fn start(folder: &Path) -> io::Result<Self> {
             let inotify = init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?;
-            let comes_and_goes = WatchFlags::CREATE | WatchFlags::DELETE | WatchFlags::MOVED_FROM | WatchFlags::MOVED_TO;
+            let comes_and_goes = WatchFlags::CREATE
+                | WatchFlags::DELETE
+                | WatchFlags::MOVED_FROM
+                | WatchFlags::MOVED_TO;
             let own = WatchFlags::DELETE_SELF | WatchFlags::MOVE_SELF | WatchFlags::ONLYDIR;
             add_watch(&inotify, folder, comes_and_goes | own)?;
-            Ok(Self { fresh: Some(inotify), registered: None })
+            Ok(Self {
+                fresh: Some(inotify),
+                registered: None,
+            })
         }
 
         /// The next events; waits for ever if there can be none any more.
@@ -59,7 +65,9 @@ mod inotify {
             if let Some(inotify) = self.fresh.take() {
                 self.registered = Some(register(inotify)?);
             }
-            let Some(registered) = &self.registered else { return Err(io::ErrorKind::BrokenPipe.into()) };
+            let Some(registered) = &self.registered else {
+                return Err(io::ErrorKind::BrokenPipe.into());
+            };
             loop {
                 let mut ready = registered.readable().await?;
                 if let Ok(events) = ready.try_io(|inotify| read(inotify.get_ref())) {
@@ -88,7 +96,11 @@ mod inotify {
                 Ok(event) => {
                     any = true;
                     events.overflow |= event.events().contains(ReadFlags::QUEUE_OVERFLOW);
-                    events.names.extend(event.file_name().map(|name| OsString::from(std::ffi::OsStr::from_bytes(name.to_bytes()))));
+                    events.names.extend(
+                        event.file_name().map(|name| {
+                            OsString::from(std::ffi::OsStr::from_bytes(name.to_bytes()))
+                        }),
+                    );
                 }
                 Err(rustix::io::Errno::AGAIN) if any => return Ok(events),
                 Err(error) => return Err(error.into()),

@@ -35,7 +35,11 @@ impl Row {
     #[must_use]
     pub fn finality(&self, now: Timestamp) -> Finality {
         let age = now.duration_since(self.summary.created.at.unwrap_or(now));
-        if self.gone.is_some() { Finality::Final } else { self.summary.status.finality(age) }
+        if self.gone.is_some() {
+            Finality::Final
+        } else {
+            self.summary.status.finality(age)
+        }
     }
 }
 
@@ -105,10 +109,8 @@ pub(super) const AT: &str = select!("WHERE mail.place = ?1");
 pub(super) const ANY_ABOVE: &str = "SELECT EXISTS (SELECT 1 FROM mail WHERE place < ?1)";
 pub(super) const ANY_BELOW: &str = "SELECT EXISTS (SELECT 1 FROM mail WHERE place > ?1)";
 pub(super) const ALL: &str = "SELECT emails FROM tally";
-pub(super) const NEWER: &str =
-    "SELECT count(*) FROM mail WHERE slot <= (SELECT slot FROM mail WHERE place < ?1 ORDER BY place DESC LIMIT 1)";
-pub(super) const OBSERVED: &str =
-    "SELECT observed.last_event, observed.seen FROM observed JOIN mail USING (place) WHERE id = ?1 ORDER BY nth";
+pub(super) const NEWER: &str = "SELECT count(*) FROM mail WHERE slot <= (SELECT slot FROM mail WHERE place < ?1 ORDER BY place DESC LIMIT 1)";
+pub(super) const OBSERVED: &str = "SELECT observed.last_event, observed.seen FROM observed JOIN mail USING (place) WHERE id = ?1 ORDER BY nth";
 
 /// One past either end of the list.
 pub(super) const TOP: Place = Place(i64::MAX);
@@ -131,10 +133,16 @@ impl Archive {
                 Anchor::At(micros) => around(connection, Place::last_of(micros), 0, rows)?,
             };
             let exists = |sql: &str, row: Option<&Row>| match row {
-                Some(row) => connection.prepare_cached(sql)?.query_row([row.place], |row| row.get(0)),
+                Some(row) => connection
+                    .prepare_cached(sql)?
+                    .query_row([row.place], |row| row.get(0)),
                 None => Ok(false),
             };
-            Ok(Window { more_above: exists(ANY_ABOVE, rows.first())?, more_below: exists(ANY_BELOW, rows.last())?, rows })
+            Ok(Window {
+                more_above: exists(ANY_ABOVE, rows.first())?,
+                more_below: exists(ANY_BELOW, rows.last())?,
+                rows,
+            })
         })
     }
 
@@ -144,7 +152,8 @@ impl Archive {
     ///
     /// If the archive cannot be read.
     pub fn count(&self) -> Result<u64, Failure> {
-        self.connections.read(|connection| count(connection, ALL, []))
+        self.connections
+            .read(|connection| count(connection, ALL, []))
     }
 
     /// How many emails are newer than `place`. Walks all of them: not for the hot path.
@@ -153,7 +162,8 @@ impl Archive {
     ///
     /// If the archive cannot be read.
     pub fn rank(&self, place: Place) -> Result<u64, Failure> {
-        self.connections.read(|connection| count(connection, NEWER, [place]))
+        self.connections
+            .read(|connection| count(connection, NEWER, [place]))
     }
 
     /// The row of one email, if the archive has it.
@@ -173,12 +183,16 @@ impl Archive {
     pub fn history(&self, id: &EmailId) -> Result<Vec<Observation>, Failure> {
         self.connections.read(|connection| {
             let mut statement = connection.prepare_cached(OBSERVED)?;
-            let earlier = statement.query_map([pack::id(id.as_str())], |row| Ok(observation(row.get(0)?, row.get(1)?)))?;
+            let earlier = statement.query_map([pack::id(id.as_str())], |row| {
+                Ok(observation(row.get(0)?, row.get(1)?))
+            })?;
             let mut history: Vec<Observation> = earlier.collect::<Result<_, _>>()?;
             let now = "SELECT last_event, seen FROM mail WHERE id = ?1";
             let now = connection
                 .prepare_cached(now)?
-                .query_row([pack::id(id.as_str())], |row| Ok(observation(row.get(0)?, row.get(1)?)))
+                .query_row([pack::id(id.as_str())], |row| {
+                    Ok(observation(row.get(0)?, row.get(1)?))
+                })
                 .optional()?;
             history.extend(now);
             Ok(history)
@@ -192,10 +206,16 @@ impl Archive {
     ///
     /// If the archive cannot be read.
     pub fn summary_json(&self, id: &EmailId) -> Result<Option<String>, Failure> {
-        let sql = concat!("SELECT ", columns!(), " FROM mail JOIN shape USING (shape) WHERE id = ?1");
+        let sql = concat!(
+            "SELECT ",
+            columns!(),
+            " FROM mail JOIN shape USING (shape) WHERE id = ?1"
+        );
         self.connections.read(|connection| {
             let mut statement = connection.prepare_cached(sql)?;
-            let fields = statement.query_row([pack::id(id.as_str())], |row| Fields::load(row, 0)).optional()?;
+            let fields = statement
+                .query_row([pack::id(id.as_str())], |row| Fields::load(row, 0))
+                .optional()?;
             Ok(fields.map(|fields| fields.json()))
         })
     }
@@ -203,29 +223,44 @@ impl Archive {
 
 /// The row of one email.
 pub(super) fn by_id(connection: &Connection, id: &EmailId) -> Result<Option<Row>, Failure> {
-    Ok(connection.prepare_cached(BY_ID)?.query_row([pack::id(id.as_str())], read).optional()?)
+    Ok(connection
+        .prepare_cached(BY_ID)?
+        .query_row([pack::id(id.as_str())], read)
+        .optional()?)
 }
 
 /// A status as it is stored.
 pub(super) fn observation(last_event: Option<String>, seen: i64) -> Observation {
-    Observation { status: Status::parse(&last_event.unwrap_or_default()), seen: Timestamp::from_microsecond(seen).unwrap_or_default() }
+    Observation {
+        status: Status::parse(&last_event.unwrap_or_default()),
+        seen: Timestamp::from_microsecond(seen).unwrap_or_default(),
+    }
 }
 
 /// Newest first, older than `place`.
 fn below(connection: &Connection, place: Place, rows: usize) -> Result<Vec<Row>, Failure> {
     let mut statement = connection.prepare_cached(BELOW)?;
-    Ok(statement.query_map(params![place, limit(rows)], read_short)?.collect::<Result<_, _>>()?)
+    Ok(statement
+        .query_map(params![place, limit(rows)], read_short)?
+        .collect::<Result<_, _>>()?)
 }
 
 /// Newest first, the nearest ones that are newer than `place`.
 fn above(connection: &Connection, place: Place, rows: usize) -> Result<Vec<Row>, Failure> {
     let mut statement = connection.prepare_cached(ABOVE)?;
-    let mut found: Vec<Row> = statement.query_map(params![place, limit(rows)], read_short)?.collect::<Result<_, _>>()?;
+    let mut found: Vec<Row> = statement
+        .query_map(params![place, limit(rows)], read_short)?
+        .collect::<Result<_, _>>()?;
     found.reverse();
     Ok(found)
 }
 
-fn around(connection: &Connection, place: Place, lead: usize, rows: usize) -> Result<Vec<Row>, Failure> {
+fn around(
+    connection: &Connection,
+    place: Place,
+    lead: usize,
+    rows: usize,
+) -> Result<Vec<Row>, Failure> {
     let edge = place.above();
     let lead = lead.min(rows.saturating_sub(1));
     let older = below(connection, edge, rows - lead)?;
@@ -246,8 +281,19 @@ pub(super) fn read(row: &SqlRow) -> rusqlite::Result<Row> {
     let changed = (changes > 0).then(|| observation(summary.last_event.clone(), seen));
     let place = row.get(0)?;
     let gone = Gone::of(place, row.get(16)?, row.get(17)?);
-    let (confirmed, to_count) = (confirmed::time(row.get(18)?), summary.to.as_ref().map_or(0, Vec::len));
-    Ok(Row { place, changed, has_body: row.get(3)?, gone, confirmed, to_count, summary: Summary::from(&summary) })
+    let (confirmed, to_count) = (
+        confirmed::time(row.get(18)?),
+        summary.to.as_ref().map_or(0, Vec::len),
+    );
+    Ok(Row {
+        place,
+        changed,
+        has_body: row.get(3)?,
+        gone,
+        confirmed,
+        to_count,
+        summary: Summary::from(&summary),
+    })
 }
 
 /// The same as a window holds it.
@@ -257,7 +303,11 @@ fn read_short(row: &SqlRow) -> rusqlite::Result<Row> {
     Ok(row)
 }
 
-fn count(connection: &Connection, sql: &str, params: impl rusqlite::Params) -> Result<u64, Failure> {
+fn count(
+    connection: &Connection,
+    sql: &str,
+    params: impl rusqlite::Params,
+) -> Result<u64, Failure> {
     let count: i64 = connection.query_row(sql, params, |row| row.get(0))?;
     Ok(count.unsigned_abs())
 }

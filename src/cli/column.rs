@@ -57,7 +57,9 @@ impl Column {
     /// Its name, as it is asked for and as it stands above the column.
     #[must_use]
     pub(super) fn name(self) -> String {
-        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+        self.to_possible_value()
+            .map(|value| value.get_name().to_owned())
+            .unwrap_or_default()
     }
 
     /// What it holds for an email; without tabs and line feeds.
@@ -67,9 +69,16 @@ impl Column {
         match self {
             Self::Created => time(&mail.created),
             Self::Status => mail.status.word().to_owned(),
-            Self::Changed => row.changed.as_ref().map(|change| change.seen.to_string()).unwrap_or_default(),
+            Self::Changed => row
+                .changed
+                .as_ref()
+                .map(|change| change.seen.to_string())
+                .unwrap_or_default(),
             Self::Checked => row.confirmed.map(|at| at.to_string()).unwrap_or_default(),
-            Self::Gone => row.gone.map(|gone| gone.noticed.to_string()).unwrap_or_default(),
+            Self::Gone => row
+                .gone
+                .map(|gone| gone.noticed.to_string())
+                .unwrap_or_default(),
             Self::To => list(&mail.to),
             Self::Cc => list(&mail.cc),
             Self::Bcc => list(&mail.bcc),
@@ -84,9 +93,15 @@ impl Column {
 }
 
 fn list(addresses: &[Address]) -> String {
-    addresses.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    addresses
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 fn time(stamp: &Stamp) -> String {
-    stamp.at.map_or_else(|| stamp.raw.to_string(), |at| at.to_string())
+    stamp
+        .at
+        .map_or_else(|| stamp.raw.to_string(), |at| at.to_string())
 }

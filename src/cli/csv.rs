@@ -9,7 +9,14 @@ pub(super) fn line<T: AsRef<str>>(cells: impl IntoIterator<Item = T>) -> String 
 
 /// A cell that begins like a formula is led by an apostrophe, which spreadsheets take for "text".
 fn cell(text: &str) -> String {
-    let guard = if text.trim_start().starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠', '\t', '\r']) { "'" } else { "" };
+    let guard = if text
+        .trim_start()
+        .starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠', '\t', '\r'])
+    {
+        "'"
+    } else {
+        ""
+    };
     if text.contains([',', '"', '\n', '\r']) || text.starts_with(' ') || text.ends_with(' ') {
         return format!("\"{guard}{}\"", text.replace('"', "\"\""));
     }
@@ -22,7 +29,19 @@ mod tests {
 
     #[test]
     fn cells_are_quoted_and_never_formulas() {
-        let cells = ["plain", "a,b", "say \"hi\"", "=1+1", "+49", "-x", "@cmd", " =HYPERLINK(\"x\",1)", "", "two\nlines", "a=b"];
+        let cells = [
+            "plain",
+            "a,b",
+            "say \"hi\"",
+            "=1+1",
+            "+49",
+            "-x",
+            "@cmd",
+            " =HYPERLINK(\"x\",1)",
+            "",
+            "two\nlines",
+            "a=b",
+        ];
         assert_eq!(
             line(cells),
             "plain,\"a,b\",\"say \"\"hi\"\"\",'=1+1,'+49,'-x,'@cmd,\"' =HYPERLINK(\"\"x\"\",1)\",,\"two\nlines\",a=b\n"

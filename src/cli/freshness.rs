@@ -27,7 +27,11 @@ pub(super) enum Oldest {
 impl Oldest {
     /// The one of all emails that `query` may find once their statuses are others, except of those
     /// whose status is final.
-    pub(super) fn of_candidates(archive: &Archive, query: &Query, now: Timestamp) -> Result<Self, Failure> {
+    pub(super) fn of_candidates(
+        archive: &Archive,
+        query: &Query,
+        now: Timestamp,
+    ) -> Result<Self, Failure> {
         let mut oldest = Self::default();
         // None is chosen, so that all are looked at, as far as that is bounded.
         let looked = archive.candidates(&query.without_status(), None, 1, |row| {
@@ -37,8 +41,14 @@ impl Oldest {
             false
         })?;
         if !looked.is_end {
-            let is_below = |run: &ConfirmedRun| run.open && looked.passed.is_some_and(|passed| run.bottom < passed);
-            let mut below: Vec<ConfirmedRun> = archive.confirmed_runs()?.into_iter().filter(is_below).collect();
+            let is_below = |run: &ConfirmedRun| {
+                run.open && looked.passed.is_some_and(|passed| run.bottom < passed)
+            };
+            let mut below: Vec<ConfirmedRun> = archive
+                .confirmed_runs()?
+                .into_iter()
+                .filter(is_below)
+                .collect();
             below.sort_by_key(|run| run.at);
             for run in below {
                 if archive.count_listed(run.top, run.bottom, 1)? > 0 {
@@ -98,7 +108,13 @@ mod tests {
         let (fresh, old) = (at("2026-11-20T20:39:30Z"), at("2026-11-18T09:14:00Z"));
         assert_eq!(words(&[]), None);
         assert_eq!(words(&[fresh]), None);
-        assert_eq!(words(&[fresh, old, fresh]).as_deref(), Some("statuses as of 18 Nov 09:14 or later"));
-        assert_eq!(words(&[old, None]).as_deref(), Some("the service never confirmed some of the statuses"));
+        assert_eq!(
+            words(&[fresh, old, fresh]).as_deref(),
+            Some("statuses as of 18 Nov 09:14 or later")
+        );
+        assert_eq!(
+            words(&[old, None]).as_deref(),
+            Some("the service never confirmed some of the statuses")
+        );
     }
 }

@@ -79,16 +79,28 @@ mod tests {
     #[test]
     fn numbers_stay_verbatim_and_controls_are_escaped() {
         let json = "{ \"n\": 1.50e+3,\n\t\"s\": \"\u{202e}a\u{9b}\u{7f}\\u001b\" }";
-        assert_eq!(guarded(json), r#"{ "n": 1.50e+3,"s": "\u202ea\u009b\u007f\u001b" }"#);
-        assert_eq!(guarded("\"pay\u{200b}pal \u{e0061}\""), "\"pay\\u200bpal \\udb40\\udc61\"");
+        assert_eq!(
+            guarded(json),
+            r#"{ "n": 1.50e+3,"s": "\u202ea\u009b\u007f\u001b" }"#
+        );
+        assert_eq!(
+            guarded("\"pay\u{200b}pal \u{e0061}\""),
+            "\"pay\\u200bpal \\udb40\\udc61\""
+        );
         assert!(matches!(guarded("{\"a\":\"é\"}"), Cow::Borrowed(_)));
     }
 
     #[test]
     fn the_time_of_the_check_is_the_last_member() {
         let at = "2026-11-21T20:41:00Z".parse().ok();
-        assert_eq!(with_checked_at("{\"n\": 1.50 }\n", at), r#"{"n": 1.50,"_sentbox":{"checked_at":"2026-11-21T20:41:00Z"}}"#);
-        assert_eq!(with_checked_at("{}", None), r#"{"_sentbox":{"checked_at":null}}"#);
+        assert_eq!(
+            with_checked_at("{\"n\": 1.50 }\n", at),
+            r#"{"n": 1.50,"_sentbox":{"checked_at":"2026-11-21T20:41:00Z"}}"#
+        );
+        assert_eq!(
+            with_checked_at("{}", None),
+            r#"{"_sentbox":{"checked_at":null}}"#
+        );
     }
 
     proptest! {

@@ -15,22 +15,42 @@ use crate::mail::{EmailId, Summary};
 /// # Errors
 ///
 /// If the service fails; a JSON document that was begun is still ended, with `has_more` true.
-pub(super) async fn run(service: &impl Service, list: &List, columns: &Columns, out: &mut Output) -> Result<(), Stop> {
+pub(super) async fn run(
+    service: &impl Service,
+    list: &List,
+    columns: &Columns,
+    out: &mut Output,
+) -> Result<(), Stop> {
     if !list.words.is_empty() {
-        let failure = Failure::new(Kind::Usage, "list shows what the service has, which cannot search");
-        return Err(failure.hint(format!("sentbox search {} looks in the archive", list.words.join(" "))).into());
+        let failure = Failure::new(
+            Kind::Usage,
+            "list shows what the service has, which cannot search",
+        );
+        return Err(failure
+            .hint(format!(
+                "sentbox search {} looks in the archive",
+                list.words.join(" ")
+            ))
+            .into());
     }
     let page_size = u32::from(MAX_LIMIT);
     if list.before.is_some() && list.limit > page_size {
-        let sentence = format!("--before gives one page, so --limit is at most {MAX_LIMIT} with it");
-        return Err(Failure::new(Kind::Usage, sentence).hint("to walk to older emails, use --after").into());
+        let sentence =
+            format!("--before gives one page, so --limit is at most {MAX_LIMIT} with it");
+        return Err(Failure::new(Kind::Usage, sentence)
+            .hint("to walk to older emails, use --after")
+            .into());
     }
     // A service may give less than a page, or may not say whether there is more.
     let is_walk = list.before.is_none();
     let mut seen = HashSet::new();
     let mut left = if list.all { u32::MAX } else { list.limit };
     let mut cursor = list.cursor();
-    let mut printer = Printer { columns, out, printed: 0 };
+    let mut printer = Printer {
+        columns,
+        out,
+        printed: 0,
+    };
     loop {
         let asked = u8::try_from(left.min(page_size)).expect("a page is at most 100");
         let page = match service.list(asked, &cursor).await {
@@ -41,9 +61,15 @@ pub(super) async fn run(service: &impl Service, list: &List, columns: &Columns, 
                 return Err(failure.into());
             }
         };
-        let Page { mut items, unreadable, has_more } = page;
+        let Page {
+            mut items,
+            unreadable,
+            has_more,
+        } = page;
         if unreadable > 0 {
-            printer.out.note(&format!("{unreadable} of the service's items could not be read and are left out"));
+            printer.out.note(&format!(
+                "{unreadable} of the service's items could not be read and are left out"
+            ));
         }
         if is_walk {
             // Pages may overlap while mail arrives.
@@ -67,7 +93,9 @@ pub(super) async fn run(service: &impl Service, list: &List, columns: &Columns, 
             printer.end(is_cut || has_more.unwrap_or(!items.is_empty()))?;
             if goes_on && has_more == Some(true) {
                 let sentence = "the service says that there is more, but sends nothing new";
-                return Err(Failure::new(Kind::NotTheApi, sentence).hint("what is printed may not be everything").into());
+                return Err(Failure::new(Kind::NotTheApi, sentence)
+                    .hint("what is printed may not be everything")
+                    .into());
             }
             return Ok(());
         };
@@ -84,7 +112,9 @@ struct Printer<'a> {
 impl Printer<'_> {
     fn print(&mut self, item: &Item) -> Result<(), Stop> {
         let text = match self.out.shape {
-            Shape::Human if self.out.columns.is_some() => self.columns.row(&Summary::from(&item.summary()), false) + "\n",
+            Shape::Human if self.out.columns.is_some() => {
+                self.columns.row(&Summary::from(&item.summary()), false) + "\n"
+            }
             Shape::Human => fields(&Summary::from(&item.summary())) + "\n",
             Shape::JsonLines => format!("{}\n", guarded(&item.json)),
             Shape::Json => listed(&guarded(&item.json), self.printed == 0),

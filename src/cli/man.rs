@@ -15,7 +15,10 @@ use super::Args;
 pub(super) fn page() -> io::Result<Vec<u8>> {
     let program = Args::command();
     let commands = named("sentbox", &program);
-    let after = program.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let after = program
+        .get_after_help()
+        .map(ToString::to_string)
+        .unwrap_or_default();
     let man = Man::new(program.after_help(""));
     let mut page = Vec::new();
     man.render_title(&mut page)?;
@@ -32,7 +35,9 @@ pub(super) fn page() -> io::Result<Vec<u8>> {
         man.render_options_section(&mut section)?;
         // Its parts are paragraphs here, not sections of the page.
         let text = String::from_utf8_lossy(&section);
-        let lines = text.lines().filter(|line| !line.starts_with(".SH ") && !line.starts_with(".ie") && !line.starts_with(".el"));
+        let lines = text.lines().filter(|line| {
+            !line.starts_with(".SH ") && !line.starts_with(".ie") && !line.starts_with(".el")
+        });
         for line in lines {
             writeln!(page, "{line}")?;
         }
@@ -43,7 +48,11 @@ pub(super) fn page() -> io::Result<Vec<u8>> {
         writeln!(
             page,
             "{}",
-            if line.is_empty() { ".PP".to_owned() } else { format!("\\&{}", line.replace('\\', "\\e").replace('-', "\\-")) }
+            if line.is_empty() {
+                ".PP".to_owned()
+            } else {
+                format!("\\&{}", line.replace('\\', "\\e").replace('-', "\\-"))
+            }
         )?;
     }
     man.render_version_section(&mut page)?;
@@ -54,7 +63,11 @@ pub(super) fn page() -> io::Result<Vec<u8>> {
 fn named(above: &str, holder: &Command) -> Vec<(String, Command)> {
     let each = holder.get_subcommands().flat_map(|command| {
         let name = format!("{above} {}", command.get_name());
-        if command.has_subcommands() { named(&name, command) } else { vec![(name, command.clone())] }
+        if command.has_subcommands() {
+            named(&name, command)
+        } else {
+            vec![(name, command.clone())]
+        }
     });
     each.collect()
 }

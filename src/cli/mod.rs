@@ -62,12 +62,26 @@ pub struct World<'a> {
 ///
 /// Whatever keeps it from doing what was asked, and what ends it early.
 pub fn run(command: &Command, world: World<'_>) -> Result<(), Stop> {
-    let World { global, env, clock, wrong_keys, out } = world;
+    let World {
+        global,
+        env,
+        clock,
+        wrong_keys,
+        out,
+    } = world;
     match command {
         Command::List(list) => {
             let settings = settle(global, env, out)?;
-            let client = patient(Client::new(Access::from(&settings), Patience::ONE_SHOT, clock.clone()), out);
-            let columns = rows::Columns { width: out.columns.unwrap_or(80), colour: out.colour, zone: settings.zone, now: clock() };
+            let client = patient(
+                Client::new(Access::from(&settings), Patience::ONE_SHOT, clock.clone()),
+                out,
+            );
+            let columns = rows::Columns {
+                width: out.columns.unwrap_or(80),
+                colour: out.colour,
+                zone: settings.zone,
+                now: clock(),
+            };
             wait_for(list::run(&client, list, &columns, out))
         }
         Command::Search(search) => search::run(search, &settle(global, env, out)?, clock, out),
@@ -81,17 +95,46 @@ pub fn run(command: &Command, world: World<'_>) -> Result<(), Stop> {
         Command::Import(import) => import::run(import, &settle(global, env, out)?, clock, out),
         Command::Render(render) => render::run(render, out),
         Command::Serve(serve) => wait_for(serve::run(serve, clock, out)),
-        Command::Login => login::run(World { global, env, clock, wrong_keys, out }),
+        Command::Login => login::run(World {
+            global,
+            env,
+            clock,
+            wrong_keys,
+            out,
+        }),
         Command::Profile { verb } => profile::run(verb, env, out),
-        Command::Config { verb } => config::run(*verb, World { global, env, clock, wrong_keys, out }),
-        Command::Doctor { quick } => doctor::run(*quick, World { global, env, clock, wrong_keys, out }),
+        Command::Config { verb } => config::run(
+            *verb,
+            World {
+                global,
+                env,
+                clock,
+                wrong_keys,
+                out,
+            },
+        ),
+        Command::Doctor { quick } => doctor::run(
+            *quick,
+            World {
+                global,
+                env,
+                clock,
+                wrong_keys,
+                out,
+            },
+        ),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(*shell, &mut Args::command(), "sentbox", &mut script);
             print(&script, out)
         }
         Command::Man => {
-            let page = man::page().map_err(|error| Failure::new(Kind::Internal, format!("the manual page cannot be made: {error}")))?;
+            let page = man::page().map_err(|error| {
+                Failure::new(
+                    Kind::Internal,
+                    format!("the manual page cannot be made: {error}"),
+                )
+            })?;
             print(&page, out)
         }
     }
@@ -112,7 +155,8 @@ pub fn settle(global: &Global, env: &Env, out: &mut Output) -> Result<Settings, 
 
 /// Listens for the signals that end a command which otherwise runs on.
 fn signals() -> Result<Signals, Failure> {
-    Signals::listen(&REQUESTS).map_err(|error| Failure::new(Kind::Io, format!("signals cannot be received: {error}")))
+    Signals::listen(&REQUESTS)
+        .map_err(|error| Failure::new(Kind::Io, format!("signals cannot be received: {error}")))
 }
 
 fn print(bytes: &[u8], out: &mut Output) -> Result<(), Stop> {
@@ -123,17 +167,28 @@ fn print(bytes: &[u8], out: &mut Output) -> Result<(), Stop> {
 /// The client with its long waits reported.
 fn patient(client: Client, out: &Output) -> Client {
     let note = out.notes();
-    client.on_long_wait(move |wait| note(&format!("waiting {} for the service's rate limit", spelled(wait))))
+    client.on_long_wait(move |wait| {
+        note(&format!(
+            "waiting {} for the service's rate limit",
+            spelled(wait)
+        ))
+    })
 }
 
 /// One thread is enough for what does one thing after the other.
 fn wait_for<T>(work: impl Future<Output = Result<T, Stop>>) -> Result<T, Stop> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
     runtime.map_err(|error| no_runtime(&error))?.block_on(work)
 }
 
 /// Why nothing can wait for the network or a timer.
 #[must_use]
 pub fn no_runtime(error: &std::io::Error) -> Failure {
-    Failure::new(Kind::Io, format!("the system refuses what it takes to wait for events: {error}")).hint("raise its limits: ulimit -n 256")
+    Failure::new(
+        Kind::Io,
+        format!("the system refuses what it takes to wait for events: {error}"),
+    )
+    .hint("raise its limits: ulimit -n 256")
 }

@@ -61,7 +61,12 @@ impl Output {
     pub fn of_process(global: &Global, env: &Env) -> Self {
         let is_terminal = io::stdout().is_terminal();
         // A terminal that does not know its own width says that it has none.
-        let wide = || rustix::termios::tcgetwinsize(io::stdout()).ok().map(|size| size.ws_col).filter(|columns| *columns > 0);
+        let wide = || {
+            rustix::termios::tcgetwinsize(io::stdout())
+                .ok()
+                .map(|size| size.ws_col)
+                .filter(|columns| *columns > 0)
+        };
         let columns = is_terminal.then(|| wide().unwrap_or(80));
         let colour = match global.color {
             When::Auto => env.wants_colour(is_terminal),
@@ -111,7 +116,14 @@ impl Output {
             }
         }
         let said = std::sync::Arc::default();
-        (Self { stdout: Box::new(io::sink()), stderr: Box::new(Kept(std::sync::Arc::clone(&said))), ..Self::plain(false) }, said)
+        (
+            Self {
+                stdout: Box::new(io::sink()),
+                stderr: Box::new(Kept(std::sync::Arc::clone(&said))),
+                ..Self::plain(false)
+            },
+            said,
+        )
     }
 
     /// Writes results to stdout, which keeps them until there is enough of them or [`Output::flush`].
@@ -122,7 +134,11 @@ impl Output {
     ///
     /// [`Stop::Closed`] if nobody reads it.
     pub fn data(&mut self, text: &str) -> Result<(), Stop> {
-        let safe = if self.shape == Shape::Human { safe::plain(text) } else { json::escaped(text) };
+        let safe = if self.shape == Shape::Human {
+            safe::plain(text)
+        } else {
+            json::escaped(text)
+        };
         self.write(&safe)
     }
 
@@ -132,7 +148,11 @@ impl Output {
     ///
     /// [`Stop::Closed`] if nobody reads it.
     pub(super) fn styled(&mut self, text: &str) -> Result<(), Stop> {
-        if self.shape == Shape::Human && self.colour { self.write(&safe::styled(text)) } else { self.data(text) }
+        if self.shape == Shape::Human && self.colour {
+            self.write(&safe::styled(text))
+        } else {
+            self.data(text)
+        }
     }
 
     /// Writes what a program needs byte by byte, such as a path or a part of an email; a terminal is
@@ -142,11 +162,17 @@ impl Output {
     ///
     /// [`Stop::Closed`] if nobody reads it.
     pub(super) fn exact(&mut self, text: &str) -> Result<(), Stop> {
-        if self.columns.is_some() { self.data(text) } else { self.write(text) }
+        if self.columns.is_some() {
+            self.data(text)
+        } else {
+            self.write(text)
+        }
     }
 
     fn write(&mut self, text: &str) -> Result<(), Stop> {
-        self.stdout.write_all(text.as_bytes()).map_err(|error| stop(&error))
+        self.stdout
+            .write_all(text.as_bytes())
+            .map_err(|error| stop(&error))
     }
 
     /// Sends on what was written so far.
@@ -176,7 +202,12 @@ impl Output {
         let Self { quiet, watched, .. } = *self;
         move |text| {
             if !quiet {
-                let _ = writeln!(io::stderr(), "{}sentbox: {}", if watched { "\r\x1b[K" } else { "" }, clean::line(text));
+                let _ = writeln!(
+                    io::stderr(),
+                    "{}sentbox: {}",
+                    if watched { "\r\x1b[K" } else { "" },
+                    clean::line(text)
+                );
             }
         }
     }
@@ -212,9 +243,17 @@ impl Output {
 
     /// Says why a command ends, in the form that was asked for.
     pub fn failure(&mut self, failure: &Failure) {
-        let Failure { kind, sentence, hint, wait, details } = failure;
+        let Failure {
+            kind,
+            sentence,
+            hint,
+            wait,
+            details,
+        } = failure;
         let (message, hint) = (clean::line(sentence), clean::line(hint));
-        let request = details.as_deref().map(|details| Request::new(details, *wait));
+        let request = details
+            .as_deref()
+            .map(|details| Request::new(details, *wait));
         if self.shape == Shape::Human {
             self.say(&format!("sentbox: {message}"));
             if !hint.is_empty() {
@@ -225,13 +264,24 @@ impl Output {
             }
             return;
         }
-        let document = Document { error: Words { kind: kind.word(), message: &message, hint: &hint, request } };
+        let document = Document {
+            error: Words {
+                kind: kind.word(),
+                message: &message,
+                hint: &hint,
+                request,
+            },
+        };
         self.say(&serde_json::to_string(&document).expect("strings are JSON"));
     }
 
     /// A stderr that nobody reads is no reason to stop.
     fn say(&mut self, line: &str) {
-        let line = if self.shape == Shape::Human { clean::line(line) } else { json::escaped(line) };
+        let line = if self.shape == Shape::Human {
+            clean::line(line)
+        } else {
+            json::escaped(line)
+        };
         let _ = writeln!(self.stderr, "{line}");
     }
 }
@@ -264,14 +314,31 @@ struct Request<'a> {
 
 impl<'a> Request<'a> {
     fn new(details: &'a Details, wait: Option<Duration>) -> Self {
-        let Details { endpoint, status, request_id, attempts } = details;
-        Self { endpoint, status: *status, id: request_id.as_deref(), attempts: *attempts, wait: wait.map(|wait| wait.as_secs()) }
+        let Details {
+            endpoint,
+            status,
+            request_id,
+            attempts,
+        } = details;
+        Self {
+            endpoint,
+            status: *status,
+            id: request_id.as_deref(),
+            attempts: *attempts,
+            wait: wait.map(|wait| wait.as_secs()),
+        }
     }
 }
 
 impl fmt::Display for Request<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { endpoint, status, id, attempts, wait } = self;
+        let Self {
+            endpoint,
+            status,
+            id,
+            attempts,
+            wait,
+        } = self;
         write!(f, "{endpoint}, attempt {attempts}")?;
         match status {
             Some(status) => write!(f, ", status {status}")?,
@@ -299,5 +366,8 @@ fn stop(error: &io::Error) -> Stop {
     if error.kind() == io::ErrorKind::BrokenPipe {
         return Stop::Closed;
     }
-    Stop::Failed(Failure::new(Kind::Io, format!("standard output cannot be written: {error}")))
+    Stop::Failed(Failure::new(
+        Kind::Io,
+        format!("standard output cannot be written: {error}"),
+    ))
 }

@@ -15,10 +15,18 @@ use crate::render::{Body, ansi};
 /// If it cannot be read.
 pub(super) fn run(render: &Render, out: &mut Output) -> Result<(), Stop> {
     let mut bytes = Vec::new();
-    if let Some(path) = render.file.as_deref().filter(|path| *path != Path::new("-")) {
-        bytes = std::fs::read(path).map_err(|error| unreadable(&path.display().to_string(), &error))?;
+    if let Some(path) = render
+        .file
+        .as_deref()
+        .filter(|path| *path != Path::new("-"))
+    {
+        bytes =
+            std::fs::read(path).map_err(|error| unreadable(&path.display().to_string(), &error))?;
     } else {
-        std::io::stdin().lock().read_to_end(&mut bytes).map_err(|error| unreadable("standard input", &error))?;
+        std::io::stdin()
+            .lock()
+            .read_to_end(&mut bytes)
+            .map_err(|error| unreadable("standard input", &error))?;
     }
     let body = crate::render::html(&String::from_utf8_lossy(&bytes), width(render.width, out));
     write(&body, render.links, out)
@@ -31,7 +39,13 @@ pub(super) fn width(asked: Option<u16>, out: &Output) -> u16 {
 
 /// Writes a body; what there is to say about it stands at its end.
 pub(super) fn write(body: &Body, links: bool, out: &mut Output) -> Result<(), Stop> {
-    out.styled(&ansi::write(body, ansi::Style { colour: out.colour, links }))?;
+    out.styled(&ansi::write(
+        body,
+        ansi::Style {
+            colour: out.colour,
+            links,
+        },
+    ))?;
     out.flush()
 }
 

@@ -19,9 +19,23 @@ const WITH_ID: usize = 110;
 /// Time in UTC, status, recipients, subject and id between tabs, for whoever cuts and greps.
 #[must_use]
 pub(super) fn fields(summary: &Summary) -> String {
-    let time = summary.created.at.map_or_else(|| summary.created.raw.to_string(), |at| at.to_string());
-    let to: Vec<String> = summary.to.iter().map(|address| address.email.to_string()).collect();
-    [&time, summary.status.word(), &to.join(","), &summary.subject, &summary.id.shown()].join("\t")
+    let time = summary
+        .created
+        .at
+        .map_or_else(|| summary.created.raw.to_string(), |at| at.to_string());
+    let to: Vec<String> = summary
+        .to
+        .iter()
+        .map(|address| address.email.to_string())
+        .collect();
+    [
+        &time,
+        summary.status.word(),
+        &to.join(","),
+        &summary.subject,
+        &summary.id.shown(),
+    ]
+    .join("\t")
 }
 
 /// How rows for people look.
@@ -49,14 +63,32 @@ impl Columns {
         let (recipient, subject) = (free * 2 / 5, free - free * 2 / 5);
         let others = summary.to.len().saturating_sub(1);
         // As on the screen: who looks for a customer looks for the address, and the name would push it out.
-        let first = summary.to.first().map(|address| address.email.to_string()).unwrap_or_default();
-        let plus = if others > 0 { format!(" +{others}") } else { String::new() };
-        let to = format!("{}{plus}", cut(&first, recipient.saturating_sub(plus.width())).trim_end());
+        let first = summary
+            .to
+            .first()
+            .map(|address| address.email.to_string())
+            .unwrap_or_default();
+        let plus = if others > 0 {
+            format!(" +{others}")
+        } else {
+            String::new()
+        };
+        let to = format!(
+            "{}{plus}",
+            cut(&first, recipient.saturating_sub(plus.width())).trim_end()
+        );
         let sign = if gone { "†" } else { " " };
-        let status = cut(&format!("{}{sign}{}", summary.status.symbol(), summary.status.word()), STATUS);
+        let status = cut(
+            &format!("{}{sign}{}", summary.status.symbol(), summary.status.word()),
+            STATUS,
+        );
         let time = self.time(&summary.created);
-        let mut row =
-            format!("{} {} {} {time:>TIME$}", self.coloured(&status, &summary.status), cut(&to, recipient), cut(&summary.subject, subject));
+        let mut row = format!(
+            "{} {} {} {time:>TIME$}",
+            self.coloured(&status, &summary.status),
+            cut(&to, recipient),
+            cut(&summary.subject, subject)
+        );
         if with_id {
             row.push(' ');
             row.push_str(&summary.id.shown());
@@ -65,9 +97,18 @@ impl Columns {
     }
 
     fn time(&self, stamp: &Stamp) -> String {
-        let Some(at) = stamp.at else { return cut(&stamp.raw, TIME) };
-        let (then, now) = (at.to_zoned(self.zone.clone()), self.now.to_zoned(self.zone.clone()));
-        let form = if then.year() == now.year() { "%e %b %H:%M" } else { "%Y-%m-%d" };
+        let Some(at) = stamp.at else {
+            return cut(&stamp.raw, TIME);
+        };
+        let (then, now) = (
+            at.to_zoned(self.zone.clone()),
+            self.now.to_zoned(self.zone.clone()),
+        );
+        let form = if then.year() == now.year() {
+            "%e %b %H:%M"
+        } else {
+            "%Y-%m-%d"
+        };
         then.strftime(form).to_string()
     }
 
@@ -76,9 +117,18 @@ impl Columns {
             return text.to_owned();
         }
         let code = match status {
-            Status::Bounced | Status::Complained | Status::Failed | Status::Suppressed | Status::DeliveryDelayed => "31",
+            Status::Bounced
+            | Status::Complained
+            | Status::Failed
+            | Status::Suppressed
+            | Status::DeliveryDelayed => "31",
             Status::Delivered | Status::Opened | Status::Clicked => "32",
-            Status::Scheduled | Status::Queued | Status::Canceled | Status::Sent | Status::Unknown | Status::Other(_) => "33",
+            Status::Scheduled
+            | Status::Queued
+            | Status::Canceled
+            | Status::Sent
+            | Status::Unknown
+            | Status::Other(_) => "33",
         };
         format!("\x1b[{code}m{text}\x1b[0m")
     }
@@ -124,12 +174,21 @@ mod tests {
 
     fn columns(width: u16) -> Columns {
         let zone = TimeZone::get("Europe/Madrid").unwrap_or(TimeZone::fixed(jiff::tz::offset(1)));
-        Columns { width, colour: false, zone, now: "2026-11-20T12:00:00Z".parse().unwrap() }
+        Columns {
+            width,
+            colour: false,
+            zone,
+            now: "2026-11-20T12:00:00Z".parse().unwrap(),
+        }
     }
 
     #[test]
     fn fields_hold_no_tab_of_their_own() {
-        let row = fields(&summary(&["Ana <ana@example.com>", "b@example.org"], "a\tb\u{1b}[31m\nc", "delivered"));
+        let row = fields(&summary(
+            &["Ana <ana@example.com>", "b@example.org"],
+            "a\tb\u{1b}[31m\nc",
+            "delivered",
+        ));
         assert_eq!(
             row,
             "2026-11-20T08:41:07.5Z\tdelivered\tana@example.com,b@example.org\ta b\u{fffd}[31m c\t49a3999c-0ce1-4ea6-ab68-afcd6dc2e794"
@@ -139,8 +198,16 @@ mod tests {
     #[test]
     fn rows_are_aligned_whatever_is_in_them() {
         let rows = [
-            summary(&["Ana López <ana.lopez@example.com>"], "Your receipt #4821", "delivered"),
-            summary(&["佐藤 <sato@example.jp>", "b@example.org"], "ご注文の確認 ご注文の確認 ご注文の確認", "bounced"),
+            summary(
+                &["Ana López <ana.lopez@example.com>"],
+                "Your receipt #4821",
+                "delivered",
+            ),
+            summary(
+                &["佐藤 <sato@example.jp>", "b@example.org"],
+                "ご注文の確認 ご注文の確認 ご注文の確認",
+                "bounced",
+            ),
             summary(&[], "", "teleported-somewhere"),
         ];
         for width in [20, 40, 80, 120, 200] {

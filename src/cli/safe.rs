@@ -18,7 +18,10 @@ pub(super) fn styled(text: &str) -> Cow<'_, str> {
 
 /// Cleans what lies between tabs and escapes; `own` tells how many bytes of an escape may stay.
 fn sifted(text: &str, own: impl Fn(&str) -> usize) -> Cow<'_, str> {
-    if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t')) {
+    if text
+        .bytes()
+        .all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t'))
+    {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
@@ -41,7 +44,9 @@ const REPLACED: &str = "\u{FFFD}";
 fn style(text: &str) -> Option<usize> {
     let codes = text.strip_prefix("\x1b[")?;
     let end = codes.find(|c: char| !c.is_ascii_digit() && c != ';')?;
-    codes[end..].starts_with('m').then_some("\x1b[".len() + end + 1)
+    codes[end..]
+        .starts_with('m')
+        .then_some("\x1b[".len() + end + 1)
 }
 
 /// The length of `ESC ] 8 ; ; address ESC \`.
@@ -49,7 +54,9 @@ fn link(text: &str) -> Option<usize> {
     const START: &str = "\x1b]8;;";
     let address = text.strip_prefix(START)?;
     let end = address.find(|c: char| !c.is_ascii_graphic())?;
-    address[end..].starts_with("\x1b\\").then_some(START.len() + end + 2)
+    address[end..]
+        .starts_with("\x1b\\")
+        .then_some(START.len() + end + 2)
 }
 
 #[cfg(test)]
@@ -62,9 +69,21 @@ mod tests {
         let own = "\x1b[1;31mred\x1b[0m\t\x1b]8;;https://example.com/%20\x1b\\link\x1b]8;;\x1b\\\n";
         assert_eq!(styled(own), own);
         assert!(!plain(own).contains('\x1b'));
-        for foreign in ["\x1b]0;title\x07", "\x1b[2J", "\x1b[", "\x1b]8;;a\u{7}", "\x1b]8;;a b\x1b\\", "\x1bP", "\u{9b}31m", "\u{202e}"] {
+        for foreign in [
+            "\x1b]0;title\x07",
+            "\x1b[2J",
+            "\x1b[",
+            "\x1b]8;;a\u{7}",
+            "\x1b]8;;a b\x1b\\",
+            "\x1bP",
+            "\u{9b}31m",
+            "\u{202e}",
+        ] {
             let text = styled(foreign);
-            assert!(!text.contains(['\x1b', '\u{7}', '\u{9b}', '\u{202e}']), "{foreign:?}: {text:?}");
+            assert!(
+                !text.contains(['\x1b', '\u{7}', '\u{9b}', '\u{202e}']),
+                "{foreign:?}: {text:?}"
+            );
         }
     }
 

@@ -18,7 +18,12 @@ const RATE: u32 = 1000;
 ///
 /// If the address cannot be listened on; and [`Stop::Signal`] at the end.
 pub(super) async fn run(serve: &Serve, clock: &Clock, out: &mut Output) -> Result<(), Stop> {
-    let Serve { listen, allow_host, demo: _, sample } = serve;
+    let Serve {
+        listen,
+        allow_host,
+        demo: _,
+        sample,
+    } = serve;
     let failed = |error: std::io::Error| {
         let hint = "--listen 127.0.0.1:0 takes a free port";
         Failure::new(Kind::Io, format!("{listen} cannot be listened on: {error}")).hint(hint)
@@ -32,18 +37,31 @@ pub(super) async fn run(serve: &Serve, clock: &Clock, out: &mut Output) -> Resul
     };
     out.data(&line)?;
     out.flush()?;
-    out.note(&format!("serving {} sample emails; the key is {}", sample.emails, server::DEMO_KEY));
+    out.note(&format!(
+        "serving {} sample emails; the key is {}",
+        sample.emails,
+        server::DEMO_KEY
+    ));
     if !address.ip().is_loopback() {
         let names: Vec<String> = allow_host.iter().map(ToString::to_string).collect();
-        let names = if names.is_empty() { "no name, so they are refused (--allow-host NAME)".to_owned() } else { names.join(", ") };
+        let names = if names.is_empty() {
+            "no name, so they are refused (--allow-host NAME)".to_owned()
+        } else {
+            names.join(", ")
+        };
         out.note(&format!(
             "warning: {address} is open to other machines, unencrypted, and the key is public; they are answered under {names}"
         ));
     }
     let mailbox = Mailbox::new(sample.seed, sample.emails, clock(), clock.clone());
-    let terms = Terms { hosts: allow_host.clone(), ..Terms::demo(RATE) };
+    let terms = Terms {
+        hosts: allow_host.clone(),
+        ..Terms::demo(RATE)
+    };
     let mut signal = None;
     let ended = async { signal = Some(signals.recv().await) };
-    server::serve(listener, mailbox, terms, clock.clone(), ended).await.map_err(failed)?;
+    server::serve(listener, mailbox, terms, clock.clone(), ended)
+        .await
+        .map_err(failed)?;
     Err(Stop::Signal(signal.unwrap_or_default()))
 }

@@ -42,14 +42,21 @@ struct Found {
 /// # Errors
 ///
 /// If neither archive nor service has it, or may be asked; with `--fresh`, if the service has not.
-pub(super) fn run(show: &Show, settings: &Settings, clock: &Clock, out: &mut Output) -> Result<(), Stop> {
+pub(super) fn run(
+    show: &Show,
+    settings: &Settings,
+    clock: &Clock,
+    out: &mut Output,
+) -> Result<(), Stop> {
     let id = EmailId::new(&show.id);
     let zone = &settings.zone;
     if show.offline {
         let archive = archive::open(settings, clock, out)?;
         let Some(copy) = copy(&archive, &id, clock(), zone)? else {
             let failure = Failure::new(Kind::NotFound, "the archive does not hold this email");
-            return Err(failure.hint("without --offline the service is asked").into());
+            return Err(failure
+                .hint("without --offline the service is asked")
+                .into());
         };
         if let Some(words) = age(&copy, clock(), zone).filter(|_| !copy.is_final) {
             out.note(&format!("{words}; without --offline the service is asked"));
@@ -57,7 +64,11 @@ pub(super) fn run(show: &Show, settings: &Settings, clock: &Clock, out: &mut Out
         return print(&copy, show, zone, out);
     }
     let archive = archive::open_if_possible(settings, clock, out);
-    let copy_now = || archive.as_ref().map_or(Ok(None), |archive| copy(archive, &id, clock(), zone));
+    let copy_now = || {
+        archive
+            .as_ref()
+            .map_or(Ok(None), |archive| copy(archive, &id, clock(), zone))
+    };
     // A damaged body is fetched again, and replaced.
     let kept = copy_now().unwrap_or_else(|failure| {
         out.note(&failure.sentence);
@@ -70,7 +81,9 @@ pub(super) fn run(show: &Show, settings: &Settings, clock: &Clock, out: &mut Out
     };
     // Without its body the copy is something for people alone.
     let is_of_use = |copy: &Found| copy.has_body || form(show, out) == Form::Rendered;
-    let Some(mut copy) = copy_now()?.filter(|copy| has_copy && leaves_the_copy(failure.kind) && is_of_use(copy)) else {
+    let Some(mut copy) =
+        copy_now()?.filter(|copy| has_copy && leaves_the_copy(failure.kind) && is_of_use(copy))
+    else {
         return Err(failure.into());
     };
     if failure.kind == Kind::NotFound && copy.gone.is_empty() {
@@ -78,7 +91,11 @@ pub(super) fn run(show: &Show, settings: &Settings, clock: &Clock, out: &mut Out
     }
     let words = age(&copy, clock(), zone);
     if failure.kind == Kind::NotFound || words.is_some() {
-        out.note(&format!("{}; {}", failure.sentence, words.unwrap_or_else(|| "this is the copy kept here".to_owned())));
+        out.note(&format!(
+            "{}; {}",
+            failure.sentence,
+            words.unwrap_or_else(|| "this is the copy kept here".to_owned())
+        ));
     }
     print(&copy, show, zone, out)
 }
@@ -93,12 +110,23 @@ fn retrieve(
     out: &mut Output,
 ) -> Result<Result<Found, Failure>, Stop> {
     // That an archive cannot be written is no reason not to ask.
-    let asked = archive.and_then(|archive| archive.stamp_request(clock()).ok()).unwrap_or_else(|| clock().into());
-    let patience = if has_copy { Patience::SCREEN } else { Patience::ONE_SHOT };
+    let asked = archive
+        .and_then(|archive| archive.stamp_request(clock()).ok())
+        .unwrap_or_else(|| clock().into());
+    let patience = if has_copy {
+        Patience::SCREEN
+    } else {
+        Patience::ONE_SHOT
+    };
     let client = Client::new(Access::from(settings), patience, clock.clone());
     let retrieved = match wait_for(async { Ok(client.retrieve(id).await) })? {
         Ok(retrieved) if retrieved.email.id == id.as_str() => retrieved,
-        Ok(_) => return Ok(Err(Failure::new(Kind::NotTheApi, "the service answered with another email than the one asked for"))),
+        Ok(_) => {
+            return Ok(Err(Failure::new(
+                Kind::NotTheApi,
+                "the service answered with another email than the one asked for",
+            )));
+        }
         Err(failure) => {
             if let (Kind::NotFound, Some(archive)) = (failure.kind, archive) {
                 archive.mark_gone(id, asked)?;
@@ -111,23 +139,59 @@ fn retrieve(
         out.note(&failure.sentence);
     }
     let email = Email::from(retrieved);
-    Ok(Ok(Found { email, has_body: true, confirmed: Some(asked.at), is_final: false, gone: String::new(), is_copy: false }))
+    Ok(Ok(Found {
+        email,
+        has_body: true,
+        confirmed: Some(asked.at),
+        is_final: false,
+        gone: String::new(),
+        is_copy: false,
+    }))
 }
 
 /// What the archive has of the email.
-fn copy(archive: &Archive, id: &EmailId, now: Timestamp, zone: &TimeZone) -> Result<Option<Found>, Failure> {
-    let Some(row) = archive.row(id)? else { return Ok(None) };
+fn copy(
+    archive: &Archive,
+    id: &EmailId,
+    now: Timestamp,
+    zone: &TimeZone,
+) -> Result<Option<Found>, Failure> {
+    let Some(row) = archive.row(id)? else {
+        return Ok(None);
+    };
     let is_final = !may_change(&row, now);
-    let gone = row.gone.map(|gone| format!("{}; noticed {}", gone.kind.meaning(), spelled_at(gone.noticed, zone))).unwrap_or_default();
+    let gone = row
+        .gone
+        .map(|gone| {
+            format!(
+                "{}; noticed {}",
+                gone.kind.meaning(),
+                spelled_at(gone.noticed, zone)
+            )
+        })
+        .unwrap_or_default();
     let whole = archive.email(id)?;
     let has_body = whole.is_some();
     let email = if let Some(email) = whole {
         email
     } else {
         let json = archive.summary_json(id)?.unwrap_or_default().into();
-        Email { summary: row.summary, html: None, text: None, tags: Vec::new(), json }
+        Email {
+            summary: row.summary,
+            html: None,
+            text: None,
+            tags: Vec::new(),
+            json,
+        }
     };
-    Ok(Some(Found { email, has_body, confirmed: row.confirmed, is_final, gone, is_copy: true }))
+    Ok(Some(Found {
+        email,
+        has_body,
+        confirmed: row.confirmed,
+        is_final,
+        gone,
+        is_copy: true,
+    }))
 }
 
 /// Whether this failure is no reason to withhold the copy: the service has no answer, or no such email.
@@ -164,22 +228,39 @@ fn age(found: &Found, now: Timestamp, zone: &TimeZone) -> Option<String> {
 }
 
 fn form(show: &Show, out: &Output) -> Form {
-    if out.shape == Shape::Human { show.form } else { Form::Json }
+    if out.shape == Shape::Human {
+        show.form
+    } else {
+        Form::Json
+    }
 }
 
 fn print(found: &Found, show: &Show, zone: &TimeZone, out: &mut Output) -> Result<(), Stop> {
-    let Found { email, has_body, confirmed, is_copy, .. } = found;
+    let Found {
+        email,
+        has_body,
+        confirmed,
+        is_copy,
+        ..
+    } = found;
     let view = match form(show, out) {
         Form::Json => {
             let json = guarded(&email.json);
-            let json = if *is_copy { with_checked_at(&json, *confirmed).into() } else { json };
+            let json = if *is_copy {
+                with_checked_at(&json, *confirmed).into()
+            } else {
+                json
+            };
             out.data(&json)?;
             out.data("\n")?;
             return out.flush();
         }
         Form::Html | Form::Source | Form::Text if !has_body => {
-            let failure = Failure::new(Kind::NoSuchPart, "the body of this email was never fetched");
-            return Err(failure.hint("without --offline the service is asked").into());
+            let failure =
+                Failure::new(Kind::NoSuchPart, "the body of this email was never fetched");
+            return Err(failure
+                .hint("without --offline the service is asked")
+                .into());
         }
         Form::Rendered if !has_body => {
             out.data(&head(found, zone))?;
@@ -218,13 +299,36 @@ fn part<'a>(part: Option<&'a Arc<str>>, name: &str, other: &str) -> Result<&'a s
 
 /// What is known about the email beside its body, a line each, and a blank line.
 fn head(found: &Found, zone: &TimeZone) -> String {
-    let Email { summary, html: _, text: _, tags, json: _ } = &found.email;
-    let confirmed =
-        found.confirmed.map_or_else(|| "never confirmed by the service".to_owned(), |at| format!("as of {}", spelled_at(at, zone)));
-    let tags: Vec<String> = tags.iter().map(|tag| format!("{}={}", tag.name, tag.value)).collect();
-    let scheduled = summary.scheduled.as_ref().map(|stamp| spelled(stamp, zone)).unwrap_or_default();
+    let Email {
+        summary,
+        html: _,
+        text: _,
+        tags,
+        json: _,
+    } = &found.email;
+    let confirmed = found.confirmed.map_or_else(
+        || "never confirmed by the service".to_owned(),
+        |at| format!("as of {}", spelled_at(at, zone)),
+    );
+    let tags: Vec<String> = tags
+        .iter()
+        .map(|tag| format!("{}={}", tag.name, tag.value))
+        .collect();
+    let scheduled = summary
+        .scheduled
+        .as_ref()
+        .map(|stamp| spelled(stamp, zone))
+        .unwrap_or_default();
     let mut lines = vec![
-        ("status", format!("{} {}: {}; {confirmed}", summary.status.symbol(), summary.status.word(), summary.status.meaning())),
+        (
+            "status",
+            format!(
+                "{} {}: {}; {confirmed}",
+                summary.status.symbol(),
+                summary.status.word(),
+                summary.status.meaning()
+            ),
+        ),
         ("gone", found.gone.clone()),
         ("to", list(&summary.to)),
         ("cc", list(&summary.cc)),
@@ -238,14 +342,25 @@ fn head(found: &Found, zone: &TimeZone) -> String {
         ("id", summary.id.shown().to_string()),
         ("message-id", summary.message_id.to_string()),
     ];
-    lines.extend(summary.extra.iter().map(|(name, value)| (&**name, value.to_string())));
+    lines.extend(
+        summary
+            .extra
+            .iter()
+            .map(|(name, value)| (&**name, value.to_string())),
+    );
     let known = lines.iter().filter(|(_, value)| !value.is_empty());
-    let known: Vec<String> = known.map(|(name, value)| format!("{name:<10} {value}\n")).collect();
+    let known: Vec<String> = known
+        .map(|(name, value)| format!("{name:<10} {value}\n"))
+        .collect();
     known.concat() + "\n"
 }
 
 fn list(addresses: &[Address]) -> String {
-    let named: Vec<String> = addresses.iter().take(NAMED).map(ToString::to_string).collect();
+    let named: Vec<String> = addresses
+        .iter()
+        .take(NAMED)
+        .map(ToString::to_string)
+        .collect();
     match addresses.len() - named.len() {
         0 => named.join(", "),
         more => format!("{} and {more} more", named.join(", ")),
@@ -254,9 +369,13 @@ fn list(addresses: &[Address]) -> String {
 
 /// The time in full, or as it came if it cannot be read.
 fn spelled(stamp: &Stamp, zone: &TimeZone) -> String {
-    stamp.at.map_or_else(|| stamp.raw.to_string(), |at| spelled_at(at, zone))
+    stamp
+        .at
+        .map_or_else(|| stamp.raw.to_string(), |at| spelled_at(at, zone))
 }
 
 fn spelled_at(time: Timestamp, zone: &TimeZone) -> String {
-    time.to_zoned(zone.clone()).strftime("%a %e %b %Y %H:%M:%S %Z").to_string()
+    time.to_zoned(zone.clone())
+        .strftime("%a %e %b %Y %H:%M:%S %Z")
+        .to_string()
 }

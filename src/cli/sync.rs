@@ -46,7 +46,9 @@ pub fn back(text: &str) -> Result<Back, String> {
     if text == "all" {
         return Ok(Back::All);
     }
-    config::age(text).map(Back::Span).ok_or_else(|| format!("say all, or {}", config::AGES))
+    config::age(text)
+        .map(Back::Span)
+        .ok_or_else(|| format!("say all, or {}", config::AGES))
 }
 
 /// Which statuses to read again, as it is typed.
@@ -69,7 +71,9 @@ pub fn again(text: &str) -> Result<Again, String> {
     match text {
         "off" => Ok(Again::Off),
         "all" => Ok(Again::All),
-        text => config::age(text).map(Again::Span).ok_or_else(|| format!("say all, off, or {}", config::AGES)),
+        text => config::age(text)
+            .map(Again::Span)
+            .ok_or_else(|| format!("say all, off, or {}", config::AGES)),
     }
 }
 
@@ -79,11 +83,21 @@ pub fn again(text: &str) -> Result<Again, String> {
 /// # Errors
 ///
 /// If the service or the archive fails; what was fetched until then is kept, and reported first.
-pub(super) async fn run(sync: &args::Sync, archive: &Archive, settings: &Settings, clock: &Clock, out: &mut Output) -> Result<(), Stop> {
+pub(super) async fn run(
+    sync: &args::Sync,
+    archive: &Archive,
+    settings: &Settings,
+    clock: &Clock,
+    out: &mut Output,
+) -> Result<(), Stop> {
     let (tally, outcome) = mirror(sync, archive, settings, clock, out).await?;
     if matches!(outcome, Err(Stop::Signal(_))) && !sync.watch {
         let is_whole = matches!(sync.recheck, Some(Again::All | Again::Span(_)));
-        out.note(if is_whole { "interrupted; what was read is kept" } else { "interrupted; the same command goes on from here" });
+        out.note(if is_whole {
+            "interrupted; what was read is kept"
+        } else {
+            "interrupted; the same command goes on from here"
+        });
     }
     if tally.asked {
         tally.report(sync.bodies, &settings.zone, out)?;
@@ -96,8 +110,19 @@ pub(super) async fn run(sync: &args::Sync, archive: &Archive, settings: &Setting
 /// # Errors
 ///
 /// As [`run`].
-pub(super) async fn extend(back: Back, archive: &Archive, settings: &Settings, clock: &Clock, out: &mut Output) -> Result<(), Stop> {
-    let sync = args::Sync { back, recheck: Some(Again::Off), bodies: false, watch: false };
+pub(super) async fn extend(
+    back: Back,
+    archive: &Archive,
+    settings: &Settings,
+    clock: &Clock,
+    out: &mut Output,
+) -> Result<(), Stop> {
+    let sync = args::Sync {
+        back,
+        recheck: Some(Again::Off),
+        bodies: false,
+        watch: false,
+    };
     mirror(&sync, archive, settings, clock, out).await?.1
 }
 
@@ -107,7 +132,13 @@ const LOOK: Duration = Duration::from_secs(1);
 /// What was brought, and how it ended.
 type Mirrored = (Tally, Result<(), Stop>);
 
-async fn mirror(sync: &args::Sync, archive: &Archive, settings: &Settings, clock: &Clock, out: &mut Output) -> Result<Mirrored, Stop> {
+async fn mirror(
+    sync: &args::Sync,
+    archive: &Archive,
+    settings: &Settings,
+    clock: &Clock,
+    out: &mut Output,
+) -> Result<Mirrored, Stop> {
     // Nobody waits at a screen, and the team's own sending goes first.
     let client = Client::new(Access::from(settings), Patience::STEADY, clock.clone());
     let client = super::patient(client, out).wanted(&Wish::of(Urgency::Extend));
@@ -119,7 +150,15 @@ async fn mirror(sync: &args::Sync, archive: &Archive, settings: &Settings, clock
         Back::Span(span) => sync::Back::Until(clock().checked_sub(span).unwrap_or(Timestamp::MIN)),
     };
     let tally = Tally::new(clock(), reach);
-    let mut mirror = Mirror { engine, back, backfill: settings.backfill, clock: clock.clone(), zone: settings.zone.clone(), tally, out };
+    let mut mirror = Mirror {
+        engine,
+        back,
+        backfill: settings.backfill,
+        clock: clock.clone(),
+        zone: settings.zone.clone(),
+        tally,
+        out,
+    };
     let outcome = tokio::select! {
         outcome = mirror.run(sync) => outcome,
         number = signals.recv() => Err(Stop::Signal(number)),
@@ -163,9 +202,14 @@ impl<S: Service> Mirror<'_, S> {
         let mut told = false;
         while !lease.hold((self.clock)()) {
             if !std::mem::replace(&mut told, true) {
-                self.out.note("another sentbox is fetching older mail already; waiting until it is done");
+                self.out.note(
+                    "another sentbox is fetching older mail already; waiting until it is done",
+                );
             }
-            let line = format!("waiting for another sentbox; {}", reach(&self.engine.archive().reach()?, &self.zone));
+            let line = format!(
+                "waiting for another sentbox; {}",
+                reach(&self.engine.archive().reach()?, &self.zone)
+            );
             self.out.progress(&line);
             sleep(LOOK).await;
         }
@@ -175,7 +219,15 @@ impl<S: Service> Mirror<'_, S> {
     }
 
     async fn walk_alone(&mut self, lease: &Lease) -> Result<(), Failure> {
-        let Self { engine, back, clock, zone, tally, out, .. } = self;
+        let Self {
+            engine,
+            back,
+            clock,
+            zone,
+            tally,
+            out,
+            ..
+        } = self;
         let synced = engine.all(*back, |synced| {
             // Held anew with each page: whoever is stopped for long has lost it.
             let _ = lease.hold(clock());
@@ -192,13 +244,26 @@ impl<S: Service> Mirror<'_, S> {
     /// Reads the statuses again that are due; or all of the age that is said, which this run has not
     /// confirmed since it `started`.
     async fn recheck(&mut self, again: Option<Again>, started: Timestamp) -> Result<(), Failure> {
-        let since = |span| started.checked_sub(span).unwrap_or(Timestamp::MIN).as_microsecond();
-        let all = |since| Recheck::All { since, before: started };
+        let since = |span| {
+            started
+                .checked_sub(span)
+                .unwrap_or(Timestamp::MIN)
+                .as_microsecond()
+        };
+        let all = |since| Recheck::All {
+            since,
+            before: started,
+        };
         let (recheck, most) = match again {
             Some(Again::Off) => return Ok(()),
             Some(Again::All) => (all(i64::MIN), u32::MAX),
             Some(Again::Span(span)) => (all(since(span)), u32::MAX),
-            None => (Recheck::Due { since: since(RECENT) }, DUE_REQUESTS),
+            None => (
+                Recheck::Due {
+                    since: since(RECENT),
+                },
+                DUE_REQUESTS,
+            ),
         };
         let engine = self.engine.wanted(&Wish::of(Urgency::Status));
         let due = engine.count_due(recheck).await?;
@@ -207,7 +272,11 @@ impl<S: Service> Mirror<'_, S> {
             Recheck::Due { since } if due > 0 => all(since),
             recheck => recheck,
         };
-        let before = if unconfirmed == recheck { due } else { engine.count_due(unconfirmed).await? };
+        let before = if unconfirmed == recheck {
+            due
+        } else {
+            engine.count_due(unconfirmed).await?
+        };
         let (gone, begun) = (self.gone()?, (self.clock)());
         let (mut requests, mut changes, mut failed) = (0, 0, None);
         while requests < most {
@@ -222,20 +291,40 @@ impl<S: Service> Mirror<'_, S> {
                     break;
                 }
             }
-            let left =
-                due.saturating_sub(u64::from(requests) * u64::from(MAX_LIMIT)).min(u64::from(most - requests) * u64::from(MAX_LIMIT));
+            let left = due
+                .saturating_sub(u64::from(requests) * u64::from(MAX_LIMIT))
+                .min(u64::from(most - requests) * u64::from(MAX_LIMIT));
             let each = (self.clock)().duration_since(begun).as_millis() / i128::from(requests);
             let time = remaining(each * i128::from(left.div_ceil(MAX_LIMIT.into())) / 1000);
-            self.out.progress(&format!("re-reading statuses: {} to go, {} changed{time}", grouped(left), grouped(changes)));
+            self.out.progress(&format!(
+                "re-reading statuses: {} to go, {} changed{time}",
+                grouped(left),
+                grouped(changes)
+            ));
         }
         let left = engine.count_due(recheck).await?;
-        let statuses = before.saturating_sub(if unconfirmed == recheck { left } else { engine.count_due(unconfirmed).await? });
-        self.tally.rechecked = Some(Rechecked { statuses, changes, gone: self.gone()?.saturating_sub(gone), left });
+        let statuses = before.saturating_sub(if unconfirmed == recheck {
+            left
+        } else {
+            engine.count_due(unconfirmed).await?
+        });
+        self.tally.rechecked = Some(Rechecked {
+            statuses,
+            changes,
+            gone: self.gone()?.saturating_sub(gone),
+            left,
+        });
         if left > 0 {
             self.out.progress("");
             self.out.note(&match again {
-                None => format!("{} of the last 72 h are due; --recheck 72h reads them all", statuses_of(left)),
-                Some(_) => format!("{} could not be read again; the next run asks for them once more", statuses_of(left)),
+                None => format!(
+                    "{} of the last 72 h are due; --recheck 72h reads them all",
+                    statuses_of(left)
+                ),
+                Some(_) => format!(
+                    "{} could not be read again; the next run asks for them once more",
+                    statuses_of(left)
+                ),
             });
         }
         failed.map_or(Ok(()), Err)
@@ -243,26 +332,49 @@ impl<S: Service> Mirror<'_, S> {
 
     /// How many emails the service does not have any more.
     fn gone(&self) -> Result<u64, Failure> {
-        let query = Query { filter: Node::Term(Term::Is(Is::Gone)), sort: Sort::Newest };
-        Ok(match self.engine.archive().count_matching(&query, u64::MAX, &Halt::default())? {
-            Some(Counted::Exactly(count) | Counted::MoreThan(count)) => count,
-            None => 0,
-        })
+        let query = Query {
+            filter: Node::Term(Term::Is(Is::Gone)),
+            sort: Sort::Newest,
+        };
+        Ok(
+            match self
+                .engine
+                .archive()
+                .count_matching(&query, u64::MAX, &Halt::default())?
+            {
+                Some(Counted::Exactly(count) | Counted::MoreThan(count)) => count,
+                None => 0,
+            },
+        )
     }
 
     async fn bodies(&mut self, back: sync::Back) -> Result<(), Failure> {
-        let Self { engine, clock, tally, out, .. } = self;
+        let Self {
+            engine,
+            clock,
+            tally,
+            out,
+            ..
+        } = self;
         let started = clock();
         let (before, bad) = (tally.bodies, tally.bad);
         let done = engine.bodies(back, |done| {
             (tally.bodies, tally.bad) = (before + done.kept, bad + done.bad);
-            let each = clock().duration_since(started).as_millis() / i128::from((done.kept + done.gone + done.bad).max(1));
+            let each = clock().duration_since(started).as_millis()
+                / i128::from((done.kept + done.gone + done.bad).max(1));
             let left = remaining(each * i128::from(done.left) / 1000);
-            out.progress(&format!("{} bodies here, {} to go{left}", grouped(tally.bodies), grouped(done.left)));
+            out.progress(&format!(
+                "{} bodies here, {} to go{left}",
+                grouped(tally.bodies),
+                grouped(done.left)
+            ));
         });
         let done = done.await?;
         if done.bad > 0 {
-            out.note(&format!("{} bodies could not be read; the next run asks for them again", grouped(done.bad)));
+            out.note(&format!(
+                "{} bodies could not be read; the next run asks for them again",
+                grouped(done.bad)
+            ));
         }
         done.failed.map_or(Ok(()), Err)
     }
@@ -274,11 +386,16 @@ impl<S: Service> Mirror<'_, S> {
         loop {
             match &trouble {
                 None if failures > 0 => self.out.note("the service answers again"),
-                Some(failure) if failures == 0 => self.out.note(&format!("{}; it is asked again later", failure.sentence)),
+                Some(failure) if failures == 0 => self
+                    .out
+                    .note(&format!("{}; it is asked again later", failure.sentence)),
                 _ => {}
             }
             failures = if trouble.is_some() { failures + 1 } else { 0 };
-            let asked_for = trouble.take().map(|failure| failure.rest()).unwrap_or_default();
+            let asked_for = trouble
+                .take()
+                .map(|failure| failure.rest())
+                .unwrap_or_default();
             let pause = REFRESH.saturating_mul(1 << failures.min(2)).max(asked_for);
             let pause = pause.mul_f64(1.0 + jitter() / 4.0);
             if failures == 0 {
@@ -334,7 +451,10 @@ impl<S: Service> Mirror<'_, S> {
         let synced = self.engine.wanted(&Wish::of(Urgency::Head)).head().await?;
         self.tally.take(&synced);
         if synced.stopped == Stopped::Elsewhere {
-            let line = format!("another sentbox asks the service; {}", reach(&synced.reach, &self.zone));
+            let line = format!(
+                "another sentbox asks the service; {}",
+                reach(&synced.reach, &self.zone)
+            );
             self.out.progress(&line);
             return Ok(());
         }
@@ -342,13 +462,32 @@ impl<S: Service> Mirror<'_, S> {
             return Err(failure);
         }
         let now = (self.clock)();
-        self.out.progress(&self.tally.words(sync.bodies, &self.zone));
-        let pages = if sync.recheck == Some(Again::Off) { 0 } else { RECHECK_PAGES };
+        self.out
+            .progress(&self.tally.words(sync.bodies, &self.zone));
+        let pages = if sync.recheck == Some(Again::Off) {
+            0
+        } else {
+            RECHECK_PAGES
+        };
         for _ in 0..pages {
-            let Some(synced) = self.engine.wanted(&Wish::of(Urgency::Status)).recheck(Recheck::background(now)).await? else { break };
+            let Some(synced) = self
+                .engine
+                .wanted(&Wish::of(Urgency::Status))
+                .recheck(Recheck::background(now))
+                .await?
+            else {
+                break;
+            };
             self.tally.take(&synced);
         }
-        if sync.bodies { self.bodies(sync::Back::Until(now.checked_sub(RECENT).unwrap_or(Timestamp::MIN))).await } else { Ok(()) }
+        if sync.bodies {
+            self.bodies(sync::Back::Until(
+                now.checked_sub(RECENT).unwrap_or(Timestamp::MIN),
+            ))
+            .await
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -379,24 +518,41 @@ const fn passes(failure: &Failure) -> bool {
 
 /// `1 204 statuses`.
 fn statuses_of(number: u64) -> String {
-    format!("{} {}", grouped(number), if number == 1 { "status" } else { "statuses" })
+    format!(
+        "{} {}",
+        grouped(number),
+        if number == 1 { "status" } else { "statuses" }
+    )
 }
 
 /// Why the walk did not get as far as it was asked to, if it did not.
 pub(super) fn failed(stopped: &Stopped) -> Option<Failure> {
     match stopped {
         Stopped::Done | Stopped::End | Stopped::Elsewhere => None,
-        Stopped::Budget => Some(Failure::new(Kind::RateLimited, "there is more than one run may ask for").hint("run it again to go on")),
+        Stopped::Budget => Some(
+            Failure::new(Kind::RateLimited, "there is more than one run may ask for")
+                .hint("run it again to go on"),
+        ),
         Stopped::NoProgress => {
-            let failure = Failure::new(Kind::NotTheApi, "the service says that there is more, but sends nothing new");
+            let failure = Failure::new(
+                Kind::NotTheApi,
+                "the service says that there is more, but sends nothing new",
+            );
             Some(failure.hint("what is here is kept; there may be more"))
         }
         Stopped::Unreadable => {
-            let failure = Failure::new(Kind::NotTheApi, "not every email on the service's pages could be read");
+            let failure = Failure::new(
+                Kind::NotTheApi,
+                "not every email on the service's pages could be read",
+            );
             Some(failure.hint("the others are kept; run it again later to fetch what is missing"))
         }
         Stopped::CursorGone => Some(
-            Failure::new(Kind::NotFound, "the service no longer knows where to go on from").hint("run it again to start from the newest"),
+            Failure::new(
+                Kind::NotFound,
+                "the service no longer knows where to go on from",
+            )
+            .hint("run it again to start from the newest"),
         ),
         Stopped::Failed(failure) => Some(failure.clone()),
     }

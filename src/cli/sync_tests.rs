@@ -9,9 +9,28 @@ use crate::mail::EmailId;
 
 #[test]
 fn who_stays_waits_for_all_but_a_key_that_is_refused_and_this_machine() {
-    let stays = [Kind::Unreachable, Kind::Server, Kind::RateLimited, Kind::Quota, Kind::NotTheApi, Kind::Redirected, Kind::InvalidRequest];
-    assert!(stays.into_iter().all(|kind| passes(&Failure::new(kind, ""))));
-    let ends = [Kind::KeyMissing, Kind::KeyRejected, Kind::KeySendOnly, Kind::Archive, Kind::Io, Kind::Internal];
+    let stays = [
+        Kind::Unreachable,
+        Kind::Server,
+        Kind::RateLimited,
+        Kind::Quota,
+        Kind::NotTheApi,
+        Kind::Redirected,
+        Kind::InvalidRequest,
+    ];
+    assert!(
+        stays
+            .into_iter()
+            .all(|kind| passes(&Failure::new(kind, "")))
+    );
+    let ends = [
+        Kind::KeyMissing,
+        Kind::KeyRejected,
+        Kind::KeySendOnly,
+        Kind::Archive,
+        Kind::Io,
+        Kind::Internal,
+    ];
     assert!(!ends.into_iter().any(|kind| passes(&Failure::new(kind, ""))));
 }
 
@@ -19,7 +38,11 @@ fn who_stays_waits_for_all_but_a_key_that_is_refused_and_this_machine() {
 fn spans_are_hours_days_and_weeks() {
     assert_eq!(back("all"), Ok(Back::All));
     for (text, hours) in [("12h", 12), ("30d", 720), ("2w", 336), ("0d", 0)] {
-        assert_eq!(back(text), Ok(Back::Span(SignedDuration::from_hours(hours))), "{text}");
+        assert_eq!(
+            back(text),
+            Ok(Back::Span(SignedDuration::from_hours(hours))),
+            "{text}"
+        );
     }
     for text in ["", "d", "-1d", "30", "3m", "1.5d", "99999999d", "All"] {
         assert!(back(text).is_err(), "{text}");
@@ -52,7 +75,11 @@ impl Service for Played {
             Cursor::Start | Cursor::Before(_) => state.emails,
         };
         let from = (below - i64::from(limit)).max(0);
-        Ok(Page { items: (from..below).rev().map(item).collect(), unreadable: 0, has_more: Some(from > 0) })
+        Ok(Page {
+            items: (from..below).rev().map(item).collect(),
+            unreadable: 0,
+            has_more: Some(from > 0),
+        })
     }
 
     async fn retrieve(&self, _: &EmailId) -> Result<Retrieved, Failure> {
@@ -62,12 +89,18 @@ impl Service for Played {
 
 fn item(n: i64) -> Item {
     let at = Timestamp::from_second(NOW - (1_000 - n) * 3600).unwrap();
-    let json = format!(r#"{{"id":"{n}","to":["ana@example.com"],"created_at":"{at}","last_event":"sent"}}"#);
+    let json = format!(
+        r#"{{"id":"{n}","to":["ana@example.com"],"created_at":"{at}","last_event":"sent"}}"#
+    );
     Item::read(&json).unwrap()
 }
 
 /// A run of `sync --watch` over `played`, which `script` watches; what it has said.
-async fn watching(played: &Played, backfill: Backfill, script: impl AsyncFnOnce(&Archive)) -> String {
+async fn watching(
+    played: &Played,
+    backfill: Backfill,
+    script: impl AsyncFnOnce(&Archive),
+) -> String {
     let archive = Archive::open(&Location::Memory).unwrap();
     let started = Instant::now();
     let clock: Clock = Arc::new(move || Timestamp::from_second(NOW).unwrap() + started.elapsed());
@@ -76,8 +109,21 @@ async fn watching(played: &Played, backfill: Backfill, script: impl AsyncFnOnce(
     let tally = Tally::new(clock(), Reach::Nothing);
     let zone = TimeZone::UTC;
     let back = sync::Back::Until(clock());
-    let mut mirror = Mirror { engine, back, backfill, clock, zone, tally, out: &mut out };
-    let sync = args::Sync { back: Back::Span(SignedDuration::ZERO), recheck: None, bodies: false, watch: true };
+    let mut mirror = Mirror {
+        engine,
+        back,
+        backfill,
+        clock,
+        zone,
+        tally,
+        out: &mut out,
+    };
+    let sync = args::Sync {
+        back: Back::Span(SignedDuration::ZERO),
+        recheck: None,
+        bodies: false,
+        watch: true,
+    };
     tokio::select! {
         ended = mirror.run(&sync) => panic!("it stays: {ended:?}"),
         () = script(&archive) => {}
@@ -109,17 +155,30 @@ async fn what_is_new_comes_by_itself_and_trouble_is_said_once() {
         played.0.lock().unwrap().failure = Some(Failure::new(Kind::Unreachable, "no route"));
         let before = played.0.lock().unwrap().requests;
         until(|| played.0.lock().unwrap().requests >= before + 3).await;
-        (played.0.lock().unwrap().failure, played.0.lock().unwrap().emails) = (None, 6);
+        (
+            played.0.lock().unwrap().failure,
+            played.0.lock().unwrap().emails,
+        ) = (None, 6);
         until(|| has(6)).await;
         sleep(Duration::from_secs(1)).await;
     });
-    assert_eq!(said.await, "sentbox: no route; it is asked again later\nsentbox: the service answers again\n");
-    assert!(played.0.lock().unwrap().requests < 30, "it is asked on a clock");
+    assert_eq!(
+        said.await,
+        "sentbox: no route; it is asked again later\nsentbox: the service answers again\n"
+    );
+    assert!(
+        played.0.lock().unwrap().requests < 30,
+        "it is asked on a clock"
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn older_mail_comes_between_as_far_as_the_profile_wants() {
-    for (backfill, emails) in [(Backfill::Off, 100), (Backfill::All, 1_000), (Backfill::Span(SignedDuration::from_hours(450)), 500)] {
+    for (backfill, emails) in [
+        (Backfill::Off, 100),
+        (Backfill::All, 1_000),
+        (Backfill::Span(SignedDuration::from_hours(450)), 500),
+    ] {
         let played = Played::default();
         played.0.lock().unwrap().emails = 1_000;
         watching(&played, backfill, async |archive| {

@@ -59,7 +59,19 @@ impl Tally {
     /// Nothing yet.
     pub(super) const fn new(started: Timestamp, began: Reach) -> Self {
         let reach = Reach::Nothing;
-        Self { started, began, new: 0, changes: 0, pages: 0, walked: None, bodies: 0, bad: 0, reach, asked: false, rechecked: None }
+        Self {
+            started,
+            began,
+            new: 0,
+            changes: 0,
+            pages: 0,
+            walked: None,
+            bodies: 0,
+            bad: 0,
+            reach,
+            asked: false,
+            rechecked: None,
+        }
     }
 
     /// Adds what a walk has brought that is over.
@@ -82,15 +94,34 @@ impl Tally {
     pub(super) fn words(&self, bodies: bool, zone: &TimeZone) -> String {
         let (new, changes, _) = self.totals();
         let noun = if self.bodies == 1 { "body" } else { "bodies" };
-        let bodies = if bodies { format!(", {} {noun}", grouped(self.bodies)) } else { String::new() };
+        let bodies = if bodies {
+            format!(", {} {noun}", grouped(self.bodies))
+        } else {
+            String::new()
+        };
         let rechecked = match self.rechecked {
-            Some(Rechecked { statuses, changes, gone, .. }) if statuses + changes + gone > 0 => {
+            Some(Rechecked {
+                statuses,
+                changes,
+                gone,
+                ..
+            }) if statuses + changes + gone > 0 => {
                 let noun = if statuses == 1 { "status" } else { "statuses" };
-                format!("; re-read {} {noun}, {} changed, {} gone", grouped(statuses), grouped(changes), grouped(gone))
+                format!(
+                    "; re-read {} {noun}, {} changed, {} gone",
+                    grouped(statuses),
+                    grouped(changes),
+                    grouped(gone)
+                )
             }
             Some(_) | None => String::new(),
         };
-        format!("{} new, {} changed{bodies}{rechecked}; {}", emails(new), grouped(changes), reach(&self.reach, zone))
+        format!(
+            "{} new, {} changed{bodies}{rechecked}; {}",
+            emails(new),
+            grouped(changes),
+            reach(&self.reach, zone)
+        )
     }
 
     /// The same with the rate, and with the time left where it can be known.
@@ -106,7 +137,9 @@ impl Tally {
 
     /// Seconds until the walk has come as far back as it is to go, if it goes on as it went.
     fn left(&self, elapsed: i64, back: Back) -> Option<i128> {
-        let Back::Until(until) = back else { return None };
+        let Back::Until(until) = back else {
+            return None;
+        };
         let at = |reach: &Reach| match reach {
             Reach::Since(stamp) => stamp.at,
             Reach::Everything | Reach::Nothing => None,
@@ -116,22 +149,39 @@ impl Tally {
         let began_at = at(&self.began).unwrap_or(self.started).max(now_at);
         let covered = began_at.duration_since(now_at).as_secs();
         let ahead = now_at.duration_since(until).as_secs();
-        (covered > 0 && ahead > 0 && elapsed > 0).then(|| i128::from(elapsed) * i128::from(ahead) / i128::from(covered))
+        (covered > 0 && ahead > 0 && elapsed > 0)
+            .then(|| i128::from(elapsed) * i128::from(ahead) / i128::from(covered))
     }
 
     /// The report at the end.
-    pub(super) fn report(&self, bodies: bool, zone: &TimeZone, out: &mut Output) -> Result<(), Stop> {
+    pub(super) fn report(
+        &self,
+        bodies: bool,
+        zone: &TimeZone,
+        out: &mut Output,
+    ) -> Result<(), Stop> {
         let text = match out.shape {
             Shape::Human => self.words(bodies, zone),
             Shape::Json | Shape::JsonLines => {
                 let (new, changes, pages) = self.totals();
                 let since = match &self.reach {
-                    Reach::Since(stamp) => Some(stamp.at.map_or_else(|| stamp.raw.to_string(), |at| at.to_string())),
+                    Reach::Since(stamp) => Some(
+                        stamp
+                            .at
+                            .map_or_else(|| stamp.raw.to_string(), |at| at.to_string()),
+                    ),
                     Reach::Everything | Reach::Nothing => None,
                 };
                 let complete = self.reach == Reach::Everything;
-                let report =
-                    Report { new, changes, pages, bodies: bodies.then_some(self.bodies), recheck: self.rechecked, complete, since };
+                let report = Report {
+                    new,
+                    changes,
+                    pages,
+                    bodies: bodies.then_some(self.bodies),
+                    recheck: self.rechecked,
+                    complete,
+                    since,
+                };
                 serde_json::to_string(&report).expect("numbers and texts are JSON")
             }
         };
@@ -169,10 +219,17 @@ mod tests {
             "600 emails new, 2 changed; all mail since 18 Nov 2026 12:00 is here; 10 a second; about 3 min left"
         );
         tally.walked = Some((1, 0, 1));
-        assert!(tally.words(true, &TimeZone::UTC).starts_with("1 email new, 0 changed, 0 bodies; "));
+        assert!(
+            tally
+                .words(true, &TimeZone::UTC)
+                .starts_with("1 email new, 0 changed, 0 bodies; ")
+        );
         tally.walked = Some((600, 2, 6));
         let line = tally.progress(now, Back::All, &TimeZone::UTC);
-        assert!(line.ends_with("10 a second"), "nobody knows how much there is: {line}");
+        assert!(
+            line.ends_with("10 a second"),
+            "nobody knows how much there is: {line}"
+        );
         assert_eq!(remaining(0), "");
         assert_eq!(remaining(7200), "; about 2 h left");
     }

@@ -21,12 +21,20 @@ pub(super) fn grouped(number: u64) -> String {
 
 /// `1 email`, `48 310 emails`.
 pub(super) fn emails(number: u64) -> String {
-    format!("{} {}", grouped(number), if number == 1 { "email" } else { "emails" })
+    format!(
+        "{} {}",
+        grouped(number),
+        if number == 1 { "email" } else { "emails" }
+    )
 }
 
 /// `3 May 2026 09:14`, or the time as it came if it cannot be read.
 pub(super) fn stamp(stamp: &Stamp, zone: &TimeZone) -> String {
-    let time = stamp.at.map(|at| at.to_zoned(zone.clone()).strftime("%-d %b %Y %H:%M").to_string());
+    let time = stamp.at.map(|at| {
+        at.to_zoned(zone.clone())
+            .strftime("%-d %b %Y %H:%M")
+            .to_string()
+    });
     time.unwrap_or_else(|| stamp.raw.to_string())
 }
 
@@ -43,11 +51,22 @@ pub(super) fn moment(at: Timestamp, now: Timestamp, zone: &TimeZone) -> String {
 
 /// How far back the archive is complete, for a command that does not ask the service: as of `asked`, when
 /// the newest page was requested last.
-pub(super) fn reach_then(reach: &Reach, asked: Option<Timestamp>, now: Timestamp, zone: &TimeZone) -> String {
-    let asked = asked.map_or_else(|| "when it was asked last".to_owned(), |asked| format!("at {}", moment(asked, now, zone)));
+pub(super) fn reach_then(
+    reach: &Reach,
+    asked: Option<Timestamp>,
+    now: Timestamp,
+    zone: &TimeZone,
+) -> String {
+    let asked = asked.map_or_else(
+        || "when it was asked last".to_owned(),
+        |asked| format!("at {}", moment(asked, now, zone)),
+    );
     match reach {
         Reach::Everything => format!("everything the service had {asked} is here"),
-        Reach::Since(oldest) => format!("all mail since {} that the service had {asked} is here", stamp(oldest, zone)),
+        Reach::Since(oldest) => format!(
+            "all mail since {} that the service had {asked} is here",
+            stamp(oldest, zone)
+        ),
         Reach::Nothing => "nothing is here yet".to_owned(),
     }
 }
@@ -67,7 +86,13 @@ mod tests {
 
     #[test]
     fn moments_are_as_short_as_they_can_be() {
-        let of = |at: &str| moment(at.parse().unwrap(), "2026-11-20T20:45:00Z".parse().unwrap(), &TimeZone::UTC);
+        let of = |at: &str| {
+            moment(
+                at.parse().unwrap(),
+                "2026-11-20T20:45:00Z".parse().unwrap(),
+                &TimeZone::UTC,
+            )
+        };
         assert_eq!(of("2026-11-20T20:41:00Z"), "20:41");
         assert_eq!(of("2026-11-18T09:14:00Z"), "18 Nov 09:14");
         assert_eq!(of("2025-11-18T09:14:00Z"), "18 Nov 2025 09:14");
@@ -75,7 +100,13 @@ mod tests {
 
     #[test]
     fn digits_stand_in_threes() {
-        for (number, text) in [(0, "0"), (999, "999"), (1_000, "1 000"), (48_310, "48 310"), (1_234_567, "1 234 567")] {
+        for (number, text) in [
+            (0, "0"),
+            (999, "999"),
+            (1_000, "1 000"),
+            (48_310, "48 310"),
+            (1_234_567, "1 234 567"),
+        ] {
             assert_eq!(grouped(number), text);
         }
     }

@@ -8,8 +8,9 @@ pub const AGES: &str = "a number of hours, days or weeks such as 12h, 30d, 8w";
 /// Reads a number of hours, days or weeks; `None` if it is none.
 #[must_use]
 pub fn age(text: &str) -> Option<SignedDuration> {
-    let (number, hours) =
-        [('h', 1), ('d', 24), ('w', 24 * 7)].into_iter().find_map(|(unit, hours)| Some((text.strip_suffix(unit)?, hours)))?;
+    let (number, hours) = [('h', 1), ('d', 24), ('w', 24 * 7)]
+        .into_iter()
+        .find_map(|(unit, hours)| Some((text.strip_suffix(unit)?, hours)))?;
     // A thousand years is as good as for ever, and no arithmetic on times fails within it.
     let number: u32 = number.parse().ok().filter(|number| *number <= 50_000)?;
     Some(SignedDuration::from_hours(i64::from(number) * hours))

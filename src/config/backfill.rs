@@ -18,7 +18,8 @@ pub enum Backfill {
 
 impl Backfill {
     /// What it may be, for messages.
-    pub const ALLOWED: &str = "\"off\", \"all\", or a number of hours, days or weeks such as 12h, 30d, 8w";
+    pub const ALLOWED: &str =
+        "\"off\", \"all\", or a number of hours, days or weeks such as 12h, 30d, 8w";
 
     /// Reads it as it is written in a profile.
     #[must_use]

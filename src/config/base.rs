@@ -24,19 +24,24 @@ impl BaseUrl {
     pub fn parse(text: &str) -> Result<Self, Failure> {
         let refused = |why: &str| Failure::new(Kind::Usage, format!("the base URL {why}"));
         let example = format!("a base URL looks like {}", Self::DEFAULT);
-        let url = Url::parse(text.trim()).map_err(|error| refused(&format!("cannot be read: {error}")).hint(&example))?;
+        let url = Url::parse(text.trim())
+            .map_err(|error| refused(&format!("cannot be read: {error}")).hint(&example))?;
         if !matches!(url.scheme(), "http" | "https") {
             return Err(refused("is neither https nor http").hint(example));
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(refused("carries a name or a password").hint("the key belongs into SENTBOX_API_KEY or a profile"));
+            return Err(refused("carries a name or a password")
+                .hint("the key belongs into SENTBOX_API_KEY or a profile"));
         }
         if url.query().is_some() || url.fragment().is_some() {
             return Err(refused("carries a query or a fragment").hint(example));
         }
         let base = Self(url);
         if base.is_plain() && !base.is_loopback() {
-            return Err(refused("is plain http to another machine; the key could be read on the way").hint("use https"));
+            return Err(refused(
+                "is plain http to another machine; the key could be read on the way",
+            )
+            .hint("use https"));
         }
         Ok(base)
     }
@@ -94,14 +99,24 @@ impl BaseUrl {
     /// A name for a directory that belongs to this address.
     #[must_use]
     pub fn directory_name(&self) -> String {
-        let mut name = self.0.host_str().unwrap_or_default().replace([':', '[', ']'], "_");
+        let mut name = self
+            .0
+            .host_str()
+            .unwrap_or_default()
+            .replace([':', '[', ']'], "_");
         if let Some(port) = self.0.port() {
             name = format!("{name}_{port}");
         }
         let path = self.0.path().trim_matches('/');
         if !path.is_empty() {
             name.push('_');
-            name.extend(path.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }));
+            name.extend(path.chars().map(|c| {
+                if c.is_ascii_alphanumeric() || c == '-' {
+                    c
+                } else {
+                    '_'
+                }
+            }));
         }
         name
     }
@@ -125,12 +140,20 @@ mod tests {
             base.below(&["emails", "../a b?c#d/é\n%41"]).as_str(),
             "https://mail.example.com/api/emails/..%2Fa%20b%3Fc%23d%2F%C3%A9%0A%2541"
         );
-        assert_eq!(BaseUrl::real().below(&["emails"]).as_str(), "https://api.resend.com/emails");
+        assert_eq!(
+            BaseUrl::real().below(&["emails"]).as_str(),
+            "https://api.resend.com/emails"
+        );
     }
 
     #[test]
     fn plain_http_goes_to_this_machine_only() {
-        for good in ["http://127.0.0.1:8025", "http://localhost:1", "http://[::1]:8025/api", "https://example.com"] {
+        for good in [
+            "http://127.0.0.1:8025",
+            "http://localhost:1",
+            "http://[::1]:8025/api",
+            "https://example.com",
+        ] {
             assert!(BaseUrl::parse(good).is_ok(), "{good}");
         }
         for bad in [

@@ -33,7 +33,10 @@ pub fn is_plausible() -> Result<(), Failure> {
     check(read())
 }
 
-#[expect(clippy::disallowed_methods, reason = "the one place where the clock is read")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one place where the clock is read"
+)]
 fn read() -> SystemTime {
     SystemTime::now()
 }
@@ -44,14 +47,20 @@ fn latest() -> Timestamp {
 
 fn bounded(time: SystemTime) -> Timestamp {
     let before = time < SystemTime::UNIX_EPOCH;
-    Timestamp::try_from(time).map_or(if before { Timestamp::MIN } else { latest() }, |time| time.min(latest()))
+    Timestamp::try_from(time).map_or(if before { Timestamp::MIN } else { latest() }, |time| {
+        time.min(latest())
+    })
 }
 
 fn check(time: SystemTime) -> Result<(), Failure> {
     if bounded(time) < latest() {
         return Ok(());
     }
-    Err(Failure::new(Kind::Io, "the clock of this machine is beyond the year 9000").hint("set the clock: date"))
+    Err(Failure::new(
+        Kind::Io,
+        "the clock of this machine is beyond the year 9000",
+    )
+    .hint("set the clock: date"))
 }
 
 #[cfg(test)]

@@ -74,7 +74,11 @@ impl fmt::Display for KeySource {
     /// Names the source. Of a command only its first word: the rest may hold a secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Command(command) => match command.split_whitespace().next().filter(|word| !word.contains(['=', '$', '`'])) {
+            Self::Command(command) => match command
+                .split_whitespace()
+                .next()
+                .filter(|word| !word.contains(['=', '$', '`']))
+            {
                 Some(word) => write!(f, "command {word} ..."),
                 None => f.write_str("a command"),
             },
@@ -86,7 +90,17 @@ impl fmt::Display for KeySource {
 
 const TOP: [&str; 5] = ["default_profile", "profiles", "views", "keys", "theme"];
 const VIEW: [&str; 2] = ["name", "query"];
-const PROFILE: [&str; 9] = ["base_url", "api_key_command", "api_key_file", "api_key_env", "archive", "keep", "backfill", "rate", "ca_file"];
+const PROFILE: [&str; 9] = [
+    "base_url",
+    "api_key_command",
+    "api_key_file",
+    "api_key_env",
+    "archive",
+    "keep",
+    "backfill",
+    "rate",
+    "ca_file",
+];
 
 impl File {
     /// Reads the file; if there is none at its usual place, it is empty.
@@ -96,7 +110,9 @@ impl File {
     /// If it cannot be read, is not TOML, or has a value that is not allowed.
     pub(super) fn read(paths: &Paths) -> Result<Self, Failure> {
         match &paths.config {
-            Some(path) if paths.config_named || path.exists() => Self::parse(&text_of(path)?, path, paths.home.as_deref()),
+            Some(path) if paths.config_named || path.exists() => {
+                Self::parse(&text_of(path)?, path, paths.home.as_deref())
+            }
             Some(_) | None => Ok(Self::default()),
         }
     }
@@ -111,14 +127,24 @@ impl File {
         if file.errors.is_empty() {
             return Ok(file);
         }
-        let hint =
-            if file.errors.len() == 1 { "sentbox config edit" } else { "sentbox config check says it line by line; sentbox config edit" };
+        let hint = if file.errors.len() == 1 {
+            "sentbox config edit"
+        } else {
+            "sentbox config check says it line by line; sentbox config edit"
+        };
         Err(Failure::new(Kind::Config, file.errors.join("; ")).hint(hint))
     }
 
     /// Reads what can be understood of `text`; what is wrong is in [`File::errors`].
     pub(super) fn look(text: &str, path: &Path, home: Option<&Path>) -> Self {
-        let mut reader = Reader { text, path, home, file: Self::default(), errors: Vec::new(), warnings: Vec::new() };
+        let mut reader = Reader {
+            text,
+            path,
+            home,
+            file: Self::default(),
+            errors: Vec::new(),
+            warnings: Vec::new(),
+        };
         let (document, broken) = DeTable::parse_recoverable(text);
         for error in &broken {
             reader.wrong(&error.span().unwrap_or_default(), error.message());
@@ -127,7 +153,12 @@ impl File {
         if broken.is_empty() {
             reader.top(document.get_ref());
         }
-        let Reader { mut file, errors, warnings, .. } = reader;
+        let Reader {
+            mut file,
+            errors,
+            warnings,
+            ..
+        } = reader;
         file.errors = in_order(errors);
         file.warnings = in_order(warnings);
         file
@@ -140,7 +171,12 @@ impl File {
 ///
 /// If it cannot be read.
 pub(super) fn text_of(path: &Path) -> Result<String, Failure> {
-    let unreadable = |error| Failure::new(Kind::Config, format!("{} cannot be read: {error}", path.display()));
+    let unreadable = |error| {
+        Failure::new(
+            Kind::Config,
+            format!("{} cannot be read: {error}", path.display()),
+        )
+    };
     std::fs::read_to_string(path).map_err(unreadable)
 }
 
@@ -165,7 +201,9 @@ impl Reader<'_> {
                         self.check_name(name.get_ref(), &name.span());
                         if let Some(table) = self.table(profile) {
                             let profile = self.profile(table);
-                            self.file.profiles.insert(name.get_ref().to_string(), profile);
+                            self.file
+                                .profiles
+                                .insert(name.get_ref().to_string(), profile);
                         }
                     }
                 }
@@ -189,13 +227,22 @@ impl Reader<'_> {
         for (key, value) in table {
             let name = &**key.get_ref();
             match name {
-                "base_url" => profile.base_url = self.text(value).and_then(|text| self.base_url(text, &value.span())),
+                "base_url" => {
+                    profile.base_url = self
+                        .text(value)
+                        .and_then(|text| self.base_url(text, &value.span()))
+                }
                 "api_key_command" | "api_key_file" | "api_key_env" => {
-                    let source = self.text(value).and_then(|text| self.key_source(name, text, &value.span()));
+                    let source = self
+                        .text(value)
+                        .and_then(|text| self.key_source(name, text, &value.span()));
                     if let Some(source) = source
                         && profile.key.replace(source).is_some()
                     {
-                        self.wrong(&key.span(), "a profile has one of api_key_command, api_key_file and api_key_env");
+                        self.wrong(
+                            &key.span(),
+                            "a profile has one of api_key_command, api_key_file and api_key_env",
+                        );
                     }
                 }
                 "archive" => match self.text(value) {
@@ -211,7 +258,9 @@ impl Reader<'_> {
                 }
                 "backfill" => match self.text(value).map(Backfill::parse) {
                     Some(Some(backfill)) => profile.backfill = backfill,
-                    Some(None) => self.wrong(&value.span(), &format!("backfill is {}", Backfill::ALLOWED)),
+                    Some(None) => {
+                        self.wrong(&value.span(), &format!("backfill is {}", Backfill::ALLOWED))
+                    }
                     None => {}
                 },
                 "rate" => {
@@ -228,7 +277,9 @@ impl Reader<'_> {
                 "ca_file" => profile.ca_file = self.text(value).map(|text| self.beside(text)),
                 "api_key" => {
                     let place = self.place(&key.span());
-                    let words = format!("{place}: a key does not belong here and is ignored; sentbox login stores it safely");
+                    let words = format!(
+                        "{place}: a key does not belong here and is ignored; sentbox login stores it safely"
+                    );
                     self.warnings.push((key.span().start, words));
                 }
                 other => self.unknown(other, &key.span(), &PROFILE),
@@ -238,7 +289,9 @@ impl Reader<'_> {
     }
 
     fn base_url(&mut self, text: &str, at: &Range<usize>) -> Option<BaseUrl> {
-        BaseUrl::parse(text).map_err(|failure| self.wrong(at, &failure.sentence)).ok()
+        BaseUrl::parse(text)
+            .map_err(|failure| self.wrong(at, &failure.sentence))
+            .ok()
     }
 
     fn key_source(&mut self, name: &str, text: &str, at: &Range<usize>) -> Option<KeySource> {
@@ -260,10 +313,16 @@ impl Reader<'_> {
     }
 
     fn views(&mut self, value: &Spanned<DeValue<'_>>) {
-        let Some(table) = self.table(value) else { return };
+        let Some(table) = self.table(value) else {
+            return;
+        };
         let mut views = SavedViews::new();
         for (number, view) in table {
-            let at = number.get_ref().parse().ok().filter(|number| (1..=9).contains(number));
+            let at = number
+                .get_ref()
+                .parse()
+                .ok()
+                .filter(|number| (1..=9).contains(number));
             if at.is_none() {
                 self.wrong(&number.span(), NUMBERS);
             } else if let Some((at, view)) = at.zip(self.view(view)) {
@@ -280,7 +339,12 @@ impl Reader<'_> {
                 continue;
             }
             match self.text(colour).map(str::parse) {
-                Some(Ok(colour)) => self.file.palette.role(role.get_ref()).into_iter().for_each(|role| *role = colour),
+                Some(Ok(colour)) => self
+                    .file
+                    .palette
+                    .role(role.get_ref())
+                    .into_iter()
+                    .for_each(|role| *role = colour),
                 Some(Err(_)) => self.wrong(&colour.span(), COLOURS),
                 None => {}
             }
@@ -291,7 +355,11 @@ impl Reader<'_> {
     fn keys(&mut self, value: &Spanned<DeValue<'_>>) {
         for (keys, command) in self.table(value).into_iter().flatten() {
             if let Some(command) = self.said(command) {
-                let change = KeyChange { keys: keys.get_ref().to_string(), command, place: self.place(&keys.span()) };
+                let change = KeyChange {
+                    keys: keys.get_ref().to_string(),
+                    command,
+                    place: self.place(&keys.span()),
+                };
                 self.file.keys.push(change);
             }
         }
@@ -307,7 +375,9 @@ impl Reader<'_> {
                 other => self.unknown(other, &key.span(), &VIEW),
             }
         }
-        let view = name.zip(query).map(|(name, query)| SavedView { name, query });
+        let view = name
+            .zip(query)
+            .map(|(name, query)| SavedView { name, query });
         if view.is_none() && self.errors.len() == known {
             self.wrong(&value.span(), "a view has a name and a query, as in { name = \"Today\", query = \"after:today\" }");
         }
@@ -329,7 +399,10 @@ impl Reader<'_> {
         if let (Some(home), Some(rest)) = (self.home, path.strip_prefix("~/")) {
             return home.join(rest);
         }
-        self.path.parent().unwrap_or_else(|| Path::new("")).join(path)
+        self.path
+            .parent()
+            .unwrap_or_else(|| Path::new(""))
+            .join(path)
     }
 
     fn name(&mut self, value: &Spanned<DeValue<'_>>) -> Option<String> {
@@ -363,7 +436,10 @@ impl Reader<'_> {
     fn unknown(&mut self, name: &str, at: &Range<usize>, known: &[&'static str]) {
         let instead = did_you_mean(name, known.iter().copied());
         let place = self.place(at);
-        self.warnings.push((at.start, format!("{place}: {name:?} is not known here{instead}")));
+        self.warnings.push((
+            at.start,
+            format!("{place}: {name:?} is not known here{instead}"),
+        ));
     }
 
     fn wrong(&mut self, at: &Range<usize>, what: &str) {
@@ -372,7 +448,13 @@ impl Reader<'_> {
     }
 
     fn place(&self, at: &Range<usize>) -> String {
-        let line = self.text.bytes().take(at.start).filter(|byte| *byte == b'\n').count() + 1;
+        let line = self
+            .text
+            .bytes()
+            .take(at.start)
+            .filter(|byte| *byte == b'\n')
+            .count()
+            + 1;
         format!("{}:{line}", self.path.display())
     }
 }
@@ -392,7 +474,11 @@ pub(super) const PROFILE_NAME: &str = "a profile's name is made of letters, digi
 /// Whether a profile may be called so.
 #[must_use]
 pub(super) fn is_profile_name(name: &str) -> bool {
-    !name.is_empty() && name.len() <= 64 && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+    !name.is_empty()
+        && name.len() <= 64
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
 }
 
 #[cfg(test)]

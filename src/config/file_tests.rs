@@ -5,7 +5,12 @@ use ratatui::style::Color;
 use super::*;
 
 fn parse(text: &str) -> Result<File, String> {
-    File::parse(text, Path::new("/etc/config.toml"), Some(Path::new("/home/ana"))).map_err(|failure| failure.sentence)
+    File::parse(
+        text,
+        Path::new("/etc/config.toml"),
+        Some(Path::new("/home/ana")),
+    )
+    .map_err(|failure| failure.sentence)
 }
 
 #[test]
@@ -17,12 +22,22 @@ fn a_whole_file() {
     .unwrap();
     assert_eq!(file.default_profile.as_deref(), Some("acme"));
     let acme = &file.profiles["acme"];
-    assert_eq!(acme.base_url.as_ref().unwrap().to_string(), "https://mail.example.com/api");
+    assert_eq!(
+        acme.base_url.as_ref().unwrap().to_string(),
+        "https://mail.example.com/api"
+    );
     assert_eq!(acme.key, Some(KeySource::File("/etc/key".into())));
-    assert_eq!(acme.backfill, Backfill::Span(SignedDuration::from_hours(720)));
+    assert_eq!(
+        acme.backfill,
+        Backfill::Span(SignedDuration::from_hours(720))
+    );
     assert_eq!(file.profiles["other"].backfill, Backfill::Off);
     assert_eq!(acme.keep, Some(SignedDuration::from_hours(26 * 7 * 24)));
-    assert!(acme.in_memory && acme.rate == Rate::by_hand(0.5) && acme.ca_file == Some("/home/ana/ca.pem".into()));
+    assert!(
+        acme.in_memory
+            && acme.rate == Rate::by_hand(0.5)
+            && acme.ca_file == Some("/home/ana/ca.pem".into())
+    );
     assert_eq!(file.profiles["other"].rate, Rate::by_hand(3.0));
     assert!(file.warnings.is_empty());
 }
@@ -32,7 +47,10 @@ fn an_unknown_key_is_a_warning_with_the_nearest_name() {
     let file = parse("[profiles.a]\n\nbaseurl = \"https://example.com\"\ncolour = 1\n").unwrap();
     assert_eq!(
         file.warnings,
-        ["/etc/config.toml:3: \"baseurl\" is not known here; did you mean base_url?", "/etc/config.toml:4: \"colour\" is not known here"]
+        [
+            "/etc/config.toml:3: \"baseurl\" is not known here; did you mean base_url?",
+            "/etc/config.toml:4: \"colour\" is not known here"
+        ]
     );
 }
 
@@ -41,18 +59,46 @@ fn views_have_a_number_a_name_and_a_query() {
     let file =
         parse("[views]\n1 = { name = \"Today\", query = \"after:today\", colour = 1 }\n[views.9]\nname = \"B\"\nquery = \"is:trouble\"\n")
             .unwrap();
-    let views: Vec<_> = file.views.unwrap().into_iter().map(|(number, view)| (number, view.name, view.query)).collect();
+    let views: Vec<_> = file
+        .views
+        .unwrap()
+        .into_iter()
+        .map(|(number, view)| (number, view.name, view.query))
+        .collect();
     let view = |number, name: &str, query: &str| (number, name.to_owned(), query.to_owned());
-    assert_eq!(views, [view(1, "Today", "after:today"), view(9, "B", "is:trouble")]);
-    assert_eq!(file.warnings, ["/etc/config.toml:2: \"colour\" is not known here"]);
-    assert_eq!((parse("").unwrap().views, parse("[views]").unwrap().views.map(|views| views.len())), (None, Some(0)));
+    assert_eq!(
+        views,
+        [view(1, "Today", "after:today"), view(9, "B", "is:trouble")]
+    );
+    assert_eq!(
+        file.warnings,
+        ["/etc/config.toml:2: \"colour\" is not known here"]
+    );
+    assert_eq!(
+        (
+            parse("").unwrap().views,
+            parse("[views]").unwrap().views.map(|views| views.len())
+        ),
+        (None, Some(0))
+    );
 }
 
 #[test]
 fn a_theme_gives_roles_their_colours() {
-    let file = parse("[theme]\naccent = \"#ff8800\"\nbad = \"light-magenta\"\nside = \"red\"\n").unwrap();
-    let expected = Palette { accent: Color::Rgb(255, 136, 0), bad: Color::LightMagenta, ..Palette::default() };
-    assert_eq!((file.palette, file.warnings), (expected, vec!["/etc/config.toml:4: \"side\" is not known here".to_owned()]));
+    let file =
+        parse("[theme]\naccent = \"#ff8800\"\nbad = \"light-magenta\"\nside = \"red\"\n").unwrap();
+    let expected = Palette {
+        accent: Color::Rgb(255, 136, 0),
+        bad: Color::LightMagenta,
+        ..Palette::default()
+    };
+    assert_eq!(
+        (file.palette, file.warnings),
+        (
+            expected,
+            vec!["/etc/config.toml:4: \"side\" is not known here".to_owned()]
+        )
+    );
     let wrong = parse("[theme]\n\ngood = \"greenish\"").unwrap_err();
     assert_eq!(wrong, format!("/etc/config.toml:3: {COLOURS}"));
 }
@@ -61,7 +107,12 @@ fn a_theme_gives_roles_their_colours() {
 fn a_key_in_the_file_is_ignored_and_not_repeated() {
     let file = parse("[profiles.a]\napi_key = \"re_canary\"\n").unwrap();
     assert_eq!(file.profiles["a"].key, None);
-    assert_eq!(file.warnings, ["/etc/config.toml:2: a key does not belong here and is ignored; sentbox login stores it safely"]);
+    assert_eq!(
+        file.warnings,
+        [
+            "/etc/config.toml:2: a key does not belong here and is ignored; sentbox login stores it safely"
+        ]
+    );
 }
 
 #[test]
@@ -74,31 +125,71 @@ fn a_source_is_named_without_what_may_be_secret() {
 #[test]
 fn a_wrong_value_is_an_error_with_its_line() {
     for (text, error) in [
-        ("[profiles.a]\narchive = \"tape\"", "/etc/config.toml:2: archive is \"disk\" or \"memory\""),
-        ("[profiles.a]\n\nrate = 0", "/etc/config.toml:3: rate is a number of requests a second from 0.01 to 10000"),
-        ("[profiles.a]\nrate = \"2\"", "/etc/config.toml:2: rate is a number of requests a second from 0.01 to 10000"),
-        ("[profiles.a]\nkeep = \"0d\"", "/etc/config.toml:2: keep is a number of hours, days or weeks such as 12h, 30d, 8w"),
+        (
+            "[profiles.a]\narchive = \"tape\"",
+            "/etc/config.toml:2: archive is \"disk\" or \"memory\"",
+        ),
+        (
+            "[profiles.a]\n\nrate = 0",
+            "/etc/config.toml:3: rate is a number of requests a second from 0.01 to 10000",
+        ),
+        (
+            "[profiles.a]\nrate = \"2\"",
+            "/etc/config.toml:2: rate is a number of requests a second from 0.01 to 10000",
+        ),
+        (
+            "[profiles.a]\nkeep = \"0d\"",
+            "/etc/config.toml:2: keep is a number of hours, days or weeks such as 12h, 30d, 8w",
+        ),
         (
             "[profiles.a]\nkeep = \"8w\"\nbackfill = \"3m\"",
             "/etc/config.toml:3: backfill is \"off\", \"all\", or a number of hours, days or weeks such as 12h, 30d, 8w",
         ),
         ("profiles = 3", "/etc/config.toml:1: a table belongs here"),
-        ("[profiles.\"../x\"]", "/etc/config.toml:1: a profile's name is made of letters, digits, - and _"),
-        ("[profiles.a]\nbase_url = 7", "/etc/config.toml:2: a text in quotes belongs here"),
-        ("[profiles.a]\napi_key_command = \" \"", "/etc/config.toml:2: api_key_command is empty"),
-        ("[views]\n\n0 = { name = \"A\", query = \"a\" }", "/etc/config.toml:3: a view has a number from 1 to 9"),
-        ("[views]\nToday = \"after:today\"", "/etc/config.toml:2: a view has a number from 1 to 9"),
-        ("[views]\n1 = \"after:today\"", "/etc/config.toml:2: a table belongs here"),
+        (
+            "[profiles.\"../x\"]",
+            "/etc/config.toml:1: a profile's name is made of letters, digits, - and _",
+        ),
+        (
+            "[profiles.a]\nbase_url = 7",
+            "/etc/config.toml:2: a text in quotes belongs here",
+        ),
+        (
+            "[profiles.a]\napi_key_command = \" \"",
+            "/etc/config.toml:2: api_key_command is empty",
+        ),
+        (
+            "[views]\n\n0 = { name = \"A\", query = \"a\" }",
+            "/etc/config.toml:3: a view has a number from 1 to 9",
+        ),
+        (
+            "[views]\nToday = \"after:today\"",
+            "/etc/config.toml:2: a view has a number from 1 to 9",
+        ),
+        (
+            "[views]\n1 = \"after:today\"",
+            "/etc/config.toml:2: a table belongs here",
+        ),
         (
             "[views]\n1 = { name = \"A\" }",
             "/etc/config.toml:2: a view has a name and a query, as in { name = \"Today\", query = \"after:today\" }",
         ),
-        ("[views.2]\nname = \"A\"\nquery = \" \"", "/etc/config.toml:3: a text on one line belongs here"),
-        ("\ndefault_profile = \"acne\"\n[profiles.acme]", "/etc/config.toml:2: there is no profile acne; did you mean acme?"),
+        (
+            "[views.2]\nname = \"A\"\nquery = \" \"",
+            "/etc/config.toml:3: a text on one line belongs here",
+        ),
+        (
+            "\ndefault_profile = \"acne\"\n[profiles.acme]",
+            "/etc/config.toml:2: there is no profile acne; did you mean acme?",
+        ),
     ] {
         assert_eq!(parse(text).unwrap_err(), error);
     }
-    assert!(parse("\n\nx = ").unwrap_err().starts_with("/etc/config.toml:3: "));
+    assert!(
+        parse("\n\nx = ")
+            .unwrap_err()
+            .starts_with("/etc/config.toml:3: ")
+    );
     assert!(parse("[profiles.a]\napi_key_env = \"A\"\napi_key_file = \"b\"").is_err());
 }
 
@@ -118,7 +209,18 @@ fn all_that_is_wrong_is_said_in_one_go() {
             "c.toml:8: api_key_env is empty",
         ]
     );
-    assert_eq!(file.warnings, ["c.toml:9: \"rates\" is not known here; did you mean rate?"]);
+    assert_eq!(
+        file.warnings,
+        ["c.toml:9: \"rates\" is not known here; did you mean rate?"]
+    );
     let broken = File::look("a = \n[profiles.x\nb = 1 2\n", Path::new("c.toml"), None);
-    assert!(broken.errors.len() > 1 && broken.errors.iter().any(|error| error.starts_with("c.toml:2: ")), "{:?}", broken.errors);
+    assert!(
+        broken.errors.len() > 1
+            && broken
+                .errors
+                .iter()
+                .any(|error| error.starts_with("c.toml:2: ")),
+        "{:?}",
+        broken.errors
+    );
 }

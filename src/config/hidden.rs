@@ -37,13 +37,21 @@ impl Hidden {
         let mut grown = String::with_capacity(self.expose().len() + text.len());
         grown.push_str(self.expose());
         let room = LONGEST.saturating_sub(self.letters());
-        grown.extend(text.chars().filter(|c| !c.is_whitespace() && !c.is_control()).take(room));
+        grown.extend(
+            text.chars()
+                .filter(|c| !c.is_whitespace() && !c.is_control())
+                .take(room),
+        );
         self.0 = grown.into();
     }
 
     /// Takes the last letter away.
     pub fn pop(&mut self) {
-        let kept = self.expose().char_indices().next_back().map_or(0, |(at, _)| at);
+        let kept = self
+            .expose()
+            .char_indices()
+            .next_back()
+            .map_or(0, |(at, _)| at);
         self.0 = self.expose()[..kept].into();
     }
 

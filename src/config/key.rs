@@ -38,11 +38,17 @@ impl ApiKey {
     pub fn new(text: &str, from: &str) -> Result<Self, Failure> {
         let text = text.trim();
         if text.is_empty() {
-            return Err(Failure::new(Kind::KeyMissing, format!("the API key from {from} is empty")));
+            return Err(Failure::new(
+                Kind::KeyMissing,
+                format!("the API key from {from} is empty"),
+            ));
         }
         if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
-            let sentence = format!("the API key from {from} holds a blank, a control character or a letter outside ASCII");
-            return Err(Failure::new(Kind::KeyRejected, sentence).hint("a key is one word; it was not sent anywhere"));
+            let sentence = format!(
+                "the API key from {from} holds a blank, a control character or a letter outside ASCII"
+            );
+            return Err(Failure::new(Kind::KeyRejected, sentence)
+                .hint("a key is one word; it was not sent anywhere"));
         }
         Ok(Self(text.into()))
     }
@@ -54,14 +60,26 @@ impl ApiKey {
     /// If it cannot be read, may be read by others, or holds no key.
     pub fn from_file(path: &Path, from: &str) -> Result<Self, Failure> {
         let unreadable = |error: std::io::Error| match error.kind() {
-            std::io::ErrorKind::NotFound => Failure::new(Kind::KeyMissing, format!("the key file {} does not exist", path.display()))
-                .hint("sentbox login stores a key; --profile NAME names its profile"),
-            _ => Failure::new(Kind::Config, format!("the key file {} cannot be read: {error}", path.display())),
+            std::io::ErrorKind::NotFound => Failure::new(
+                Kind::KeyMissing,
+                format!("the key file {} does not exist", path.display()),
+            )
+            .hint("sentbox login stores a key; --profile NAME names its profile"),
+            _ => Failure::new(
+                Kind::Config,
+                format!("the key file {} cannot be read: {error}", path.display()),
+            ),
         };
         let metadata = std::fs::metadata(path).map_err(unreadable)?;
         if open_to_others(&metadata) {
-            return Err(Failure::new(Kind::Config, format!("the key file {} may be read by other people", path.display()))
-                .hint(format!("chmod 600 {}", path.display())));
+            return Err(Failure::new(
+                Kind::Config,
+                format!(
+                    "the key file {} may be read by other people",
+                    path.display()
+                ),
+            )
+            .hint(format!("chmod 600 {}", path.display())));
         }
         Self::new(&std::fs::read_to_string(path).map_err(unreadable)?, from)
     }
@@ -74,9 +92,13 @@ impl ApiKey {
     pub fn from_command(command: &str, from: &str, asking: Asking) -> Result<Self, Failure> {
         let hint = match asking {
             Asking::Allowed => "run it by hand to see what is wrong",
-            Asking::Silent => "if it asks for something, leave and start sentbox with --profile; or run it by hand to see what is wrong",
+            Asking::Silent => {
+                "if it asks for something, leave and start sentbox with --profile; or run it by hand to see what is wrong"
+            }
         };
-        let failed = |why: String| Failure::new(Kind::Config, format!("the command of {from} {why}")).hint(hint);
+        let failed = |why: String| {
+            Failure::new(Kind::Config, format!("the command of {from} {why}")).hint(hint)
+        };
         let mut shell = Command::new("sh");
         if asking == Asking::Silent {
             shell.stdin(Stdio::null()).stderr(Stdio::null());
@@ -93,9 +115,14 @@ impl ApiKey {
             // It may have ended by itself in this instant; then there is nothing to kill.
             let _ = child.kill();
             let _ = child.wait();
-            return Err(failed(format!("did not end within {} s", COMMAND_PATIENCE.as_secs())));
+            return Err(failed(format!(
+                "did not end within {} s",
+                COMMAND_PATIENCE.as_secs()
+            )));
         };
-        let status = child.wait().map_err(|error| failed(format!("cannot be waited for: {error}")))?;
+        let status = child
+            .wait()
+            .map_err(|error| failed(format!("cannot be waited for: {error}")))?;
         if !status.success() {
             return Err(failed(format!("failed ({status})")));
         }
@@ -112,7 +139,11 @@ impl ApiKey {
     /// The key as it may be shown: what kind it looks like, and which one it is.
     #[must_use]
     pub fn masked(&self) -> String {
-        let start = if self.expose().starts_with("re_") { "re_" } else { "" };
+        let start = if self.expose().starts_with("re_") {
+            "re_"
+        } else {
+            ""
+        };
         format!("{start}..., fingerprint {}", self.fingerprint())
     }
 
@@ -120,14 +151,19 @@ impl ApiKey {
     #[must_use]
     pub fn fingerprint(&self) -> String {
         let digest = digest::digest(&digest::SHA256, self.expose().as_bytes());
-        let start = digest.as_ref().first_chunk().expect("a SHA-256 has 32 bytes");
+        let start = digest
+            .as_ref()
+            .first_chunk()
+            .expect("a SHA-256 has 32 bytes");
         format!("{:08x}", u32::from_be_bytes(*start))
     }
 }
 
 /// Keeps the keys of the environment from a program that sentbox starts.
 pub fn without_keys(command: &mut Command) -> &mut Command {
-    command.env_remove("SENTBOX_API_KEY").env_remove("RESEND_API_KEY")
+    command
+        .env_remove("SENTBOX_API_KEY")
+        .env_remove("RESEND_API_KEY")
 }
 
 impl fmt::Debug for ApiKey {
@@ -165,7 +201,10 @@ mod tests {
             assert_eq!(failure.kind, Kind::KeyRejected);
             assert!(!failure.sentence.contains("re_ca"), "{}", failure.sentence);
         }
-        assert_eq!(ApiKey::new(" \n", "a test").unwrap_err().kind, Kind::KeyMissing);
+        assert_eq!(
+            ApiKey::new(" \n", "a test").unwrap_err().kind,
+            Kind::KeyMissing
+        );
     }
 
     #[test]
@@ -178,9 +217,23 @@ mod tests {
     #[test]
     fn a_command_gives_its_first_line() {
         let of = |command: &str, asking| ApiKey::from_command(command, "a test", asking);
-        assert_eq!(of("printf 're_x\\nsecond\\n'", Asking::Allowed).unwrap().expose(), "re_x");
-        assert_eq!(of("exit 3", Asking::Allowed).unwrap_err().kind, Kind::Config);
-        assert_eq!(of("read line || echo re_nobody", Asking::Silent).unwrap().expose(), "re_nobody", "nobody is asked");
+        assert_eq!(
+            of("printf 're_x\\nsecond\\n'", Asking::Allowed)
+                .unwrap()
+                .expose(),
+            "re_x"
+        );
+        assert_eq!(
+            of("exit 3", Asking::Allowed).unwrap_err().kind,
+            Kind::Config
+        );
+        assert_eq!(
+            of("read line || echo re_nobody", Asking::Silent)
+                .unwrap()
+                .expose(),
+            "re_nobody",
+            "nobody is asked"
+        );
     }
 
     #[cfg(unix)]
@@ -190,10 +243,17 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("key");
         std::fs::write(&path, "re_file\n").unwrap();
-        let mode = |mode| std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+        let mode =
+            |mode| std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
         mode(0o640);
-        assert_eq!(ApiKey::from_file(&path, "a test").unwrap_err().kind, Kind::Config);
+        assert_eq!(
+            ApiKey::from_file(&path, "a test").unwrap_err().kind,
+            Kind::Config
+        );
         mode(0o600);
-        assert_eq!(ApiKey::from_file(&path, "a test").unwrap().expose(), "re_file");
+        assert_eq!(
+            ApiKey::from_file(&path, "a test").unwrap().expose(),
+            "re_file"
+        );
     }
 }

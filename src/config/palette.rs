@@ -37,7 +37,8 @@ impl Default for Palette {
 pub(super) const ROLES: [&str; 6] = ["accent", "good", "bad", "warning", "pending", "apart"];
 
 /// What a colour is, in words.
-pub(super) const COLOURS: &str = "a colour is a name such as red or light-blue, a number from 0 to 255, or #rrggbb";
+pub(super) const COLOURS: &str =
+    "a colour is a name such as red or light-blue, a number from 0 to 255, or #rrggbb";
 
 impl Palette {
     /// The colour of the role with this name, if there is one.
@@ -61,7 +62,10 @@ mod tests {
     #[test]
     fn every_role_has_its_own_colour() {
         let mut palette = Palette::default();
-        let colours: std::collections::HashSet<Color> = ROLES.iter().map(|role| *palette.role(role).unwrap()).collect();
+        let colours: std::collections::HashSet<Color> = ROLES
+            .iter()
+            .map(|role| *palette.role(role).unwrap())
+            .collect();
         assert_eq!(colours.len(), ROLES.len());
         assert_eq!(palette.role("sidebar"), None);
     }

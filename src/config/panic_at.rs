@@ -34,6 +34,9 @@ impl PanicAt {
 
     /// Panics if `asked` is `here`.
     pub fn strike(asked: Option<Self>, here: Self) {
-        assert!(asked != Some(here), "SENTBOX_PANIC asked for this in {here:?}");
+        assert!(
+            asked != Some(here),
+            "SENTBOX_PANIC asked for this in {here:?}"
+        );
     }
 }

@@ -23,11 +23,16 @@ impl Paths {
     /// The paths that `env` asks for.
     #[must_use]
     pub fn of(env: &Env) -> Self {
-        let folder = |name, below| env.directory(name, below).map(|folder| folder.join("sentbox"));
+        let folder = |name, below| {
+            env.directory(name, below)
+                .map(|folder| folder.join("sentbox"))
+        };
         let named = env.get("SENTBOX_CONFIG").map(PathBuf::from);
         Self {
             config_named: named.is_some(),
-            config: named.or_else(|| folder("XDG_CONFIG_HOME", ".config").map(|folder| folder.join("config.toml"))),
+            config: named.or_else(|| {
+                folder("XDG_CONFIG_HOME", ".config").map(|folder| folder.join("config.toml"))
+            }),
             data: folder("XDG_DATA_HOME", ".local/share"),
             state: folder("XDG_STATE_HOME", ".local/state"),
             home: env.get("HOME").map(PathBuf::from),

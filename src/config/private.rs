@@ -41,10 +41,17 @@ pub(super) fn write_secret(path: &Path, text: &str) -> io::Result<()> {
 }
 
 fn write(path: &Path, text: &str, mode: u32) -> io::Result<()> {
-    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_string_lossy();
+    let name = path
+        .file_name()
+        .ok_or(io::ErrorKind::InvalidInput)?
+        .to_string_lossy();
     let beside = path.with_file_name(format!(".{name}.{}", std::process::id()));
     let written = (|| {
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&beside)?;
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(mode)
+            .open(&beside)?;
         // Keeps `remove_leftovers` of another process away.
         file.lock()?;
         file.write_all(text.as_bytes())?;
@@ -64,11 +71,20 @@ pub(super) fn remove_leftovers(folder: &Path, ours: impl Fn(&str) -> bool) -> Ve
     let is_leftover = |path: &PathBuf| {
         let name = path.file_name().and_then(|name| name.to_str());
         let of = name.and_then(|name| name.strip_prefix('.')?.rsplit_once('.'));
-        of.is_some_and(|(name, process)| ours(name) && !process.is_empty() && process.bytes().all(|byte| byte.is_ascii_digit()))
+        of.is_some_and(|(name, process)| {
+            ours(name) && !process.is_empty() && process.bytes().all(|byte| byte.is_ascii_digit())
+        })
     };
     let unused = |path: &PathBuf| fs::File::open(path).is_ok_and(|file| file.try_lock().is_ok());
-    let found = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).filter(is_leftover);
-    found.filter(|path| unused(path) && fs::remove_file(path).is_ok()).collect()
+    let found = fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(is_leftover);
+    found
+        .filter(|path| unused(path) && fs::remove_file(path).is_ok())
+        .collect()
 }
 
 /// Why other users could change the file at `path`, with what would help; `None` if they could not.
@@ -77,10 +93,19 @@ pub(super) fn remove_leftovers(folder: &Path, ours: impl Fn(&str) -> bool) -> Ve
 /// writable by their owner alone. In a folder with the sticky bit, others can replace no file.
 pub(super) fn open_to_change(path: &Path) -> Option<String> {
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let folder = |path: &Path| path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")).to_owned();
+    let folder = |path: &Path| {
+        path.parent()
+            .filter(|folder| !folder.as_os_str().is_empty())
+            .unwrap_or(Path::new("."))
+            .to_owned()
+    };
     let ours = [0, rustix::process::geteuid().as_raw()];
-    let link = fs::symlink_metadata(path).ok().filter(fs::Metadata::is_symlink).map(|link| (path.to_owned(), link));
-    let others = [target.clone(), folder(&target), folder(path)].map(|path| fs::metadata(&path).ok().map(|found| (path, found)));
+    let link = fs::symlink_metadata(path)
+        .ok()
+        .filter(fs::Metadata::is_symlink)
+        .map(|link| (path.to_owned(), link));
+    let others = [target.clone(), folder(&target), folder(path)]
+        .map(|path| fs::metadata(&path).ok().map(|found| (path, found)));
     for (path, found) in link.into_iter().chain(others.into_iter().flatten()) {
         if !ours.contains(&found.uid()) {
             return Some(format!("{} belongs to another user", path.display()));
@@ -89,7 +114,10 @@ pub(super) fn open_to_change(path: &Path) -> Option<String> {
         let is_sticky = found.is_dir() && mode & 0o1000 != 0;
         if mode & 0o022 != 0 && !found.is_symlink() && !is_sticky {
             let kind = if found.is_dir() { "folder" } else { "file" };
-            return Some(format!("other users may write the {kind} {0} (mode {mode:04o}); chmod go-w {0}", path.display()));
+            return Some(format!(
+                "other users may write the {kind} {0} (mode {mode:04o}); chmod go-w {0}",
+                path.display()
+            ));
         }
     }
     None
@@ -112,8 +140,19 @@ mod tests {
         let path = folder.join("acme");
         write_secret(&path, "one").unwrap();
         write_secret(&path, "two").unwrap();
-        assert_eq!((fs::read_to_string(&path).unwrap().as_str(), mode(&path), mode(&folder)), ("two", 0o600, 0o700));
-        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "nothing else is left there");
+        assert_eq!(
+            (
+                fs::read_to_string(&path).unwrap().as_str(),
+                mode(&path),
+                mode(&folder)
+            ),
+            ("two", 0o600, 0o700)
+        );
+        assert_eq!(
+            fs::read_dir(&folder).unwrap().count(),
+            1,
+            "nothing else is left there"
+        );
     }
 
     #[test]
@@ -124,7 +163,10 @@ mod tests {
         fs::set_permissions(&file, Permissions::from_mode(0o640)).unwrap();
         std::os::unix::fs::symlink(&file, &link).unwrap();
         replace(&link, "new").unwrap();
-        assert_eq!((fs::read_to_string(&file).unwrap().as_str(), mode(&file)), ("new", 0o640));
+        assert_eq!(
+            (fs::read_to_string(&file).unwrap().as_str(), mode(&file)),
+            ("new", 0o640)
+        );
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     }
 
@@ -135,7 +177,8 @@ mod tests {
         let path = folder.join("config.toml");
         fs::create_dir(&folder).unwrap();
         fs::write(&path, "").unwrap();
-        let set = |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+        let set =
+            |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
         for (of_folder, of_file, expected) in [
             (0o700, 0o600, None),
             (0o755, 0o644, None),
@@ -148,11 +191,19 @@ mod tests {
             set(&folder, of_folder);
             set(&path, of_file);
             let why = open_to_change(&path);
-            assert!(expected.map_or(why.is_none(), |mode| why.as_ref().is_some_and(|why| why.contains(mode))), "{expected:?}: {why:?}");
+            assert!(
+                expected.map_or(why.is_none(), |mode| why
+                    .as_ref()
+                    .is_some_and(|why| why.contains(mode))),
+                "{expected:?}: {why:?}"
+            );
         }
         let elsewhere = dir.path().join("link.toml");
         std::os::unix::fs::symlink(&path, &elsewhere).unwrap();
-        assert!(open_to_change(&elsewhere).unwrap().contains("mode 0770"), "the folder behind a link counts");
+        assert!(
+            open_to_change(&elsewhere).unwrap().contains("mode 0770"),
+            "the folder behind a link counts"
+        );
     }
 
     #[test]

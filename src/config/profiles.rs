@@ -56,9 +56,18 @@ impl Profiles {
     pub fn read(env: &Env) -> Result<Self, Failure> {
         let paths = Paths::of(env);
         let path = path_of(&paths)?;
-        let text = if path.exists() { text_of(&path)? } else { String::new() };
+        let text = if path.exists() {
+            text_of(&path)?
+        } else {
+            String::new()
+        };
         let file = File::parse(&text, &path, paths.home.as_deref())?;
-        Ok(Self { path, paths, text, file })
+        Ok(Self {
+            path,
+            paths,
+            text,
+            file,
+        })
     }
 
     /// The file, and all that is wrong with it, line by line; also one that cannot be used.
@@ -69,9 +78,18 @@ impl Profiles {
     pub fn look(env: &Env) -> Result<Self, Failure> {
         let paths = Paths::of(env);
         let path = path_of(&paths)?;
-        let text = if path.exists() { text_of(&path)? } else { String::new() };
+        let text = if path.exists() {
+            text_of(&path)?
+        } else {
+            String::new()
+        };
         let file = File::look(&text, &path, paths.home.as_deref());
-        Ok(Self { path, paths, text, file })
+        Ok(Self {
+            path,
+            paths,
+            text,
+            file,
+        })
     }
 
     /// The colours of the screen.
@@ -122,8 +140,16 @@ impl Profiles {
         let listed = |(name, profile): (&String, &super::file::Profile)| Listed {
             name: name.clone(),
             is_default: name == self.default_name(),
-            base_url: profile.base_url.clone().unwrap_or_else(BaseUrl::real).to_string(),
-            key_from: profile.key.as_ref().map(ToString::to_string).unwrap_or_default(),
+            base_url: profile
+                .base_url
+                .clone()
+                .unwrap_or_else(BaseUrl::real)
+                .to_string(),
+            key_from: profile
+                .key
+                .as_ref()
+                .map(ToString::to_string)
+                .unwrap_or_default(),
             in_memory: profile.in_memory,
         };
         self.file.profiles.iter().map(listed).collect()
@@ -137,7 +163,11 @@ impl Profiles {
     /// If the profile's name or the address is not allowed, or the profile has another address or
     /// another source of its key.
     pub fn place_for(&self, flags: &Flags, env: &Env) -> Result<Place, Failure> {
-        let name = flags.profile.as_deref().or_else(|| env.get("SENTBOX_PROFILE")).unwrap_or_else(|| self.default_name());
+        let name = flags
+            .profile
+            .as_deref()
+            .or_else(|| env.get("SENTBOX_PROFILE"))
+            .unwrap_or_else(|| self.default_name());
         if !is_profile_name(name) {
             return Err(Failure::new(Kind::Usage, PROFILE_NAME));
         }
@@ -163,7 +193,10 @@ impl Profiles {
             profile: name.to_owned(),
             base_url: asked.or(written).unwrap_or_else(BaseUrl::real),
             key_file,
-            ca_file: flags.ca_file.clone().or_else(|| known.and_then(|profile| profile.ca_file.clone())),
+            ca_file: flags
+                .ca_file
+                .clone()
+                .or_else(|| known.and_then(|profile| profile.ca_file.clone())),
         })
     }
 
@@ -177,8 +210,18 @@ impl Profiles {
     ///
     /// If a file cannot be written; then the profile is as it was.
     pub fn store(&mut self, place: &Place, key: &ApiKey) -> Result<(), Failure> {
-        let Place { profile, base_url, key_file, ca_file } = place;
-        let unwritable = |error| Failure::new(Kind::Config, format!("{} cannot be written: {error}", key_file.display()));
+        let Place {
+            profile,
+            base_url,
+            key_file,
+            ca_file,
+        } = place;
+        let unwritable = |error| {
+            Failure::new(
+                Kind::Config,
+                format!("{} cannot be written: {error}", key_file.display()),
+            )
+        };
         self.remove_leftovers();
         let before = self.path.exists().then(|| self.text.clone());
         let is_first = self.file.profiles.is_empty() && self.file.default_profile.is_none();
@@ -192,7 +235,9 @@ impl Profiles {
                     table.insert("ca_file", value(whole.to_str()?));
                 }
             }
-            table.entry("api_key_file").or_insert_with(|| value(format!("{KEYS}/{profile}")));
+            table
+                .entry("api_key_file")
+                .or_insert_with(|| value(format!("{KEYS}/{profile}")));
             if is_first {
                 set_default(document, profile);
             }
@@ -211,7 +256,9 @@ impl Profiles {
     /// Removes the files that logins have left which were killed while they wrote, and returns them.
     pub fn remove_leftovers(&self) -> Vec<PathBuf> {
         let path = fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
-        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Vec::new() };
+        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+            return Vec::new();
+        };
         let mut removed = remove_leftovers(&self.key_file(""), is_profile_name);
         removed.extend(remove_leftovers(folder, |found| found == name));
         removed
@@ -220,9 +267,22 @@ impl Profiles {
     /// The stored keys that no profile uses.
     #[must_use]
     pub fn stray_keys(&self) -> Vec<PathBuf> {
-        let used = |path: &PathBuf| self.file.profiles.values().any(|profile| profile.key == Some(KeySource::File(path.clone())));
-        let stored = fs::read_dir(self.key_file("")).into_iter().flatten().flatten().map(|entry| entry.path());
-        let is_key = |path: &PathBuf| path.file_name().and_then(|name| name.to_str()).is_some_and(is_profile_name);
+        let used = |path: &PathBuf| {
+            self.file
+                .profiles
+                .values()
+                .any(|profile| profile.key == Some(KeySource::File(path.clone())))
+        };
+        let stored = fs::read_dir(self.key_file(""))
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.path());
+        let is_key = |path: &PathBuf| {
+            path.file_name()
+                .and_then(|name| name.to_str())
+                .is_some_and(is_profile_name)
+        };
         let mut stray: Vec<PathBuf> = stored.filter(|path| is_key(path) && !used(path)).collect();
         stray.sort();
         stray
@@ -244,7 +304,9 @@ impl Profiles {
     /// The archives of a profile, if there are any.
     #[must_use]
     pub fn archives(&self, name: &str) -> Option<PathBuf> {
-        self.paths.archives_of(name).filter(|folder| folder.exists())
+        self.paths
+            .archives_of(name)
+            .filter(|folder| folder.exists())
     }
 
     /// Whether there is a profile of that name.
@@ -266,7 +328,12 @@ impl Profiles {
     /// If there is no such profile, or something cannot be deleted.
     pub fn remove(&mut self, name: &str) -> Result<(), Failure> {
         self.known(name)?;
-        let kept = |path: &Path, error: std::io::Error| Failure::new(Kind::Io, format!("{} cannot be deleted: {error}", path.display()));
+        let kept = |path: &Path, error: std::io::Error| {
+            Failure::new(
+                Kind::Io,
+                format!("{} cannot be deleted: {error}", path.display()),
+            )
+        };
         if let Some(archives) = self.archives(name) {
             fs::remove_dir_all(&archives).map_err(|error| kept(&archives, error))?;
         }
@@ -276,10 +343,15 @@ impl Profiles {
         }
         let is_default = self.file.default_profile.as_deref() == Some(name);
         self.change(|document| {
-            document.get_mut("profiles")?.as_table_like_mut()?.remove(name)?;
+            document
+                .get_mut("profiles")?
+                .as_table_like_mut()?
+                .remove(name)?;
             if is_default {
                 // What stands above it is about the file as often as about this line.
-                let above = document.key("default_profile").and_then(|key| key.leaf_decor().prefix()?.as_str().map(str::to_owned));
+                let above = document
+                    .key("default_profile")
+                    .and_then(|key| key.leaf_decor().prefix()?.as_str().map(str::to_owned));
                 document.remove("default_profile");
                 document.decor_mut().set_prefix(above.unwrap_or_default());
             }
@@ -303,25 +375,45 @@ impl Profiles {
     /// The variable of the environment whose key goes before the default profile's, if one is set.
     #[must_use]
     pub fn overridden_by(env: &Env) -> Option<&'static str> {
-        let theirs = env.get("SENTBOX_PROFILE").is_none().then_some("RESEND_API_KEY");
-        ["SENTBOX_API_KEY", "SENTBOX_BASE_URL"].into_iter().chain(theirs).find(|name| env.get(name).is_some())
+        let theirs = env
+            .get("SENTBOX_PROFILE")
+            .is_none()
+            .then_some("RESEND_API_KEY");
+        ["SENTBOX_API_KEY", "SENTBOX_BASE_URL"]
+            .into_iter()
+            .chain(theirs)
+            .find(|name| env.get(name).is_some())
     }
 
     fn key_file(&self, profile: &str) -> PathBuf {
-        self.path.parent().unwrap_or_else(|| Path::new("")).join(KEYS).join(profile)
+        self.path
+            .parent()
+            .unwrap_or_else(|| Path::new(""))
+            .join(KEYS)
+            .join(profile)
     }
 
     /// Changes the file, comments and order kept. A change that cannot be made, or would make the
     /// file one that cannot be read, leaves it as it was.
-    pub(super) fn change(&mut self, change: impl FnOnce(&mut DocumentMut) -> Option<()>) -> Result<(), Failure> {
+    pub(super) fn change(
+        &mut self,
+        change: impl FnOnce(&mut DocumentMut) -> Option<()>,
+    ) -> Result<(), Failure> {
         let stuck = || {
-            Failure::new(Kind::Config, format!("{} is written in a way that cannot be changed safely", self.path.display()))
-                .hint("change it by hand: sentbox config edit")
+            Failure::new(
+                Kind::Config,
+                format!(
+                    "{} is written in a way that cannot be changed safely",
+                    self.path.display()
+                ),
+            )
+            .hint("change it by hand: sentbox config edit")
         };
         let mut document: DocumentMut = self.text.parse().map_err(|_| stuck())?;
         change(&mut document).ok_or_else(stuck)?;
         let text = document.to_string();
-        let file = File::parse(&text, &self.path, self.paths.home.as_deref()).map_err(|_| stuck())?;
+        let file =
+            File::parse(&text, &self.path, self.paths.home.as_deref()).map_err(|_| stuck())?;
         write(&self.path, &text)?;
         (self.file, self.text) = (file, text);
         Ok(())
@@ -329,14 +421,31 @@ impl Profiles {
 }
 
 fn path_of(paths: &Paths) -> Result<PathBuf, Failure> {
-    let no_home = || Failure::new(Kind::Config, "there is no home directory to keep a configuration in");
-    paths.config.clone().ok_or_else(|| no_home().hint("set HOME, XDG_CONFIG_HOME or SENTBOX_CONFIG"))
+    let no_home = || {
+        Failure::new(
+            Kind::Config,
+            "there is no home directory to keep a configuration in",
+        )
+    };
+    paths
+        .config
+        .clone()
+        .ok_or_else(|| no_home().hint("set HOME, XDG_CONFIG_HOME or SENTBOX_CONFIG"))
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let written = folder.map_or(Ok(()), make_folder).and_then(|()| replace(path, text));
-    written.map_err(|error| Failure::new(Kind::Config, format!("{} cannot be written: {error}", path.display())))
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    let written = folder
+        .map_or(Ok(()), make_folder)
+        .and_then(|()| replace(path, text));
+    written.map_err(|error| {
+        Failure::new(
+            Kind::Config,
+            format!("{} cannot be written: {error}", path.display()),
+        )
+    })
 }
 
 /// The folder of stored keys, beside the configuration file.
@@ -377,14 +486,23 @@ fn set_default(document: &mut DocumentMut, name: &str) {
 }
 
 /// The table of a profile, made if it is not there.
-fn profile_table<'a>(document: &'a mut DocumentMut, name: &str) -> Option<&'a mut dyn toml_edit::TableLike> {
+fn profile_table<'a>(
+    document: &'a mut DocumentMut,
+    name: &str,
+) -> Option<&'a mut dyn toml_edit::TableLike> {
     let implicit = || {
         let mut table = Table::new();
         table.set_implicit(true);
         Item::Table(table)
     };
-    let profiles = document.entry("profiles").or_insert_with(implicit).as_table_like_mut()?;
-    profiles.entry(name).or_insert_with(|| Item::Table(Table::new())).as_table_like_mut()
+    let profiles = document
+        .entry("profiles")
+        .or_insert_with(implicit)
+        .as_table_like_mut()?;
+    profiles
+        .entry(name)
+        .or_insert_with(|| Item::Table(Table::new()))
+        .as_table_like_mut()
 }
 
 #[cfg(test)]

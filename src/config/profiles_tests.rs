@@ -44,7 +44,11 @@ impl World {
     }
 
     fn log_in(&self, profile: &str, base_url: Option<&str>) -> Result<Place, Failure> {
-        let flags = Flags { profile: Some(profile.to_owned()), base_url: base_url.map(str::to_owned), ..Flags::default() };
+        let flags = Flags {
+            profile: Some(profile.to_owned()),
+            base_url: base_url.map(str::to_owned),
+            ..Flags::default()
+        };
         let mut profiles = self.profiles();
         let place = profiles.place_for(&flags, &self.env())?;
         profiles.store(&place, &ApiKey::new("re_new", "a test").unwrap())?;
@@ -55,10 +59,28 @@ impl World {
 #[test]
 fn a_list_marks_the_default_and_names_sources_without_secrets() {
     let listed = World::new(Some(FILE)).profiles().list();
-    let shown: Vec<_> = listed.iter().map(|p| (p.name.as_str(), p.is_default, p.base_url.as_str(), p.key_from.as_str())).collect();
+    let shown: Vec<_> = listed
+        .iter()
+        .map(|p| {
+            (
+                p.name.as_str(),
+                p.is_default,
+                p.base_url.as_str(),
+                p.key_from.as_str(),
+            )
+        })
+        .collect();
     assert_eq!(
         shown,
-        [("acme", true, "https://api.resend.com", "command pass ..."), ("local", false, "http://127.0.0.1:8025", "variable LOCAL_KEY")]
+        [
+            ("acme", true, "https://api.resend.com", "command pass ..."),
+            (
+                "local",
+                false,
+                "http://127.0.0.1:8025",
+                "variable LOCAL_KEY"
+            )
+        ]
     );
 }
 
@@ -71,26 +93,47 @@ fn the_first_profile_makes_the_file_and_is_the_default() {
         "default_profile = \"acme\"\n\n[profiles.acme]\nbase_url = \"https://api.resend.com\"\napi_key_file = \"keys/acme\"\n"
     );
     assert_eq!(fs::read_to_string(&place.key_file).unwrap(), "re_new\n");
-    for (path, mode) in [(place.key_file.as_path(), 0o600), (place.key_file.parent().unwrap(), 0o700), (world.profiles().path(), 0o600)] {
-        assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, mode, "{}", path.display());
+    for (path, mode) in [
+        (place.key_file.as_path(), 0o600),
+        (place.key_file.parent().unwrap(), 0o700),
+        (world.profiles().path(), 0o600),
+    ] {
+        assert_eq!(
+            fs::metadata(path).unwrap().permissions().mode() & 0o777,
+            mode,
+            "{}",
+            path.display()
+        );
     }
 }
 
 #[test]
 fn a_further_profile_leaves_the_others_as_they_are_written() {
     let world = World::new(Some(FILE));
-    world.log_in("staging", Some("https://staging.example.com/api")).unwrap();
+    world
+        .log_in("staging", Some("https://staging.example.com/api"))
+        .unwrap();
     let added = "\n[profiles.staging]\nbase_url = \"https://staging.example.com/api\"\napi_key_file = \"keys/staging\"\n";
     assert_eq!(world.text(), format!("{FILE}{added}"));
     world.log_in("staging", None).unwrap();
-    assert_eq!(world.text(), format!("{FILE}{added}"), "a new key for it changes nothing else");
+    assert_eq!(
+        world.text(),
+        format!("{FILE}{added}"),
+        "a new key for it changes nothing else"
+    );
 }
 
 #[test]
 fn a_key_is_not_put_where_the_person_has_said_something_else() {
     let world = World::new(Some(FILE));
     assert_eq!(world.log_in("acme", None).unwrap_err().kind, Kind::Usage);
-    assert_eq!(world.log_in("local", Some("https://example.com")).unwrap_err().kind, Kind::Usage);
+    assert_eq!(
+        world
+            .log_in("local", Some("https://example.com"))
+            .unwrap_err()
+            .kind,
+        Kind::Usage
+    );
     assert_eq!(world.log_in("../x", None).unwrap_err().kind, Kind::Usage);
     assert_eq!(world.text(), FILE);
 }
@@ -99,8 +142,14 @@ fn a_key_is_not_put_where_the_person_has_said_something_else() {
 fn another_default_is_one_word_in_the_file() {
     let world = World::new(Some(FILE));
     world.profiles().make_default("local").unwrap();
-    assert_eq!(world.text(), FILE.replace("= \"acme\" # the", "= \"local\" # the"));
-    assert_eq!(world.profiles().make_default("locale").unwrap_err().hint, "did you mean local?");
+    assert_eq!(
+        world.text(),
+        FILE.replace("= \"acme\" # the", "= \"local\" # the")
+    );
+    assert_eq!(
+        world.profiles().make_default("locale").unwrap_err().hint,
+        "did you mean local?"
+    );
     let bare = World::new(Some("[profiles.a]\n"));
     bare.profiles().make_default("a").unwrap();
     assert_eq!(bare.text(), "default_profile = \"a\"\n[profiles.a]\n");
@@ -115,7 +164,11 @@ fn a_profile_goes_with_its_key_and_its_archives() {
     assert_eq!(world.profiles().archives("acme"), Some(archives.clone()));
     world.profiles().remove("acme").unwrap();
     assert!(!archives.exists() && !place.key_file.exists());
-    assert!(world.profiles().list().is_empty() && !world.text().contains("acme"), "{}", world.text());
+    assert!(
+        world.profiles().list().is_empty() && !world.text().contains("acme"),
+        "{}",
+        world.text()
+    );
 }
 
 #[test]
@@ -123,7 +176,11 @@ fn the_rest_of_the_file_stays_when_the_default_goes() {
     let world = World::new(Some(FILE));
     world.profiles().remove("acme").unwrap();
     let text = world.text();
-    assert!(text.starts_with("# Ours.\n") && text.ends_with(FILE.split_at(FILE.find("\n# For").unwrap()).1), "{text}");
+    assert!(
+        text.starts_with("# Ours.\n")
+            && text.ends_with(FILE.split_at(FILE.find("\n# For").unwrap()).1),
+        "{text}"
+    );
     assert!(!text.contains("acme"));
 }
 
@@ -131,6 +188,11 @@ fn the_rest_of_the_file_stays_when_the_default_goes() {
 fn profiles_written_inline_are_changed_too() {
     let world = World::new(Some("profiles = { a = { rate = 1 } }\n"));
     world.log_in("b", None).unwrap();
-    let names: Vec<String> = world.profiles().list().into_iter().map(|profile| profile.name).collect();
+    let names: Vec<String> = world
+        .profiles()
+        .list()
+        .into_iter()
+        .map(|profile| profile.name)
+        .collect();
     assert_eq!(names, ["a", "b"]);
 }

@@ -17,12 +17,18 @@ impl Rate {
     /// A rate that a person chose: it may go to 90 % of the service's limit.
     #[must_use]
     pub fn by_hand(per_second: f64) -> Option<Self> {
-        (0.01..=10_000.0).contains(&per_second).then_some(Self { per_second, share: 0.9 })
+        (0.01..=10_000.0).contains(&per_second).then_some(Self {
+            per_second,
+            share: 0.9,
+        })
     }
 }
 
 impl Default for Rate {
     fn default() -> Self {
-        Self { per_second: 2.0, share: 0.25 }
+        Self {
+            per_second: 2.0,
+            share: 0.25,
+        }
     }
 }

@@ -6,7 +6,9 @@ use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 
 use super::file::{DEFAULT, File, KeySource, PROFILE_NAME, Profile, is_profile_name};
-use super::{ApiKey, Asking, Backfill, BaseUrl, Env, PanicAt, Paths, Rate, SavedViews, built_in, nearest};
+use super::{
+    ApiKey, Asking, Backfill, BaseUrl, Env, PanicAt, Paths, Rate, SavedViews, built_in, nearest,
+};
 use crate::failure::{Failure, Kind};
 
 /// What the command line says about where to go and how. There is no flag that takes a key:
@@ -95,7 +97,11 @@ impl Settings {
             Location::Memory
         } else if let Some(archives) = paths.archives_of(&name) {
             match &pair.key {
-                Ok(key) => Location::Disk(archives.join(bound_to(&pair.base_url, key)).join("archive.sqlite")),
+                Ok(key) => Location::Disk(
+                    archives
+                        .join(bound_to(&pair.base_url, key))
+                        .join("archive.sqlite"),
+                ),
                 Err(_) => Location::Memory,
             }
         } else {
@@ -131,7 +137,11 @@ fn bound_to(base_url: &BaseUrl, key: &ApiKey) -> String {
 
 /// The profile that is meant: by flag, environment or file, else `default`, which need not be written down.
 fn chosen(flags: &Flags, env: &Env, file: &File) -> Result<(String, Profile), Failure> {
-    let named = flags.profile.as_deref().or_else(|| env.get("SENTBOX_PROFILE")).or(file.default_profile.as_deref());
+    let named = flags
+        .profile
+        .as_deref()
+        .or_else(|| env.get("SENTBOX_PROFILE"))
+        .or(file.default_profile.as_deref());
     let name = named.unwrap_or(DEFAULT);
     if !is_profile_name(name) {
         return Err(Failure::new(Kind::Usage, PROFILE_NAME));
@@ -148,7 +158,9 @@ pub(super) fn no_such_profile(name: &str, file: &File) -> Failure {
     let known = file.profiles.keys().map(String::as_str);
     let hint = match nearest(name, known.clone()) {
         Some(near) => format!("did you mean {near}?"),
-        None if file.profiles.is_empty() => "there is no profile in the configuration file".to_owned(),
+        None if file.profiles.is_empty() => {
+            "there is no profile in the configuration file".to_owned()
+        }
         None => format!("there is {}", known.collect::<Vec<_>>().join(", ")),
     };
     Failure::new(Kind::Usage, format!("there is no profile {name}")).hint(hint)
@@ -160,7 +172,11 @@ fn rate(flags: &Flags, env: &Env, profile: &Profile) -> Result<Rate, Failure> {
         return Rate::by_hand(number).ok_or_else(|| wrong("--rate"));
     }
     if let Some(text) = env.get("SENTBOX_RATE") {
-        return text.parse().ok().and_then(Rate::by_hand).ok_or_else(|| wrong("SENTBOX_RATE"));
+        return text
+            .parse()
+            .ok()
+            .and_then(Rate::by_hand)
+            .ok_or_else(|| wrong("SENTBOX_RATE"));
     }
     Ok(profile.rate.unwrap_or_default())
 }
@@ -178,40 +194,82 @@ struct Pair {
 impl Pair {
     fn find(flags: &Flags, env: &Env, name: &str, profile: &Profile) -> Result<Self, Failure> {
         if flags.profile.is_none() {
-            if let Some(pair) = Self::from_environment(flags, env, "SENTBOX_API_KEY", "SENTBOX_BASE_URL")? {
+            if let Some(pair) =
+                Self::from_environment(flags, env, "SENTBOX_API_KEY", "SENTBOX_BASE_URL")?
+            {
                 return Ok(pair);
             }
             if env.get("SENTBOX_BASE_URL").is_some() {
-                let base_url = completed(flags, env_base(env, "SENTBOX_BASE_URL")?, "SENTBOX_BASE_URL")?;
-                let failure = Failure::new(Kind::KeyMissing, "SENTBOX_BASE_URL is set, but not the key that belongs to it");
+                let base_url = completed(
+                    flags,
+                    env_base(env, "SENTBOX_BASE_URL")?,
+                    "SENTBOX_BASE_URL",
+                )?;
+                let failure = Failure::new(
+                    Kind::KeyMissing,
+                    "SENTBOX_BASE_URL is set, but not the key that belongs to it",
+                );
                 let key = Err(failure.hint("set SENTBOX_API_KEY too"));
-                return Ok(Self { base_url, key, key_from: String::new(), is_new: false, of_profile: false });
+                return Ok(Self {
+                    base_url,
+                    key,
+                    key_from: String::new(),
+                    is_new: false,
+                    of_profile: false,
+                });
             }
             let profile_named = env.get("SENTBOX_PROFILE").is_some();
-            if !profile_named && let Some(pair) = Self::from_environment(flags, env, "RESEND_API_KEY", "RESEND_BASE_URL")? {
+            if !profile_named
+                && let Some(pair) =
+                    Self::from_environment(flags, env, "RESEND_API_KEY", "RESEND_BASE_URL")?
+            {
                 return Ok(pair);
             }
         }
         let key_from = format!("profile {name}");
         let key = match &profile.key {
-            Some(KeySource::Command(command)) => ApiKey::from_command(command, &key_from, flags.asking),
+            Some(KeySource::Command(command)) => {
+                ApiKey::from_command(command, &key_from, flags.asking)
+            }
             Some(KeySource::File(path)) => ApiKey::from_file(path, &key_from),
             Some(KeySource::Variable(variable)) => match env.get(variable) {
                 Some(text) => ApiKey::new(text, variable),
-                None => Err(Failure::new(Kind::KeyMissing, format!("{variable}, where {key_from} has its key, is not set"))),
+                None => Err(Failure::new(
+                    Kind::KeyMissing,
+                    format!("{variable}, where {key_from} has its key, is not set"),
+                )),
             },
             None => Err(Failure::new(Kind::KeyMissing, "there is no API key")
                 .hint("run sentbox login, or set SENTBOX_API_KEY; sentbox demo needs none")),
         };
         let base_url = completed(flags, profile.base_url.clone(), &key_from)?;
-        Ok(Self { base_url, key, key_from, is_new: profile.key.is_none(), of_profile: true })
+        Ok(Self {
+            base_url,
+            key,
+            key_from,
+            is_new: profile.key.is_none(),
+            of_profile: true,
+        })
     }
 
-    fn from_environment(flags: &Flags, env: &Env, key: &str, base: &str) -> Result<Option<Self>, Failure> {
-        let Some(text) = env.get(key) else { return Ok(None) };
+    fn from_environment(
+        flags: &Flags,
+        env: &Env,
+        key: &str,
+        base: &str,
+    ) -> Result<Option<Self>, Failure> {
+        let Some(text) = env.get(key) else {
+            return Ok(None);
+        };
         let base_url = completed(flags, env_base(env, base)?, base)?;
         let (key, key_from) = (ApiKey::new(text, key), key.to_owned());
-        Ok(Some(Self { base_url, key, key_from, is_new: false, of_profile: false }))
+        Ok(Some(Self {
+            base_url,
+            key,
+            key_from,
+            is_new: false,
+            of_profile: false,
+        }))
     }
 }
 
@@ -219,7 +277,10 @@ fn env_base(env: &Env, name: &str) -> Result<Option<BaseUrl>, Failure> {
     env.get(name)
         .map(BaseUrl::parse)
         .transpose()
-        .map_err(|failure| Failure { sentence: format!("{name}: {}", failure.sentence), ..failure })
+        .map_err(|failure| Failure {
+            sentence: format!("{name}: {}", failure.sentence),
+            ..failure
+        })
 }
 
 /// The address: the flag completes a source that names none, but may not redirect the key of one that does.
@@ -229,8 +290,11 @@ fn completed(flags: &Flags, said: Option<BaseUrl>, by: &str) -> Result<BaseUrl, 
     };
     match said {
         Some(said) if said.url().origin() != flag.url().origin() => {
-            let sentence = format!("--base-url names another service than {by}, where the key belongs to {said}");
-            Err(Failure::new(Kind::Usage, sentence).hint("use a profile of its own for each service"))
+            let sentence = format!(
+                "--base-url names another service than {by}, where the key belongs to {said}"
+            );
+            Err(Failure::new(Kind::Usage, sentence)
+                .hint("use a profile of its own for each service"))
         }
         _ => Ok(flag),
     }

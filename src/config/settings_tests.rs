@@ -25,9 +25,20 @@ impl World {
         std::fs::write(dir.path().join("config.toml"), FILE).unwrap();
         let config = dir.path().join("config.toml").display().to_string();
         let home = dir.path().display().to_string();
-        let mut all = vec![("SENTBOX_CONFIG".to_owned(), config), ("HOME".to_owned(), home), ("ACME_KEY".to_owned(), "re_acme".to_owned())];
-        all.extend(variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
-        Self { dir, variables: all }
+        let mut all = vec![
+            ("SENTBOX_CONFIG".to_owned(), config),
+            ("HOME".to_owned(), home),
+            ("ACME_KEY".to_owned(), "re_acme".to_owned()),
+        ];
+        all.extend(
+            variables
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned())),
+        );
+        Self {
+            dir,
+            variables: all,
+        }
     }
 
     fn settle(&self, flags: &Flags) -> Result<Settings, Failure> {
@@ -37,7 +48,12 @@ impl World {
     /// Key and address that were settled on.
     fn pair(&self, flags: &Flags) -> (String, String) {
         let settings = self.settle(flags).unwrap();
-        (settings.key.map_or_else(|failure| failure.sentence, |key| key.expose().to_owned()), settings.base_url.to_string())
+        (
+            settings
+                .key
+                .map_or_else(|failure| failure.sentence, |key| key.expose().to_owned()),
+            settings.base_url.to_string(),
+        )
     }
 }
 
@@ -46,35 +62,65 @@ fn pair(key: &str, base: &str) -> (String, String) {
 }
 
 fn flags(profile: Option<&str>, base_url: Option<&str>) -> Flags {
-    Flags { profile: profile.map(str::to_owned), base_url: base_url.map(str::to_owned), ..Flags::default() }
+    Flags {
+        profile: profile.map(str::to_owned),
+        base_url: base_url.map(str::to_owned),
+        ..Flags::default()
+    }
 }
 
 #[test]
 fn the_environment_goes_before_the_profile_and_ours_before_theirs() {
-    let theirs = [("RESEND_API_KEY", "re_theirs"), ("RESEND_BASE_URL", "https://their.example.com")];
+    let theirs = [
+        ("RESEND_API_KEY", "re_theirs"),
+        ("RESEND_BASE_URL", "https://their.example.com"),
+    ];
     let ours = [("SENTBOX_API_KEY", "re_ours"), theirs[0], theirs[1]];
-    assert_eq!(World::new(&[]).pair(&Flags::default()), pair("re_acme", "https://acme.example.com/api"));
-    assert_eq!(World::new(&theirs).pair(&Flags::default()), pair("re_theirs", "https://their.example.com"));
-    assert_eq!(World::new(&ours).pair(&Flags::default()), pair("re_ours", "https://api.resend.com"));
+    assert_eq!(
+        World::new(&[]).pair(&Flags::default()),
+        pair("re_acme", "https://acme.example.com/api")
+    );
+    assert_eq!(
+        World::new(&theirs).pair(&Flags::default()),
+        pair("re_theirs", "https://their.example.com")
+    );
+    assert_eq!(
+        World::new(&ours).pair(&Flags::default()),
+        pair("re_ours", "https://api.resend.com")
+    );
 }
 
 #[test]
 fn a_profile_named_by_flag_ignores_the_keys_of_the_environment() {
-    let world = World::new(&[("SENTBOX_API_KEY", "re_ours"), ("SENTBOX_BASE_URL", "https://ours.example.com")]);
-    assert_eq!(world.pair(&flags(Some("local"), None)), pair("re_local", "http://127.0.0.1:8025"));
+    let world = World::new(&[
+        ("SENTBOX_API_KEY", "re_ours"),
+        ("SENTBOX_BASE_URL", "https://ours.example.com"),
+    ]);
+    assert_eq!(
+        world.pair(&flags(Some("local"), None)),
+        pair("re_local", "http://127.0.0.1:8025")
+    );
 }
 
 #[test]
 fn an_address_never_gets_the_key_of_another_source() {
-    let world = World::new(&[("SENTBOX_BASE_URL", "https://ours.example.com"), ("RESEND_API_KEY", "re_theirs")]);
+    let world = World::new(&[
+        ("SENTBOX_BASE_URL", "https://ours.example.com"),
+        ("RESEND_API_KEY", "re_theirs"),
+    ]);
     let settings = world.settle(&Flags::default()).unwrap();
     assert_eq!(settings.key.unwrap_err().kind, Kind::KeyMissing);
     assert_eq!(settings.base_url.to_string(), "https://ours.example.com");
 
-    let failure = World::new(&[]).settle(&flags(None, Some("https://elsewhere.example.com"))).unwrap_err();
+    let failure = World::new(&[])
+        .settle(&flags(None, Some("https://elsewhere.example.com")))
+        .unwrap_err();
     assert_eq!(failure.kind, Kind::Usage);
     let world = World::new(&[("SENTBOX_API_KEY", "re_ours")]);
-    assert_eq!(world.pair(&flags(None, Some("http://127.0.0.1:8025"))), pair("re_ours", "http://127.0.0.1:8025"));
+    assert_eq!(
+        world.pair(&flags(None, Some("http://127.0.0.1:8025"))),
+        pair("re_ours", "http://127.0.0.1:8025")
+    );
 }
 
 #[test]
@@ -82,11 +128,18 @@ fn an_archive_is_bound_to_profile_address_and_key() {
     let place = |variables: &[(&str, &str)]| {
         let world = World::new(variables);
         match world.settle(&Flags::default()).unwrap().archive {
-            Location::Disk(path) => path.strip_prefix(world.dir.path()).unwrap().display().to_string(),
+            Location::Disk(path) => path
+                .strip_prefix(world.dir.path())
+                .unwrap()
+                .display()
+                .to_string(),
             Location::Memory => "memory".to_owned(),
         }
     };
-    assert_eq!(place(&[]), ".local/share/sentbox/acme/acme.example.com_api-139af35a/archive.sqlite");
+    assert_eq!(
+        place(&[]),
+        ".local/share/sentbox/acme/acme.example.com_api-139af35a/archive.sqlite"
+    );
     assert_ne!(place(&[]), place(&[("ACME_KEY", "re_other_team")]));
     assert_eq!(place(&[("SENTBOX_PROFILE", "local")]), "memory");
 }
@@ -102,28 +155,86 @@ fn without_a_home_directory_nothing_is_kept_and_it_is_said() {
 #[test]
 fn rates_come_by_flag_environment_and_profile_in_this_order() {
     let world = World::new(&[]);
-    assert_eq!(world.settle(&Flags::default()).unwrap().rate, Rate::by_hand(1.0).unwrap());
+    assert_eq!(
+        world.settle(&Flags::default()).unwrap().rate,
+        Rate::by_hand(1.0).unwrap()
+    );
     let world = World::new(&[("SENTBOX_RATE", "3")]);
-    assert_eq!(world.settle(&Flags::default()).unwrap().rate, Rate::by_hand(3.0).unwrap());
-    assert_eq!(world.settle(&Flags { rate: Some(4.0), ..Flags::default() }).unwrap().rate, Rate::by_hand(4.0).unwrap());
+    assert_eq!(
+        world.settle(&Flags::default()).unwrap().rate,
+        Rate::by_hand(3.0).unwrap()
+    );
+    assert_eq!(
+        world
+            .settle(&Flags {
+                rate: Some(4.0),
+                ..Flags::default()
+            })
+            .unwrap()
+            .rate,
+        Rate::by_hand(4.0).unwrap()
+    );
     let zone = TimeZone::fixed(jiff::tz::offset(3));
-    assert_eq!(world.settle(&Flags { zone: Some(zone.clone()), ..Flags::default() }).unwrap().zone, zone);
-    assert_eq!(world.settle(&Flags { rate: Some(0.0), ..Flags::default() }).unwrap_err().kind, Kind::Usage);
-    assert_eq!(World::new(&[("SENTBOX_RATE", "fast")]).settle(&Flags::default()).unwrap_err().kind, Kind::Usage);
+    assert_eq!(
+        world
+            .settle(&Flags {
+                zone: Some(zone.clone()),
+                ..Flags::default()
+            })
+            .unwrap()
+            .zone,
+        zone
+    );
+    assert_eq!(
+        world
+            .settle(&Flags {
+                rate: Some(0.0),
+                ..Flags::default()
+            })
+            .unwrap_err()
+            .kind,
+        Kind::Usage
+    );
+    assert_eq!(
+        World::new(&[("SENTBOX_RATE", "fast")])
+            .settle(&Flags::default())
+            .unwrap_err()
+            .kind,
+        Kind::Usage
+    );
 }
 
 #[test]
 fn a_profile_that_is_not_there_is_named_with_its_neighbour() {
-    let failure = World::new(&[]).settle(&flags(Some("acne"), None)).unwrap_err();
+    let failure = World::new(&[])
+        .settle(&flags(Some("acne"), None))
+        .unwrap_err();
     assert_eq!(
-        (failure.kind, failure.sentence.as_str(), failure.hint.as_str()),
-        (Kind::Usage, "there is no profile acne", "did you mean acme?")
+        (
+            failure.kind,
+            failure.sentence.as_str(),
+            failure.hint.as_str()
+        ),
+        (
+            Kind::Usage,
+            "there is no profile acne",
+            "did you mean acme?"
+        )
     );
-    assert_eq!(World::new(&[]).settle(&flags(Some("../x"), None)).unwrap_err().kind, Kind::Usage);
+    assert_eq!(
+        World::new(&[])
+            .settle(&flags(Some("../x"), None))
+            .unwrap_err()
+            .kind,
+        Kind::Usage
+    );
 }
 
 #[test]
 fn a_file_that_was_named_must_be_there() {
     let world = World::new(&[("SENTBOX_CONFIG", "/nowhere/config.toml")]);
-    assert_eq!(world.settle(&Flags::default()).unwrap_err().kind, Kind::Config);
+    assert_eq!(
+        world.settle(&Flags::default()).unwrap_err().kind,
+        Kind::Config
+    );
 }

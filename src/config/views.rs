@@ -29,7 +29,17 @@ pub fn built_in() -> SavedViews {
         (3, "Waiting", "status:scheduled,queued,sent,delayed"),
         (4, "Yesterday", "on:yesterday"),
     ];
-    views.map(|(number, name, query)| (number, SavedView { name: name.to_owned(), query: query.to_owned() })).into()
+    views
+        .map(|(number, name, query)| {
+            (
+                number,
+                SavedView {
+                    name: name.to_owned(),
+                    query: query.to_owned(),
+                },
+            )
+        })
+        .into()
 }
 
 /// What a view's number is.
@@ -62,7 +72,9 @@ impl ViewFile {
         let built_in = built_in();
         profiles.change(|document| {
             let is_new = !document.contains_key("views");
-            let item = document.entry("views").or_insert_with(|| Item::Table(Table::new()));
+            let item = document
+                .entry("views")
+                .or_insert_with(|| Item::Table(Table::new()));
             let table = item.as_table_like_mut()?;
             if is_new {
                 // Those that were there so far would be gone otherwise.
@@ -100,7 +112,11 @@ mod tests {
     use super::*;
     use std::fs;
 
-    fn kept(before: Option<&str>, number: u8, view: Option<(&str, &str)>) -> Result<String, String> {
+    fn kept(
+        before: Option<&str>,
+        number: u8,
+        view: Option<(&str, &str)>,
+    ) -> Result<String, String> {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("sentbox/config.toml");
         fs::create_dir(home.path().join("sentbox")).unwrap();
@@ -108,8 +124,13 @@ mod tests {
             fs::write(&path, before).unwrap();
         }
         let env = Env::from_iter([("XDG_CONFIG_HOME", home.path().to_str().unwrap())]);
-        let view = view.map(|(name, query)| SavedView { name: name.to_owned(), query: query.to_owned() });
-        ViewFile::of(env).keep(number, view.as_ref()).map_err(|failure| failure.sentence)?;
+        let view = view.map(|(name, query)| SavedView {
+            name: name.to_owned(),
+            query: query.to_owned(),
+        });
+        ViewFile::of(env)
+            .keep(number, view.as_ref())
+            .map_err(|failure| failure.sentence)?;
         Ok(fs::read_to_string(path).unwrap())
     }
 
@@ -122,17 +143,31 @@ mod tests {
              3 = { name = \"Waiting\", query = \"status:scheduled,queued,sent,delayed\" }\n4 = { name = \"Yesterday\", query = \"on:yesterday\" }\n\
              5 = { name = \"Ana\", query = 'to:ana \"your receipt\"' }\n"
         );
-        assert!(kept(None, 2, None).unwrap().lines().all(|line| !line.contains("Trouble")));
+        assert!(
+            kept(None, 2, None)
+                .unwrap()
+                .lines()
+                .all(|line| !line.contains("Trouble"))
+        );
     }
 
     #[test]
     fn only_the_line_of_the_view_changes() {
         let before = "# mine\n[profiles.a]\nrate = 1 # slow\n\n[views]\n# every morning\n1 = { name = \"A\", query = \"a\" } # first\n3 = { name = \"C\", query = \"c\" }\n";
         let after = kept(Some(before), 1, Some(("B", "b"))).unwrap();
-        assert_eq!(after, before.replace("\"A\"", "\"B\"").replace("\"a\"", "\"b\""));
-        assert_eq!(kept(Some(before), 3, None).unwrap(), before.replace("3 = { name = \"C\", query = \"c\" }\n", ""));
+        assert_eq!(
+            after,
+            before.replace("\"A\"", "\"B\"").replace("\"a\"", "\"b\"")
+        );
+        assert_eq!(
+            kept(Some(before), 3, None).unwrap(),
+            before.replace("3 = { name = \"C\", query = \"c\" }\n", "")
+        );
         let added = kept(Some(before), 9, Some(("I", "i"))).unwrap();
-        assert_eq!(added, format!("{before}9 = {{ name = \"I\", query = \"i\" }}\n"));
+        assert_eq!(
+            added,
+            format!("{before}9 = {{ name = \"I\", query = \"i\" }}\n")
+        );
     }
 
     #[test]

@@ -18,12 +18,18 @@ impl Address {
     #[must_use]
     pub fn parse(text: &str) -> Self {
         let text = text.trim();
-        let split = text.strip_suffix('>').and_then(|rest| rest.rsplit_once('<'));
+        let split = text
+            .strip_suffix('>')
+            .and_then(|rest| rest.rsplit_once('<'));
         match split {
-            Some((name, email)) if !email.trim().is_empty() => {
-                Self { name: Shown::new(unquoted(name.trim())), email: Shown::new(email.trim()) }
-            }
-            _ => Self { name: Shown::default(), email: Shown::new(text) },
+            Some((name, email)) if !email.trim().is_empty() => Self {
+                name: Shown::new(unquoted(name.trim())),
+                email: Shown::new(email.trim()),
+            },
+            _ => Self {
+                name: Shown::default(),
+                email: Shown::new(text),
+            },
         }
     }
 
@@ -44,7 +50,9 @@ impl std::fmt::Display for Address {
 }
 
 fn unquoted(name: &str) -> &str {
-    name.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(name)
+    name.strip_prefix('"')
+        .and_then(|rest| rest.strip_suffix('"'))
+        .unwrap_or(name)
 }
 
 #[cfg(test)]
@@ -59,10 +67,19 @@ mod tests {
     #[test]
     fn names_and_bare_addresses() {
         let pair = |name: &str, email: &str| (name.to_owned(), email.to_owned());
-        assert_eq!(parsed("Ana López <ana@example.com>"), pair("Ana López", "ana@example.com"));
-        assert_eq!(parsed("\"Acme, Inc.\" <hi@example.com>"), pair("Acme, Inc.", "hi@example.com"));
+        assert_eq!(
+            parsed("Ana López <ana@example.com>"),
+            pair("Ana López", "ana@example.com")
+        );
+        assert_eq!(
+            parsed("\"Acme, Inc.\" <hi@example.com>"),
+            pair("Acme, Inc.", "hi@example.com")
+        );
         assert_eq!(parsed(" ana@example.com "), pair("", "ana@example.com"));
-        assert_eq!(parsed("boss@example.com <thief@example.org>"), pair("boss@example.com", "thief@example.org"));
+        assert_eq!(
+            parsed("boss@example.com <thief@example.org>"),
+            pair("boss@example.com", "thief@example.org")
+        );
         assert_eq!(parsed("broken <"), pair("", "broken <"));
         assert_eq!(parsed(""), pair("", ""));
         assert_eq!(Address::parse("x@a@example.org").domain(), "example.org");

@@ -71,8 +71,14 @@ pub fn block(text: &str) -> Cow<'_, str> {
 /// control, no invisible padding, and cleaning it again changes nothing.
 #[must_use]
 pub fn clean(text: &str, place: Place) -> Cleaned<'_> {
-    if text.bytes().all(|b| (0x20..0x7f).contains(&b) || (b == b'\n' && place == Place::Block)) {
-        return Cleaned { text: Cow::Borrowed(text), removed: Removed::default() };
+    if text
+        .bytes()
+        .all(|b| (0x20..0x7f).contains(&b) || (b == b'\n' && place == Place::Block))
+    {
+        return Cleaned {
+            text: Cow::Borrowed(text),
+            removed: Removed::default(),
+        };
     }
     let mut out = String::with_capacity(text.len());
     let mut removed = Removed::default();
@@ -115,9 +121,15 @@ pub fn clean(text: &str, place: Place) -> Cleaned<'_> {
         }
     }
     if removed == Removed::default() && out == text {
-        return Cleaned { text: Cow::Borrowed(text), removed };
+        return Cleaned {
+            text: Cow::Borrowed(text),
+            removed,
+        };
     }
-    Cleaned { text: Cow::Owned(out), removed }
+    Cleaned {
+        text: Cow::Owned(out),
+        removed,
+    }
 }
 
 /// Whether `c` can stand anywhere by itself: it neither controls a device nor turns or hides text.
@@ -160,9 +172,19 @@ fn verdict(c: char, before: Option<char>, next: Option<char>, place: Place) -> V
         // of them: in a body they go with the other padding.
         '\u{200E}' | '\u{200F}' | '\u{61C}' if place == Place::Line => Verdict::Bidi,
         '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{206F}' => Verdict::Bidi,
-        '\u{200C}' | '\u{200D}' if joins_script(before, next) || (c == '\u{200D}' && joins_emoji(before, next)) => Verdict::Keep,
-        '\u{FE00}'..='\u{FE0F}' if before.is_some_and(|b| !b.is_whitespace() && b != MARK && !is_selector(b)) => Verdict::Keep,
-        '\u{E0020}'..='\u{E007F}' if before.is_some_and(|b| b == '\u{1F3F4}' || is_tag(b)) => Verdict::Keep,
+        '\u{200C}' | '\u{200D}'
+            if joins_script(before, next) || (c == '\u{200D}' && joins_emoji(before, next)) =>
+        {
+            Verdict::Keep
+        }
+        '\u{FE00}'..='\u{FE0F}'
+            if before.is_some_and(|b| !b.is_whitespace() && b != MARK && !is_selector(b)) =>
+        {
+            Verdict::Keep
+        }
+        '\u{E0020}'..='\u{E007F}' if before.is_some_and(|b| b == '\u{1F3F4}' || is_tag(b)) => {
+            Verdict::Keep
+        }
         '\u{AD}'
         | '\u{34F}'
         | '\u{61C}'
@@ -224,8 +246,17 @@ mod tests {
 
     #[test]
     fn plain_text_is_borrowed() {
-        for text in ["", "Your receipt #4821", "Ana López", "ご注文の確認", "مرحبا بالعالم"] {
-            assert!(matches!(clean(text, Place::Line).text, Cow::Borrowed(_)), "{text}");
+        for text in [
+            "",
+            "Your receipt #4821",
+            "Ana López",
+            "ご注文の確認",
+            "مرحبا بالعالم",
+        ] {
+            assert!(
+                matches!(clean(text, Place::Line).text, Cow::Borrowed(_)),
+                "{text}"
+            );
         }
     }
 
@@ -241,7 +272,14 @@ mod tests {
     fn a_run_of_removals_is_one_mark_and_counted_whole() {
         let cleaned = clean("a\u{1b}\u{1b}\u{7f}\u{202e}b", Place::Line);
         assert_eq!(cleaned.text, "a\u{FFFD}b");
-        assert_eq!(cleaned.removed, Removed { controls: 3, bidi: 1, ..Removed::default() });
+        assert_eq!(
+            cleaned.removed,
+            Removed {
+                controls: 3,
+                bidi: 1,
+                ..Removed::default()
+            }
+        );
     }
 
     #[test]
@@ -252,8 +290,17 @@ mod tests {
 
     #[test]
     fn what_scripts_and_emoji_need_stays() {
-        for text in ["👩‍💻 joins", "می‌خواهم", "क्‍ष", "❤️", "🏴\u{E0067}\u{E0062}\u{E007F}", "한국어", "ภาษาไทย", "नमस्ते", "שלום"]
-        {
+        for text in [
+            "👩‍💻 joins",
+            "می‌خواهم",
+            "क्‍ष",
+            "❤️",
+            "🏴\u{E0067}\u{E0062}\u{E007F}",
+            "한국어",
+            "ภาษาไทย",
+            "नमस्ते",
+            "שלום",
+        ] {
             assert_eq!(line(text), text);
         }
     }
@@ -272,7 +319,12 @@ mod tests {
         let cleaned = clean("z\u{300}\u{301}\u{302}\u{303}\u{304}\u{305}a", Place::Line);
         assert_eq!(cleaned.removed.combining, 2);
         assert_eq!(cleaned.text, "z\u{300}\u{301}\u{302}\u{303}\u{FFFD}a");
-        assert_eq!(clean("z\u{300}\u{300}\u{300}\u{300}\u{200d}\u{300}", Place::Block).removed.combining, 1);
+        assert_eq!(
+            clean("z\u{300}\u{300}\u{300}\u{300}\u{200d}\u{300}", Place::Block)
+                .removed
+                .combining,
+            1
+        );
     }
 
     fn nasty() -> impl Strategy<Value = String> {

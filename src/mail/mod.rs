@@ -56,12 +56,29 @@ impl Summary {
     /// Cuts what no row of a list can show: a window of rows must not cost more memory because a subject has
     /// a million letters, or an email ten thousand recipients.
     pub fn shorten(&mut self) {
-        let Self { id: _, to, cc, bcc, reply_to, from, subject, message_id, created: _, scheduled: _, status: _, extra } = self;
+        let Self {
+            id: _,
+            to,
+            cc,
+            bcc,
+            reply_to,
+            from,
+            subject,
+            message_id,
+            created: _,
+            scheduled: _,
+            status: _,
+            extra,
+        } = self;
         for list in [&mut *to, cc, bcc, reply_to] {
             list.truncate(MOST_RECIPIENTS);
             list.shrink_to_fit();
         }
-        for address in [&mut *to, cc, bcc, reply_to].into_iter().flatten().chain([from]) {
+        for address in [&mut *to, cc, bcc, reply_to]
+            .into_iter()
+            .flatten()
+            .chain([from])
+        {
             address.name.shorten(MOST_CHARACTERS);
             address.email.shorten(MOST_CHARACTERS);
         }

@@ -18,7 +18,10 @@ impl Stamp {
     /// the real service sends although its documentation shows the former.
     #[must_use]
     pub fn parse(text: &str) -> Self {
-        Self { at: text.trim().parse().ok(), raw: Shown::new(text) }
+        Self {
+            at: text.trim().parse().ok(),
+            raw: Shown::new(text),
+        }
     }
 
     /// Microseconds since 1970, the unit of the archive; `None` if the text was not readable.
@@ -35,7 +38,11 @@ mod tests {
     #[test]
     fn both_formats_name_the_same_instant() {
         let rfc = Stamp::parse("2026-04-03T22:13:42.674981+00:00");
-        for text in ["2026-04-03 22:13:42.674981+00", "2026-04-04T00:13:42.674981+02:00", "2026-04-03T22:13:42.674981Z"] {
+        for text in [
+            "2026-04-03 22:13:42.674981+00",
+            "2026-04-04T00:13:42.674981+02:00",
+            "2026-04-03T22:13:42.674981Z",
+        ] {
             assert_eq!(Stamp::parse(text).at, rfc.at, "{text}");
         }
         assert_eq!(rfc.micros(), Some(1_775_254_422_674_981));

@@ -162,17 +162,34 @@ impl Status {
     #[must_use]
     pub fn finality(&self, age: SignedDuration) -> Finality {
         match self {
-            Self::Bounced | Self::Complained | Self::Failed | Self::Canceled | Self::Suppressed => Finality::Final,
-            Self::Scheduled | Self::Queued | Self::Sent | Self::DeliveryDelayed => Finality::Unsettled,
-            Self::Delivered | Self::Opened | Self::Clicked | Self::Unknown | Self::Other(_) if age > SETTLED_AFTER => Finality::Final,
-            Self::Delivered | Self::Opened | Self::Clicked | Self::Unknown | Self::Other(_) => Finality::MayMove,
+            Self::Bounced | Self::Complained | Self::Failed | Self::Canceled | Self::Suppressed => {
+                Finality::Final
+            }
+            Self::Scheduled | Self::Queued | Self::Sent | Self::DeliveryDelayed => {
+                Finality::Unsettled
+            }
+            Self::Delivered | Self::Opened | Self::Clicked | Self::Unknown | Self::Other(_)
+                if age > SETTLED_AFTER =>
+            {
+                Finality::Final
+            }
+            Self::Delivered | Self::Opened | Self::Clicked | Self::Unknown | Self::Other(_) => {
+                Finality::MayMove
+            }
         }
     }
 
     /// Whether somebody should look at it: the customer did not get this email, or did not want it.
     #[must_use]
     pub const fn is_trouble(&self) -> bool {
-        matches!(self, Self::Bounced | Self::Complained | Self::Failed | Self::Suppressed | Self::DeliveryDelayed)
+        matches!(
+            self,
+            Self::Bounced
+                | Self::Complained
+                | Self::Failed
+                | Self::Suppressed
+                | Self::DeliveryDelayed
+        )
     }
 }
 
@@ -193,21 +210,34 @@ mod tests {
     fn each_status_is_final_unsettled_or_may_move() {
         let new = SignedDuration::from_mins(5);
         let of = |finality, age| -> String {
-            let words = Status::KNOWN.iter().filter(|status| status.finality(age) == finality).map(Status::word);
+            let words = Status::KNOWN
+                .iter()
+                .filter(|status| status.finality(age) == finality)
+                .map(Status::word);
             words.collect::<Vec<_>>().join(" ")
         };
-        assert_eq!(of(Finality::Final, new), "canceled failed suppressed bounced complained");
-        assert_eq!(of(Finality::Unsettled, new), "scheduled queued sent delayed");
+        assert_eq!(
+            of(Finality::Final, new),
+            "canceled failed suppressed bounced complained"
+        );
+        assert_eq!(
+            of(Finality::Unsettled, new),
+            "scheduled queued sent delayed"
+        );
         assert_eq!(of(Finality::MayMove, new), "delivered opened clicked");
         let old = SETTLED_AFTER + SignedDuration::from_secs(1);
-        assert_eq!((of(Finality::MayMove, old), of(Finality::Unsettled, old)), (String::new(), "scheduled queued sent delayed".to_owned()));
+        assert_eq!(
+            (of(Finality::MayMove, old), of(Finality::Unsettled, old)),
+            (String::new(), "scheduled queued sent delayed".to_owned())
+        );
     }
 
     #[test]
     fn the_known_events_have_distinct_words() {
         let words: std::collections::BTreeSet<_> = Status::KNOWN.iter().map(Status::word).collect();
         assert_eq!(words.len(), Status::KNOWN.len());
-        let symbols: std::collections::BTreeSet<_> = Status::KNOWN.iter().map(Status::symbol).collect();
+        let symbols: std::collections::BTreeSet<_> =
+            Status::KNOWN.iter().map(Status::symbol).collect();
         assert_eq!(symbols.len(), Status::KNOWN.len());
     }
 }

@@ -21,7 +21,11 @@ impl Shown {
     pub(super) fn shorten(&mut self, most: usize) {
         // Whatever is no longer in bytes is no longer in characters.
         if self.0.len() > most
-            && let Some((end, _)) = self.0.char_indices().nth(most - 1).filter(|_| self.0.chars().nth(most).is_some())
+            && let Some((end, _)) = self
+                .0
+                .char_indices()
+                .nth(most - 1)
+                .filter(|_| self.0.chars().nth(most).is_some())
         {
             self.0 = Arc::from(format!("{}…", &self.0[..end]));
         }
@@ -54,7 +58,13 @@ mod tests {
 
     #[test]
     fn text_is_cut_only_where_it_is_longer() {
-        for (text, expected) in [("", ""), ("abcd", "abcd"), ("abcde", "abc…"), ("äöüß", "äöüß"), ("äöüßx", "äöü…")] {
+        for (text, expected) in [
+            ("", ""),
+            ("abcd", "abcd"),
+            ("abcde", "abc…"),
+            ("äöüß", "äöüß"),
+            ("äöüßx", "äöü…"),
+        ] {
             let mut shown = Shown::new(text);
             shown.shorten(4);
             assert_eq!(&*shown, expected);

@@ -70,15 +70,23 @@ pub struct KnownValue {
 pub fn complete(text: &str, cursor: usize, known: &dyn Known) -> Vec<Completion> {
     let cursor = text.floor_char_boundary(cursor);
     let (tokens, _) = lex(text);
-    let under = tokens.iter().find(|token| token.range.start < cursor && cursor <= token.range.end);
-    let Some(token) = under else { return names(cursor..cursor, "", known) };
+    let under = tokens
+        .iter()
+        .find(|token| token.range.start < cursor && cursor <= token.range.end);
+    let Some(token) = under else {
+        return names(cursor..cursor, "", known);
+    };
     match &token.kind {
         Kind::Open | Kind::Close | Kind::Minus => names(cursor..cursor, "", known),
         Kind::Quoted(_) => Vec::new(),
-        Kind::Operator(_, value) if cursor < value.range.start => {
-            names(token.range.start..value.range.start, &text[token.range.start..cursor], known)
+        Kind::Operator(_, value) if cursor < value.range.start => names(
+            token.range.start..value.range.start,
+            &text[token.range.start..cursor],
+            known,
+        ),
+        Kind::Operator(operator, value) => {
+            values(*operator, text, value.range.clone(), cursor, known)
         }
-        Kind::Operator(operator, value) => values(*operator, text, value.range.clone(), cursor, known),
         Kind::Bare | Kind::Misread => {
             // A bracket or a dash that has nothing behind it yet is a word, but not for long.
             let typed = text[token.range.start..cursor].trim_start_matches(['(', '-']);
@@ -88,7 +96,9 @@ pub fn complete(text: &str, cursor: usize, known: &dyn Known) -> Vec<Completion>
                 let value = cursor - begun.len()..token.range.end;
                 return values(operator, text, value, cursor, known);
             }
-            let end = text[cursor..token.range.end].find(':').map_or(token.range.end, |colon| cursor + colon + 1);
+            let end = text[cursor..token.range.end]
+                .find(':')
+                .map_or(token.range.end, |colon| cursor + colon + 1);
             names(cursor - typed.len()..end, typed, known)
         }
     }
@@ -97,23 +107,33 @@ pub fn complete(text: &str, cursor: usize, known: &dyn Known) -> Vec<Completion>
 /// Operators whose name begins as `typed`, then statuses and the like that do, then recipients that hold it.
 fn names(range: Range<usize>, typed: &str, known: &dyn Known) -> Vec<Completion> {
     let typed = fold::fold(typed);
-    let operators = Operator::all().filter(|operator| operator.name().starts_with(&typed)).map(|operator| Completion {
-        range: range.clone(),
-        text: format!("{}:", operator.name()),
-        words: operator.meaning().to_owned(),
-        example: example(operator, known),
-    });
+    let operators = Operator::all()
+        .filter(|operator| operator.name().starts_with(&typed))
+        .map(|operator| Completion {
+            range: range.clone(),
+            text: format!("{}:", operator.name()),
+            words: operator.meaning().to_owned(),
+            example: example(operator, known),
+        });
     let mut offered: Vec<Completion> = operators.collect();
     if typed.chars().count() >= VALUE_FROM {
         // Who types what became of an email looks for those emails, and seldom for the word in them.
-        let statuses = Status::KNOWN.iter().map(|status| (Operator::Status, status.word(), status.meaning()));
-        let words = statuses.chain(Is::ALL.into_iter().map(|is| (Operator::Is, is.word(), is.meaning())));
-        offered.extend(words.filter(|(_, word, _)| word.starts_with(&typed)).map(|(operator, word, meaning)| Completion {
-            range: range.clone(),
-            text: format!("{}:{word}", operator.name()),
-            words: meaning.to_owned(),
-            example: String::new(),
-        }));
+        let statuses = Status::KNOWN
+            .iter()
+            .map(|status| (Operator::Status, status.word(), status.meaning()));
+        let words = statuses.chain(
+            Is::ALL
+                .into_iter()
+                .map(|is| (Operator::Is, is.word(), is.meaning())),
+        );
+        offered.extend(words.filter(|(_, word, _)| word.starts_with(&typed)).map(
+            |(operator, word, meaning)| Completion {
+                range: range.clone(),
+                text: format!("{}:{word}", operator.name()),
+                words: meaning.to_owned(),
+                example: String::new(),
+            },
+        ));
         let recipients = known.values(Source::Address(Field::To), &typed, MOST);
         offered.extend(recipients.into_iter().map(|recipient| Completion {
             range: range.clone(),
@@ -127,15 +147,19 @@ fn names(range: Range<usize>, typed: &str, known: &dyn Known) -> Vec<Completion>
 
 fn example(operator: Operator, known: &dyn Known) -> String {
     let own = source(operator).and_then(|source| known.values(source, "", 1).into_iter().next());
-    own.map_or_else(|| operator.example().to_owned(), |own| format!("{}:{}", operator.name(), printed(&own.text)))
+    own.map_or_else(
+        || operator.example().to_owned(),
+        |own| format!("{}:{}", operator.name(), printed(&own.text)),
+    )
 }
 
 /// Where the archive has values for an operator, if it has.
 const fn source(operator: Operator) -> Option<Source<'static>> {
     match operator {
-        Operator::Text(field @ (Field::To | Field::From | Field::Cc | Field::Bcc | Field::ReplyTo | Field::Any)) => {
-            Some(Source::Address(field))
-        }
+        Operator::Text(
+            field
+            @ (Field::To | Field::From | Field::Cc | Field::Bcc | Field::ReplyTo | Field::Any),
+        ) => Some(Source::Address(field)),
         Operator::Recipient => Some(Source::Address(Field::To)),
         Operator::Domain => Some(Source::Domain),
         Operator::Tag => Some(Source::TagName),
@@ -152,45 +176,94 @@ const fn source(operator: Operator) -> Option<Source<'static>> {
 }
 
 /// Values of the operator that hold or begin as what is typed of the value at `range`.
-fn values(operator: Operator, text: &str, range: Range<usize>, cursor: usize, known: &dyn Known) -> Vec<Completion> {
+fn values(
+    operator: Operator,
+    text: &str,
+    range: Range<usize>,
+    cursor: usize,
+    known: &dyn Known,
+) -> Vec<Completion> {
     let typed = text[range.start..cursor].trim_start_matches('"');
-    let fixed = |offers: &mut dyn Iterator<Item = (&'static str, &'static str)>| fixed(&range, typed, offers);
+    let fixed = |offers: &mut dyn Iterator<Item = (&'static str, &'static str)>| {
+        fixed(&range, typed, offers)
+    };
     match operator {
         Operator::Status => statuses(text, range, cursor, known),
         Operator::Is => fixed(&mut Is::ALL.into_iter().map(|is| (is.word(), is.meaning()))),
         Operator::Has => fixed(&mut Has::ALL.into_iter().map(|has| (has.word(), has.meaning()))),
-        Operator::Sort => fixed(&mut Sort::ALL.into_iter().map(|sort| (sort.word(), sort.meaning()))),
+        Operator::Sort => fixed(
+            &mut Sort::ALL
+                .into_iter()
+                .map(|sort| (sort.word(), sort.meaning())),
+        ),
         Operator::After | Operator::Before | Operator::On | Operator::SeenChange => {
-            let spans = [("2h", "two hours ago"), ("7d", "seven days ago"), ("3w", "three weeks ago")];
-            fixed(&mut date::WORDS.iter().map(|(word, _, meaning)| (*word, *meaning)).chain(spans))
+            let spans = [
+                ("2h", "two hours ago"),
+                ("7d", "seven days ago"),
+                ("3w", "three weeks ago"),
+            ];
+            fixed(
+                &mut date::WORDS
+                    .iter()
+                    .map(|(word, _, meaning)| (*word, *meaning))
+                    .chain(spans),
+            )
         }
         Operator::Tag => match typed.split_once('=') {
             Some((name, part)) => {
                 let part = part.trim_start_matches('"');
-                found(known.values(Source::TagValue(name), &fold::fold(part), MOST), &range, |text| format!("{name}={text}"))
+                found(
+                    known.values(Source::TagValue(name), &fold::fold(part), MOST),
+                    &range,
+                    |text| format!("{name}={text}"),
+                )
             }
-            None => found(known.values(Source::TagName, &fold::fold(typed), MOST), &range, str::to_owned),
+            None => found(
+                known.values(Source::TagName, &fold::fold(typed), MOST),
+                &range,
+                str::to_owned,
+            ),
         },
-        Operator::Text(_) | Operator::Recipient | Operator::Domain => {
-            source(operator).map(|source| found(known.values(source, &fold::fold(typed), MOST), &range, str::to_owned)).unwrap_or_default()
-        }
+        Operator::Text(_) | Operator::Recipient | Operator::Domain => source(operator)
+            .map(|source| {
+                found(
+                    known.values(source, &fold::fold(typed), MOST),
+                    &range,
+                    str::to_owned,
+                )
+            })
+            .unwrap_or_default(),
     }
 }
 
 /// Statuses stand between commas; only the one under the cursor is replaced.
 fn statuses(text: &str, value: Range<usize>, cursor: usize, known: &dyn Known) -> Vec<Completion> {
-    let start = text[value.start..cursor].rfind([',', '"']).map_or(value.start, |at| value.start + at + 1);
-    let end = text[cursor..value.end].find([',', '"']).map_or(value.end, |at| cursor + at);
+    let start = text[value.start..cursor]
+        .rfind([',', '"'])
+        .map_or(value.start, |at| value.start + at + 1);
+    let end = text[cursor..value.end]
+        .find([',', '"'])
+        .map_or(value.end, |at| cursor + at);
     let typed = &text[start..cursor];
-    let mut offers = Status::KNOWN.iter().map(|status| (status.word(), status.meaning()));
+    let mut offers = Status::KNOWN
+        .iter()
+        .map(|status| (status.word(), status.meaning()));
     let mut offered = fixed(&(start..end), typed, &mut offers);
     let others = known.values(Source::Status, &fold::fold(typed), MOST);
-    let unknown = others.into_iter().filter(|other| Status::KNOWN.iter().all(|known| known.word() != &*other.text));
+    let unknown = others.into_iter().filter(|other| {
+        Status::KNOWN
+            .iter()
+            .all(|known| known.word() != &*other.text)
+    });
     offered.extend(found(unknown.collect(), &(start..end), str::to_owned));
     offered
 }
 
-fn fixed<'a>(range: &Range<usize>, typed: &str, offers: &mut dyn Iterator<Item = (&'a str, &'a str)>) -> Vec<Completion> {
+fn fixed<'a>(
+    range: &Range<usize>,
+    typed: &str,
+    offers: &mut dyn Iterator<Item = (&'a str, &'a str)>,
+) -> Vec<Completion> {
     let typed = fold::fold(typed);
     let fitting = offers.filter(|(word, _)| word.starts_with(&typed));
     fitting
@@ -203,7 +276,11 @@ fn fixed<'a>(range: &Range<usize>, typed: &str, offers: &mut dyn Iterator<Item =
         .collect()
 }
 
-fn found(values: Vec<KnownValue>, range: &Range<usize>, spelled: impl Fn(&str) -> String) -> Vec<Completion> {
+fn found(
+    values: Vec<KnownValue>,
+    range: &Range<usize>,
+    spelled: impl Fn(&str) -> String,
+) -> Vec<Completion> {
     let completion = |known: KnownValue| Completion {
         range: range.clone(),
         text: printed(&spelled(&known.text)),
@@ -214,7 +291,11 @@ fn found(values: Vec<KnownValue>, range: &Range<usize>, spelled: impl Fn(&str) -
 }
 
 fn counted(emails: u64) -> String {
-    if emails == 1 { "1 email".to_owned() } else { format!("{emails} emails") }
+    if emails == 1 {
+        "1 email".to_owned()
+    } else {
+        format!("{emails} emails")
+    }
 }
 
 #[cfg(test)]
@@ -235,8 +316,16 @@ mod tests {
                 Source::TagValue(_) => &[],
                 Source::Status => &[("delivered", 30), ("teleported", 2)],
             };
-            let holding = values.iter().filter(|(text, _)| text.contains(part)).take(limit);
-            holding.map(|&(text, emails)| KnownValue { text: Shown::new(text), emails }).collect()
+            let holding = values
+                .iter()
+                .filter(|(text, _)| text.contains(part))
+                .take(limit);
+            holding
+                .map(|&(text, emails)| KnownValue {
+                    text: Shown::new(text),
+                    emails,
+                })
+                .collect()
         }
     }
 
@@ -245,21 +334,36 @@ mod tests {
         let cursor = text.find('|').unwrap();
         let text = text.replace('|', "");
         let offers = complete(&text, cursor, &Archive).into_iter();
-        offers.map(|offer| format!("{}{}{}", &text[..offer.range.start], offer.text, &text[offer.range.end..])).collect()
+        offers
+            .map(|offer| {
+                format!(
+                    "{}{}{}",
+                    &text[..offer.range.start],
+                    offer.text,
+                    &text[offer.range.end..]
+                )
+            })
+            .collect()
     }
 
     #[test]
     fn an_offer_fits_what_is_typed() {
         for (text, becomes) in [
             ("se|", vec!["seen-change:", "status:sent"]),
-            ("x -s|", vec!["x -subject:", "x -status:", "x -seen-change:", "x -sort:"]),
+            (
+                "x -s|",
+                vec!["x -subject:", "x -status:", "x -seen-change:", "x -sort:"],
+            ),
             ("(st|", vec!["(status:"]),
             ("sta|:bounced", vec!["status:bounced"]),
             ("ANA|", vec!["to:ana@example.com", "to:joana@example.org"]),
             ("-bounc|ed x", vec!["-status:bounced x"]),
             ("trou|", vec!["is:trouble"]),
             ("to:joa|", vec!["to:joana@example.org"]),
-            ("to:| x", vec!["to:ana@example.com x", "to:joana@example.org x"]),
+            (
+                "to:| x",
+                vec!["to:ana@example.com x", "to:joana@example.org x"],
+            ),
             ("cc:\"bill|", vec!["cc:billing@acme.example"]),
             ("to:\"|", vec!["to:ana@example.com", "to:joana@example.org"]),
             ("recipient:joa|", vec!["recipient:joana@example.org"]),
@@ -267,19 +371,44 @@ mod tests {
             ("tag:p|", vec!["tag:plan"]),
             ("tag:plan=|", vec!["tag:plan=pro", "tag:\"plan=pro max\""]),
             ("tag:plan=\"pro m|", vec!["tag:\"plan=pro max\""]),
-            ("status:|", Status::KNOWN.iter().map(Status::word).chain(["teleported"]).collect()),
+            (
+                "status:|",
+                Status::KNOWN
+                    .iter()
+                    .map(Status::word)
+                    .chain(["teleported"])
+                    .collect(),
+            ),
             ("status:Bou|", vec!["status:bounced"]),
-            ("status:sent,de|,opened x", vec!["status:sent,delayed,opened x", "status:sent,delivered,opened x"]),
+            (
+                "status:sent,de|,opened x",
+                vec![
+                    "status:sent,delayed,opened x",
+                    "status:sent,delivered,opened x",
+                ],
+            ),
             ("is:|", vec!["is:trouble", "is:scheduled", "is:gone"]),
             ("has:b|", vec!["has:bcc", "has:body"]),
             ("sort:|", vec!["sort:newest", "sort:oldest"]),
-            ("after:t|", vec!["after:today", "after:this-week", "after:this-month", "after:tue", "after:thu"]),
+            (
+                "after:t|",
+                vec![
+                    "after:today",
+                    "after:this-week",
+                    "after:this-month",
+                    "after:tue",
+                    "after:thu",
+                ],
+            ),
             ("subject:rec|", vec![]),
             ("foo:b|", vec![]),
             ("\"st|", vec![]),
         ] {
             let becomes: Vec<String> = match text {
-                "status:|" => becomes.iter().map(|word| format!("status:{word}")).collect(),
+                "status:|" => becomes
+                    .iter()
+                    .map(|word| format!("status:{word}"))
+                    .collect(),
                 _ => becomes.into_iter().map(str::to_owned).collect(),
             };
             assert_eq!(offered(text), becomes, "{text}");
@@ -291,8 +420,15 @@ mod tests {
         for text in ["", "a ", "(", "(a or (", "a -"] {
             let offers = complete(text, text.len(), &Archive);
             assert_eq!(offers.len(), Operator::all().count());
-            assert!(offers.iter().all(|offer| !offer.words.is_empty() && !offer.example.is_empty()));
-            assert_eq!((offers[0].text.as_str(), offers[0].example.as_str()), ("to:", "to:ana@example.com"));
+            assert!(
+                offers
+                    .iter()
+                    .all(|offer| !offer.words.is_empty() && !offer.example.is_empty())
+            );
+            assert_eq!(
+                (offers[0].text.as_str(), offers[0].example.as_str()),
+                ("to:", "to:ana@example.com")
+            );
         }
         assert_eq!(complete("to", 2, &())[0].example, "to:ana@example.com");
         assert_eq!(complete("to:a", 4, &Archive)[1].words, "1 email");

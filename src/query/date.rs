@@ -64,16 +64,56 @@ pub(super) const WORDS: [(&str, When, &str); 13] = [
     ("today", When::Today, "since midnight"),
     ("yesterday", When::Yesterday, "the day before today"),
     ("this-week", When::ThisWeek, "from Monday"),
-    ("last-week", When::LastWeek, "Monday to Sunday before this week"),
-    ("this-month", When::ThisMonth, "from the first of this month"),
-    ("last-month", When::LastMonth, "the whole month before this one"),
-    ("mon", When::Weekday(Weekday::Monday), "the most recent Monday"),
-    ("tue", When::Weekday(Weekday::Tuesday), "the most recent Tuesday"),
-    ("wed", When::Weekday(Weekday::Wednesday), "the most recent Wednesday"),
-    ("thu", When::Weekday(Weekday::Thursday), "the most recent Thursday"),
-    ("fri", When::Weekday(Weekday::Friday), "the most recent Friday"),
-    ("sat", When::Weekday(Weekday::Saturday), "the most recent Saturday"),
-    ("sun", When::Weekday(Weekday::Sunday), "the most recent Sunday"),
+    (
+        "last-week",
+        When::LastWeek,
+        "Monday to Sunday before this week",
+    ),
+    (
+        "this-month",
+        When::ThisMonth,
+        "from the first of this month",
+    ),
+    (
+        "last-month",
+        When::LastMonth,
+        "the whole month before this one",
+    ),
+    (
+        "mon",
+        When::Weekday(Weekday::Monday),
+        "the most recent Monday",
+    ),
+    (
+        "tue",
+        When::Weekday(Weekday::Tuesday),
+        "the most recent Tuesday",
+    ),
+    (
+        "wed",
+        When::Weekday(Weekday::Wednesday),
+        "the most recent Wednesday",
+    ),
+    (
+        "thu",
+        When::Weekday(Weekday::Thursday),
+        "the most recent Thursday",
+    ),
+    (
+        "fri",
+        When::Weekday(Weekday::Friday),
+        "the most recent Friday",
+    ),
+    (
+        "sat",
+        When::Weekday(Weekday::Saturday),
+        "the most recent Saturday",
+    ),
+    (
+        "sun",
+        When::Weekday(Weekday::Sunday),
+        "the most recent Sunday",
+    ),
 ];
 
 impl When {
@@ -82,7 +122,12 @@ impl When {
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.to_ascii_lowercase();
         let word = |(word, when, _): &(&str, Self, &str)| (*word == text).then_some(*when);
-        WORDS.iter().find_map(word).or_else(|| full_weekday(&text)).or_else(|| ago(&text)).or_else(|| dated(&text))
+        WORDS
+            .iter()
+            .find_map(word)
+            .or_else(|| full_weekday(&text))
+            .or_else(|| ago(&text))
+            .or_else(|| dated(&text))
     }
 
     /// Which time this is at `now`; `None` if the calendar does not reach so far.
@@ -92,35 +137,59 @@ impl When {
     pub fn at(self, now: &Zoned) -> Option<Moment> {
         let today = now.date();
         let week = |weeks_back: i64| -> Option<(Date, Date)> {
-            let monday = today.checked_sub(i64::from(today.weekday().to_monday_zero_offset()).days()).ok()?;
+            let monday = today
+                .checked_sub(i64::from(today.weekday().to_monday_zero_offset()).days())
+                .ok()?;
             let start = monday.checked_sub(weeks_back.weeks()).ok()?;
             Some((start, start.checked_add(1.week()).ok()?))
         };
-        let month = |of: Date| Some((of.first_of_month(), of.first_of_month().checked_add(1.month()).ok()?));
+        let month = |of: Date| {
+            Some((
+                of.first_of_month(),
+                of.first_of_month().checked_add(1.month()).ok()?,
+            ))
+        };
         let day = |of: Date| Some((of, of.tomorrow().ok()?));
         let (first, after) = match self {
             Self::Today => day(today)?,
             Self::Yesterday => day(today.yesterday().ok()?)?,
-            Self::Weekday(weekday) => day(today.checked_sub(i64::from(today.weekday().since(weekday)).days()).ok()?)?,
+            Self::Weekday(weekday) => day(today
+                .checked_sub(i64::from(today.weekday().since(weekday)).days())
+                .ok()?)?,
             Self::ThisWeek => week(0)?,
             Self::LastWeek => week(1)?,
             Self::ThisMonth => month(today)?,
             Self::LastMonth => month(today.first_of_month().yesterday().ok()?)?,
-            Self::Year(year) => (Date::new(year, 1, 1).ok()?, Date::new(year.checked_add(1)?, 1, 1).ok()?),
+            Self::Year(year) => (
+                Date::new(year, 1, 1).ok()?,
+                Date::new(year.checked_add(1)?, 1, 1).ok()?,
+            ),
             Self::Month(year, of) => month(Date::new(year, of, 1).ok()?)?,
             Self::Day(date) => day(date)?,
             Self::Minute(minute) => {
                 let start = minute.to_zoned(now.time_zone().clone()).ok()?.timestamp();
-                return Some(Moment { when: self, start, end: start.checked_add(1.minute()).ok()? });
+                return Some(Moment {
+                    when: self,
+                    start,
+                    end: start.checked_add(1.minute()).ok()?,
+                });
             }
             Self::Ago(count, unit) => {
                 let instant = now.checked_sub(span(count, unit)?).ok()?.timestamp();
                 let start = Timestamp::from_second(instant.as_second()).ok()?;
-                return Some(Moment { when: self, start, end: start });
+                return Some(Moment {
+                    when: self,
+                    start,
+                    end: start,
+                });
             }
         };
         let midnight = |date: Date| Some(date.to_zoned(now.time_zone().clone()).ok()?.timestamp());
-        Some(Moment { when: self, start: midnight(first)?, end: midnight(after)? })
+        Some(Moment {
+            when: self,
+            start: midnight(first)?,
+            end: midnight(after)?,
+        })
     }
 
     /// As [`When::at`], but an [`When::Ago`] is the whole day in which that instant lay.
@@ -131,7 +200,10 @@ impl When {
             return Some(moment);
         }
         let day = moment.start.to_zoned(now.time_zone().clone()).date();
-        Some(Moment { when: self, ..Self::Day(day).at(now)? })
+        Some(Moment {
+            when: self,
+            ..Self::Day(day).at(now)?
+        })
     }
 }
 
@@ -146,24 +218,39 @@ fn span(count: u32, unit: Unit) -> Option<Span> {
 }
 
 fn full_weekday(text: &str) -> Option<When> {
-    strtime::parse("%A", text).ok()?.weekday().map(When::Weekday)
+    strtime::parse("%A", text)
+        .ok()?
+        .weekday()
+        .map(When::Weekday)
 }
 
 fn ago(text: &str) -> Option<When> {
     let (unit, digits) = [(Unit::Hours, 'h'), (Unit::Days, 'd'), (Unit::Weeks, 'w')]
         .into_iter()
         .find_map(|(unit, letter)| Some((unit, text.strip_suffix(letter)?)))?;
-    let count = digits.bytes().all(|b| b.is_ascii_digit()).then(|| digits.parse().ok())??;
+    let count = digits
+        .bytes()
+        .all(|b| b.is_ascii_digit())
+        .then(|| digits.parse().ok())??;
     Some(When::Ago(count, unit))
 }
 
 /// Dates in this one spelling: what else ISO 8601 allows (`20261102`, week dates) is more likely an
 /// order number.
 fn dated(text: &str) -> Option<When> {
-    let shape: String = text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
+    let shape: String = text
+        .chars()
+        .map(|c| if c.is_ascii_digit() { '0' } else { c })
+        .collect();
     match shape.as_str() {
-        "0000" => format!("{text}-01-01").parse().ok().map(|first: Date| When::Year(first.year())),
-        "0000-00" => format!("{text}-01").parse().ok().map(|first: Date| When::Month(first.year(), first.month())),
+        "0000" => format!("{text}-01-01")
+            .parse()
+            .ok()
+            .map(|first: Date| When::Year(first.year())),
+        "0000-00" => format!("{text}-01")
+            .parse()
+            .ok()
+            .map(|first: Date| When::Month(first.year(), first.month())),
         "0000-00-00" => text.parse().ok().map(When::Day),
         "0000-00-00t00:00" => text.parse().ok().map(When::Minute),
         _ => None,
@@ -185,8 +272,17 @@ impl fmt::Display for When {
                 };
                 write!(f, "{count}{letter}")
             }
-            Self::Today | Self::Yesterday | Self::Weekday(_) | Self::ThisWeek | Self::LastWeek | Self::ThisMonth | Self::LastMonth => {
-                let (word, ..) = WORDS.iter().find(|(_, when, _)| when == self).expect("every word for a time is in the table");
+            Self::Today
+            | Self::Yesterday
+            | Self::Weekday(_)
+            | Self::ThisWeek
+            | Self::LastWeek
+            | Self::ThisMonth
+            | Self::LastMonth => {
+                let (word, ..) = WORDS
+                    .iter()
+                    .find(|(_, when, _)| when == self)
+                    .expect("every word for a time is in the table");
                 f.write_str(word)
             }
         }
@@ -200,12 +296,22 @@ mod tests {
 
     /// In Berlin the clocks go back on 25 October 2026 at three and forward on 28 March 2027 at two.
     fn berlin(civil: &str) -> Zoned {
-        civil.parse::<DateTime>().unwrap().to_zoned(TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap()).unwrap()
+        civil
+            .parse::<DateTime>()
+            .unwrap()
+            .to_zoned(TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap())
+            .unwrap()
     }
 
     fn stretch(text: &str, now: &Zoned) -> (String, String) {
-        let moment = When::parse(text).and_then(|when| when.stretch_at(now)).unwrap_or_else(|| panic!("no time: {text}"));
-        let local = |at: Timestamp| at.to_zoned(now.time_zone().clone()).strftime("%Y-%m-%dT%H:%M %z").to_string();
+        let moment = When::parse(text)
+            .and_then(|when| when.stretch_at(now))
+            .unwrap_or_else(|| panic!("no time: {text}"));
+        let local = |at: Timestamp| {
+            at.to_zoned(now.time_zone().clone())
+                .strftime("%Y-%m-%dT%H:%M %z")
+                .to_string()
+        };
         (local(moment.start), local(moment.end))
     }
 
@@ -232,7 +338,11 @@ mod tests {
             ("3w", "2026-10-30", "2026-10-31"),
         ] {
             let midnight = |date: &str| berlin(date).strftime("%Y-%m-%dT%H:%M %z").to_string();
-            assert_eq!(stretch(text, &friday), (midnight(start), midnight(end)), "{text}");
+            assert_eq!(
+                stretch(text, &friday),
+                (midnight(start), midnight(end)),
+                "{text}"
+            );
         }
     }
 
@@ -240,11 +350,30 @@ mod tests {
     fn days_have_23_24_or_25_hours_and_a_missing_minute_is_the_one_that_came_instead() {
         let pair = |start: &str, end: &str| (start.to_owned(), end.to_owned());
         let now = berlin("2027-04-01T12:00");
-        assert_eq!(stretch("2026-10-25", &now), pair("2026-10-25T00:00 +0200", "2026-10-26T00:00 +0100"));
-        assert_eq!(stretch("2027-03-28", &now), pair("2027-03-28T00:00 +0100", "2027-03-29T00:00 +0200"));
-        assert_eq!(stretch("2026-10-25T02:30", &now), pair("2026-10-25T02:30 +0200", "2026-10-25T02:31 +0200"));
-        assert_eq!(stretch("2027-03-28T02:30", &now), pair("2027-03-28T03:30 +0200", "2027-03-28T03:31 +0200"));
-        let ago = |text: &str, now: &str| When::parse(text).unwrap().at(&berlin(now)).unwrap().start.to_string();
+        assert_eq!(
+            stretch("2026-10-25", &now),
+            pair("2026-10-25T00:00 +0200", "2026-10-26T00:00 +0100")
+        );
+        assert_eq!(
+            stretch("2027-03-28", &now),
+            pair("2027-03-28T00:00 +0100", "2027-03-29T00:00 +0200")
+        );
+        assert_eq!(
+            stretch("2026-10-25T02:30", &now),
+            pair("2026-10-25T02:30 +0200", "2026-10-25T02:31 +0200")
+        );
+        assert_eq!(
+            stretch("2027-03-28T02:30", &now),
+            pair("2027-03-28T03:30 +0200", "2027-03-28T03:31 +0200")
+        );
+        let ago = |text: &str, now: &str| {
+            When::parse(text)
+                .unwrap()
+                .at(&berlin(now))
+                .unwrap()
+                .start
+                .to_string()
+        };
         assert_eq!(ago("1d", "2026-10-26T01:00"), "2026-10-24T23:00:00Z");
         assert_eq!(ago("24h", "2026-10-26T01:00"), "2026-10-25T00:00:00Z");
         assert_eq!(ago("1w", "2027-03-29T09:00:00.75"), "2027-03-22T08:00:00Z");
@@ -274,8 +403,22 @@ mod tests {
     #[test]
     fn the_calendar_ends_without_a_panic() {
         let now = berlin("2026-11-20T09:41");
-        for text in ["9999-12-31", "9999-12", "9999", "9999-12-31T23:59", "4294967295w", "4294967295h", "0000"] {
-            assert_eq!(When::parse(text).and_then(|when| when.stretch_at(&now)).is_some(), text == "0000", "{text}");
+        for text in [
+            "9999-12-31",
+            "9999-12",
+            "9999",
+            "9999-12-31T23:59",
+            "4294967295w",
+            "4294967295h",
+            "0000",
+        ] {
+            assert_eq!(
+                When::parse(text)
+                    .and_then(|when| when.stretch_at(&now))
+                    .is_some(),
+                text == "0000",
+                "{text}"
+            );
         }
     }
 }

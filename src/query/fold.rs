@@ -25,7 +25,10 @@ impl Needle {
         }
         let mut spaced = Spaced::with_capacity(text.len());
         text.chars().for_each(|c| spaced.push(c));
-        Some(Self { text: spaced.text, folded })
+        Some(Self {
+            text: spaced.text,
+            folded,
+        })
     }
 
     /// As it was typed.
@@ -55,7 +58,9 @@ impl Needle {
 
     /// Where the needle is a part of `folded` text.
     pub(super) fn parts_in(&self, folded: &str) -> impl Iterator<Item = Range<usize>> {
-        folded.match_indices(&self.folded).map(|(start, part)| start..start + part.len())
+        folded
+            .match_indices(&self.folded)
+            .map(|(start, part)| start..start + part.len())
     }
 
     /// Where runs of words begin with the words of the needle.
@@ -65,9 +70,13 @@ impl Needle {
         (0..there.len()).filter_map(move |at| {
             let (last, whole) = wanted.split_last()?;
             let run = there.get(at..at + wanted.len())?;
-            let same = whole.iter().zip(run).all(|(word, range)| *word == &folded[range.clone()]);
+            let same = whole
+                .iter()
+                .zip(run)
+                .all(|(word, range)| *word == &folded[range.clone()]);
             let end = &run[whole.len()];
-            (same && folded[end.clone()].starts_with(last)).then(|| run[0].start..end.start + last.len())
+            (same && folded[end.clone()].starts_with(last))
+                .then(|| run[0].start..end.start + last.len())
         })
     }
 }
@@ -84,9 +93,20 @@ pub fn fold(text: &str) -> String {
     // Most text is ASCII but for a sign here and there. No mark that stays joins an ASCII letter, so
     // what is between can be levelled by itself.
     while !rest.is_empty() {
-        let (plain, after) = rest.split_at(rest.bytes().position(|byte| !byte.is_ascii()).unwrap_or(rest.len()));
-        plain.chars().for_each(|c| folded.push(c.to_ascii_lowercase()));
-        let (other, after) = after.split_at(after.bytes().position(|byte| byte.is_ascii()).unwrap_or(after.len()));
+        let (plain, after) = rest.split_at(
+            rest.bytes()
+                .position(|byte| !byte.is_ascii())
+                .unwrap_or(rest.len()),
+        );
+        plain
+            .chars()
+            .for_each(|c| folded.push(c.to_ascii_lowercase()));
+        let (other, after) = after.split_at(
+            after
+                .bytes()
+                .position(|byte| byte.is_ascii())
+                .unwrap_or(after.len()),
+        );
         if !other.is_empty() {
             levelled(other).for_each(|c| folded.push(c));
         }
@@ -119,7 +139,10 @@ pub(super) fn word_ranges(folded: &str) -> impl Iterator<Item = Range<usize>> {
         let rest = &folded[start..];
         let first = rest.chars().next()?;
         let alone = is_unspaced(first).then(|| first.len_utf8());
-        at = start + alone.or_else(|| rest.find(|c| !is_of_word(c) || is_unspaced(c))).unwrap_or(rest.len());
+        at = start
+            + alone
+                .or_else(|| rest.find(|c| !is_of_word(c) || is_unspaced(c)))
+                .unwrap_or(rest.len());
         Some(start..at)
     })
 }
@@ -132,7 +155,10 @@ struct Spaced {
 
 impl Spaced {
     fn with_capacity(bytes: usize) -> Self {
-        Self { text: String::with_capacity(bytes), blank: false }
+        Self {
+            text: String::with_capacity(bytes),
+            blank: false,
+        }
     }
 
     fn push(&mut self, c: char) {
@@ -150,7 +176,9 @@ impl Spaced {
 /// Lower case by way of upper case, which levels what has no lower case of its own: `ß` and `ss`,
 /// `ς` and `σ`, `ı` and `i`.
 fn caseless(c: char) -> impl Iterator<Item = char> {
-    c.to_lowercase().flat_map(char::to_uppercase).flat_map(char::to_lowercase)
+    c.to_lowercase()
+        .flat_map(char::to_uppercase)
+        .flat_map(char::to_lowercase)
 }
 
 /// Letters that Unicode does not take apart, though people type them without their stroke.
@@ -217,7 +245,10 @@ mod tests {
             ("مُحَمَّد أحمد", "محمد احمد"),
             ("שָׁלוֹם", "שלום"),
             ("हिन्दी ภาษาไทย 한국어", "हिन्दी ภาษาไทย 한국어"),
-            ("  Silben\u{AD}trennung\r\n\tund\u{A0}mehr ", "silbentrennung und mehr"),
+            (
+                "  Silben\u{AD}trennung\r\n\tund\u{A0}mehr ",
+                "silbentrennung und mehr",
+            ),
             ("\u{301}\u{200B}", ""),
         ] {
             assert_eq!(fold(text), folded, "{text}");
@@ -227,7 +258,10 @@ mod tests {
     #[test]
     fn words_are_runs_of_letters_and_single_unspaced_characters() {
         let of = |text: &str| words(text).map(str::to_owned).collect::<Vec<_>>();
-        assert_eq!(of("don't reply-to: ana@example.com, 4821"), ["don", "t", "reply", "to", "ana", "example", "com", "4821"]);
+        assert_eq!(
+            of("don't reply-to: ana@example.com, 4821"),
+            ["don", "t", "reply", "to", "ana", "example", "com", "4821"]
+        );
         assert_eq!(of("ご注文no1"), ["ご", "注", "文", "no1"]);
         assert_eq!(of("हिन्दी।"), ["हिन्दी"]);
         assert_eq!(of(" :) "), [""; 0]);
@@ -248,7 +282,11 @@ mod tests {
             ("strasse", true),
             (":", false),
         ] {
-            assert_eq!(Needle::new(needle).unwrap().starts_words_in(&body), found, "{needle}");
+            assert_eq!(
+                Needle::new(needle).unwrap().starts_words_in(&body),
+                found,
+                "{needle}"
+            );
         }
     }
 

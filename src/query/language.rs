@@ -17,7 +17,10 @@ fn read(text: &str) -> Parsed {
 }
 
 fn word(text: &str) -> Query {
-    Query { filter: Node::Term(Term::Word(Needle::new(text).unwrap())), ..Query::everything() }
+    Query {
+        filter: Node::Term(Term::Word(Needle::new(text).unwrap())),
+        ..Query::everything()
+    }
 }
 
 #[test]
@@ -53,7 +56,10 @@ fn what_is_typed_and_its_canonical_text() {
         ),
         ("recipient:Ana@example.com", "recipient:Ana@example.com"),
         ("domain:@Example.org", "domain:Example.org"),
-        ("status:delivered,opened,delivered", "status:delivered,opened"),
+        (
+            "status:delivered,opened,delivered",
+            "status:delivered,opened",
+        ),
         ("status:\"delivered, opened\"", "status:delivered,opened"),
         ("status:delivery_delayed", "status:delayed"),
         ("status:Cancelled,email.bounced", "status:canceled,bounced"),
@@ -70,9 +76,18 @@ fn what_is_typed_and_its_canonical_text() {
         ("tag:plan=\"pro max\"", "tag:\"plan=pro max\""),
         ("tag:\"plan = pro max\"", "tag:\"plan=pro max\""),
         (r#"tag:"a=\"=""#, r#"tag:"a=\"=""#),
-        ("after:Today before:2026-11-02 on:yesterday", "after:today before:2026-11-02 on:yesterday"),
-        ("after:Monday on:wednesday on:sunday", "after:mon on:wed on:sun"),
-        ("on:2026 on:2026-11 on:2026-11-02t09:30", "on:2026 on:2026-11 on:2026-11-02T09:30"),
+        (
+            "after:Today before:2026-11-02 on:yesterday",
+            "after:today before:2026-11-02 on:yesterday",
+        ),
+        (
+            "after:Monday on:wednesday on:sunday",
+            "after:mon on:wed on:sun",
+        ),
+        (
+            "on:2026 on:2026-11 on:2026-11-02t09:30",
+            "on:2026 on:2026-11 on:2026-11-02T09:30",
+        ),
         ("after:2h after:07d after:3W", "after:2h after:7d after:3w"),
         ("seen-change:1d", "seen-change:1d"),
         ("sort:oldest", "sort:oldest"),
@@ -170,7 +185,14 @@ fn what_is_not_closed_reaches_to_the_end() {
     ] {
         let parsed = read(typed);
         assert_eq!(parsed.query.to_string(), canonical, "{typed}");
-        assert!(parsed.notes.iter().all(|note| note.words.contains("is not closed")) && !parsed.notes.is_empty(), "{typed}");
+        assert!(
+            parsed
+                .notes
+                .iter()
+                .all(|note| note.words.contains("is not closed"))
+                && !parsed.notes.is_empty(),
+            "{typed}"
+        );
     }
 }
 
@@ -178,10 +200,22 @@ fn what_is_not_closed_reaches_to_the_end() {
 fn what_is_misread_is_said_where_it_stands() {
     for (typed, at, words) in [
         ("status:boun", "boun", "bounced?"),
-        ("status:opened,teleported", "opened,teleported", "those are scheduled, queued"),
-        ("to:", "to:", "needs a value right after the colon, as in to:ana@example.com"),
+        (
+            "status:opened,teleported",
+            "opened,teleported",
+            "those are scheduled, queued",
+        ),
+        (
+            "to:",
+            "to:",
+            "needs a value right after the colon, as in to:ana@example.com",
+        ),
         ("is:bad", "bad", "this can be trouble, scheduled or gone"),
-        ("has:wings", "wings", "cc, bcc, reply-to, text, html, body or tag"),
+        (
+            "has:wings",
+            "wings",
+            "cc, bcc, reply-to, text, html, body or tag",
+        ),
         ("sort:size", "size", "newest or oldest"),
         ("after:soon", "soon", "today, mon, last-week"),
         ("before:4000000000w", "4000000000w", "does not reach so far"),
@@ -192,11 +226,26 @@ fn what_is_misread_is_said_where_it_stands() {
         ("\u{200B}", "\u{200B}", "nothing here can be looked for"),
     ] {
         let parsed = read(typed);
-        let note = parsed.note_at(typed.len()).or(parsed.notes.first()).unwrap_or_else(|| panic!("no note: {typed}"));
-        assert_eq!((&typed[note.range.clone()], parsed.notes.len()), (at, 1), "{typed}");
+        let note = parsed
+            .note_at(typed.len())
+            .or(parsed.notes.first())
+            .unwrap_or_else(|| panic!("no note: {typed}"));
+        assert_eq!(
+            (&typed[note.range.clone()], parsed.notes.len()),
+            (at, 1),
+            "{typed}"
+        );
         assert!(note.words.contains(words), "{typed}: {}", note.words);
     }
-    for typed in ["foo:bar", "https://example.com", ":)", "a or b", "-x", "\"a b\"", "status:bounced"] {
+    for typed in [
+        "foo:bar",
+        "https://example.com",
+        ":)",
+        "a or b",
+        "-x",
+        "\"a b\"",
+        "status:bounced",
+    ] {
         assert_eq!(read(typed).notes, [], "{typed}");
     }
 }
@@ -232,15 +281,25 @@ fn some_queries_want_nothing_before_a_time() {
         ("receipt", None),
         ("after:2026-11-02 receipt", Some("2026-11-01T23:00:00Z")),
         ("after:2026-11-02 on:2026-11", Some("2026-11-01T23:00:00Z")),
-        ("after:2026-11-02 or on:2026-11", Some("2026-10-31T23:00:00Z")),
+        (
+            "after:2026-11-02 or on:2026-11",
+            Some("2026-10-31T23:00:00Z"),
+        ),
         ("after:2026-11-02 or receipt", None),
         ("before:2026-11-02", None),
         ("-before:2026-11-02", Some("2026-11-01T23:00:00Z")),
-        ("-(before:2026-11-02 or receipt)", Some("2026-11-01T23:00:00Z")),
+        (
+            "-(before:2026-11-02 or receipt)",
+            Some("2026-11-01T23:00:00Z"),
+        ),
         ("-(before:2026-11-02 receipt)", None),
         ("-after:2026-11-02", None),
     ] {
-        assert_eq!(read(text).query.since(), since.map(|since| since.parse().unwrap()), "{text}");
+        assert_eq!(
+            read(text).query.since(),
+            since.map(|since| since.parse().unwrap()),
+            "{text}"
+        );
     }
 }
 
@@ -251,7 +310,10 @@ pub(super) fn address(text: &str) -> Address {
 pub(super) fn summary() -> Summary {
     Summary {
         id: EmailId::new("49a3999c-0ce1-4ea6-ab68-afcd6dc2e794"),
-        to: vec![address("Ana López <ana.lopez@example.com>"), address("佐藤 <sato@mail.example.test>")],
+        to: vec![
+            address("Ana López <ana.lopez@example.com>"),
+            address("佐藤 <sato@mail.example.test>"),
+        ],
         cc: vec![address("team@example.org")],
         bcc: Vec::new(),
         reply_to: vec![address("help@acme.example")],
@@ -268,11 +330,29 @@ pub(super) fn summary() -> Summary {
 #[test]
 fn what_each_operator_finds() {
     let mail = summary();
-    let tags = [Tag { name: Shown::new("Category"), value: Shown::new("Reçu 1") }];
-    let bodies = Bodies { text: Some("Hello Ana,\nthe order costs 31.90 Euro."), html: None };
+    let tags = [Tag {
+        name: Shown::new("Category"),
+        value: Shown::new("Reçu 1"),
+    }];
+    let bodies = Bodies {
+        text: Some("Hello Ana,\nthe order costs 31.90 Euro."),
+        html: None,
+    };
     let seen_change = Some("2026-11-20T08:00:00Z".parse().unwrap());
-    let listed = Facts { summary: &mail, bodies: None, tags: None, seen_change: None, gone: false };
-    let fetched = Facts { summary: &mail, bodies: Some(bodies), tags: Some(&tags), seen_change, gone: true };
+    let listed = Facts {
+        summary: &mail,
+        bodies: None,
+        tags: None,
+        seen_change: None,
+        gone: false,
+    };
+    let fetched = Facts {
+        summary: &mail,
+        bodies: Some(bodies),
+        tags: Some(&tags),
+        seen_change,
+        gone: true,
+    };
     let (yes, no) = (Some(true), Some(false));
     for (text, when_listed, when_fetched) in [
         ("", yes, yes),
@@ -311,8 +391,16 @@ fn what_each_operator_finds() {
         ("message-id:111", yes, yes),
         ("message-id:<111-222@mail.example>", yes, yes),
         ("message-id:222", no, no),
-        ("recipient:ANA.lopez@example.com recipient:team@example.org", yes, yes),
-        ("recipient:lopez@example.com or recipient:ana.lopez@example or recipient:billing@acme.example", no, no),
+        (
+            "recipient:ANA.lopez@example.com recipient:team@example.org",
+            yes,
+            yes,
+        ),
+        (
+            "recipient:lopez@example.com or recipient:ana.lopez@example or recipient:billing@acme.example",
+            no,
+            no,
+        ),
         ("domain:EXAMPLE.com", yes, yes),
         ("domain:mail.example.test", yes, yes),
         ("domain:example.test", no, no),
@@ -350,20 +438,48 @@ fn what_each_operator_finds() {
         ("sort:oldest", yes, yes),
     ] {
         let query = read(text).query;
-        assert_eq!((matches(&query, &listed), matches(&query, &fetched)), (when_listed, when_fetched), "{text}");
+        assert_eq!(
+            (matches(&query, &listed), matches(&query, &fetched)),
+            (when_listed, when_fetched),
+            "{text}"
+        );
     }
-    let unreadable = Summary { created: Stamp::parse("soon"), message_id: Shown::default(), ..summary() };
-    let facts = Facts { summary: &unreadable, ..listed };
-    for (text, found) in [("after:2000", None), ("-after:2000", None), ("message-id:<", no), ("\"<>\"", no)] {
+    let unreadable = Summary {
+        created: Stamp::parse("soon"),
+        message_id: Shown::default(),
+        ..summary()
+    };
+    let facts = Facts {
+        summary: &unreadable,
+        ..listed
+    };
+    for (text, found) in [
+        ("after:2000", None),
+        ("-after:2000", None),
+        ("message-id:<", no),
+        ("\"<>\"", no),
+    ] {
         assert_eq!(matches(&read(text).query, &facts), found, "{text}");
     }
 }
 
 #[test]
 fn an_unknown_status_is_found_by_its_word() {
-    let mail = Summary { status: Status::parse("Teleported"), ..summary() };
-    let facts = Facts { summary: &mail, bodies: None, tags: None, seen_change: None, gone: false };
-    assert_eq!(matches(&read("status:TELEPORTED").query, &facts), Some(true));
+    let mail = Summary {
+        status: Status::parse("Teleported"),
+        ..summary()
+    };
+    let facts = Facts {
+        summary: &mail,
+        bodies: None,
+        tags: None,
+        seen_change: None,
+        gone: false,
+    };
+    assert_eq!(
+        matches(&read("status:TELEPORTED").query, &facts),
+        Some(true)
+    );
     assert_eq!(matches(&read("status:tele").query, &facts), Some(false));
 }
 
@@ -381,7 +497,15 @@ fn query_without_status_finds_whatever_the_statuses_become() {
         ("to:ana", "to:ana"),
     ] {
         let query = read(query).query;
-        assert_eq!(query.without_status().to_string(), read(expected).query.to_string(), "{query}");
-        assert_eq!(query.depends_on_status(), query.without_status().filter != query.filter, "{query}");
+        assert_eq!(
+            query.without_status().to_string(),
+            read(expected).query.to_string(),
+            "{query}"
+        );
+        assert_eq!(
+            query.depends_on_status(),
+            query.without_status().filter != query.filter,
+            "{query}"
+        );
     }
 }

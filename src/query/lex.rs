@@ -43,13 +43,20 @@ pub(super) struct Value {
 
 /// Cuts `text`, and says what in it looks like syntax but is not.
 pub(super) fn lex(text: &str) -> (Vec<Token>, Vec<Note>) {
-    let mut lexer = Lexer { text, open: Vec::new(), notes: Vec::new() };
+    let mut lexer = Lexer {
+        text,
+        open: Vec::new(),
+        notes: Vec::new(),
+    };
     let mut tokens = Vec::new();
     let mut at = 0;
     while let Some(blanks) = text[at..].find(|c: char| !c.is_whitespace()) {
         at += blanks;
         let (end, kind) = lexer.token(at);
-        tokens.push(Token { range: at..end, kind });
+        tokens.push(Token {
+            range: at..end,
+            kind,
+        });
         at = end;
     }
     for open in std::mem::take(&mut lexer.open) {
@@ -81,10 +88,18 @@ impl Lexer<'_> {
             '(' => self.bracket(at),
             ')' if self.open.pop().is_some() => (at + 1, Kind::Close),
             ')' => {
-                self.note(at..at + 1, "this bracket closes nothing; it is looked for as text");
+                self.note(
+                    at..at + 1,
+                    "this bracket closes nothing; it is looked for as text",
+                );
                 (self.bare_end(at), Kind::Misread)
             }
-            '-' if chars.next().is_some_and(|next| !next.is_whitespace() && !matches!(next, '-' | ')')) => (at + 1, Kind::Minus),
+            '-' if chars
+                .next()
+                .is_some_and(|next| !next.is_whitespace() && !matches!(next, '-' | ')')) =>
+            {
+                (at + 1, Kind::Minus)
+            }
             '"' => match self.quote(at) {
                 Some(quote) => (quote.end, Kind::Quoted(quote.text)),
                 None => (self.bare_end(at), Kind::Bare),
@@ -99,11 +114,17 @@ impl Lexer<'_> {
     fn bracket(&mut self, at: usize) -> (usize, Kind) {
         let inside = self.text[at + 1..].trim_start();
         if let Some(after) = inside.strip_prefix(')') {
-            self.note(at..self.text.len() - after.len(), "nothing is in these brackets; they are looked for as text");
+            self.note(
+                at..self.text.len() - after.len(),
+                "nothing is in these brackets; they are looked for as text",
+            );
             return (self.text.len() - after.len(), Kind::Misread);
         }
         if inside.is_empty() || self.open.len() == MAX_DEPTH {
-            self.note(at..at + 1, "this bracket opens nothing; it is looked for as text");
+            self.note(
+                at..at + 1,
+                "this bracket opens nothing; it is looked for as text",
+            );
             return (self.bare_end(at), Kind::Misread);
         }
         self.open.push(at);
@@ -115,7 +136,9 @@ impl Lexer<'_> {
         let rest = &self.text[at..];
         let colon = rest.find(|c: char| !c.is_ascii_alphabetic() && c != '-')?;
         let operator = Operator::named(&rest[..colon])?;
-        rest[colon..].starts_with(':').then_some((operator, at + colon + 1))
+        rest[colon..]
+            .starts_with(':')
+            .then_some((operator, at + colon + 1))
     }
 
     /// An operator with its value, or a word if there is none.
@@ -127,7 +150,16 @@ impl Lexer<'_> {
         };
         if let Some(quote) = self.quote(head) {
             let text = self.text[start..head].to_owned() + &quote.text;
-            return (quote.end, Kind::Operator(operator, Value { range: start..quote.end, text }));
+            return (
+                quote.end,
+                Kind::Operator(
+                    operator,
+                    Value {
+                        range: start..quote.end,
+                        text,
+                    },
+                ),
+            );
         }
         if bare.is_empty() || self.text[start..].starts_with('"') {
             let (name, example) = (operator.name(), operator.example());
@@ -135,7 +167,10 @@ impl Lexer<'_> {
             return (bare.end, Kind::Misread);
         }
         let text = self.text[bare.clone()].to_owned();
-        (bare.end, Kind::Operator(operator, Value { range: bare, text }))
+        (
+            bare.end,
+            Kind::Operator(operator, Value { range: bare, text }),
+        )
     }
 
     /// The quoted text that begins `at`, if there is a quote and something in it.
@@ -168,11 +203,19 @@ impl Lexer<'_> {
     }
 
     fn note(&mut self, range: Range<usize>, words: &str) {
-        self.notes.push(Note { range, words: words.to_owned(), unfinished: false });
+        self.notes.push(Note {
+            range,
+            words: words.to_owned(),
+            unfinished: false,
+        });
     }
 
     fn unclosed(&mut self, at: usize, words: &str) {
-        self.notes.push(Note { range: at..at + 1, words: words.to_owned(), unfinished: true });
+        self.notes.push(Note {
+            range: at..at + 1,
+            words: words.to_owned(),
+            unfinished: true,
+        });
     }
 }
 
@@ -181,7 +224,13 @@ fn unquote(inside: &str, start: usize) -> Quote {
     let mut chars = inside.char_indices().peekable();
     while let Some((offset, c)) = chars.next() {
         match c {
-            '"' => return Quote { end: start + offset + 1, text, closed: true },
+            '"' => {
+                return Quote {
+                    end: start + offset + 1,
+                    text,
+                    closed: true,
+                };
+            }
             '\\' => {
                 let escaped = chars.next_if(|(_, next)| matches!(next, '"' | '\\'));
                 text.push(escaped.map_or(c, |(_, escaped)| escaped));
@@ -189,5 +238,9 @@ fn unquote(inside: &str, start: usize) -> Quote {
             _ => text.push(c),
         }
     }
-    Quote { end: start + inside.len(), text, closed: false }
+    Quote {
+        end: start + inside.len(),
+        text,
+        closed: false,
+    }
 }

@@ -12,14 +12,18 @@ impl Needle {
     #[must_use]
     pub fn parts_of(&self, text: &str) -> Vec<Range<usize>> {
         let traced = Traced::new(text);
-        self.parts_in(&traced.folded).map(|part| traced.origin(part)).collect()
+        self.parts_in(&traced.folded)
+            .map(|part| traced.origin(part))
+            .collect()
     }
 
     /// Where it begins words of `text`, as in bodies: ranges of bytes, in order.
     #[must_use]
     pub fn runs_of(&self, text: &str) -> Vec<Range<usize>> {
         let traced = Traced::new(text);
-        self.runs_in(&traced.folded).map(|run| traced.origin(run)).collect()
+        self.runs_in(&traced.folded)
+            .map(|run| traced.origin(run))
+            .collect()
     }
 }
 
@@ -73,7 +77,9 @@ impl Traced {
 
     fn origin(&self, folded: Range<usize>) -> Range<usize> {
         let at = |position: usize| {
-            let after = self.origins.partition_point(|(start, _)| *start <= position);
+            let after = self
+                .origins
+                .partition_point(|(start, _)| *start <= position);
             self.origins[after.saturating_sub(1)].1.clone()
         };
         at(folded.start).start..at(folded.end - 1).end
@@ -95,7 +101,11 @@ mod tests {
     #[test]
     fn a_mark_covers_what_was_folded() {
         for (looked_for, text, marked) in [
-            ("lopez", "Ana LÓPEZ, lo\u{301}pez", vec!["LÓPEZ", "lo\u{301}pez"]),
+            (
+                "lopez",
+                "Ana LÓPEZ, lo\u{301}pez",
+                vec!["LÓPEZ", "lo\u{301}pez"],
+            ),
             ("strasse", "Hauptstraße 1", vec!["straße"]),
             ("s", "ß", vec!["ß", "ß"]),
             ("your receipt", "Your \t receipt", vec!["Your \t receipt"]),
@@ -104,7 +114,11 @@ mod tests {
             ("fin", "ﬁne", vec!["ﬁn"]),
             ("x", "abc", vec![]),
         ] {
-            let found: Vec<&str> = needle(looked_for).parts_of(text).into_iter().map(|range| &text[range]).collect();
+            let found: Vec<&str> = needle(looked_for)
+                .parts_of(text)
+                .into_iter()
+                .map(|range| &text[range])
+                .collect();
             assert_eq!(found, marked, "{looked_for} in {text}");
         }
     }
@@ -112,7 +126,13 @@ mod tests {
     #[test]
     fn in_bodies_only_beginnings_of_words_are_marked() {
         let text = "Hello Ana,\nthe ordér: reorder, order!";
-        let found = |looked_for: &str| needle(looked_for).runs_of(text).into_iter().map(|range| &text[range]).collect::<Vec<_>>();
+        let found = |looked_for: &str| {
+            needle(looked_for)
+                .runs_of(text)
+                .into_iter()
+                .map(|range| &text[range])
+                .collect::<Vec<_>>()
+        };
         assert_eq!(found("ord"), ["ord", "ord"]);
         assert_eq!(found("order"), ["ordér", "order"]);
         assert_eq!(found("ana the o"), ["Ana,\nthe o"]);
@@ -121,8 +141,18 @@ mod tests {
 
     #[test]
     fn only_what_is_wanted_is_sought() {
-        let query = parse("receipt -order (to:ana or status:bounced) -(subject:x -b)", &context()).query;
-        assert_eq!(query.sought(), [(None, &needle("receipt")), (Some(Field::To), &needle("ana"))]);
+        let query = parse(
+            "receipt -order (to:ana or status:bounced) -(subject:x -b)",
+            &context(),
+        )
+        .query;
+        assert_eq!(
+            query.sought(),
+            [
+                (None, &needle("receipt")),
+                (Some(Field::To), &needle("ana"))
+            ]
+        );
     }
 
     proptest! {

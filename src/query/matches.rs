@@ -66,16 +66,28 @@ fn term(term: &Term, facts: &Facts<'_>) -> Option<bool> {
     match term {
         Term::Word(needle) => Some(word(needle, facts)),
         Term::Text(wanted, needle) => field(*wanted, needle, facts),
-        Term::Recipient(needle) => Some(mail.recipients().any(|address| fold(&address.email) == needle.folded())),
-        Term::Domain(needle) => Some(mail.recipients().any(|address| fold(address.domain()) == needle.folded())),
-        Term::Status(wanted) => Some(wanted.iter().any(|status| fold(status.word()) == fold(mail.status.word()))),
+        Term::Recipient(needle) => Some(
+            mail.recipients()
+                .any(|address| fold(&address.email) == needle.folded()),
+        ),
+        Term::Domain(needle) => Some(
+            mail.recipients()
+                .any(|address| fold(address.domain()) == needle.folded()),
+        ),
+        Term::Status(wanted) => Some(
+            wanted
+                .iter()
+                .any(|status| fold(status.word()) == fold(mail.status.word())),
+        ),
         Term::Is(Is::Trouble) => Some(mail.status.is_trouble()),
         Term::Is(Is::Scheduled) => Some(mail.status == Status::Scheduled),
         Term::Is(Is::Gone) => Some(facts.gone),
         Term::Has(part) => has(*part, facts),
         Term::Tag { name, value } => facts.tags.map(|tags| {
             let same = |needle: &Needle, text: &str| fold(text) == needle.folded();
-            tags.iter().any(|tag| same(name, &tag.name) && value.as_ref().is_none_or(|value| same(value, &tag.value)))
+            tags.iter().any(|tag| {
+                same(name, &tag.name) && value.as_ref().is_none_or(|value| same(value, &tag.value))
+            })
         }),
         Term::After(moment) => created.map(|at| at >= moment.start),
         Term::Before(moment) => created.map(|at| at < moment.start),
@@ -92,7 +104,9 @@ fn word(needle: &Needle, facts: &Facts<'_>) -> bool {
         || needle.is_in(&fold(&mail.subject))
         || fold(mail.id.as_str()) == needle.folded()
         || is_message_id(&fold(&mail.message_id), needle)
-        || facts.bodies.is_some_and(|bodies| in_bodies(needle, &bodies))
+        || facts
+            .bodies
+            .is_some_and(|bodies| in_bodies(needle, &bodies))
 }
 
 fn field(field: Field, needle: &Needle, facts: &Facts<'_>) -> Option<bool> {
@@ -106,7 +120,12 @@ fn field(field: Field, needle: &Needle, facts: &Facts<'_>) -> Option<bool> {
         Field::Id => Some(fold(mail.id.as_str()).starts_with(needle.folded())),
         Field::MessageId => {
             let id = fold(&mail.message_id);
-            Some(!id.is_empty() && id.trim_start_matches('<').starts_with(needle.folded().trim_start_matches('<')))
+            Some(
+                !id.is_empty()
+                    && id
+                        .trim_start_matches('<')
+                        .starts_with(needle.folded().trim_start_matches('<')),
+            )
         }
     }
 }
@@ -136,13 +155,18 @@ fn has(part: Has, facts: &Facts<'_>) -> Option<bool> {
         Has::ReplyTo => Some(!mail.reply_to.is_empty()),
         Has::Text => facts.bodies.map(|bodies| bodies.text.is_some()),
         Has::Html => facts.bodies.map(|bodies| bodies.html.is_some()),
-        Has::Body => facts.bodies.map(|bodies| bodies.text.is_some() || bodies.html.is_some()),
+        Has::Body => facts
+            .bodies
+            .map(|bodies| bodies.text.is_some() || bodies.html.is_some()),
         Has::Tag => facts.tags.map(|tags| !tags.is_empty()),
     }
 }
 
 fn in_bodies(needle: &Needle, bodies: &Bodies<'_>) -> bool {
-    [bodies.text, bodies.html].into_iter().flatten().any(|body| needle.starts_words_in(&fold(body)))
+    [bodies.text, bodies.html]
+        .into_iter()
+        .flatten()
+        .any(|body| needle.starts_words_in(&fold(body)))
 }
 
 /// Mail programs copy the angle brackets along or not.

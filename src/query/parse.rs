@@ -20,7 +20,9 @@ impl Context {
     /// The instant `now` as seen in `zone`.
     #[must_use]
     pub fn new(now: Timestamp, zone: TimeZone) -> Self {
-        Self { now: now.to_zoned(zone) }
+        Self {
+            now: now.to_zoned(zone),
+        }
     }
 }
 
@@ -40,7 +42,9 @@ impl Parsed {
     /// What is wrong where the cursor is; it also counts as in a range when it is right behind it.
     #[must_use]
     pub fn note_at(&self, cursor: usize) -> Option<&Note> {
-        self.notes.iter().find(|note| note.range.start <= cursor && cursor <= note.range.end)
+        self.notes
+            .iter()
+            .find(|note| note.range.start <= cursor && cursor <= note.range.end)
     }
 }
 
@@ -83,14 +87,31 @@ pub struct Note {
 #[must_use]
 pub fn parse(text: &str, context: &Context) -> Parsed {
     let (tokens, notes) = lex(text);
-    let mut parser = Parser { text, now: &context.now, tokens, at: 0, spans: Vec::new(), notes, sort: Sort::default() };
+    let mut parser = Parser {
+        text,
+        now: &context.now,
+        tokens,
+        at: 0,
+        spans: Vec::new(),
+        notes,
+        sort: Sort::default(),
+    };
     let filter = parser.group().unwrap_or_else(|| Query::everything().filter);
-    let Parser { spans, mut notes, sort, .. } = parser;
+    let Parser {
+        spans,
+        mut notes,
+        sort,
+        ..
+    } = parser;
     notes.sort_by_key(|note| note.range.start);
     for note in &mut notes {
         note.unfinished |= note.range.end == text.len();
     }
-    Parsed { query: Query { filter, sort }, spans, notes }
+    Parsed {
+        query: Query { filter, sort },
+        spans,
+        notes,
+    }
 }
 
 struct Parser<'a> {
@@ -112,7 +133,11 @@ impl Parser<'_> {
             self.take(Role::Connective);
             sides.extend(self.side());
         }
-        if sides.is_empty() { None } else { Some(Node::any(sides)) }
+        if sides.is_empty() {
+            None
+        } else {
+            Some(Node::any(sides))
+        }
     }
 
     /// Operands side by side.
@@ -126,7 +151,11 @@ impl Parser<'_> {
             }
             nodes.extend(self.operand());
         }
-        if nodes.is_empty() { None } else { Some(Node::all(nodes)) }
+        if nodes.is_empty() {
+            None
+        } else {
+            Some(Node::all(nodes))
+        }
     }
 
     /// One condition with the negations in front of it.
@@ -153,7 +182,11 @@ impl Parser<'_> {
             Kind::Open => {
                 self.take(Role::Connective);
                 let node = self.group();
-                if self.tokens.get(self.at).is_some_and(|token| token.kind == Kind::Close) {
+                if self
+                    .tokens
+                    .get(self.at)
+                    .is_some_and(|token| token.kind == Kind::Close)
+                {
                     self.take(Role::Connective);
                 }
                 node
@@ -168,14 +201,20 @@ impl Parser<'_> {
             }
             // The others do not stand here: a group is closed by whoever opened it, and a minus was
             // taken with what it negates.
-            Kind::Bare | Kind::Close | Kind::Minus => self.word(range.clone(), &self.text[range], Role::Word),
+            Kind::Bare | Kind::Close | Kind::Minus => {
+                self.word(range.clone(), &self.text[range], Role::Word)
+            }
             Kind::Misread => self.word(range.clone(), &self.text[range], Role::Error),
         }
     }
 
     fn word(&mut self, range: Range<usize>, word: &str, role: Role) -> Option<Node> {
         let Some(needle) = Needle::new(word) else {
-            self.notes.push(Note { range, words: "nothing here can be looked for".to_owned(), unfinished: false });
+            self.notes.push(Note {
+                range,
+                words: "nothing here can be looked for".to_owned(),
+                unfinished: false,
+            });
             self.take(Role::Error);
             return None;
         };
@@ -186,8 +225,15 @@ impl Parser<'_> {
     fn operator(&mut self, operator: Operator, value: Range<usize>, text: &str) -> Option<Node> {
         let token = self.tokens[self.at].range.clone();
         self.at += 1;
-        self.spans.push(Span { range: token.start..value.start, role: Role::Operator });
-        let note = |words| Note { range: value.clone(), words, unfinished: false };
+        self.spans.push(Span {
+            range: token.start..value.start,
+            role: Role::Operator,
+        });
+        let note = |words| Note {
+            range: value.clone(),
+            words,
+            unfinished: false,
+        };
         let (node, notes) = match value::read(operator, text, self.now) {
             Ok(Reading::Sort(sort)) => {
                 self.sort = sort;
@@ -199,10 +245,17 @@ impl Parser<'_> {
             }
             Err(words) => {
                 let word = Needle::new(&self.text[token]);
-                (word.map(|needle| Node::Term(Term::Word(needle))), vec![note(words)])
+                (
+                    word.map(|needle| Node::Term(Term::Word(needle))),
+                    vec![note(words)],
+                )
             }
         };
-        let role = if notes.is_empty() { Role::Value } else { Role::Error };
+        let role = if notes.is_empty() {
+            Role::Value
+        } else {
+            Role::Error
+        };
         self.spans.push(Span { range: value, role });
         self.notes.extend(notes);
         node
@@ -211,16 +264,25 @@ impl Parser<'_> {
     /// Whether the token here is this connective and has something to connect: a dangling one is a
     /// word.
     fn connects(&self, word: &str) -> bool {
-        let Some(token) = self.tokens.get(self.at) else { return false };
-        token.kind == Kind::Bare && self.text[token.range.clone()].eq_ignore_ascii_case(word) && self.is_operand(self.at + 1)
+        let Some(token) = self.tokens.get(self.at) else {
+            return false;
+        };
+        token.kind == Kind::Bare
+            && self.text[token.range.clone()].eq_ignore_ascii_case(word)
+            && self.is_operand(self.at + 1)
     }
 
     fn is_operand(&self, at: usize) -> bool {
-        self.tokens.get(at).is_some_and(|token| token.kind != Kind::Close)
+        self.tokens
+            .get(at)
+            .is_some_and(|token| token.kind != Kind::Close)
     }
 
     fn take(&mut self, role: Role) {
-        self.spans.push(Span { range: self.tokens[self.at].range.clone(), role });
+        self.spans.push(Span {
+            range: self.tokens[self.at].range.clone(),
+            role,
+        });
         self.at += 1;
     }
 }

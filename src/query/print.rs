@@ -31,7 +31,12 @@ impl fmt::Display for Node {
     }
 }
 
-fn joined(f: &mut fmt::Formatter<'_>, nodes: &[Node], between: &str, in_brackets: fn(&Node) -> bool) -> fmt::Result {
+fn joined(
+    f: &mut fmt::Formatter<'_>,
+    nodes: &[Node],
+    between: &str,
+    in_brackets: fn(&Node) -> bool,
+) -> fmt::Result {
     for (index, node) in nodes.iter().enumerate() {
         if index > 0 {
             f.write_str(between)?;
@@ -59,7 +64,14 @@ impl fmt::Display for Term {
             Self::Is(is) => operator(f, Operator::Is, is.word()),
             Self::Has(has) => operator(f, Operator::Has, has.word()),
             Self::Tag { name, value: None } => operator(f, Operator::Tag, name.text()),
-            Self::Tag { name, value: Some(value) } => operator(f, Operator::Tag, &format!("{}={}", name.text(), value.text())),
+            Self::Tag {
+                name,
+                value: Some(value),
+            } => operator(
+                f,
+                Operator::Tag,
+                &format!("{}={}", name.text(), value.text()),
+            ),
             Self::After(moment) => operator(f, Operator::After, &moment.when.to_string()),
             Self::Before(moment) => operator(f, Operator::Before, &moment.when.to_string()),
             Self::On(moment) => operator(f, Operator::On, &moment.when.to_string()),
@@ -74,15 +86,24 @@ fn operator(f: &mut fmt::Formatter<'_>, operator: Operator, text: &str) -> fmt::
 
 /// `text` as the value of an operator, in quotes if it needs them.
 pub(super) fn value(text: &str) -> String {
-    let bare = !text.is_empty() && !text.contains(|c: char| c.is_whitespace() || matches!(c, '"' | '(' | ')'));
+    let bare = !text.is_empty()
+        && !text.contains(|c: char| c.is_whitespace() || matches!(c, '"' | '(' | ')'));
     if bare { text.to_owned() } else { quoted(text) }
 }
 
 /// `text` as a word, in quotes if it would otherwise be read as syntax.
 fn word(text: &str) -> String {
-    let connective = ["and", "or", "not"].iter().any(|word| text.eq_ignore_ascii_case(word));
-    let operator = text.split_once(':').is_some_and(|(name, _)| Operator::named(name).is_some());
-    if connective || operator || text.starts_with('-') { quoted(text) } else { value(text) }
+    let connective = ["and", "or", "not"]
+        .iter()
+        .any(|word| text.eq_ignore_ascii_case(word));
+    let operator = text
+        .split_once(':')
+        .is_some_and(|(name, _)| Operator::named(name).is_some());
+    if connective || operator || text.starts_with('-') {
+        quoted(text)
+    } else {
+        value(text)
+    }
 }
 
 fn quoted(text: &str) -> String {

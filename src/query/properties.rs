@@ -10,7 +10,10 @@ use super::samples::{days, mail, node, operator, term, typed, when};
 use super::*;
 
 fn query(filter: Node) -> Query {
-    Query { filter, sort: Sort::default() }
+    Query {
+        filter,
+        sort: Sort::default(),
+    }
 }
 
 /// Zones with a change of clocks at two, at three, at midnight, by half an hour, and without one.
@@ -146,13 +149,30 @@ proptest! {
 }
 
 fn zoned(second: i64, zone: &str) -> Zoned {
-    Timestamp::from_second(second).unwrap().to_zoned(TimeZone::posix(zone).unwrap())
+    Timestamp::from_second(second)
+        .unwrap()
+        .to_zoned(TimeZone::posix(zone).unwrap())
 }
 
 /// The stack holds whatever is typed.
 #[test]
 fn ten_thousand_of_anything_is_only_text() {
-    for piece in ["(", ")", "-", "\"", "not ", "-(a ", "a or ", "(a or (b ", "to:", "a", "💌", "\\", "\u{301}", "-not "] {
+    for piece in [
+        "(",
+        ")",
+        "-",
+        "\"",
+        "not ",
+        "-(a ",
+        "a or ",
+        "(a or (b ",
+        "to:",
+        "a",
+        "💌",
+        "\\",
+        "\u{301}",
+        "-not ",
+    ] {
         let text = piece.repeat(10_000);
         let once = parse(&text, &context()).query;
         assert_eq!(parse(&once.to_string(), &context()).query, once, "{piece}");

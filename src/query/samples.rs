@@ -42,7 +42,8 @@ pub(crate) fn days() -> impl Strategy<Value = When> {
         prop::sample::select(date::WORDS.map(|(_, when, _)| when).to_vec()),
         (1_i16..9000).prop_map(When::Year),
         (2020_i16..2030, 1_i8..=12).prop_map(|(year, month)| When::Month(year, month)),
-        (2020_i16..2030, 1_i8..=12, 1_i8..=28).prop_map(|(y, m, d)| When::Day(Date::constant(y, m, d))),
+        (2020_i16..2030, 1_i8..=12, 1_i8..=28)
+            .prop_map(|(y, m, d)| When::Day(Date::constant(y, m, d))),
     ]
 }
 
@@ -69,8 +70,15 @@ pub(crate) fn operator() -> impl Strategy<Value = Term> {
         Field::MessageId,
     ];
     let mut statuses = Status::KNOWN.to_vec();
-    statuses.extend([Status::Unknown, Status::Other(Shown::new("teleported")), Status::Other(Shown::new("Odd (\"one\")"))]);
-    let at = |when: When| when.at(&context().now).expect("the generated times are near");
+    statuses.extend([
+        Status::Unknown,
+        Status::Other(Shown::new("teleported")),
+        Status::Other(Shown::new("Odd (\"one\")")),
+    ]);
+    let at = |when: When| {
+        when.at(&context().now)
+            .expect("the generated times are near")
+    };
     prop_oneof![
         4 => (prop::sample::select(fields), needle()).prop_map(|(field, needle)| Term::Text(field, needle)),
         1 => prop::sample::select(vec!["Example.com", "a.bc", "ab.cd", "b.cd"]).prop_map(|domain| Term::Domain(Needle::new(domain).unwrap())),
@@ -115,46 +123,103 @@ pub(crate) struct Sample {
 impl Sample {
     /// With everything fetched.
     pub(crate) fn fetched(&self) -> Facts<'_> {
-        let bodies = Bodies { text: self.text.as_deref(), html: self.html.as_deref() };
-        Facts { summary: &self.summary, bodies: Some(bodies), tags: Some(&self.tags), seen_change: self.seen_change, gone: self.gone }
+        let bodies = Bodies {
+            text: self.text.as_deref(),
+            html: self.html.as_deref(),
+        };
+        Facts {
+            summary: &self.summary,
+            bodies: Some(bodies),
+            tags: Some(&self.tags),
+            seen_change: self.seen_change,
+            gone: self.gone,
+        }
     }
 
     /// With the bodies and the tags fetched or not.
     pub(crate) fn facts(&self, bodies: bool, tags: bool) -> Facts<'_> {
         let fetched = self.fetched();
-        Facts { bodies: fetched.bodies.filter(|_| bodies), tags: fetched.tags.filter(|_| tags), ..fetched }
+        Facts {
+            bodies: fetched.bodies.filter(|_| bodies),
+            tags: fetched.tags.filter(|_| tags),
+            ..fetched
+        }
     }
 }
 
 pub(crate) fn mail() -> impl Strategy<Value = Sample> {
-    let body = || prop::option::of(prop::sample::select(vec!["", "Your receipt, Ana López", "ご注文の確認 or -x"]).prop_map(str::to_owned));
-    let people = || prop::sample::subsequence(vec!["Ana López <ana@example.com>", "佐藤 <sato@a.bc>", "or@ab.cd", "broken <"], 0..3);
-    let subject = prop::sample::select(vec!["", "Your  RECEIPT #4821", "Ihr Lópezplatz (a)", "ご注文の確認"]);
-    let status =
-        prop_oneof![9 => prop::sample::select(Status::KNOWN.to_vec()), 1 => Just(Status::Unknown), 1 => Just(Status::parse("teleported"))];
+    let body = || {
+        prop::option::of(
+            prop::sample::select(vec!["", "Your receipt, Ana López", "ご注文の確認 or -x"])
+                .prop_map(str::to_owned),
+        )
+    };
+    let people = || {
+        prop::sample::subsequence(
+            vec![
+                "Ana López <ana@example.com>",
+                "佐藤 <sato@a.bc>",
+                "or@ab.cd",
+                "broken <",
+            ],
+            0..3,
+        )
+    };
+    let subject = prop::sample::select(vec![
+        "",
+        "Your  RECEIPT #4821",
+        "Ihr Lópezplatz (a)",
+        "ご注文の確認",
+    ]);
+    let status = prop_oneof![9 => prop::sample::select(Status::KNOWN.to_vec()), 1 => Just(Status::Unknown), 1 => Just(Status::parse("teleported"))];
     let tags = prop::sample::subsequence(vec![("a", "ana"), ("b", "receipt"), ("ab", "")], 0..3);
     let seconds = || 1_760_000_000_i64..1_800_000_000;
-    let headers = (people(), people(), people(), subject, status, "[0-9a-f]{8}", prop::option::weighted(0.9, seconds()));
-    let rest = (body(), body(), tags, prop::option::of(seconds()), prop::bool::weighted(0.2));
-    (headers, rest).prop_map(|((to, cc, reply_to, subject, status, id, created), (text, html, tags, seen, gone))| {
-        let addresses = |texts: Vec<&str>| texts.into_iter().map(address).collect();
-        let second = |second| Timestamp::from_second(second).expect("the generated times are near");
-        Sample {
-            summary: Summary {
-                id: EmailId::new(id),
-                to: addresses(to),
-                cc: addresses(cc),
-                reply_to: addresses(reply_to),
-                subject: Shown::new(subject),
-                created: Stamp::parse(&created.map_or_else(|| "soon".to_owned(), |at| second(at).to_string())),
-                status,
-                ..summary()
-            },
-            text,
-            html,
-            tags: tags.into_iter().map(|(name, value)| Tag { name: Shown::new(name), value: Shown::new(value) }).collect(),
-            seen_change: seen.map(second),
-            gone,
-        }
-    })
+    let headers = (
+        people(),
+        people(),
+        people(),
+        subject,
+        status,
+        "[0-9a-f]{8}",
+        prop::option::weighted(0.9, seconds()),
+    );
+    let rest = (
+        body(),
+        body(),
+        tags,
+        prop::option::of(seconds()),
+        prop::bool::weighted(0.2),
+    );
+    (headers, rest).prop_map(
+        |((to, cc, reply_to, subject, status, id, created), (text, html, tags, seen, gone))| {
+            let addresses = |texts: Vec<&str>| texts.into_iter().map(address).collect();
+            let second =
+                |second| Timestamp::from_second(second).expect("the generated times are near");
+            Sample {
+                summary: Summary {
+                    id: EmailId::new(id),
+                    to: addresses(to),
+                    cc: addresses(cc),
+                    reply_to: addresses(reply_to),
+                    subject: Shown::new(subject),
+                    created: Stamp::parse(
+                        &created.map_or_else(|| "soon".to_owned(), |at| second(at).to_string()),
+                    ),
+                    status,
+                    ..summary()
+                },
+                text,
+                html,
+                tags: tags
+                    .into_iter()
+                    .map(|(name, value)| Tag {
+                        name: Shown::new(name),
+                        value: Shown::new(value),
+                    })
+                    .collect(),
+                seen_change: seen.map(second),
+                gone,
+            }
+        },
+    )
 }

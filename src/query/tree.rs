@@ -21,7 +21,10 @@ impl Query {
     /// The query that every email matches, newest first: the text without a word.
     #[must_use]
     pub const fn everything() -> Self {
-        Self { filter: Node::And(Vec::new()), sort: Sort::Newest }
+        Self {
+            filter: Node::And(Vec::new()),
+            sort: Sort::Newest,
+        }
     }
 
     /// Before which time no email matches, if there is such a time.
@@ -40,7 +43,10 @@ impl Query {
     /// without the conditions on the status.
     #[must_use]
     pub fn without_status(&self) -> Self {
-        Self { filter: without_status(&self.filter, true).unwrap_or(Node::And(Vec::new())), sort: Sort::Newest }
+        Self {
+            filter: without_status(&self.filter, true).unwrap_or(Node::And(Vec::new())),
+            sort: Sort::Newest,
+        }
     }
 
     /// Whether every email matches.
@@ -61,12 +67,25 @@ fn depends_on_status(node: &Node) -> bool {
 /// The node with each condition on the status taken for met (`None`: everything meets it), or for not met
 /// where that is not `wanted`, below a negation.
 fn without_status(node: &Node, wanted: bool) -> Option<Node> {
-    let kept = |nodes: &[Node]| -> Vec<Node> { nodes.iter().filter_map(|node| without_status(node, wanted)).collect() };
+    let kept = |nodes: &[Node]| -> Vec<Node> {
+        nodes
+            .iter()
+            .filter_map(|node| without_status(node, wanted))
+            .collect()
+    };
     match (node, wanted) {
-        (Node::And(nodes), true) => Some(kept(nodes)).filter(|kept| !kept.is_empty()).map(Node::all),
-        (Node::Or(nodes), false) => Some(kept(nodes)).filter(|kept| !kept.is_empty()).map(Node::any),
-        (Node::And(nodes), false) => Some(kept(nodes)).filter(|kept| kept.len() == nodes.len()).map(Node::all),
-        (Node::Or(nodes), true) => Some(kept(nodes)).filter(|kept| kept.len() == nodes.len()).map(Node::any),
+        (Node::And(nodes), true) => Some(kept(nodes))
+            .filter(|kept| !kept.is_empty())
+            .map(Node::all),
+        (Node::Or(nodes), false) => Some(kept(nodes))
+            .filter(|kept| !kept.is_empty())
+            .map(Node::any),
+        (Node::And(nodes), false) => Some(kept(nodes))
+            .filter(|kept| kept.len() == nodes.len())
+            .map(Node::all),
+        (Node::Or(nodes), true) => Some(kept(nodes))
+            .filter(|kept| kept.len() == nodes.len())
+            .map(Node::any),
         (Node::Not(inner), _) => without_status(inner, !wanted).map(Node::negated),
         (Node::Term(Term::Status(_) | Term::Is(_) | Term::SeenChange(_)), _) => None,
         (Node::Term(_), _) => Some(node.clone()),
@@ -75,13 +94,17 @@ fn without_status(node: &Node, wanted: bool) -> Option<Node> {
 
 fn since(node: &Node, wanted: bool) -> Option<Timestamp> {
     match (node, wanted) {
-        (Node::And(nodes), true) | (Node::Or(nodes), false) => nodes.iter().filter_map(|node| since(node, wanted)).max(),
+        (Node::And(nodes), true) | (Node::Or(nodes), false) => {
+            nodes.iter().filter_map(|node| since(node, wanted)).max()
+        }
         (Node::Or(nodes), true) | (Node::And(nodes), false) => {
-            let sides: Option<Vec<Timestamp>> = nodes.iter().map(|node| since(node, wanted)).collect();
+            let sides: Option<Vec<Timestamp>> =
+                nodes.iter().map(|node| since(node, wanted)).collect();
             sides?.into_iter().min()
         }
         (Node::Not(inner), _) => since(inner, !wanted),
-        (Node::Term(Term::After(moment) | Term::On(moment)), true) | (Node::Term(Term::Before(moment)), false) => Some(moment.start),
+        (Node::Term(Term::After(moment) | Term::On(moment)), true)
+        | (Node::Term(Term::Before(moment)), false) => Some(moment.start),
         (Node::Term(_), _) => None,
     }
 }
@@ -142,7 +165,11 @@ impl Node {
 
 /// The only member, taken out, if there is just one.
 fn only(members: &mut Vec<Node>) -> Option<Node> {
-    if members.len() == 1 { members.pop() } else { None }
+    if members.len() == 1 {
+        members.pop()
+    } else {
+        None
+    }
 }
 
 /// One thing to look for.
@@ -261,7 +288,15 @@ pub enum Has {
 
 impl Has {
     /// Every part.
-    pub const ALL: [Self; 7] = [Self::Cc, Self::Bcc, Self::ReplyTo, Self::Text, Self::Html, Self::Body, Self::Tag];
+    pub const ALL: [Self; 7] = [
+        Self::Cc,
+        Self::Bcc,
+        Self::ReplyTo,
+        Self::Text,
+        Self::Html,
+        Self::Body,
+        Self::Tag,
+    ];
 
     /// The word in a query.
     #[must_use]

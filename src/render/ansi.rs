@@ -36,11 +36,18 @@ pub fn write(body: &Body, style: Style) -> String {
 }
 
 fn write_line(out: &mut String, body: &Body, line: &Line, style: Style) {
-    let last = line.spans.iter().rposition(|span| !span.text.trim_end().is_empty());
+    let last = line
+        .spans
+        .iter()
+        .rposition(|span| !span.text.trim_end().is_empty());
     let spans = &line.spans[..last.map_or(0, |last| last + 1)];
     let mut link = None;
     for (i, span) in spans.iter().enumerate() {
-        let text = if i + 1 == spans.len() { span.text.trim_end() } else { &*span.text };
+        let text = if i + 1 == spans.len() {
+            span.text.trim_end()
+        } else {
+            &*span.text
+        };
         if span.mark.link != link {
             if link.is_some() {
                 end_link(out, link, style);
@@ -50,7 +57,11 @@ fn write_line(out: &mut String, body: &Body, line: &Line, style: Style) {
                 let _ = write!(out, "\x1b]8;;{target}\x1b\\");
             }
         }
-        let codes = if style.colour { codes(&span.mark) } else { String::new() };
+        let codes = if style.colour {
+            codes(&span.mark)
+        } else {
+            String::new()
+        };
         if codes.is_empty() {
             out.push_str(text);
         } else {
@@ -74,7 +85,10 @@ fn end_link(out: &mut String, link: Option<u16>, style: Style) {
 /// The target as it may stand inside an escape sequence: it is cleaned already, but OSC 8 also
 /// wants everything outside printable ASCII encoded.
 fn target(body: &Body, link: u16) -> Option<String> {
-    let link = body.links.get(usize::from(link)).filter(|link| link.opens())?;
+    let link = body
+        .links
+        .get(usize::from(link))
+        .filter(|link| link.opens())?;
     let mut encoded = String::with_capacity(link.target.len());
     for byte in link.target.bytes() {
         match byte {
@@ -126,25 +140,52 @@ mod tests {
 
     #[test]
     fn plain_text_has_no_escape_and_no_trailing_blanks() {
-        let text = written("<h1>Hi</h1><p>A <a href='https://example.com/x'>link</a>.</p>", Style::default());
+        let text = written(
+            "<h1>Hi</h1><p>A <a href='https://example.com/x'>link</a>.</p>",
+            Style::default(),
+        );
         assert_eq!(text, "Hi\n\nA link.\n");
     }
 
     #[test]
     fn colour_brings_sgr_and_osc_8_and_both_are_closed() {
-        let text = written("<b>Hi</b> <a href='https://example.com/x'>link</a>.", Style { colour: true, links: false });
-        assert_eq!(text, "\x1b[1mHi\x1b[0m \x1b]8;;https://example.com/x\x1b\\\x1b[4;34mlink\x1b[0m\x1b]8;;\x1b\\.\n");
+        let text = written(
+            "<b>Hi</b> <a href='https://example.com/x'>link</a>.",
+            Style {
+                colour: true,
+                links: false,
+            },
+        );
+        assert_eq!(
+            text,
+            "\x1b[1mHi\x1b[0m \x1b]8;;https://example.com/x\x1b\\\x1b[4;34mlink\x1b[0m\x1b]8;;\x1b\\.\n"
+        );
     }
 
     #[test]
     fn links_are_numbered_and_listed_with_their_flags() {
-        let text = written("<a href='https://evil.example/'>https://bank.example</a>", Style { colour: false, links: true });
-        assert_eq!(text, "https://bank.example[1]\n\n[1] https://evil.example/ (its words name another host)\n");
+        let text = written(
+            "<a href='https://evil.example/'>https://bank.example</a>",
+            Style {
+                colour: false,
+                links: true,
+            },
+        );
+        assert_eq!(
+            text,
+            "https://bank.example[1]\n\n[1] https://evil.example/ (its words name another host)\n"
+        );
     }
 
     #[test]
     fn a_target_cannot_end_the_sequence_it_stands_in() {
-        let text = written("<a href='https://example.com/\u{1b}\\\u{7} x'>a</a>", Style { colour: true, links: false });
+        let text = written(
+            "<a href='https://example.com/\u{1b}\\\u{7} x'>a</a>",
+            Style {
+                colour: true,
+                links: false,
+            },
+        );
         assert!(text.starts_with("\x1b]8;;https://example.com/"), "{text:?}");
         assert_eq!(text.matches('\x1b').count(), 6, "{text:?}");
         assert!(!text.contains('\u{7}'));
@@ -152,7 +193,13 @@ mod tests {
 
     #[test]
     fn a_refused_scheme_is_never_written_as_a_link() {
-        let text = written("<a href='javascript:alert(1)'>a</a>", Style { colour: true, links: false });
+        let text = written(
+            "<a href='javascript:alert(1)'>a</a>",
+            Style {
+                colour: true,
+                links: false,
+            },
+        );
         assert!(!text.contains("javascript"), "{text:?}");
     }
 }

@@ -277,7 +277,11 @@ impl Body {
     pub fn copied(&self) -> String {
         let mut all = String::new();
         for line in &self.lines {
-            for span in line.spans.iter().filter(|span| span.mark.role != Role::Indent) {
+            for span in line
+                .spans
+                .iter()
+                .filter(|span| span.mark.role != Role::Indent)
+            {
                 all.push_str(&span.text);
             }
             match line.end {

@@ -25,7 +25,10 @@ pub(super) fn push(spans: &mut Vec<Span>, text: &str, mark: Mark) {
             joined.push_str(text);
             last.text = joined.into();
         }
-        _ => spans.push(Span { text: text.into(), mark }),
+        _ => spans.push(Span {
+            text: text.into(),
+            mark,
+        }),
     }
 }
 
@@ -48,7 +51,15 @@ pub(super) fn width_of(spans: &[Span]) -> usize {
 /// Every line begins with `lead`; the lines after the first may have another one. A whole
 /// piece that is wider than the line makes that line a wide one.
 pub(super) fn wrap(pieces: &[Piece<'_>], width: usize, first: &[Span], rest: &[Span]) -> Vec<Line> {
-    let mut flow = Flow { width, rest, lines: Vec::new(), line: Open::new(first), word: Open::new(&[]), blanks: 0, whole: false };
+    let mut flow = Flow {
+        width,
+        rest,
+        lines: Vec::new(),
+        line: Open::new(first),
+        word: Open::new(&[]),
+        blanks: 0,
+        whole: false,
+    };
     for piece in pieces {
         for cluster in piece.text.graphemes(true) {
             flow.cluster(cluster, piece);
@@ -68,7 +79,14 @@ struct Open {
 impl Open {
     fn new(lead: &[Span]) -> Self {
         let width = width_of(lead);
-        Self { spans: lead.iter().map(|span| (span.text.to_string(), span.mark)).collect(), width, lead: width }
+        Self {
+            spans: lead
+                .iter()
+                .map(|span| (span.text.to_string(), span.mark))
+                .collect(),
+            width,
+            lead: width,
+        }
     }
 
     fn push(&mut self, text: &str, mark: Mark, width: usize) {
@@ -77,7 +95,9 @@ impl Open {
     }
 
     fn last_char(&self) -> Option<char> {
-        self.spans.last().and_then(|(text, _)| text.chars().next_back())
+        self.spans
+            .last()
+            .and_then(|(text, _)| text.chars().next_back())
     }
 
     fn append(&mut self, other: Self) {
@@ -89,7 +109,19 @@ impl Open {
 
     fn into_line(self, end: End, width: usize) -> Line {
         let wide = self.width > width;
-        Line { spans: self.spans.into_iter().map(|(text, mark)| Span { text: text.into(), mark }).collect(), wide, end, ..Line::default() }
+        Line {
+            spans: self
+                .spans
+                .into_iter()
+                .map(|(text, mark)| Span {
+                    text: text.into(),
+                    mark,
+                })
+                .collect(),
+            wide,
+            end,
+            ..Line::default()
+        }
     }
 }
 
@@ -137,11 +169,19 @@ impl Flow<'_> {
         self.whole = false;
         let fits = self.line.width + self.blanks + word.width <= self.width;
         if !fits && self.line.width > self.line.lead {
-            let end = if self.blanks > 0 { End::Blank } else { End::Nothing };
+            let end = if self.blanks > 0 {
+                End::Blank
+            } else {
+                End::Nothing
+            };
             self.blanks = self.blanks.saturating_sub(1);
             self.end_line(end);
         }
-        let mark = self.line.spans.last().map_or(Mark::default(), |(_, mark)| *mark);
+        let mark = self
+            .line
+            .spans
+            .last()
+            .map_or(Mark::default(), |(_, mark)| *mark);
         let same = word.spans.first().is_some_and(|(_, next)| *next == mark);
         self.put_blanks(if same { mark } else { Mark::default() });
         if self.line.width + word.width > self.width && self.line.width > self.line.lead {
@@ -179,11 +219,18 @@ impl Flow<'_> {
 
 /// Whether a line may break between two characters without a blank, as beside an ideograph.
 pub(super) fn may_break(before: Option<char>, after: Option<char>) -> bool {
-    let (Some(before), Some(after)) = (before, after) else { return false };
+    let (Some(before), Some(after)) = (before, after) else {
+        return false;
+    };
     if is_thai(before) && is_thai(after) {
-        return after.width() != Some(0) && !matches!(before, 'เ'..='ไ') && !matches!(after, 'ะ' | 'า' | 'ำ' | 'ฯ' | 'ๅ' | 'ๆ');
+        return after.width() != Some(0)
+            && !matches!(before, 'เ'..='ไ')
+            && !matches!(after, 'ะ' | 'า' | 'ำ' | 'ฯ' | 'ๅ' | 'ๆ');
     }
-    (is_ideograph(before) || is_ideograph(after)) && !clings_to_right(before) && !clings_to_left(after) && !after.is_ascii_punctuation()
+    (is_ideograph(before) || is_ideograph(after))
+        && !clings_to_right(before)
+        && !clings_to_left(after)
+        && !after.is_ascii_punctuation()
 }
 
 /// Display width of the widest part of `text` in which no line may break.
@@ -256,7 +303,10 @@ const fn clings_to_left(c: char) -> bool {
 
 /// Opening marks never end a line.
 const fn clings_to_right(c: char) -> bool {
-    matches!(c, '「' | '『' | '（' | '【' | '〈' | '《' | '〔' | '［' | '｛')
+    matches!(
+        c,
+        '「' | '『' | '（' | '【' | '〈' | '《' | '〔' | '［' | '｛'
+    )
 }
 
 #[cfg(test)]
@@ -265,7 +315,19 @@ mod tests {
     use proptest::prelude::*;
 
     fn wrapped(text: &str, width: usize) -> Vec<String> {
-        wrap(&[Piece { text, mark: Mark::default(), whole: false }], width, &[], &[]).iter().map(Line::text).collect()
+        wrap(
+            &[Piece {
+                text,
+                mark: Mark::default(),
+                whole: false,
+            }],
+            width,
+            &[],
+            &[],
+        )
+        .iter()
+        .map(Line::text)
+        .collect()
     }
 
     #[test]
@@ -282,16 +344,33 @@ mod tests {
 
     #[test]
     fn the_longest_word_ends_where_a_line_may_break() {
-        assert_eq!([longest_word("one three"), longest_word("日本語。"), longest_word("a\u{A0}b c")], [5, 4, 3]);
+        assert_eq!(
+            [
+                longest_word("one three"),
+                longest_word("日本語。"),
+                longest_word("a\u{A0}b c")
+            ],
+            [5, 4, 3]
+        );
     }
 
     #[test]
     fn a_whole_piece_is_never_cut_and_its_line_says_that_it_is_wide() {
-        let piece = |text, whole| Piece { text, mark: Mark::default(), whole };
+        let piece = |text, whole| Piece {
+            text,
+            mark: Mark::default(),
+            whole,
+        };
         let pieces = [piece("see ", false), piece("https://example.com/a", true)];
         let lines = wrap(&pieces, 10, &[], &[]);
-        assert_eq!(lines.iter().map(Line::text).collect::<Vec<_>>(), ["see", "https://example.com/a"]);
-        assert_eq!(lines.iter().map(|line| line.wide).collect::<Vec<_>>(), [false, true]);
+        assert_eq!(
+            lines.iter().map(Line::text).collect::<Vec<_>>(),
+            ["see", "https://example.com/a"]
+        );
+        assert_eq!(
+            lines.iter().map(|line| line.wide).collect::<Vec<_>>(),
+            [false, true]
+        );
     }
 
     proptest! {

@@ -11,8 +11,22 @@ use crate::mail::clean;
 const MAX_PARSED: usize = 8 * 1024;
 
 /// Query parameters in which click counters carry the real target.
-const BEHIND: [&str; 14] =
-    ["url", "u", "q", "target", "redirect", "redirect_url", "redirect_uri", "dest", "destination", "link", "to", "goto", "r", "upn_url"];
+const BEHIND: [&str; 14] = [
+    "url",
+    "u",
+    "q",
+    "target",
+    "redirect",
+    "redirect_url",
+    "redirect_uri",
+    "dest",
+    "destination",
+    "link",
+    "to",
+    "goto",
+    "r",
+    "upn_url",
+];
 
 /// Parts of addresses of the click counters of well-known senders.
 const TRACKERS: [&str; 24] = [
@@ -43,7 +57,17 @@ const TRACKERS: [&str; 24] = [
 ];
 
 /// First labels of hosts that count clicks.
-const TRACKING_LABELS: [&str; 9] = ["click", "clicks", "trk", "track", "tracking", "links", "ablink", "email-links", "t"];
+const TRACKING_LABELS: [&str; 9] = [
+    "click",
+    "clicks",
+    "trk",
+    "track",
+    "tracking",
+    "links",
+    "ablink",
+    "email-links",
+    "t",
+];
 
 const ONCE: [&str; 16] = [
     "reset",
@@ -64,13 +88,28 @@ const ONCE: [&str; 16] = [
     "login_token",
 ];
 
-const UNSUBSCRIBE: [&str; 8] = ["unsubscribe", "unsub", "optout", "opt-out", "opt_out", "abmelden", "desinscri", "abbestellen"];
+const UNSUBSCRIBE: [&str; 8] = [
+    "unsubscribe",
+    "unsub",
+    "optout",
+    "opt-out",
+    "opt_out",
+    "abmelden",
+    "desinscri",
+    "abbestellen",
+];
 
 /// Makes a link of its words and the target as written; both are cleaned here.
 pub(super) fn link(text: &str, target: &str) -> Link {
     let target = target_of(target);
-    let text = clean::line(text).split_whitespace().collect::<Vec<_>>().join(" ");
-    let parsed = target.get(..MAX_PARSED).or(Some(&*target)).and_then(|start| Url::parse(start).ok());
+    let text = clean::line(text)
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    let parsed = target
+        .get(..MAX_PARSED)
+        .or(Some(&*target))
+        .and_then(|start| Url::parse(start).ok());
     let kind = kind(&target, parsed.as_ref());
     let host = parsed.as_ref().and_then(Url::host_str).unwrap_or_default();
     let shown_host = unicode(host);
@@ -83,7 +122,10 @@ pub(super) fn link(text: &str, target: &str) -> Link {
             flags.push(Flag::OtherHost);
         }
         let first = host.split('.').next().unwrap_or_default();
-        if behind.is_some() || TRACKERS.iter().any(|part| lower.contains(part)) || TRACKING_LABELS.contains(&first) {
+        if behind.is_some()
+            || TRACKERS.iter().any(|part| lower.contains(part))
+            || TRACKING_LABELS.contains(&first)
+        {
             flags.push(Flag::Tracked);
         }
         if host.split('.').any(|label| label.starts_with("xn--")) {
@@ -102,18 +144,35 @@ pub(super) fn link(text: &str, target: &str) -> Link {
         if unsubscribes(&lower) || unsubscribes(&text.to_lowercase()) {
             flags.push(Flag::Unsubscribe);
         }
-        let path = lower.split_once("://").and_then(|(_, rest)| rest.split_once('/')).map_or("", |(_, path)| path);
-        if path.contains("token=") || path.split(|c: char| !c.is_alphanumeric() && c != '-' && c != '_').any(|word| ONCE.contains(&word)) {
+        let path = lower
+            .split_once("://")
+            .and_then(|(_, rest)| rest.split_once('/'))
+            .map_or("", |(_, path)| path);
+        if path.contains("token=")
+            || path
+                .split(|c: char| !c.is_alphanumeric() && c != '-' && c != '_')
+                .any(|word| ONCE.contains(&word))
+        {
             flags.push(Flag::SingleUse);
         }
     }
-    Link { text: text.into(), target: Arc::from(target), kind, host: clean::line(&shown_host).into(), behind, flags: flags.into() }
+    Link {
+        text: text.into(),
+        target: Arc::from(target),
+        kind,
+        host: clean::line(&shown_host).into(),
+        behind,
+        flags: flags.into(),
+    }
 }
 
 /// The target as a browser reads it: without the line feeds and tabs that are there to hide it.
 pub(super) fn target_of(written: &str) -> String {
     let trimmed = written.trim_matches(|c: char| c <= ' ');
-    let joined: String = trimmed.chars().filter(|c| !matches!(c, '\t' | '\n' | '\r')).collect();
+    let joined: String = trimmed
+        .chars()
+        .filter(|c| !matches!(c, '\t' | '\n' | '\r'))
+        .collect();
     clean::line(&joined).into_owned()
 }
 
@@ -123,7 +182,9 @@ fn kind(target: &str, parsed: Option<&Url>) -> LinkKind {
         Some("mailto") => LinkKind::Mail,
         Some("tel" | "sms" | "callto") => LinkKind::Phone,
         Some(_) => LinkKind::Refused,
-        None if target.to_ascii_lowercase().starts_with("http") && target.contains("://") => LinkKind::Refused,
+        None if target.to_ascii_lowercase().starts_with("http") && target.contains("://") => {
+            LinkKind::Refused
+        }
         None => LinkKind::Nowhere,
     }
 }
@@ -131,25 +192,46 @@ fn kind(target: &str, parsed: Option<&Url>) -> LinkKind {
 /// The target that `url` carries as a parameter or, percent-encoded, in its path.
 fn behind_of(url: &Url) -> Option<Box<str>> {
     let is_web = |text: &str| text.starts_with("http://") || text.starts_with("https://");
-    let by_name = url.query_pairs().take(40).find(|(name, value)| is_web(value) && BEHIND.contains(&&*name.to_ascii_lowercase()));
+    let by_name = url
+        .query_pairs()
+        .take(40)
+        .find(|(name, value)| is_web(value) && BEHIND.contains(&&*name.to_ascii_lowercase()));
     let carried = if let Some((_, value)) = by_name {
         value.into_owned()
     } else {
-        let segment = url.path_segments()?.find(|segment| is_web(&segment.to_ascii_lowercase().replace("%3a", ":").replace("%2f", "/")))?;
+        let segment = url.path_segments()?.find(|segment| {
+            is_web(
+                &segment
+                    .to_ascii_lowercase()
+                    .replace("%3a", ":")
+                    .replace("%2f", "/"),
+            )
+        })?;
         let plus_kept = segment.replace('+', "%2B");
-        url::form_urlencoded::parse(plus_kept.as_bytes()).next()?.0.into_owned()
+        url::form_urlencoded::parse(plus_kept.as_bytes())
+            .next()?
+            .0
+            .into_owned()
     };
     Some(clean::line(&carried).into())
 }
 
 /// The host that a link's words name, if they look like an address.
 fn named_host(text: &str) -> Option<String> {
-    let word = text.split_whitespace().find(|word| word.contains('.') && !word.contains('@'))?;
+    let word = text
+        .split_whitespace()
+        .find(|word| word.contains('.') && !word.contains('@'))?;
     let rest = word.split_once("://").map_or(word, |(_, rest)| rest);
-    let host = rest.split(['/', '?', '#', ':']).next()?.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+    let host = rest
+        .split(['/', '?', '#', ':'])
+        .next()?
+        .trim_matches(|c: char| !c.is_alphanumeric())
+        .to_lowercase();
     let (_, last) = host.rsplit_once('.')?;
     let known = word.contains("://") || host.starts_with("www.") || is_common_top(last);
-    let plain = host.split('.').all(|label| !label.is_empty() && label.chars().all(|c| c.is_alphanumeric() || c == '-'));
+    let plain = host
+        .split('.')
+        .all(|label| !label.is_empty() && label.chars().all(|c| c.is_alphanumeric() || c == '-'));
     (known && plain && last.chars().all(char::is_alphabetic)).then_some(host)
 }
 
@@ -157,7 +239,24 @@ fn named_host(text: &str) -> Option<String> {
 fn is_common_top(label: &str) -> bool {
     matches!(
         label,
-        "com" | "org" | "net" | "io" | "de" | "fr" | "uk" | "co" | "eu" | "it" | "es" | "nl" | "jp" | "cn" | "br" | "app" | "dev" | "info"
+        "com"
+            | "org"
+            | "net"
+            | "io"
+            | "de"
+            | "fr"
+            | "uk"
+            | "co"
+            | "eu"
+            | "it"
+            | "es"
+            | "nl"
+            | "jp"
+            | "cn"
+            | "br"
+            | "app"
+            | "dev"
+            | "info"
     )
 }
 
@@ -165,7 +264,8 @@ fn is_common_top(label: &str) -> bool {
 fn is_same_site(named: &str, host: &str) -> bool {
     let bare = |host: &str| host.trim_start_matches("www.").to_ascii_lowercase();
     let (named, host) = (bare(&ascii(named)), bare(host));
-    if named == host || named.ends_with(&format!(".{host}")) || host.ends_with(&format!(".{named}")) {
+    if named == host || named.ends_with(&format!(".{host}")) || host.ends_with(&format!(".{named}"))
+    {
         return true;
     }
     let site = |host: &str| -> Option<String> {
@@ -181,19 +281,30 @@ fn ascii(host: &str) -> String {
 }
 
 fn unicode(host: &str) -> String {
-    if host.contains("xn--") { url::quirks::domain_to_unicode(host) } else { host.to_owned() }
+    if host.contains("xn--") {
+        url::quirks::domain_to_unicode(host)
+    } else {
+        host.to_owned()
+    }
 }
 
 fn mixes_scripts(label: &str) -> bool {
-    let latin = label.chars().any(|c| c.is_ascii_alphabetic() || matches!(c, '\u{C0}'..='\u{24F}'));
-    latin && label.chars().any(|c| matches!(c, '\u{370}'..='\u{58F}' | '\u{10A0}'..='\u{10FF}'))
+    let latin = label
+        .chars()
+        .any(|c| c.is_ascii_alphabetic() || matches!(c, '\u{C0}'..='\u{24F}'));
+    latin
+        && label
+            .chars()
+            .any(|c| matches!(c, '\u{370}'..='\u{58F}' | '\u{10A0}'..='\u{10FF}'))
 }
 
 /// Whether the first letter of `text` that has a direction runs right to left.
 pub(super) fn is_rtl(text: &str) -> bool {
-    let right =
-        |c: char| matches!(c, '\u{590}'..='\u{8FF}' | '\u{FB1D}'..='\u{FDFF}' | '\u{FE70}'..='\u{FEFF}' | '\u{10800}'..='\u{10FFF}');
-    text.chars().take(4096).find(|c| c.is_alphabetic()).is_some_and(right)
+    let right = |c: char| matches!(c, '\u{590}'..='\u{8FF}' | '\u{FB1D}'..='\u{FDFF}' | '\u{FE70}'..='\u{FEFF}' | '\u{10800}'..='\u{10FFF}');
+    text.chars()
+        .take(4096)
+        .find(|c| c.is_alphabetic())
+        .is_some_and(right)
 }
 
 #[cfg(test)]
@@ -210,9 +321,14 @@ mod tests {
         assert_eq!(kind("https://example.com/"), LinkKind::Web);
         assert_eq!(kind("mailto:ana@example.com"), LinkKind::Mail);
         assert_eq!(kind("tel:+123"), LinkKind::Phone);
-        for refused in
-            ["javascript:alert(1)", "JaVaScRiPt:alert(1)", "java\nscript:x", " \u{1}javascript:x", "data:text/html,x", "file:///etc/passwd"]
-        {
+        for refused in [
+            "javascript:alert(1)",
+            "JaVaScRiPt:alert(1)",
+            "java\nscript:x",
+            " \u{1}javascript:x",
+            "data:text/html,x",
+            "file:///etc/passwd",
+        ] {
             assert_eq!(kind(refused), LinkKind::Refused, "{refused:?}");
         }
         for nowhere in ["#top", "/rel", "", "{{ url }}"] {
@@ -222,15 +338,24 @@ mod tests {
 
     #[test]
     fn words_that_name_another_host_are_flagged() {
-        assert_eq!(flags("https://bank.example.com/login", "http://evil.test/login"), [Flag::OtherHost]);
-        assert_eq!(flags("mybank.com", "https://mybank.com.evil.test/"), [Flag::OtherHost]);
+        assert_eq!(
+            flags("https://bank.example.com/login", "http://evil.test/login"),
+            [Flag::OtherHost]
+        );
+        assert_eq!(
+            flags("mybank.com", "https://mybank.com.evil.test/"),
+            [Flag::OtherHost]
+        );
         assert!(flags("www.example.com", "https://shop.example.com/").is_empty());
         assert!(flags("Read e.g. report.pdf", "https://example.org/").is_empty());
     }
 
     #[test]
     fn faked_hosts_are_flagged_and_shown_as_they_are() {
-        assert_eq!(flags("x", "https://bank.example@evil.test/"), [Flag::Credentials]);
+        assert_eq!(
+            flags("x", "https://bank.example@evil.test/"),
+            [Flag::Credentials]
+        );
         assert_eq!(flags("x", "http://0x7f.1/"), [Flag::Numeric]);
         let mixed = link("x", "https://b\u{430}nk.example/");
         assert_eq!(*mixed.flags, [Flag::Punycode, Flag::MixedScript]);
@@ -239,23 +364,46 @@ mod tests {
 
     #[test]
     fn a_click_counter_tells_what_is_behind_it_if_it_carries_it() {
-        let tracked = link("Shop", "https://click.example.net/?u=https%3A%2F%2Fshop.example.org%2Fa");
-        assert_eq!(tracked.behind.as_deref(), Some("https://shop.example.org/a"));
+        let tracked = link(
+            "Shop",
+            "https://click.example.net/?u=https%3A%2F%2Fshop.example.org%2Fa",
+        );
+        assert_eq!(
+            tracked.behind.as_deref(),
+            Some("https://shop.example.org/a")
+        );
         assert!(tracked.has(Flag::Tracked));
-        let path = link("Shop", "https://x.awstrack.me/L0/https:%2F%2Fshop.example.org%2Fb/1/abc");
+        let path = link(
+            "Shop",
+            "https://x.awstrack.me/L0/https:%2F%2Fshop.example.org%2Fb/1/abc",
+        );
         assert_eq!(path.behind.as_deref(), Some("https://shop.example.org/b"));
     }
 
     #[test]
     fn links_that_do_something_are_named() {
-        assert_eq!(flags("Leave", "https://example.com/unsubscribe?id=1"), [Flag::Unsubscribe]);
-        assert_eq!(flags("Reset", "https://example.com/reset?x=1"), [Flag::SingleUse]);
+        assert_eq!(
+            flags("Leave", "https://example.com/unsubscribe?id=1"),
+            [Flag::Unsubscribe]
+        );
+        assert_eq!(
+            flags("Reset", "https://example.com/reset?x=1"),
+            [Flag::SingleUse]
+        );
         assert!(flags("Presets", "https://example.com/presets").is_empty());
     }
 
     #[test]
     fn a_target_is_clean_and_whole() {
-        assert_eq!(&*link("x", " http://example.com/a\r\nb ").target, "http://example.com/ab");
-        assert!(!link("x", "http://example.com/\u{1b}]52;c\u{7}").target.chars().any(char::is_control));
+        assert_eq!(
+            &*link("x", " http://example.com/a\r\nb ").target,
+            "http://example.com/ab"
+        );
+        assert!(
+            !link("x", "http://example.com/\u{1b}]52;c\u{7}")
+                .target
+                .chars()
+                .any(char::is_control)
+        );
     }
 }

@@ -44,6 +44,10 @@ impl Page {
     }
 
     pub(super) fn at(&self, width: usize) -> Body {
-        Body { lines: lay::lay(&self.rebuilt.blocks, width), links: self.rebuilt.links.clone(), notes: Vec::new() }
+        Body {
+            lines: lay::lay(&self.rebuilt.blocks, width),
+            links: self.rebuilt.links.clone(),
+            notes: Vec::new(),
+        }
     }
 }

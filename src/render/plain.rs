@@ -6,7 +6,9 @@ use html5ever::TokenizerResult;
 use html5ever::buffer_queue::BufferQueue;
 use html5ever::tendril::StrTendril;
 use html5ever::tokenizer::states::RawKind;
-use html5ever::tokenizer::{Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts};
+use html5ever::tokenizer::{
+    Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts,
+};
 
 use super::read::{MAX_BYTES, fence};
 
@@ -39,7 +41,9 @@ impl Words {
             self.text.borrow_mut().push(' ');
         }
         let raw = match (&*tag.name, tag.kind) {
-            ("script" | "style" | "xmp" | "iframe" | "noembed" | "noframes", TagKind::StartTag) => RawKind::Rawtext,
+            ("script" | "style" | "xmp" | "iframe" | "noembed" | "noframes", TagKind::StartTag) => {
+                RawKind::Rawtext
+            }
             ("title" | "textarea", TagKind::StartTag) => RawKind::Rcdata,
             _ => return TokenSinkResult::Continue,
         };
@@ -54,7 +58,9 @@ impl TokenSink for Words {
     fn process_token(&self, token: Token, _: u64) -> TokenSinkResult<()> {
         match token {
             Token::TagToken(tag) => return self.tag(&tag),
-            Token::CharacterTokens(text) if !self.silent.get() => self.text.borrow_mut().push_str(&text),
+            Token::CharacterTokens(text) if !self.silent.get() => {
+                self.text.borrow_mut().push_str(&text)
+            }
             Token::CharacterTokens(_)
             | Token::DoctypeToken(_)
             | Token::CommentToken(_)
@@ -105,15 +111,24 @@ mod tests {
     use super::*;
 
     fn words(source: &str) -> String {
-        plain(source).split_whitespace().collect::<Vec<_>>().join(" ")
+        plain(source)
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 
     #[test]
     fn text_without_its_markup() {
         for (source, text) in [
-            ("<p>Your <b>rec</b>eipt</p><p>No.&nbsp;4&amp;5 &eacute;", "Your receipt No. 4&5 é"),
+            (
+                "<p>Your <b>rec</b>eipt</p><p>No.&nbsp;4&amp;5 &eacute;",
+                "Your receipt No. 4&5 é",
+            ),
             ("<td>one</td><td>two<br>three", "one two three"),
-            ("<title>no</title><style>p{a:b}</style><script>if (a<b) x()</script>yes<!-- no -->", "yes"),
+            (
+                "<title>no</title><style>p{a:b}</style><script>if (a<b) x()</script>yes<!-- no -->",
+                "yes",
+            ),
             ("<style>never closed <p>no", ""),
             ("a < b and <unknown>c", "a < b and c"),
             ("", ""),

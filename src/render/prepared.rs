@@ -50,14 +50,20 @@ impl Prepared {
             (View::Rendered, Some(html), _) => {
                 let mut prepared = Self::page(html, text);
                 if let What::Page(page) = &prepared.what {
-                    prepared.notes.extend(check::text_part(&page.words(), email.text.as_deref()));
+                    prepared
+                        .notes
+                        .extend(check::text_part(&page.words(), email.text.as_deref()));
                 }
                 prepared
             }
-            (View::Rendered | View::Text, None, Some(text)) | (View::Text, Some(_), Some(text)) => Self::text(text),
+            (View::Rendered | View::Text, None, Some(text)) | (View::Text, Some(_), Some(text)) => {
+                Self::text(text)
+            }
             (View::Rendered, None, None) => Self::nothing("This email has no content."),
             (View::Text, _, None) => Self::nothing("This email has no plain-text part."),
-            (View::Source, Some(html), _) => Self::cleaned(html, |html| What::Source(Source::new(html))),
+            (View::Source, Some(html), _) => {
+                Self::cleaned(html, |html| What::Source(Source::new(html)))
+            }
             (View::Source, None, _) => Self::nothing("This email has no html part."),
             (View::Raw, _, _) => Self::raw(&email.json),
         }
@@ -79,15 +85,23 @@ impl Prepared {
             What::Text(text) => text.at(inner),
             What::Source(source) => source.at(inner),
             What::Raw(raw) => raw.at(inner),
-            What::Nothing(words) => Body { lines: note_lines(words, inner), ..Body::default() },
+            What::Nothing(words) => Body {
+                lines: note_lines(words, inner),
+                ..Body::default()
+            },
         };
         body.notes.splice(0..0, self.notes.iter().cloned());
         if body.lines.len() > MAX_LINES {
             body.lines.truncate(MAX_LINES);
             body.notes.push(notes::cut("it has more than 50 000 lines"));
         }
-        let said = body.notes.iter().filter(|note| matches!(note.kind, NoteKind::Cut | NoteKind::Instead));
-        let said: Vec<Line> = said.flat_map(|note| [vec![Line::default()], note_lines(&note.sentence, inner)].concat()).collect();
+        let said = body
+            .notes
+            .iter()
+            .filter(|note| matches!(note.kind, NoteKind::Cut | NoteKind::Instead));
+        let said: Vec<Line> = said
+            .flat_map(|note| [vec![Line::default()], note_lines(&note.sentence, inner)].concat())
+            .collect();
         body.lines.extend(said);
         for line in &mut body.lines {
             line.wide |= width < MIN_WIDTH && flow::width_of(&line.spans) > width;
@@ -98,8 +112,13 @@ impl Prepared {
     fn page(html: &str, text: Option<&str>) -> Self {
         let prepared = Self::page_or_part(html, text);
         match &prepared.what {
-            What::Page(page) if page.is_empty() => Self { what: What::Nothing("The html part shows nothing."), ..prepared },
-            What::Page(_) | What::Text(_) | What::Source(_) | What::Raw(_) | What::Nothing(_) => prepared,
+            What::Page(page) if page.is_empty() => Self {
+                what: What::Nothing("The html part shows nothing."),
+                ..prepared
+            },
+            What::Page(_) | What::Text(_) | What::Source(_) | What::Raw(_) | What::Nothing(_) => {
+                prepared
+            }
         }
     }
 
@@ -110,16 +129,23 @@ impl Prepared {
         match (read, text) {
             (Some(page), _) => {
                 let notes = page.notes.clone();
-                Self { what: What::Page(Box::new(page)), notes }
+                Self {
+                    what: What::Page(Box::new(page)),
+                    notes,
+                }
             }
             (None, Some(text)) => {
                 let mut prepared = Self::text(text);
-                prepared.notes.push(notes::instead("the html part could not be laid out; this is the text part"));
+                prepared.notes.push(notes::instead(
+                    "the html part could not be laid out; this is the text part",
+                ));
                 prepared
             }
             (None, None) => {
                 let mut prepared = Self::cleaned(html, |html| What::Source(Source::new(html)));
-                prepared.notes.push(notes::instead("the html part could not be laid out; this is its source"));
+                prepared.notes.push(notes::instead(
+                    "the html part could not be laid out; this is its source",
+                ));
                 prepared
             }
         }
@@ -132,7 +158,10 @@ impl Prepared {
     fn raw(json: &str) -> Self {
         let clipped = clip(json, MAX_JSON);
         let cut = (clipped.len() < json.len()).then(|| notes::cut("it is larger than 32 MB"));
-        Self { what: What::Raw(Raw::new(clipped)), notes: cut.into_iter().collect() }
+        Self {
+            what: What::Raw(Raw::new(clipped)),
+            notes: cut.into_iter().collect(),
+        }
     }
 
     fn cleaned(foreign: &str, make: impl FnOnce(&str) -> What) -> Self {
@@ -146,11 +175,17 @@ impl Prepared {
         if removed > 0 {
             notes.push(notes::removed(removed));
         }
-        Self { what: make(&cleaned.text), notes }
+        Self {
+            what: make(&cleaned.text),
+            notes,
+        }
     }
 
     fn nothing(words: &'static str) -> Self {
-        Self { what: What::Nothing(words), notes: Vec::new() }
+        Self {
+            what: What::Nothing(words),
+            notes: Vec::new(),
+        }
     }
 }
 
@@ -158,14 +193,28 @@ impl Prepared {
 fn laid_out(page: &Page, width: usize) -> Body {
     contained(|| page.at(width)).unwrap_or_else(|| {
         let mut body = Text::new(&page.words()).at(width);
-        body.notes.push(notes::instead("the html part could not be laid out; these are its words"));
+        body.notes.push(notes::instead(
+            "the html part could not be laid out; these are its words",
+        ));
         body
     })
 }
 
 fn note_lines(sentence: &str, width: usize) -> Vec<Line> {
-    let mark = Mark { role: Role::Note, ..Mark::default() };
-    flow::wrap(&[Piece { text: sentence, mark, whole: false }], width, &[], &[])
+    let mark = Mark {
+        role: Role::Note,
+        ..Mark::default()
+    };
+    flow::wrap(
+        &[Piece {
+            text: sentence,
+            mark,
+            whole: false,
+        }],
+        width,
+        &[],
+        &[],
+    )
 }
 
 fn clip(text: &str, max: usize) -> &str {

@@ -92,7 +92,10 @@ impl Writer {
         }
         let start: String = token.chars().take(FOLDED).collect();
         self.add(&visible(&start), Role::String);
-        self.add(&format!("… {} more characters", characters - FOLDED), Role::Note);
+        self.add(
+            &format!("… {} more characters", characters - FOLDED),
+            Role::Note,
+        );
     }
 
     fn end_row(&mut self) {
@@ -119,7 +122,10 @@ fn token(rest: &str, first: char) -> usize {
         }
         '{' | '}' | '[' | ']' | ',' | ':' => 1,
         c if c.is_whitespace() => c.len_utf8(),
-        c => rest.find(|c: char| c.is_whitespace() || "{}[],:\"".contains(c)).unwrap_or(rest.len()).max(c.len_utf8()),
+        c => rest
+            .find(|c: char| c.is_whitespace() || "{}[],:\"".contains(c))
+            .unwrap_or(rest.len())
+            .max(c.len_utf8()),
     }
 }
 
@@ -151,8 +157,7 @@ mod tests {
     #[test]
     fn numbers_key_order_and_unknown_fields_are_kept_verbatim() {
         let json = r#"{"b":1.50,"a":[],"c":{"x":12345678901234567890},"d":[true,null]}"#;
-        let expected =
-            "{\n  \"b\": 1.50,\n  \"a\": [],\n  \"c\": {\n    \"x\": 12345678901234567890\n  },\n  \"d\": [\n    true,\n    null\n  ]\n}\n";
+        let expected = "{\n  \"b\": 1.50,\n  \"a\": [],\n  \"c\": {\n    \"x\": 12345678901234567890\n  },\n  \"d\": [\n    true,\n    null\n  ]\n}\n";
         assert_eq!(shown(json, 80), expected);
     }
 
@@ -160,9 +165,15 @@ mod tests {
     fn long_strings_are_wrapped_and_longer_ones_folded() {
         let json = format!(r#"{{"a":"{}","b":"{}"}}"#, "x".repeat(60), "y".repeat(1000));
         let text = shown(&json, 30);
-        assert!(text.lines().all(|line| line.chars().count() <= 30), "{text}");
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 30),
+            "{text}"
+        );
         assert!(text.replace(['\n', ' '], "").contains(&"x".repeat(60)));
-        assert!(text.replace(['\n', ' '], "").contains("…802morecharacters"), "{text}");
+        assert!(
+            text.replace(['\n', ' '], "").contains("…802morecharacters"),
+            "{text}"
+        );
     }
 
     #[test]
@@ -180,7 +191,13 @@ mod tests {
     #[test]
     fn roles_tell_keys_from_values() {
         let body = Raw::new(r#"{"k":"v","n":-1,"t":true}"#).at(80);
-        let role = |text: &str| body.lines.iter().flat_map(|line| &line.spans).find(|span| &*span.text == text).map(|span| span.mark.role);
+        let role = |text: &str| {
+            body.lines
+                .iter()
+                .flat_map(|line| &line.spans)
+                .find(|span| &*span.text == text)
+                .map(|span| span.mark.role)
+        };
         assert_eq!(role("\"k\""), Some(Role::Key));
         assert_eq!(role("\"v\""), Some(Role::String));
         assert_eq!(role("-1"), Some(Role::Number));

@@ -28,9 +28,24 @@ pub(super) fn wrap(rows: &[Row], width: usize, hang: usize) -> Body {
         }
         let lead = |more: usize| -> Vec<Span> {
             let blanks = (row.depth.min(MAX_DEPTH) * 2 + more).min(width / 3);
-            if blanks == 0 { Vec::new() } else { vec![Span { text: " ".repeat(blanks).into(), mark: mark(Role::Indent) }] }
+            if blanks == 0 {
+                Vec::new()
+            } else {
+                vec![Span {
+                    text: " ".repeat(blanks).into(),
+                    mark: mark(Role::Indent),
+                }]
+            }
         };
-        let pieces: Vec<Piece<'_>> = row.runs.iter().map(|(text, mark)| Piece { text, mark: *mark, whole: false }).collect();
+        let pieces: Vec<Piece<'_>> = row
+            .runs
+            .iter()
+            .map(|(text, mark)| Piece {
+                text,
+                mark: *mark,
+                whole: false,
+            })
+            .collect();
         let mut lines = flow::wrap(&pieces, width, &lead(0), &lead(hang));
         if let Some(last) = lines.last_mut() {
             last.end = row.end;
@@ -42,5 +57,8 @@ pub(super) fn wrap(rows: &[Row], width: usize, hang: usize) -> Body {
 
 /// The look of a role and nothing else.
 pub(super) fn mark(role: Role) -> Mark {
-    Mark { role, ..Mark::default() }
+    Mark {
+        role,
+        ..Mark::default()
+    }
 }

@@ -23,9 +23,19 @@ impl Source {
         let mut rest = html;
         let mut raw: Option<&'static str> = None;
         while !rest.is_empty() {
-            let end = raw.map_or_else(|| rest.find('<').unwrap_or(rest.len()), |tag| find_end_tag(rest, tag));
+            let end = raw.map_or_else(
+                || rest.find('<').unwrap_or(rest.len()),
+                |tag| find_end_tag(rest, tag),
+            );
             let (text, after) = rest.split_at(end);
-            writer.add(text, if raw.is_some() { Role::Code } else { Role::Text });
+            writer.add(
+                text,
+                if raw.is_some() {
+                    Role::Code
+                } else {
+                    Role::Text
+                },
+            );
             raw = None;
             let len = markup(after);
             let (markup, after) = after.split_at(len);
@@ -75,17 +85,28 @@ impl Writer {
 
     /// Starts a new row unless nothing stands on this one yet.
     fn fresh_row(&mut self) {
-        if self.row.runs.iter().any(|(text, _)| !text.trim().is_empty()) {
+        if self
+            .row
+            .runs
+            .iter()
+            .any(|(text, _)| !text.trim().is_empty())
+        {
             self.end_row(End::Nothing);
         }
-        self.row.depth = if self.row.runs.is_empty() { self.depth } else { 0 };
+        self.row.depth = if self.row.runs.is_empty() {
+            self.depth
+        } else {
+            0
+        };
     }
 
     /// Adds a tag; returns the name of the element if its content is no markup.
     fn tag(&mut self, markup: &str) -> Option<&'static str> {
         let closing = markup.starts_with("</");
         let head = 1 + usize::from(closing);
-        let name_end = markup[head..].find(|c: char| c.is_whitespace() || c == '/' || c == '>').map_or(markup.len(), |at| head + at);
+        let name_end = markup[head..]
+            .find(|c: char| c.is_whitespace() || c == '/' || c == '>')
+            .map_or(markup.len(), |at| head + at);
         let name = markup[head..name_end].to_ascii_lowercase();
         let block = is_block(&name);
         let nests = block && !is_void(&name) && !markup.ends_with("/>");
@@ -103,7 +124,13 @@ impl Writer {
         if block && closing {
             self.end_row(End::Nothing);
         }
-        if closing { None } else { ["script", "style", "textarea", "title"].into_iter().find(|raw| *raw == name) }
+        if closing {
+            None
+        } else {
+            ["script", "style", "textarea", "title"]
+                .into_iter()
+                .find(|raw| *raw == name)
+        }
     }
 
     /// Adds what stands in a tag after its name, its closing bracket included.
@@ -113,9 +140,21 @@ impl Writer {
                 '>' => (1, Role::Tag),
                 '/' if rest == "/>" => (2, Role::Tag),
                 '=' | '/' => (1, Role::Punctuation),
-                '"' | '\'' => (rest[1..].find(c).map_or(rest.len(), |at| at + 2), Role::Value),
-                c if c.is_whitespace() => (rest.find(|c: char| !c.is_whitespace()).unwrap_or(rest.len()), Role::Text),
-                _ => (rest.find(|c: char| c.is_whitespace() || "=>".contains(c)).unwrap_or(rest.len()).max(c.len_utf8()), Role::Attribute),
+                '"' | '\'' => (
+                    rest[1..].find(c).map_or(rest.len(), |at| at + 2),
+                    Role::Value,
+                ),
+                c if c.is_whitespace() => (
+                    rest.find(|c: char| !c.is_whitespace())
+                        .unwrap_or(rest.len()),
+                    Role::Text,
+                ),
+                _ => (
+                    rest.find(|c: char| c.is_whitespace() || "=>".contains(c))
+                        .unwrap_or(rest.len())
+                        .max(c.len_utf8()),
+                    Role::Attribute,
+                ),
             };
             self.add(&rest[..len], role);
             rest = &rest[len..];
@@ -128,7 +167,9 @@ fn markup(rest: &str) -> usize {
     if rest.starts_with("<!--") {
         return rest.find("-->").map_or(rest.len(), |at| at + 3);
     }
-    if !rest[1.min(rest.len())..].starts_with(|c: char| c.is_ascii_alphabetic() || "/!?".contains(c)) {
+    if !rest[1.min(rest.len())..]
+        .starts_with(|c: char| c.is_ascii_alphabetic() || "/!?".contains(c))
+    {
         return usize::from(rest.starts_with('<'));
     }
     let mut quote = None;
@@ -148,7 +189,10 @@ fn find_end_tag(rest: &str, tag: &str) -> usize {
     let mut from = 0;
     while let Some(at) = rest[from..].find("</") {
         let start = from + at;
-        if rest.get(start + 2..start + 2 + tag.len()).is_some_and(|name| name.eq_ignore_ascii_case(tag)) {
+        if rest
+            .get(start + 2..start + 2 + tag.len())
+            .is_some_and(|name| name.eq_ignore_ascii_case(tag))
+        {
             return start;
         }
         from = start + 2;
@@ -204,12 +248,44 @@ fn is_block(name: &str) -> bool {
 
 /// Whether its end tag may stand behind the text in it.
 fn holds_text(name: &str) -> bool {
-    matches!(name, "p" | "li" | "dt" | "dd" | "td" | "th" | "h1" | "h2" | "h3" | "h4" | "h5" | "h6" | "title" | "style" | "script")
+    matches!(
+        name,
+        "p" | "li"
+            | "dt"
+            | "dd"
+            | "td"
+            | "th"
+            | "h1"
+            | "h2"
+            | "h3"
+            | "h4"
+            | "h5"
+            | "h6"
+            | "title"
+            | "style"
+            | "script"
+    )
 }
 
 /// Whether what follows is not inside it, or may not be: many end tags of paragraphs are left out.
 fn is_void(name: &str) -> bool {
-    matches!(name, "meta" | "link" | "hr" | "br" | "img" | "input" | "base" | "col" | "area" | "wbr" | "p" | "li" | "dt" | "dd")
+    matches!(
+        name,
+        "meta"
+            | "link"
+            | "hr"
+            | "br"
+            | "img"
+            | "input"
+            | "base"
+            | "col"
+            | "area"
+            | "wbr"
+            | "p"
+            | "li"
+            | "dt"
+            | "dd"
+    )
 }
 
 #[cfg(test)]
@@ -220,14 +296,21 @@ mod tests {
     #[test]
     fn a_source_on_one_line_gets_a_line_per_block() {
         let body = Source::new("<div><p class=\"a\">Hi <b>you</b></p></div>").at(80);
-        assert_eq!(body.text(), "<div>\n  <p class=\"a\">Hi <b>you</b></p>\n</div>\n");
+        assert_eq!(
+            body.text(),
+            "<div>\n  <p class=\"a\">Hi <b>you</b></p>\n</div>\n"
+        );
     }
 
     #[test]
     fn pieces_have_their_roles() {
         let body = Source::new("<!-- c --><a href='x'>t</a><style>p{}</style>").at(80);
-        let roles: Vec<(String, Role)> =
-            body.lines.iter().flat_map(|line| &line.spans).map(|span| (span.text.to_string(), span.mark.role)).collect();
+        let roles: Vec<(String, Role)> = body
+            .lines
+            .iter()
+            .flat_map(|line| &line.spans)
+            .map(|span| (span.text.to_string(), span.mark.role))
+            .collect();
         for expected in [
             ("<!-- c -->", Role::Comment),
             ("<a", Role::Tag),
@@ -236,14 +319,28 @@ mod tests {
             ("t", Role::Text),
             ("p{}", Role::Code),
         ] {
-            assert!(roles.contains(&(expected.0.to_owned(), expected.1)), "{expected:?} in {roles:?}");
+            assert!(
+                roles.contains(&(expected.0.to_owned(), expected.1)),
+                "{expected:?} in {roles:?}"
+            );
         }
     }
 
     #[test]
     fn broken_markup_is_shown_too() {
-        for source in ["<", "a < b", "<a href=\"x", "<style>never closed", "<!-- open", "</", "<3"] {
-            assert_eq!(Source::new(source).at(40).copied().trim_end_matches('\n'), source);
+        for source in [
+            "<",
+            "a < b",
+            "<a href=\"x",
+            "<style>never closed",
+            "<!-- open",
+            "</",
+            "<3",
+        ] {
+            assert_eq!(
+                Source::new(source).at(40).copied().trim_end_matches('\n'),
+                source
+            );
         }
     }
 

@@ -67,7 +67,9 @@ impl Text {
         let mut finder = LinkFinder::new();
         finder.url_can_be_iri(false);
         for link in finder.links(&text) {
-            let Ok(number) = u16::try_from(self.links.len()) else { break };
+            let Ok(number) = u16::try_from(self.links.len()) else {
+                break;
+            };
             let target = match link.kind() {
                 Found::Email => format!("mailto:{}", link.as_str()),
                 _ => link.as_str().to_owned(),
@@ -76,15 +78,24 @@ impl Text {
             found.push((link.start()..link.end(), number));
         }
         let columns = has_columns(&text);
-        self.paragraphs.push(Paragraph { quotes, text, links: found, columns });
+        self.paragraphs.push(Paragraph {
+            quotes,
+            text,
+            links: found,
+            columns,
+        });
     }
 
     /// Wraps the text at `width` columns.
     pub(super) fn at(&self, width: usize) -> Body {
-        let mut body = Body { links: self.links.clone(), ..Body::default() };
+        let mut body = Body {
+            links: self.links.clone(),
+            ..Body::default()
+        };
         for paragraph in &self.paragraphs {
             if body.lines.len() >= MAX_LINES {
-                body.notes.push(super::notes::cut("it has more than 50 000 lines"));
+                body.notes
+                    .push(super::notes::cut("it has more than 50 000 lines"));
                 break;
             }
             paragraph.wrap(width, &mut body.lines);
@@ -95,26 +106,60 @@ impl Text {
 
 impl Paragraph {
     fn wrap(&self, width: usize, out: &mut Vec<Line>) {
-        let quoted = Mark { role: Role::Quote, ..Mark::default() };
-        let lead: Vec<Span> =
-            if self.quotes == 0 { Vec::new() } else { vec![Span { text: format!("{} ", ">".repeat(self.quotes)).into(), mark: quoted }] };
-        let plain = if self.quotes == 0 { Mark::default() } else { quoted };
+        let quoted = Mark {
+            role: Role::Quote,
+            ..Mark::default()
+        };
+        let lead: Vec<Span> = if self.quotes == 0 {
+            Vec::new()
+        } else {
+            vec![Span {
+                text: format!("{} ", ">".repeat(self.quotes)).into(),
+                mark: quoted,
+            }]
+        };
+        let plain = if self.quotes == 0 {
+            Mark::default()
+        } else {
+            quoted
+        };
         let mut pieces = Vec::new();
         let mut at = 0;
         for (range, link) in &self.links {
-            pieces.push(Piece { text: &self.text[at..range.start], mark: plain, whole: false });
+            pieces.push(Piece {
+                text: &self.text[at..range.start],
+                mark: plain,
+                whole: false,
+            });
             pieces.push(Piece {
                 text: &self.text[range.clone()],
-                mark: Mark { role: Role::Link, link: Some(*link), ..Mark::default() },
+                mark: Mark {
+                    role: Role::Link,
+                    link: Some(*link),
+                    ..Mark::default()
+                },
                 whole: true,
             });
             at = range.end;
         }
-        pieces.push(Piece { text: &self.text[at..], mark: plain, whole: false });
+        pieces.push(Piece {
+            text: &self.text[at..],
+            mark: plain,
+            whole: false,
+        });
         let rtl = links::is_rtl(&self.text);
         let unwrapped = self.columns && self.text.width() + flow::width_of(&lead) > width;
-        let lines = flow::wrap(&pieces, if unwrapped { usize::MAX } else { width }, &lead, &lead);
-        out.extend(lines.into_iter().map(|line| Line { rtl, wide: line.wide || unwrapped, ..line }));
+        let lines = flow::wrap(
+            &pieces,
+            if unwrapped { usize::MAX } else { width },
+            &lead,
+            &lead,
+        );
+        out.extend(lines.into_iter().map(|line| Line {
+            rtl,
+            wide: line.wide || unwrapped,
+            ..line
+        }));
     }
 }
 
@@ -123,12 +168,25 @@ fn unquoted(line: &str) -> (usize, &str) {
     let mut quotes = 0;
     let mut rest = line;
     while quotes < MAX_QUOTES {
-        let inner = if quotes == 0 { rest } else { rest.strip_prefix(' ').unwrap_or(rest) };
-        let Some(after) = inner.strip_prefix('>') else { break };
+        let inner = if quotes == 0 {
+            rest
+        } else {
+            rest.strip_prefix(' ').unwrap_or(rest)
+        };
+        let Some(after) = inner.strip_prefix('>') else {
+            break;
+        };
         rest = after;
         quotes += 1;
     }
-    (quotes, if quotes == 0 { rest } else { rest.strip_prefix(' ').unwrap_or(rest) })
+    (
+        quotes,
+        if quotes == 0 {
+            rest
+        } else {
+            rest.strip_prefix(' ').unwrap_or(rest)
+        },
+    )
 }
 
 /// Whether the blanks at the ends of lines mean that paragraphs flow on (RFC 3676).
@@ -136,14 +194,23 @@ fn unquoted(line: &str) -> (usize, &str) {
 /// The service does not hand on the header that would say so, hence the guess: programs that flow
 /// break close to column 72, whereas stray blanks stand after lines of any length.
 fn is_flowed(lines: &[(usize, &str)]) -> bool {
-    let soft = lines.iter().filter(|(_, line)| line.ends_with(' ') && *line != "-- ").map(|(_, line)| line.width());
-    let (near, all) = soft.fold((0, 0), |(near, all), width| (near + usize::from((50..=79).contains(&width)), all + 1));
+    let soft = lines
+        .iter()
+        .filter(|(_, line)| line.ends_with(' ') && *line != "-- ")
+        .map(|(_, line)| line.width());
+    let (near, all) = soft.fold((0, 0), |(near, all), width| {
+        (near + usize::from((50..=79).contains(&width)), all + 1)
+    });
     all >= 2 && near * 10 >= all * 9
 }
 
 /// Whether a line is set in columns: three blanks or more between words, twice or with figures.
 fn has_columns(text: &str) -> bool {
-    let mut columns = text.trim().split("   ").map(str::trim).filter(|part| !part.is_empty());
+    let mut columns = text
+        .trim()
+        .split("   ")
+        .map(str::trim)
+        .filter(|part| !part.is_empty());
     columns.nth(2).is_some()
 }
 
@@ -153,12 +220,20 @@ mod tests {
     use proptest::prelude::*;
 
     fn shown(source: &str, width: usize) -> Vec<String> {
-        Text::new(source).at(width).lines.iter().map(Line::text).collect()
+        Text::new(source)
+            .at(width)
+            .lines
+            .iter()
+            .map(Line::text)
+            .collect()
     }
 
     #[test]
     fn quotes_keep_their_marks_on_every_wrapped_line() {
-        assert_eq!(shown(">> two words here", 10), [">> two", ">> words", ">> here"]);
+        assert_eq!(
+            shown(">> two words here", 10),
+            [">> two", ">> words", ">> here"]
+        );
         assert_eq!(shown("> > nested\nplain", 20), [">> nested", "plain"]);
     }
 
@@ -174,16 +249,29 @@ mod tests {
 
     #[test]
     fn stray_blanks_do_not_make_a_text_flow() {
-        assert_eq!(shown("Hi, \nhow are you? \nBye", 40), ["Hi,", "how are you?", "Bye"]);
+        assert_eq!(
+            shown("Hi, \nhow are you? \nBye", 40),
+            ["Hi,", "how are you?", "Bye"]
+        );
     }
 
     #[test]
     fn links_are_found_and_kept_whole() {
-        let body = Text::new("go to https://example.com/a-long-path?x=1, or write to ana@example.org").at(20);
+        let body =
+            Text::new("go to https://example.com/a-long-path?x=1, or write to ana@example.org")
+                .at(20);
         assert_eq!(body.links.len(), 2);
-        assert_eq!(&*body.links[0].target, "https://example.com/a-long-path?x=1");
+        assert_eq!(
+            &*body.links[0].target,
+            "https://example.com/a-long-path?x=1"
+        );
         assert_eq!(&*body.links[1].target, "mailto:ana@example.org");
-        assert!(body.lines.iter().any(|line| line.wide && line.text().starts_with("https://example.com/a-long-path?x=1")));
+        assert!(body.lines.iter().any(|line| {
+            line.wide
+                && line
+                    .text()
+                    .starts_with("https://example.com/a-long-path?x=1")
+        }));
     }
 
     #[test]

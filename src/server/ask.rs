@@ -45,7 +45,10 @@ impl Ask {
 /// Digits only: `parse` alone would also take a plus sign.
 fn limit_of(text: &str) -> Result<u8, Refusal> {
     let digits = text.bytes().all(|b| b.is_ascii_digit());
-    let limit = text.parse().ok().filter(|limit| digits && (1..=MAX_LIMIT).contains(limit));
+    let limit = text
+        .parse()
+        .ok()
+        .filter(|limit| digits && (1..=MAX_LIMIT).contains(limit));
     limit.ok_or(Refusal::Limit)
 }
 
@@ -62,21 +65,49 @@ mod tests {
         let id = || EmailId::new("a b");
         assert_eq!(Ask::parse(""), Ok(ask(Cursor::Start, 20)));
         assert_eq!(Ask::parse("limit=1"), Ok(ask(Cursor::Start, 1)));
-        assert_eq!(Ask::parse("limit=100&after=a+b"), Ok(ask(Cursor::After(id()), 100)));
-        assert_eq!(Ask::parse("colour=red&before=a%20b"), Ok(ask(Cursor::Before(id()), 20)));
+        assert_eq!(
+            Ask::parse("limit=100&after=a+b"),
+            Ok(ask(Cursor::After(id()), 100))
+        );
+        assert_eq!(
+            Ask::parse("colour=red&before=a%20b"),
+            Ok(ask(Cursor::Before(id()), 20))
+        );
     }
 
     #[test]
     fn a_limit_is_a_number_from_1_to_100() {
-        for bad in ["0", "101", "256", "-1", "+5", "1.5", "1e1", "abc", "", "%20", "99999999999999999999"] {
-            assert_eq!(Ask::parse(&format!("limit={bad}")), Err(Refusal::Limit), "{bad}");
+        for bad in [
+            "0",
+            "101",
+            "256",
+            "-1",
+            "+5",
+            "1.5",
+            "1e1",
+            "abc",
+            "",
+            "%20",
+            "99999999999999999999",
+        ] {
+            assert_eq!(
+                Ask::parse(&format!("limit={bad}")),
+                Err(Refusal::Limit),
+                "{bad}"
+            );
         }
     }
 
     #[test]
     fn a_parameter_comes_once_and_a_cursor_alone() {
-        assert_eq!(Ask::parse("limit=1&limit=1"), Err(Refusal::Repeated("limit")));
-        assert_eq!(Ask::parse("after=a&after=b"), Err(Refusal::Repeated("after")));
+        assert_eq!(
+            Ask::parse("limit=1&limit=1"),
+            Err(Refusal::Repeated("limit"))
+        );
+        assert_eq!(
+            Ask::parse("after=a&after=b"),
+            Err(Refusal::Repeated("after"))
+        );
         assert_eq!(Ask::parse("after=a&before=b"), Err(Refusal::BothCursors));
         assert_eq!(Ask::parse("after=&before="), Err(Refusal::BothCursors));
     }

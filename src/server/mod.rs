@@ -86,7 +86,11 @@ impl Terms {
     /// The terms of a demonstration: [`DEMO_KEY`], the given rate, and no name but those of loopback.
     #[must_use]
     pub fn demo(rate: u32) -> Self {
-        Self { key: SecretString::from(DEMO_KEY), rate, hosts: Vec::new() }
+        Self {
+            key: SecretString::from(DEMO_KEY),
+            rate,
+            hosts: Vec::new(),
+        }
     }
 }
 
@@ -105,7 +109,8 @@ pub async fn serve(
     shutdown: impl Future<Output = ()> + Send,
 ) -> io::Result<()> {
     let stop = CancellationToken::new();
-    let served = axum::serve(listener, http::routes(source, terms, clock)).with_graceful_shutdown(stop.clone().cancelled_owned());
+    let served = axum::serve(listener, http::routes(source, terms, clock))
+        .with_graceful_shutdown(stop.clone().cancelled_owned());
     let mut served = std::pin::pin!(served.into_future());
     tokio::select! {
         ended = &mut served => ended,

@@ -55,24 +55,75 @@ impl Refusal {
     fn words(self) -> (StatusCode, &'static str, String) {
         const INVALID: StatusCode = StatusCode::UNPROCESSABLE_ENTITY;
         let (status, name, message) = match self {
-            Self::WrongHost => (StatusCode::MISDIRECTED_REQUEST, "misdirected_request", "This server does not answer to this host name"),
-            Self::KeyMissing => (StatusCode::UNAUTHORIZED, "missing_api_key", "Missing API Key"),
+            Self::WrongHost => (
+                StatusCode::MISDIRECTED_REQUEST,
+                "misdirected_request",
+                "This server does not answer to this host name",
+            ),
+            Self::KeyMissing => (
+                StatusCode::UNAUTHORIZED,
+                "missing_api_key",
+                "Missing API Key",
+            ),
             // The service answers a wrong key with 400, although 401 would say it better.
-            Self::KeyInvalid => (StatusCode::BAD_REQUEST, "validation_error", "API key is invalid"),
+            Self::KeyInvalid => (
+                StatusCode::BAD_REQUEST,
+                "validation_error",
+                "API key is invalid",
+            ),
             Self::TooMany { rate } => {
-                let message = format!("Too many requests. You can only make {rate} requests per second.");
-                return (StatusCode::TOO_MANY_REQUESTS, "rate_limit_exceeded", message);
+                let message =
+                    format!("Too many requests. You can only make {rate} requests per second.");
+                return (
+                    StatusCode::TOO_MANY_REQUESTS,
+                    "rate_limit_exceeded",
+                    message,
+                );
             }
-            Self::NoSuchPath => (StatusCode::NOT_FOUND, "not_found", "The requested endpoint does not exist"),
-            Self::WrongMethod => (StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", "This endpoint does not support this method"),
-            Self::Limit => (INVALID, "validation_error", "The pagination limit must be a number between 1 and 100."),
-            Self::BothCursors => (INVALID, "validation_error", "You can only pass one of `before` or `after` for pagination."),
-            Self::Repeated(name) => return (INVALID, "validation_error", format!("The `{name}` parameter can only be passed once.")),
-            Self::CursorMalformed => (INVALID, "validation_error", "The pagination cursor must be a valid UUID"),
-            Self::CursorUnknown => (StatusCode::NOT_FOUND, "not_found", "The pagination cursor references an object that does not exist."),
+            Self::NoSuchPath => (
+                StatusCode::NOT_FOUND,
+                "not_found",
+                "The requested endpoint does not exist",
+            ),
+            Self::WrongMethod => (
+                StatusCode::METHOD_NOT_ALLOWED,
+                "method_not_allowed",
+                "This endpoint does not support this method",
+            ),
+            Self::Limit => (
+                INVALID,
+                "validation_error",
+                "The pagination limit must be a number between 1 and 100.",
+            ),
+            Self::BothCursors => (
+                INVALID,
+                "validation_error",
+                "You can only pass one of `before` or `after` for pagination.",
+            ),
+            Self::Repeated(name) => {
+                return (
+                    INVALID,
+                    "validation_error",
+                    format!("The `{name}` parameter can only be passed once."),
+                );
+            }
+            Self::CursorMalformed => (
+                INVALID,
+                "validation_error",
+                "The pagination cursor must be a valid UUID",
+            ),
+            Self::CursorUnknown => (
+                StatusCode::NOT_FOUND,
+                "not_found",
+                "The pagination cursor references an object that does not exist.",
+            ),
             Self::IdMalformed => (INVALID, "validation_error", "The `id` must be a valid UUID"),
             Self::IdUnknown => (StatusCode::NOT_FOUND, "not_found", "Email not found"),
-            Self::Broken => (StatusCode::INTERNAL_SERVER_ERROR, "internal_server_error", "Something went wrong on our side"),
+            Self::Broken => (
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "internal_server_error",
+                "Something went wrong on our side",
+            ),
         };
         (status, name, message.to_owned())
     }
@@ -81,14 +132,22 @@ impl Refusal {
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         let (status, name, message) = self.words();
-        let body = ErrorBody { status_code: status.as_u16(), message, name: name.to_owned() };
+        let body = ErrorBody {
+            status_code: status.as_u16(),
+            message,
+            name: name.to_owned(),
+        };
         let mut response = (status, Json(body)).into_response();
         match self {
             Self::KeyMissing => {
-                response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+                response
+                    .headers_mut()
+                    .insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
             }
             Self::WrongMethod => {
-                response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET"));
+                response
+                    .headers_mut()
+                    .insert(header::ALLOW, HeaderValue::from_static("GET"));
             }
             Self::WrongHost
             | Self::KeyInvalid

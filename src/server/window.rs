@@ -16,7 +16,11 @@ pub(super) struct Window {
 
 impl Window {
     pub(super) const fn new(rate: u32) -> Self {
-        Self { rate, opened: Timestamp::MIN, used: 0 }
+        Self {
+            rate,
+            opened: Timestamp::MIN,
+            used: 0,
+        }
     }
 
     /// Takes one request out of the budget; false if nothing is left.
@@ -31,11 +35,15 @@ impl Window {
     pub(super) fn headers(&mut self, now: Timestamp) -> HeaderMap {
         self.roll(now);
         let number = |n: i64| HeaderValue::from(n);
-        let policy = HeaderValue::try_from(format!("{};w={SECONDS}", self.rate)).expect("digits and punctuation make a header");
+        let policy = HeaderValue::try_from(format!("{};w={SECONDS}", self.rate))
+            .expect("digits and punctuation make a header");
         [
             ("ratelimit-limit", number(self.rate.into())),
             ("ratelimit-policy", policy),
-            ("ratelimit-remaining", number((self.rate - self.used).into())),
+            (
+                "ratelimit-remaining",
+                number((self.rate - self.used).into()),
+            ),
             ("ratelimit-reset", number(SECONDS)),
         ]
         .into_iter()
@@ -69,7 +77,8 @@ mod tests {
     #[test]
     fn the_budget_is_per_second_and_told() {
         let mut window = Window::new(2);
-        let remaining = |window: &mut Window, now| window.headers(now)["ratelimit-remaining"].clone();
+        let remaining =
+            |window: &mut Window, now| window.headers(now)["ratelimit-remaining"].clone();
         assert!(window.take(at(0)));
         assert_eq!(remaining(&mut window, at(10)), "1");
         assert!(window.take(at(998)));

@@ -32,14 +32,25 @@ impl<S: Service> Engine<S> {
     /// # Errors
     ///
     /// If the archive fails; a failure of the service is in [`Bodies::failed`].
-    pub async fn bodies(&self, back: Back, mut progress: impl FnMut(&Bodies)) -> Result<Bodies, Failure> {
+    pub async fn bodies(
+        &self,
+        back: Back,
+        mut progress: impl FnMut(&Bodies),
+    ) -> Result<Bodies, Failure> {
         let since = back.since();
-        let left = self.blocking(move |archive| archive.count_without_body(since)).await?;
-        let mut done = Bodies { left, ..Bodies::default() };
+        let left = self
+            .blocking(move |archive| archive.count_without_body(since))
+            .await?;
+        let mut done = Bodies {
+            left,
+            ..Bodies::default()
+        };
         let mut below = None;
         let mut senseless = 0;
         while done.left > 0 {
-            let batch = self.blocking(move |archive| archive.without_body(below, since, BATCH)).await?;
+            let batch = self
+                .blocking(move |archive| archive.without_body(below, since, BATCH))
+                .await?;
             let Some((last, _)) = batch.last() else { break };
             below = Some(*last);
             for (_, id) in batch {
@@ -49,7 +60,10 @@ impl<S: Service> Engine<S> {
                         (done.kept, senseless) = (done.kept + 1, 0);
                     }
                     Err(failure) if failure.kind == Kind::NotFound => done.gone += 1,
-                    Err(failure) if matches!(failure.kind, Kind::NotTheApi | Kind::InvalidRequest) && senseless + 1 < SENSELESS => {
+                    Err(failure)
+                        if matches!(failure.kind, Kind::NotTheApi | Kind::InvalidRequest)
+                            && senseless + 1 < SENSELESS =>
+                    {
                         (done.bad, senseless) = (done.bad + 1, senseless + 1);
                     }
                     Err(failure) => {

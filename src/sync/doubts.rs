@@ -9,7 +9,11 @@ use crate::mail::EmailId;
 impl<S: Service> Engine<S> {
     /// Reads the pages again that should hold such emails, as far `back` as is said, and adds what they
     /// bring to `synced`. No request if there is none in doubt.
-    pub(super) async fn settle_doubts(&self, back: Back, synced: &mut Synced) -> Result<(), Failure> {
+    pub(super) async fn settle_doubts(
+        &self,
+        back: Back,
+        synced: &mut Synced,
+    ) -> Result<(), Failure> {
         let mut last = None;
         while let Some((place, above)) = self.doubtful(back).await? {
             // A page that has settled nothing ends it.
@@ -32,7 +36,10 @@ impl<S: Service> Engine<S> {
     async fn doubtful(&self, back: Back) -> Result<Option<(Place, EmailId)>, Failure> {
         self.blocking(move |archive| {
             let ground = archive.ground()?;
-            let newest = ground.spans.iter().find(|span| span.reaches_top && !ground.rising);
+            let newest = ground
+                .spans
+                .iter()
+                .find(|span| span.reaches_top && !ground.rising);
             newest.map_or(Ok(None), |span| archive.doubtful(span, back.since()))
         })
         .await

@@ -94,7 +94,8 @@ impl Arrived {
     pub(super) fn is_last(&self, ground: &Ground) -> bool {
         // A service that ignores limits gives everything at once, and then the same again.
         let limit = usize::from(MAX_LIMIT);
-        let is_whole = !self.carried.grew && (self.length > limit || (ground.rising && self.length != limit));
+        let is_whole =
+            !self.carried.grew && (self.length > limit || (ground.rising && self.length != limit));
         let is_short = self.length < ground.widest;
         let may_end = match self.has_more {
             Some(true) => false,
@@ -108,7 +109,8 @@ impl Arrived {
     /// Whether a page below a row of a span, so many above its bottom, has only emails of that span,
     /// where the service does not say whether there is more.
     pub(super) fn is_known_end(&self, rows: u32, ground: &Ground) -> bool {
-        let has_nothing_new = self.has_more.is_none() && self.unreadable == 0 && self.carried.new.is_empty();
+        let has_nothing_new =
+            self.has_more.is_none() && self.unreadable == 0 && self.carried.new.is_empty();
         has_nothing_new && self.length < ground.widest && self.length <= rows as usize
     }
 
@@ -119,7 +121,9 @@ impl Arrived {
 
     /// Whether it held mail, all of which the archive is not to take in.
     pub(super) const fn is_out(&self) -> bool {
-        self.length > 0 && self.unreadable == 0 && self.carried.removed + self.carried.too_old >= self.length as u64
+        self.length > 0
+            && self.unreadable == 0
+            && self.carried.removed + self.carried.too_old >= self.length as u64
     }
 
     pub(super) const fn is_nothing(&self) -> bool {

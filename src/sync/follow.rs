@@ -23,9 +23,17 @@ impl Following {
         let mut brought = Brought::default();
         if let Some(before) = &self.0 {
             // Below the last one that was there before, rows have only moved up into view.
-            let last = now.iter().rposition(|(id, _)| before.contains_key(id)).unwrap_or(now.len());
-            let new = now[..last].iter().filter(|(id, _)| !before.contains_key(id)).count();
-            let changed = now.iter().filter(|(id, changes)| before.get(id).is_some_and(|earlier| earlier != changes));
+            let last = now
+                .iter()
+                .rposition(|(id, _)| before.contains_key(id))
+                .unwrap_or(now.len());
+            let new = now[..last]
+                .iter()
+                .filter(|(id, _)| !before.contains_key(id))
+                .count();
+            let changed = now
+                .iter()
+                .filter(|(id, changes)| before.get(id).is_some_and(|earlier| earlier != changes));
             brought.follow(new as u64, changed.map(|(id, _)| id.clone()).collect());
         }
         self.0 = Some(now.into_iter().collect());

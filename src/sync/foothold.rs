@@ -18,7 +18,11 @@ pub(super) struct Foothold {
 impl Foothold {
     /// Begins at that row.
     pub(super) const fn at(first: u32) -> Self {
-        Self { first, gone: None, beyond: None }
+        Self {
+            first,
+            gone: None,
+            beyond: None,
+        }
     }
 
     /// The row to try, and whether to go on from there if it is known: the border is less than a page

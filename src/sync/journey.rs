@@ -48,19 +48,33 @@ impl Journey {
     pub(super) fn begin(archive: Archive, goal: Goal) -> Result<(Self, Step), Failure> {
         let ground = archive.ground()?;
         let walk = Walk::new(goal, &ground);
-        let mut journey = Self { archive, walk, ground, ask: Ask::Start, cursor: None, brought: Brought::default(), asked: None };
+        let mut journey = Self {
+            archive,
+            walk,
+            ground,
+            ask: Ask::Start,
+            cursor: None,
+            brought: Brought::default(),
+            asked: None,
+        };
         let step = journey.step()?;
         Ok((journey, step))
     }
 
     /// Takes the answer to the last request in, and says what to do next. The request was made at
     /// `asked`.
-    pub(super) fn arrive(mut self, answer: Result<Page, Failure>, asked: RequestTime) -> Result<(Self, Step), Failure> {
+    pub(super) fn arrive(
+        mut self,
+        answer: Result<Page, Failure>,
+        asked: RequestTime,
+    ) -> Result<(Self, Step), Failure> {
         self.asked = Some(asked);
         let answer = match answer {
             Ok(page) => self.carry(page, asked)?,
             Err(failure) if self.ask != Ask::Start && is_about_the_cursor(&failure) => Answer::Gone,
-            Err(failure) if self.brought.pages > 0 => return Ok((self, Step::Over(Stopped::Failed(failure)))),
+            Err(failure) if self.brought.pages > 0 => {
+                return Ok((self, Step::Over(Stopped::Failed(failure))));
+            }
             Err(failure) => return Err(failure),
         };
         self.learn(&answer)?;
@@ -92,7 +106,9 @@ impl Journey {
             }
             self.cursor = self.cursor()?;
             match &self.cursor {
-                Some(id) if self.walk.mark(id) => return Ok(Step::Request(Cursor::After(id.clone()))),
+                Some(id) if self.walk.mark(id) => {
+                    return Ok(Step::Request(Cursor::After(id.clone())));
+                }
                 Some(_) => self.learn(&Answer::Again)?,
                 None => self.learn(&Answer::Nowhere)?,
             }
@@ -109,24 +125,61 @@ impl Journey {
     }
 
     fn carry(&mut self, page: Page, asked: RequestTime) -> Result<Answer, Failure> {
-        let Page { mut items, unreadable, has_more } = page;
-        let length = items.iter().map(|item| item.id.as_str()).collect::<HashSet<_>>().len();
+        let Page {
+            mut items,
+            unreadable,
+            has_more,
+        } = page;
+        let length = items
+            .iter()
+            .map(|item| item.id.as_str())
+            .collect::<HashSet<_>>()
+            .len();
         let last = items.last().map(|item| EmailId::new(&item.id));
         let oldest = times(&items).min();
-        let rising = if self.ask == Ask::Start { rises(&items).unwrap_or(self.ground.rising) } else { self.ground.rising };
+        let rising = if self.ask == Ask::Start {
+            rises(&items).unwrap_or(self.ground.rising)
+        } else {
+            self.ground.rising
+        };
         if rising {
             items.reverse();
         }
-        let carried = if length > 0 || (self.ask == Ask::Start && has_more != Some(true) && unreadable == 0) {
+        let carried = if length > 0
+            || (self.ask == Ask::Start && has_more != Some(true) && unreadable == 0)
+        {
             // A page is claimed whole or not at all.
-            let joins = if unreadable > 0 { Joins::Nothing } else { self.joins(rising) };
-            self.archive.carry(&Stretch { items, joins, rising, asked })?
+            let joins = if unreadable > 0 {
+                Joins::Nothing
+            } else {
+                self.joins(rising)
+            };
+            self.archive.carry(&Stretch {
+                items,
+                joins,
+                rising,
+                asked,
+            })?
         } else {
             Carried::default()
         };
         self.brought.add(&carried, unreadable);
-        debug!(length, unreadable, has_more, new = carried.new.len(), changed = carried.changed.len(), "carried a page");
-        Ok(Answer::Page(Arrived { length, has_more, unreadable, last, oldest, carried }))
+        debug!(
+            length,
+            unreadable,
+            has_more,
+            new = carried.new.len(),
+            changed = carried.changed.len(),
+            "carried a page"
+        );
+        Ok(Answer::Page(Arrived {
+            length,
+            has_more,
+            unreadable,
+            last,
+            oldest,
+            carried,
+        }))
     }
 
     fn joins(&self, rising: bool) -> Joins {
@@ -137,9 +190,14 @@ impl Journey {
         match (ask, &self.cursor) {
             (Ask::Start, _) if rising => Joins::Bottom,
             (Ask::Start, _) => Joins::Top,
-            (Ask::Below { cut, .. }, Some(cursor)) => Joins::Below { cursor: cursor.clone(), cut: *cut },
+            (Ask::Below { cut, .. }, Some(cursor)) => Joins::Below {
+                cursor: cursor.clone(),
+                cut: *cut,
+            },
             (Ask::Above { .. }, Some(cursor)) => Joins::Above(cursor.clone()),
-            (Ask::Below { .. } | Ask::Above { .. } | Ask::After(_) | Ask::Past { .. }, _) => Joins::Nothing,
+            (Ask::Below { .. } | Ask::Above { .. } | Ask::After(_) | Ask::Past { .. }, _) => {
+                Joins::Nothing
+            }
         }
     }
 
@@ -147,7 +205,10 @@ impl Journey {
         self.ground = self.archive.ground()?;
         match (self.walk.learn(&self.ask, answer, &self.ground), self.asked) {
             (Finding::None, _) | (_, None) => return Ok(()),
-            (Finding::End(span), Some(asked)) => self.archive.conclude_end(span.bottom, self.last_listed(answer), asked)?,
+            (Finding::End(span), Some(asked)) => {
+                self.archive
+                    .conclude_end(span.bottom, self.last_listed(answer), asked)?
+            }
             (Finding::Top(span), Some(asked)) => self.archive.conclude_top(span.top, asked)?,
         }
         self.ground = self.archive.ground()?;
@@ -174,7 +235,8 @@ impl Brought {
         self.new += carried.new.len() as u64;
         self.changes += carried.changed.len() as u64;
         let room = NAMED - self.changed.len();
-        self.changed.extend(carried.changed.iter().take(room).cloned());
+        self.changed
+            .extend(carried.changed.iter().take(room).cloned());
     }
 
     /// Adds what another run has brought.
@@ -192,7 +254,13 @@ impl Brought {
     }
 
     pub(super) fn synced(&self, archive: &Archive, stopped: Stopped) -> Result<Synced, Failure> {
-        let Self { new, changes, changed, pages, unreadable } = self;
+        let Self {
+            new,
+            changes,
+            changed,
+            pages,
+            unreadable,
+        } = self;
         let (reach, head_at) = (archive.reach()?, archive.head_at()?);
         Ok(Synced {
             new: *new,
@@ -224,5 +292,7 @@ fn rises(items: &[Item]) -> Option<bool> {
 
 /// When the emails of a page were created, in microseconds since 1970.
 fn times(items: &[Item]) -> impl Iterator<Item = i64> {
-    items.iter().filter_map(|item| Stamp::parse(item.created_at.as_deref()?).micros())
+    items
+        .iter()
+        .filter_map(|item| Stamp::parse(item.created_at.as_deref()?).micros())
 }

@@ -69,13 +69,22 @@ impl<S: Service> Engine<S> {
     /// An engine between `service` and `archive`; `clock` tells when something was seen.
     #[must_use]
     pub fn new(service: Arc<S>, archive: Archive, clock: Clock) -> Self {
-        Self { service, archive, clock, following: Arc::default(), unconfirmable: Arc::default() }
+        Self {
+            service,
+            archive,
+            clock,
+            following: Arc::default(),
+            unconfirmable: Arc::default(),
+        }
     }
 
     /// The same engine, whose requests are wanted so.
     #[must_use]
     pub fn wanted(&self, wish: &Wish) -> Self {
-        Self { service: Arc::new(self.service.wanted(wish)), ..self.clone() }
+        Self {
+            service: Arc::new(self.service.wanted(wish)),
+            ..self.clone()
+        }
     }
 
     /// What may be asked of the service at present, if it is asked at a pace.
@@ -112,7 +121,11 @@ impl<S: Service> Engine<S> {
             if let Some(failure) = archive.lease().outage() {
                 return Err(failure);
             }
-            following.lock().unwrap_or_else(PoisonError::into_inner).look(&archive).map(Some)
+            following
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .look(&archive)
+                .map(Some)
         });
         if let Some(synced) = followed.await? {
             return Ok(synced);
@@ -134,7 +147,10 @@ impl<S: Service> Engine<S> {
             reachability::record(&archive, &walked, now);
             let synced = walked?;
             // What this process has brought itself is no news from another one.
-            following.lock().unwrap_or_else(PoisonError::into_inner).look(&archive)?;
+            following
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .look(&archive)?;
             Ok(synced)
         });
         noted.await
@@ -147,7 +163,13 @@ impl<S: Service> Engine<S> {
     /// If the archive fails.
     pub async fn follow(&self) -> Result<Synced, Failure> {
         let following = Arc::clone(&self.following);
-        self.blocking(move |archive| following.lock().unwrap_or_else(PoisonError::into_inner).look(&archive)).await
+        self.blocking(move |archive| {
+            following
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .look(&archive)
+        })
+        .await
     }
 
     /// Fetches the page below the newest stretch that is known whole. No request if there is none.
@@ -167,7 +189,8 @@ impl<S: Service> Engine<S> {
     /// As [`head`](Self::head).
     pub async fn fill(&self) -> Result<Option<Synced>, Failure> {
         let now = (self.clock)();
-        let held = self.blocking(move |archive| Ok(archive.lease().hold(now) && archive.walk().hold(now)));
+        let held =
+            self.blocking(move |archive| Ok(archive.lease().hold(now) && archive.walk().hold(now)));
         if !held.await? {
             return Ok(None);
         }
@@ -209,9 +232,20 @@ impl<S: Service> Engine<S> {
                 Err(failure) => return Err(failure),
                 Ok(page) => {
                     // On a service that lists the oldest first these are newer, and claim nothing.
-                    let joins =
-                        if ground.rising || page.unreadable > 0 { Joins::Nothing } else { Joins::Below { cursor: above, cut: false } };
-                    let carried = archive.carry(&Stretch { items: page.items, joins, rising: ground.rising, asked })?;
+                    let joins = if ground.rising || page.unreadable > 0 {
+                        Joins::Nothing
+                    } else {
+                        Joins::Below {
+                            cursor: above,
+                            cut: false,
+                        }
+                    };
+                    let carried = archive.carry(&Stretch {
+                        items: page.items,
+                        joins,
+                        rising: ground.rising,
+                        asked,
+                    })?;
                     brought.add(&carried, page.unreadable);
                     Stopped::Done
                 }
@@ -235,21 +269,27 @@ impl<S: Service> Engine<S> {
 
     /// Fetches one email; says beside it whether it could be kept.
     async fn fetch(&self, id: &EmailId) -> Result<(Email, Result<(), Failure>), Failure> {
-        let (asked, answer) = self.stamped(|service| async move { service.retrieve(id).await }).await;
+        let (asked, answer) = self
+            .stamped(|service| async move { service.retrieve(id).await })
+            .await;
         self.report_reachability(&answer).await;
         let retrieved = match answer {
             Ok(retrieved) => retrieved,
             Err(failure) => {
                 if failure.kind == Kind::NotFound {
                     let id = id.clone();
-                    self.blocking(move |archive| archive.mark_gone(&id, asked)).await?;
+                    self.blocking(move |archive| archive.mark_gone(&id, asked))
+                        .await?;
                 }
                 return Err(failure);
             }
         };
         if retrieved.email.id != id.as_str() {
-            return Err(Failure::new(Kind::NotTheApi, "the service answered with another email than the one asked for")
-                .hint("nothing was kept; ask again, or ask who runs the service"));
+            return Err(Failure::new(
+                Kind::NotTheApi,
+                "the service answered with another email than the one asked for",
+            )
+            .hint("nothing was kept; ask again, or ask who runs the service"));
         }
         self.blocking(move |archive| {
             let kept = archive.keep(&retrieved, asked).map(|_| ());
@@ -259,13 +299,28 @@ impl<S: Service> Engine<S> {
     }
 
     async fn walk(&self, goal: Goal, mut progress: impl FnMut(&Synced)) -> Result<Synced, Failure> {
-        let (mut journey, mut step) = self.blocking(move |archive| Journey::begin(archive, goal)).await?;
+        let (mut journey, mut step) = self
+            .blocking(move |archive| Journey::begin(archive, goal))
+            .await?;
         loop {
             let cursor = match step {
                 Step::Over(stopped) => {
                     let synced = self.blocking(move |_| journey.synced(stopped)).await?;
-                    let Synced { new, changes, pages, stopped, .. } = &synced;
-                    info!(?goal, pages, new, changes, because = stopped.word(), "a walk has ended");
+                    let Synced {
+                        new,
+                        changes,
+                        pages,
+                        stopped,
+                        ..
+                    } = &synced;
+                    info!(
+                        ?goal,
+                        pages,
+                        new,
+                        changes,
+                        because = stopped.word(),
+                        "a walk has ended"
+                    );
                     return Ok(synced);
                 }
                 Step::Request(cursor) => cursor,
@@ -284,18 +339,28 @@ impl<S: Service> Engine<S> {
     }
 
     async fn list(&self, cursor: &Cursor) -> (RequestTime, Result<Page, Failure>) {
-        let (asked, answer) = self.stamped(|service| async move { service.list(MAX_LIMIT, cursor).await }).await;
+        let (asked, answer) = self
+            .stamped(|service| async move { service.list(MAX_LIMIT, cursor).await })
+            .await;
         self.report_reachability(&answer).await;
         (asked, answer)
     }
 
     /// Makes a request, and numbers it when it is sent: it may have waited for its turn until then.
-    async fn stamped<T, F: Future<Output = T> + Send>(&self, request: impl FnOnce(S) -> F + Send) -> (RequestTime, T) {
+    async fn stamped<T, F: Future<Output = T> + Send>(
+        &self,
+        request: impl FnOnce(S) -> F + Send,
+    ) -> (RequestTime, T) {
         let sent = Arc::new(Mutex::new(None));
         let hook: OnSend = {
-            let (archive, clock, sent) = (self.archive.clone(), Arc::clone(&self.clock), Arc::clone(&sent));
+            let (archive, clock, sent) = (
+                self.archive.clone(),
+                Arc::clone(&self.clock),
+                Arc::clone(&sent),
+            );
             Arc::new(move || {
-                let (archive, clock, sent) = (archive.clone(), Arc::clone(&clock), Arc::clone(&sent));
+                let (archive, clock, sent) =
+                    (archive.clone(), Arc::clone(&clock), Arc::clone(&sent));
                 Box::pin(async move { *held(&sent) = Some(stamp(archive, clock).await) })
             })
         };
@@ -312,7 +377,10 @@ impl<S: Service> Engine<S> {
     }
 
     /// Runs `work` where it may block.
-    async fn blocking<T: Send + 'static>(&self, work: impl FnOnce(Archive) -> Result<T, Failure> + Send + 'static) -> Result<T, Failure> {
+    async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(Archive) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, Failure> {
         let archive = self.archive.clone();
         match tokio::task::spawn_blocking(move || work(archive)).await {
             Ok(outcome) => outcome,
@@ -329,7 +397,10 @@ impl<S: Service> Engine<S> {
 async fn stamp(archive: Archive, clock: Clock) -> RequestTime {
     let now = clock();
     let stamped = tokio::task::spawn_blocking(move || archive.stamp_request(now)).await;
-    stamped.ok().and_then(Result::ok).unwrap_or_else(|| RequestTime::from(now))
+    stamped
+        .ok()
+        .and_then(Result::ok)
+        .unwrap_or_else(|| RequestTime::from(now))
 }
 
 fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {

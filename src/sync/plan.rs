@@ -62,7 +62,11 @@ impl Walk {
     #[must_use]
     pub fn new(goal: Goal, ground: &Ground) -> Self {
         // The newest hundred come along, so that their statuses are read again.
-        let overlap = if goal == Goal::Head && ground.rising { u32::from(MAX_LIMIT) - 1 } else { 0 };
+        let overlap = if goal == Goal::Head && ground.rising {
+            u32::from(MAX_LIMIT) - 1
+        } else {
+            0
+        };
         Self {
             goal,
             pages: 0,
@@ -99,9 +103,17 @@ impl Walk {
             return Next::Ask(Ask::After(id.clone()));
         }
         let Some(span) = newest(ground) else {
-            return if self.started { Next::Over(Stopped::Done) } else { Next::Ask(Ask::Start) };
+            return if self.started {
+                Next::Over(Stopped::Done)
+            } else {
+                Next::Ask(Ask::Start)
+            };
         };
-        if ground.rising { self.next_rising(span) } else { self.next_falling(span, ground) }
+        if ground.rising {
+            self.next_rising(span)
+        } else {
+            self.next_falling(span, ground)
+        }
     }
 
     fn next_falling(&mut self, span: Span, ground: &Ground) -> Next {
@@ -109,16 +121,31 @@ impl Walk {
             // From one row further up the end shows itself again.
             (self.foothold, self.confirmed) = (Foothold::at(1), true);
         }
-        let below = self.foothold.next().map_or(Next::Over(Stopped::CursorGone), |(rows, cut)| Next::Ask(Ask::Below { span, rows, cut }));
+        let below = self
+            .foothold
+            .next()
+            .map_or(Next::Over(Stopped::CursorGone), |(rows, cut)| {
+                Next::Ask(Ask::Below { span, rows, cut })
+            });
         match self.goal {
             Goal::Head | Goal::Back(_) if !self.started => Next::Ask(Ask::Start),
             Goal::Head => {
-                let gaps = ground.spans.iter().filter(|other| other.top < span.bottom).count();
+                let gaps = ground
+                    .spans
+                    .iter()
+                    .filter(|other| other.top < span.bottom)
+                    .count();
                 let before = *self.gaps.get_or_insert(gaps);
-                if gaps == 0 || gaps < before || span.reaches_end { Next::Over(Stopped::Done) } else { below }
+                if gaps == 0 || gaps < before || span.reaches_end {
+                    Next::Over(Stopped::Done)
+                } else {
+                    below
+                }
             }
             Goal::Extend if span.reaches_end => Next::Over(Stopped::End),
-            Goal::Back(Back::Until(time)) if span.bottom.micros() < time.as_microsecond() => Next::Over(Stopped::Done),
+            Goal::Back(Back::Until(time)) if span.bottom.micros() < time.as_microsecond() => {
+                Next::Over(Stopped::Done)
+            }
             Goal::Extend | Goal::Back(_) => below,
         }
     }
@@ -127,7 +154,10 @@ impl Walk {
         match self.goal {
             _ if self.from_start && !self.started => Next::Ask(Ask::Start),
             Goal::Extend if span.reaches_top && span.reaches_end => Next::Over(Stopped::End),
-            Goal::Head | Goal::Extend | Goal::Back(_) => Next::Ask(Ask::Above { span, rows: self.overlap }),
+            Goal::Head | Goal::Extend | Goal::Back(_) => Next::Ask(Ask::Above {
+                span,
+                rows: self.overlap,
+            }),
         }
     }
 
@@ -145,7 +175,9 @@ impl Walk {
             ask => ask,
         };
         match answer {
-            Answer::Page(page) if page.is_out() || (past.is_some() && page.is_nothing()) => self.learn_out(ask, page, ground),
+            Answer::Page(page) if page.is_out() || (past.is_some() && page.is_nothing()) => {
+                self.learn_out(ask, page, ground)
+            }
             Answer::Gone if past.is_some() => self.stop(Stopped::CursorGone),
             Answer::Again if past.is_some() => self.stop(Stopped::NoProgress),
             Answer::Page(page) => {
@@ -154,7 +186,9 @@ impl Walk {
                 self.silent = page.has_more.is_none();
                 match ask {
                     Ask::Start => self.learn_start(page, ground),
-                    Ask::Below { span, rows, cut } => self.learn_below(span, *rows, *cut, page, ground),
+                    Ask::Below { span, rows, cut } => {
+                        self.learn_below(span, *rows, *cut, page, ground)
+                    }
                     Ask::Above { span, .. } => self.learn_above(span, page, ground),
                     Ask::After(_) | Ask::Past { .. } => self.stray_on(page),
                 }
@@ -168,7 +202,11 @@ impl Walk {
                     self.searched(span)
                 }
                 Ask::Below { span, .. } if self.empty => self.found(Finding::End(*span)),
-                Ask::Start | Ask::Below { .. } | Ask::Above { .. } | Ask::After(_) | Ask::Past { .. } => self.stop(Stopped::NoProgress),
+                Ask::Start
+                | Ask::Below { .. }
+                | Ask::Above { .. }
+                | Ask::After(_)
+                | Ask::Past { .. } => self.stop(Stopped::NoProgress),
             },
         }
     }
@@ -181,8 +219,15 @@ impl Walk {
             return self.stop(Stopped::Done);
         }
         if !page.is_nothing() && !page.is_last(ground) {
-            self.past = page.last.clone().map(|after| Ask::Past { ask: Box::new(ask.clone()), after });
-            return if self.past.is_some() { Finding::None } else { self.stop(Stopped::NoProgress) };
+            self.past = page.last.clone().map(|after| Ask::Past {
+                ask: Box::new(ask.clone()),
+                after,
+            });
+            return if self.past.is_some() {
+                Finding::None
+            } else {
+                self.stop(Stopped::NoProgress)
+            };
         }
         match ask {
             Ask::Below { span, .. } => self.found(Finding::End(page.carried.span.unwrap_or(*span))),
@@ -207,23 +252,42 @@ impl Walk {
             None => self.stop(Stopped::NoProgress),
             Some(span) if ground.rising => {
                 self.overlap = 0;
-                if page.is_last(ground) { self.found(Finding::Top(span)) } else { Finding::None }
+                if page.is_last(ground) {
+                    self.found(Finding::Top(span))
+                } else {
+                    Finding::None
+                }
             }
-            Some(span) if page.is_last(ground) && page.carried.is_lowest => self.found(Finding::End(span)),
+            Some(span) if page.is_last(ground) && page.carried.is_lowest => {
+                self.found(Finding::End(span))
+            }
             Some(_) => Finding::None,
         }
     }
 
-    fn learn_below(&mut self, span: &Span, rows: u32, cut: bool, page: &Arrived, ground: &Ground) -> Finding {
+    fn learn_below(
+        &mut self,
+        span: &Span,
+        rows: u32,
+        cut: bool,
+        page: &Arrived,
+        ground: &Ground,
+    ) -> Finding {
         if page.is_nothing() {
             return self.learn_nothing(span, rows);
         }
-        let Some(grown) = page.carried.span else { return self.stray_on(page) };
+        let Some(grown) = page.carried.span else {
+            return self.stray_on(page);
+        };
         let is_last = page.is_last(ground);
         if self.searching && rows > 0 && !cut {
             // A row that the service knows, but far above those that it does not.
             self.foothold.is_beyond(rows);
-            return if is_last { self.found(Finding::End(grown)) } else { self.searched(span) };
+            return if is_last {
+                self.found(Finding::End(grown))
+            } else {
+                self.searched(span)
+            };
         }
         if (is_last || page.is_known_end(rows, ground)) && page.carried.is_lowest {
             return self.found(Finding::End(grown));
@@ -232,7 +296,11 @@ impl Walk {
             return self.stop(Stopped::NoProgress);
         }
         (self.foothold, self.searching, self.empty) = (Foothold::default(), false, false);
-        if page.carried.grew && self.goal == Goal::Extend { self.stop(Stopped::Done) } else { Finding::None }
+        if page.carried.grew && self.goal == Goal::Extend {
+            self.stop(Stopped::Done)
+        } else {
+            Finding::None
+        }
     }
 
     /// The end, or the answer of a service to a cursor that it does not know: a row further up tells
@@ -253,7 +321,11 @@ impl Walk {
         if self.foothold.next().is_some() {
             return Finding::None;
         }
-        if self.empty { self.found(Finding::End(*span)) } else { self.stop(Stopped::CursorGone) }
+        if self.empty {
+            self.found(Finding::End(*span))
+        } else {
+            self.stop(Stopped::CursorGone)
+        }
     }
 
     fn learn_above(&mut self, span: &Span, page: &Arrived, ground: &Ground) -> Finding {
@@ -275,12 +347,19 @@ impl Walk {
     /// page cannot be claimed because of an email on it, as far as the walk was to go.
     fn stray_on(&mut self, page: &Arrived) -> Finding {
         let is_far = match self.goal {
-            Goal::Back(Back::Until(time)) => page.oldest.is_some_and(|oldest| oldest < time.as_microsecond()),
+            Goal::Back(Back::Until(time)) => page
+                .oldest
+                .is_some_and(|oldest| oldest < time.as_microsecond()),
             Goal::Head | Goal::Extend | Goal::Back(Back::All) => false,
         };
-        let is_worthwhile = !page.carried.new.is_empty() || (self.flawed && self.goal != Goal::Head);
+        let is_worthwhile =
+            !page.carried.new.is_empty() || (self.flawed && self.goal != Goal::Head);
         self.stray = page.last.clone().filter(|_| is_worthwhile && !is_far);
-        if self.stray.is_some() { Finding::None } else { self.stop(Stopped::NoProgress) }
+        if self.stray.is_some() {
+            Finding::None
+        } else {
+            self.stop(Stopped::NoProgress)
+        }
     }
 
     fn learn_gone(&mut self, ask: &Ask) -> Finding {
@@ -291,7 +370,9 @@ impl Walk {
                 self.searched(span)
             }
             Ask::Above { .. } if !self.started => self.restart(),
-            Ask::Start | Ask::Above { .. } | Ask::After(_) | Ask::Past { .. } => self.stop(Stopped::CursorGone),
+            Ask::Start | Ask::Above { .. } | Ask::After(_) | Ask::Past { .. } => {
+                self.stop(Stopped::CursorGone)
+            }
         }
     }
 
@@ -302,7 +383,9 @@ impl Walk {
                 self.searched(span)
             }
             Ask::Above { .. } if !self.started => self.restart(),
-            Ask::Start | Ask::Above { .. } | Ask::After(_) | Ask::Past { .. } => self.stop(Stopped::NoProgress),
+            Ask::Start | Ask::Above { .. } | Ask::After(_) | Ask::Past { .. } => {
+                self.stop(Stopped::NoProgress)
+            }
         }
     }
 
@@ -338,5 +421,9 @@ impl Walk {
 
 /// The span that holds the newest emails.
 fn newest(ground: &Ground) -> Option<Span> {
-    if ground.rising { ground.spans.first().copied() } else { ground.spans.iter().find(|span| span.reaches_top).copied() }
+    if ground.rising {
+        ground.spans.first().copied()
+    } else {
+        ground.spans.iter().find(|span| span.reaches_top).copied()
+    }
 }

@@ -40,7 +40,9 @@ impl Recheck {
     /// The rule for the background: everything that may still change.
     #[must_use]
     pub fn background(now: Timestamp) -> Self {
-        Self::Due { since: now.as_microsecond().saturating_sub(micros(SETTLED_AFTER)) }
+        Self::Due {
+            since: now.as_microsecond().saturating_sub(micros(SETTLED_AFTER)),
+        }
     }
 }
 
@@ -62,13 +64,23 @@ pub fn due_runs(runs: &[ConfirmedRun], recheck: Recheck, now: Timestamp) -> Vec<
     let mut ceiling = None;
     for run in runs {
         let lateness = match recheck {
-            Recheck::Due { since } if run.open && run.top.micros() >= since => lateness(run, run.top, now),
-            Recheck::All { since, before } if run.top.micros() >= since && (run.at < before || run.at > now) => 1.0,
+            Recheck::Due { since } if run.open && run.top.micros() >= since => {
+                lateness(run, run.top, now)
+            }
+            Recheck::All { since, before }
+                if run.top.micros() >= since && (run.at < before || run.at > now) =>
+            {
+                1.0
+            }
             Recheck::Due { .. } | Recheck::All { .. } => 0.0,
         };
         ceiling = (lateness >= WORTH_READING_ALONG).then(|| ceiling.unwrap_or(run.top));
         if let Some(ceiling) = ceiling.filter(|_| lateness >= 1.0) {
-            due.push(DueRun { run: *run, ceiling, lateness });
+            due.push(DueRun {
+                run: *run,
+                ceiling,
+                lateness,
+            });
         }
     }
     due.sort_by(|one, other| other.lateness.total_cmp(&one.lateness));
@@ -84,7 +96,10 @@ pub fn lateness(run: &ConfirmedRun, row: Place, now: Timestamp) -> f64 {
     if waited < 0 {
         return f64::INFINITY;
     }
-    #[expect(clippy::cast_precision_loss, reason = "a ratio of times needs no microseconds")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "a ratio of times needs no microseconds"
+    )]
     let ratio = waited as f64 / interval as f64;
     ratio
 }

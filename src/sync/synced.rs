@@ -33,7 +33,16 @@ pub struct Synced {
 impl Synced {
     /// Adds what a further request has brought.
     pub(super) fn add(&mut self, further: Self) {
-        let Self { new, changes, changed, pages, unreadable, reach, head_at, stopped: _ } = further;
+        let Self {
+            new,
+            changes,
+            changed,
+            pages,
+            unreadable,
+            reach,
+            head_at,
+            stopped: _,
+        } = further;
         self.new += new;
         self.changes += changes;
         self.changed.extend(changed);

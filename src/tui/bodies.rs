@@ -29,7 +29,12 @@ struct Key {
 impl Bodies {
     /// The body, laid out now if it is not here. Blocks; the lock is not held while it does.
     pub fn at(bodies: &Mutex<Self>, email: &Email, view: View, width: u16) -> Arc<Body> {
-        let key = Key { id: email.summary.id.clone(), json: email.json.clone(), view, width };
+        let key = Key {
+            id: email.summary.id.clone(),
+            json: email.json.clone(),
+            view,
+            width,
+        };
         let lock = || bodies.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(body) = lock().find(&key) {
             return body;

@@ -29,7 +29,9 @@ impl History {
     ///
     /// If there is a file that cannot be read.
     pub fn load(&self) -> io::Result<Vec<String>> {
-        let Some(path) = &self.0 else { return Ok(Vec::new()) };
+        let Some(path) = &self.0 else {
+            return Ok(Vec::new());
+        };
         let text = match fs::read(path) {
             Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
@@ -59,7 +61,9 @@ impl History {
     /// If the file cannot be written.
     pub fn keep(&self, text: &str) -> io::Result<()> {
         let Some(path) = &self.0 else { return Ok(()) };
-        private(OpenOptions::new().append(true).create(true)).open(path)?.write_all(format!("{text}\n").as_bytes())
+        private(OpenOptions::new().append(true).create(true))
+            .open(path)?
+            .write_all(format!("{text}\n").as_bytes())
     }
 }
 
@@ -83,7 +87,10 @@ mod tests {
             history.keep(text).unwrap();
         }
         assert_eq!(history.load().unwrap(), ["佐藤", "to:ana"]);
-        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(
+            fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+            0o600
+        );
     }
 
     #[test]
@@ -95,9 +102,15 @@ mod tests {
             history.keep(&format!("number {n}")).unwrap();
         }
         let kept = history.load().unwrap();
-        assert_eq!((kept.len(), kept.last().map(String::as_str)), (MOST, Some("number 1000")));
+        assert_eq!(
+            (kept.len(), kept.last().map(String::as_str)),
+            (MOST, Some("number 1000"))
+        );
         assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), MOST);
-        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(
+            fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+            0o600
+        );
     }
 
     #[test]

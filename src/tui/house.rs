@@ -13,7 +13,10 @@ use crate::app::hall::{Answer, Question, Welcome};
 use crate::app::{Choice, Door, Hall, Kept, Keys};
 use crate::archive::{Anchor, Archive, Location, Opened, Said, Stranger};
 use crate::config::clock::Clock;
-use crate::config::{ApiKey, Asking, Backfill, BaseUrl, Env, Flags, Hidden, Paths, Profiles, Rate, Settings, ViewFile, built_in};
+use crate::config::{
+    ApiKey, Asking, Backfill, BaseUrl, Env, Flags, Hidden, Paths, Profiles, Rate, Settings,
+    ViewFile, built_in,
+};
 use crate::failure::{Failure, Kind};
 use crate::mail::clean;
 use crate::server::{self, Terms, sample};
@@ -52,14 +55,25 @@ impl House {
     pub fn first(&self, settings: &Settings) -> Result<Session<Client>, Failure> {
         if settings.is_new {
             let hall = Hall::set_up(self.welcome(settings));
-            return Ok(Session { hall: Some(hall), ..self.session(settings, Door::Usual, Archive::open(&settings.archive))? });
+            return Ok(Session {
+                hall: Some(hall),
+                ..self.session(settings, Door::Usual, Archive::open(&settings.archive))?
+            });
         }
         let opened = match Archive::open_for(settings, Said::Nothing) {
             Ok(Opened::Strange(stranger)) => {
-                let no_service = Failure::new(Kind::Archive, "it is not known yet where the mail goes");
-                let nowhere = Settings { archive: Location::Memory, key: Err(no_service), ..settings.clone() };
+                let no_service =
+                    Failure::new(Kind::Archive, "it is not known yet where the mail goes");
+                let nowhere = Settings {
+                    archive: Location::Memory,
+                    key: Err(no_service),
+                    ..settings.clone()
+                };
                 let hall = Some(Hall::question(self.question(&stranger, &Door::Usual)));
-                return Ok(Session { hall, ..self.session(&nowhere, Door::Usual, Archive::open(&Location::Memory))? });
+                return Ok(Session {
+                    hall,
+                    ..self.session(&nowhere, Door::Usual, Archive::open(&Location::Memory))?
+                });
             }
             Ok(Opened::Ours(archive)) => Ok(archive),
             Err(failure) => Err(failure),
@@ -72,49 +86,98 @@ impl House {
         let sentence = stranger.sentence();
         let about = vec![
             format!("{}{}.", sentence[..1].to_uppercase(), &sentence[1..]),
-            "Is the new key of the same team? The mail of two teams should not be mixed.".to_owned(),
-            format!("The archive is {}. It stays, whatever you say.", self.shown(&stranger.path)),
+            "Is the new key of the same team? The mail of two teams should not be mixed."
+                .to_owned(),
+            format!(
+                "The archive is {}. It stays, whatever you say.",
+                self.shown(&stranger.path)
+            ),
         ];
         let answers = vec![
             (Answer::SameTeam, "Same team: go on with it".to_owned()),
-            (Answer::OtherTeam, "Another team: begin a new one".to_owned()),
+            (
+                Answer::OtherTeam,
+                "Another team: begin a new one".to_owned(),
+            ),
         ];
-        Question { door: door.clone(), about, answers }
+        Question {
+            door: door.clone(),
+            about,
+            answers,
+        }
     }
 
     /// A session on the archive that was `opened`, or in memory if its file cannot be used: whatever
     /// ails the file, the mail can be looked at, and the file stays as it is.
-    fn session(&self, settings: &Settings, door: Door, opened: Result<Archive, Failure>) -> Result<Session<Client>, Failure> {
+    fn session(
+        &self,
+        settings: &Settings,
+        door: Door,
+        opened: Result<Archive, Failure>,
+    ) -> Result<Session<Client>, Failure> {
         let now = (self.clock)();
-        let opened = opened.and_then(|archive| archive.keeping(settings.keep, now)).and_then(|archive| {
-            // What is damaged may open all the same; then the first look at it fails.
-            archive.window(&Anchor::Newest, 1)?;
-            Ok(archive)
-        });
+        let opened = opened
+            .and_then(|archive| archive.keeping(settings.keep, now))
+            .and_then(|archive| {
+                // What is damaged may open all the same; then the first look at it fails.
+                archive.window(&Anchor::Newest, 1)?;
+                Ok(archive)
+            });
         let (archive, kept, notice) = match (opened, &settings.archive) {
             (Ok(archive), Location::Disk(path)) => {
                 if let Some(failure) = archive.read_only() {
                     let notice = Some(failure.sentence.clone());
-                    return Ok(self.session_on(archive, Kept::ReadOnly(failure), notice, settings, door));
+                    return Ok(self.session_on(
+                        archive,
+                        Kept::ReadOnly(failure),
+                        notice,
+                        settings,
+                        door,
+                    ));
                 }
                 let aside = archive.put_aside().map(|path| self.shown(path));
-                let notice = aside.map(|path| format!("the archive of an older version is now {path}; its mail is fetched again"));
+                let notice = aside.map(|path| {
+                    format!(
+                        "the archive of an older version is now {path}; its mail is fetched again"
+                    )
+                });
                 (archive, Kept::InFile(self.shown(path)), notice)
             }
-            (Ok(archive), Location::Memory) => {
-                (archive, Kept::Nowhere, settings.no_home.then(|| "there is no home directory, so nothing is kept".to_owned()))
-            }
+            (Ok(archive), Location::Memory) => (
+                archive,
+                Kept::Nowhere,
+                settings
+                    .no_home
+                    .then(|| "there is no home directory, so nothing is kept".to_owned()),
+            ),
             (Err(failure), _) => {
-                let notice = format!("{}, so nothing is kept this time: {}", failure.sentence, failure.hint);
-                (Archive::open(&Location::Memory)?.keeping(settings.keep, now)?, Kept::NotThisTime(failure), Some(notice))
+                let notice = format!(
+                    "{}, so nothing is kept this time: {}",
+                    failure.sentence, failure.hint
+                );
+                (
+                    Archive::open(&Location::Memory)?.keeping(settings.keep, now)?,
+                    Kept::NotThisTime(failure),
+                    Some(notice),
+                )
             }
         };
         Ok(self.session_on(archive, kept, notice, settings, door))
     }
 
-    fn session_on(&self, archive: Archive, kept: Kept, notice: Option<String>, settings: &Settings, door: Door) -> Session<Client> {
+    fn session_on(
+        &self,
+        archive: Archive,
+        kept: Kept,
+        notice: Option<String>,
+        settings: &Settings,
+        door: Door,
+    ) -> Session<Client> {
         let client = Client::new(Access::from(settings), Patience::SCREEN, self.clock.clone());
-        let engine = settings.key.clone().map(|_| Engine::new(Arc::new(client), archive.clone(), self.clock.clone()));
+        let engine = settings
+            .key
+            .clone()
+            .map(|_| Engine::new(Arc::new(client), archive.clone(), self.clock.clone()));
         // Beside the archive, and only where that is kept: what is looked for names the same people.
         let history = match (&settings.archive, &kept) {
             (Location::Disk(path), Kept::InFile(_)) => Some(path.with_file_name("history")),
@@ -142,10 +205,20 @@ impl House {
     /// Settles a door. A profile that is chosen by name owes nothing to the address that was named for another.
     fn settle(&self, door: &Door) -> Result<Settings, Failure> {
         let flags = match door {
-            Door::Profile(name) => Flags { profile: Some(name.clone()), base_url: None, ..self.flags.clone() },
+            Door::Profile(name) => Flags {
+                profile: Some(name.clone()),
+                base_url: None,
+                ..self.flags.clone()
+            },
             Door::Usual | Door::Demo | Door::New { .. } => self.flags.clone(),
         };
-        Settings::resolve(&Flags { asking: Asking::Silent, ..flags }, &self.env)
+        Settings::resolve(
+            &Flags {
+                asking: Asking::Silent,
+                ..flags
+            },
+            &self.env,
+        )
     }
 
     fn entry(&self, door: &Door, answer: Answer) -> Result<Entry<Client>, Failure> {
@@ -157,13 +230,19 @@ impl House {
             Answer::OtherTeam => Said::OtherTeam,
         };
         let opened = match Archive::open_for(&settings, said) {
-            Ok(Opened::Strange(stranger)) => return Ok(Entry::Asks(self.question(&stranger, door))),
+            Ok(Opened::Strange(stranger)) => {
+                return Ok(Entry::Asks(self.question(&stranger, door)));
+            }
             Ok(Opened::Ours(archive)) => Ok(archive),
             // What cannot be done as it was said is not done in memory instead.
             Err(failure) if said != Said::Nothing => return Err(failure),
             Err(failure) => Err(failure),
         };
-        Ok(Entry::Open(Box::new(self.session(&settings, door_of(&settings), opened)?)))
+        Ok(Entry::Open(Box::new(self.session(
+            &settings,
+            door_of(&settings),
+            opened,
+        )?)))
     }
 
     /// Stores the key, and opens its profile.
@@ -174,15 +253,25 @@ impl House {
         profiles.store(&place, &key)?;
         let entry = self.entry(&Door::Profile(place.profile.clone()), Answer::None)?;
         if let Entry::Open(mut session) = entry {
-            let stored = format!("the key may read, send and delete; it is stored in {}", self.shown(&place.key_file));
-            session.notice = Some(session.notice.map_or(stored.clone(), |more| format!("{stored}; {more}")));
+            let stored = format!(
+                "the key may read, send and delete; it is stored in {}",
+                self.shown(&place.key_file)
+            );
+            session.notice = Some(
+                session
+                    .notice
+                    .map_or(stored.clone(), |more| format!("{stored}; {more}")),
+            );
             return Ok(Entry::Open(session));
         }
         Ok(entry)
     }
 
     fn flags_for(&self, base_url: &str) -> Flags {
-        Flags { base_url: Some(base_url.to_owned()), ..self.flags.clone() }
+        Flags {
+            base_url: Some(base_url.to_owned()),
+            ..self.flags.clone()
+        }
     }
 
     /// The sample mailbox behind a server of its own; nothing is kept.
@@ -191,25 +280,50 @@ impl House {
     ///
     /// If the server cannot listen.
     pub fn demo(&self) -> Result<Session<Client>, Failure> {
-        let failed = |error: std::io::Error| Failure::new(Kind::Io, format!("the embedded server cannot listen: {error}"));
+        let failed = |error: std::io::Error| {
+            Failure::new(
+                Kind::Io,
+                format!("the embedded server cannot listen: {error}"),
+            )
+        };
         let bound = std::net::TcpListener::bind("127.0.0.1:0").map_err(failed)?;
         bound.set_nonblocking(true).map_err(failed)?;
         let listener = TcpListener::from_std(bound).map_err(failed)?;
-        let base_url = BaseUrl::parse(&format!("http://{}", listener.local_addr().map_err(failed)?))?;
+        let base_url = BaseUrl::parse(&format!(
+            "http://{}",
+            listener.local_addr().map_err(failed)?
+        ))?;
         let (emails, seed) = self.sample;
         let mailbox = sample::Mailbox::new(seed, emails, (self.clock)(), self.clock.clone());
-        let served = server::serve(listener, mailbox, Terms::demo(DEMO_RATE), self.clock.clone(), std::future::pending());
+        let served = server::serve(
+            listener,
+            mailbox,
+            Terms::demo(DEMO_RATE),
+            self.clock.clone(),
+            std::future::pending(),
+        );
         let mut beside = JoinSet::new();
         // A server that fails is noticed as one that does not answer.
         beside.spawn(async move { drop(served.await) });
-        let rate = Rate::by_hand(f64::from(DEMO_RATE)).expect("the demo's rate is one that is allowed");
-        let access = Access { base_url, key: Ok(ApiKey::new(server::DEMO_KEY, "the demo")?), ca_file: None, rate, rate_file: None };
+        let rate =
+            Rate::by_hand(f64::from(DEMO_RATE)).expect("the demo's rate is one that is allowed");
+        let access = Access {
+            base_url,
+            key: Ok(ApiKey::new(server::DEMO_KEY, "the demo")?),
+            ca_file: None,
+            rate,
+            rate_file: None,
+        };
         let archive = Archive::open(&Location::Memory)?;
         let client = Client::new(access, Patience::SCREEN, self.clock.clone());
         Ok(Session {
             profile: "demo".to_owned(),
             door: Door::Demo,
-            engine: Ok(Engine::new(Arc::new(client), archive.clone(), self.clock.clone())),
+            engine: Ok(Engine::new(
+                Arc::new(client),
+                archive.clone(),
+                self.clock.clone(),
+            )),
             archive,
             kept: Kept::Nowhere,
             refresh: DEMO_REFRESH,
@@ -229,16 +343,28 @@ impl House {
     fn welcome(&self, settings: &Settings) -> Welcome {
         let place = Profiles::read(&self.env).and_then(|profiles| {
             let place = profiles.place_for(&self.flags, &self.env)?;
-            let in_memory =
-                self.flags.in_memory || profiles.list().iter().any(|listed| listed.name == settings.profile && listed.in_memory);
+            let in_memory = self.flags.in_memory
+                || profiles
+                    .list()
+                    .iter()
+                    .any(|listed| listed.name == settings.profile && listed.in_memory);
             let mail = match &self.archives(&settings.profile) {
-                Some(folder) if !in_memory => format!("{}, what was listed and read, for you alone", self.shown(folder)),
+                Some(folder) if !in_memory => format!(
+                    "{}, what was listed and read, for you alone",
+                    self.shown(folder)
+                ),
                 _ => "in memory: nothing of it is kept".to_owned(),
             };
             Ok(vec![
                 ("mail", mail),
-                ("key", format!("{}, for you alone", self.shown(&place.key_file))),
-                ("profile", format!("{}, in {}", place.profile, self.shown(profiles.path()))),
+                (
+                    "key",
+                    format!("{}, for you alone", self.shown(&place.key_file)),
+                ),
+                (
+                    "profile",
+                    format!("{}, in {}", place.profile, self.shown(profiles.path())),
+                ),
             ])
         });
         let otherwise = format!(
@@ -247,10 +373,21 @@ impl House {
             settings.profile
         );
         // Whoever has profiles, but none that is meant if none is named, need not put in a key again.
-        let listed = Profiles::read(&self.env).map(|profiles| profiles.list()).unwrap_or_default();
-        let with_key = listed.into_iter().filter(|listed| !listed.key_from.is_empty() && listed.name != settings.profile);
-        let profiles = with_key.map(|listed| (listed.name, listed.base_url)).collect();
-        Welcome { base_url: settings.base_url.to_string(), place, profiles, otherwise }
+        let listed = Profiles::read(&self.env)
+            .map(|profiles| profiles.list())
+            .unwrap_or_default();
+        let with_key = listed
+            .into_iter()
+            .filter(|listed| !listed.key_from.is_empty() && listed.name != settings.profile);
+        let profiles = with_key
+            .map(|listed| (listed.name, listed.base_url))
+            .collect();
+        Welcome {
+            base_url: settings.base_url.to_string(),
+            place,
+            profiles,
+            otherwise,
+        }
     }
 
     fn archives(&self, profile: &str) -> Option<std::path::PathBuf> {
@@ -278,14 +415,22 @@ impl House {
     /// The same for paths within a text.
     fn short(&self, text: &str) -> String {
         let text = clean::line(text);
-        let home = self.env.get("HOME").filter(|home| home.len() > 1).map(|home| format!("{}/", home.trim_end_matches('/')));
+        let home = self
+            .env
+            .get("HOME")
+            .filter(|home| home.len() > 1)
+            .map(|home| format!("{}/", home.trim_end_matches('/')));
         home.map_or_else(|| text.to_string(), |home| text.replace(&home, "~/"))
     }
 }
 
 /// The same door, however it was named: a profile of the file, or what the environment says.
 fn door_of(settings: &Settings) -> Door {
-    if settings.of_profile { Door::Profile(settings.profile.clone()) } else { Door::Usual }
+    if settings.of_profile {
+        Door::Profile(settings.profile.clone())
+    } else {
+        Door::Usual
+    }
 }
 
 /// The key as it was put in.
@@ -295,7 +440,9 @@ fn typed(key: &Hidden) -> Result<ApiKey, Failure> {
 
 /// Bytes of the files in a folder and below; what cannot be read counts nothing.
 fn size(folder: &Path) -> u64 {
-    let Ok(entries) = std::fs::read_dir(folder) else { return 0 };
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return 0;
+    };
     let of = |entry: std::fs::DirEntry| match entry.metadata() {
         Ok(metadata) if metadata.is_dir() => size(&entry.path()),
         Ok(metadata) => metadata.len(),
@@ -308,7 +455,9 @@ impl Doors<Client> for House {
     fn choices(&self) -> Result<Vec<Choice>, Failure> {
         let profiles = Profiles::read(&self.env)?;
         let mut choices: Vec<Choice> = Vec::new();
-        if let Some(variable) = Profiles::overridden_by(&self.env).filter(|_| self.flags.profile.is_none()) {
+        if let Some(variable) =
+            Profiles::overridden_by(&self.env).filter(|_| self.flags.profile.is_none())
+        {
             let settings = self.settle(&Door::Usual)?;
             choices.push(Choice {
                 door: Door::Usual,
@@ -322,12 +471,22 @@ impl Doors<Client> for House {
             door: Door::Profile(listed.name.clone()),
             kept: self.kept(&listed.name, listed.in_memory),
             base_url: listed.base_url,
-            key_from: if listed.key_from.is_empty() { "no key".to_owned() } else { format!("key from {}", self.short(&listed.key_from)) },
+            key_from: if listed.key_from.is_empty() {
+                "no key".to_owned()
+            } else {
+                format!("key from {}", self.short(&listed.key_from))
+            },
             name: listed.name,
         }));
         let words = ["sample mail", "no key needed", "nothing is kept"].map(str::to_owned);
         let [base_url, key_from, kept] = words;
-        choices.push(Choice { door: Door::Demo, name: "demo".to_owned(), base_url, key_from, kept });
+        choices.push(Choice {
+            door: Door::Demo,
+            name: "demo".to_owned(),
+            base_url,
+            key_from,
+            kept,
+        });
         Ok(choices)
     }
 
@@ -335,7 +494,8 @@ impl Doors<Client> for House {
         let this = self.clone();
         Box::pin(async move {
             let key = typed(&key)?;
-            let place = Profiles::read(&this.env)?.place_for(&this.flags_for(&base_url), &this.env)?;
+            let place =
+                Profiles::read(&this.env)?.place_for(&this.flags_for(&base_url), &this.env)?;
             try_key(&place, &key, &this.clock).await
         })
     }

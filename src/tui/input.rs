@@ -6,7 +6,9 @@ use std::pin::pin;
 use std::task::Poll;
 use std::time::Duration;
 
-use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use crossterm::event::{
+    Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
+};
 use futures_util::{Stream, StreamExt};
 use ratatui::layout::{Position, Size};
 use tokio::time::{Instant, sleep_until};
@@ -31,7 +33,12 @@ pub struct Input<E> {
 impl<E: Stream<Item = io::Result<Event>> + Unpin> Input<E> {
     /// Reads from `events`.
     pub const fn new(events: E) -> Self {
-        Self { events, held: Vec::new(), until: None, ready: std::collections::VecDeque::new() }
+        Self {
+            events,
+            held: Vec::new(),
+            until: None,
+            ready: std::collections::VecDeque::new(),
+        }
     }
 
     /// The next message; `None` when the terminal is gone. Safe to cancel.
@@ -74,7 +81,9 @@ impl<E: Stream<Item = io::Result<Event>> + Unpin> Input<E> {
         match event {
             Event::Key(key) if key.kind != KeyEventKind::Release => self.take_key(*key),
             Event::Mouse(mouse) => self.ready.extend(pointer(*mouse).map(Msg::Pointed)),
-            Event::Resize(width, height) => self.ready.push_back(Msg::Resized(Size::new(*width, *height))),
+            Event::Resize(width, height) => self
+                .ready
+                .push_back(Msg::Resized(Size::new(*width, *height))),
             Event::Paste(text) => self.ready.push_back(Msg::Pasted(Hidden::new(text))),
             Event::Key(_) | Event::FocusGained | Event::FocusLost => {}
         }
@@ -128,7 +137,9 @@ fn whole(keys: &[KeyEvent]) -> Sequence {
     let mut letters = Vec::with_capacity(keys.len());
     for key in keys.iter().skip(1) {
         match key.code {
-            KeyCode::Char(letter) if key.modifiers - KeyModifiers::SHIFT == KeyModifiers::NONE => letters.push(letter),
+            KeyCode::Char(letter) if key.modifiers - KeyModifiers::SHIFT == KeyModifiers::NONE => {
+                letters.push(letter)
+            }
             _ => return Sequence::None,
         }
     }
@@ -155,7 +166,11 @@ fn whole(keys: &[KeyEvent]) -> Sequence {
             "15" => plain(KeyCode::F(5)),
             _ => Sequence::None,
         },
-        ['[', rest @ ..] if rest.len() < LONGEST && rest.iter().all(|c| c.is_ascii_digit() || *c == ';') => Sequence::Open,
+        ['[', rest @ ..]
+            if rest.len() < LONGEST && rest.iter().all(|c| c.is_ascii_digit() || *c == ';') =>
+        {
+            Sequence::Open
+        }
         [letter] => Sequence::Key(Key::new(KeyCode::Char(*letter), KeyModifiers::ALT)),
         _ => Sequence::None,
     }
@@ -187,7 +202,11 @@ mod tests {
         letters
             .chars()
             .map(|letter| {
-                let code = if letter == '\u{1b}' { KeyCode::Esc } else { KeyCode::Char(letter) };
+                let code = if letter == '\u{1b}' {
+                    KeyCode::Esc
+                } else {
+                    KeyCode::Char(letter)
+                };
                 Ok(Event::Key(KeyEvent::new(code, KeyModifiers::NONE)))
             })
             .collect()

@@ -74,8 +74,11 @@ pub enum Exit {
 /// If there is no terminal, or it cannot be written, or a task of the program has panicked.
 pub async fn run<S: Service>(start: Start<S>) -> Result<Exit, Failure> {
     if !(io::stdin().is_terminal() && io::stdout().is_terminal()) {
-        return Err(Failure::new(Kind::Usage, "the terminal program needs a terminal for its input and output")
-            .hint("in a script, use: sentbox list, sentbox show"));
+        return Err(Failure::new(
+            Kind::Usage,
+            "the terminal program needs a terminal for its input and output",
+        )
+        .hint("in a script, use: sentbox list, sentbox show"));
     }
     let mut signals = Signals::listen(&signals::ENDS).map_err(|error| lost(&error))?;
     signals.watch_terminal().map_err(|error| lost(&error))?;
@@ -94,20 +97,49 @@ pub async fn run<S: Service>(start: Start<S>) -> Result<Exit, Failure> {
 }
 
 /// Runs until somebody leaves the program, a signal ends it, or the terminal fails.
-async fn drive<S: Service>(start: Start<S>, signals: &mut Signals) -> io::Result<Result<Exit, Failure>> {
+async fn drive<S: Service>(
+    start: Start<S>,
+    signals: &mut Signals,
+) -> io::Result<Result<Exit, Failure>> {
     let (columns, rows) = crossterm::terminal::size()?;
     let size = Size::new(columns, rows);
     if let Err(failure) = program::is_drawable(size) {
         return Ok(Err(failure));
     }
-    let Start { session, doors, clock, zone, palette, ascii, panic_at } = start;
-    let look = Look { theme: Theme::new(palette), glyphs: if ascii { Glyphs::ASCII } else { Glyphs::UNICODE }, now: clock(), zone };
+    let Start {
+        session,
+        doors,
+        clock,
+        zone,
+        palette,
+        ascii,
+        panic_at,
+    } = start;
+    let look = Look {
+        theme: Theme::new(palette),
+        glyphs: if ascii {
+            Glyphs::ASCII
+        } else {
+            Glyphs::UNICODE
+        },
+        now: clock(),
+        zone,
+    };
 
     let mut hold = Hold::take(true)?;
     let backend = Thrifty::new(BufWriter::with_capacity(FRAME_BYTES, Device));
     let viewport = Viewport::Fixed(Rect::new(0, 0, columns, rows));
     let terminal = Terminal::with_options(backend, TerminalOptions { viewport })?;
-    let mut program = Program::start(session, doors, sleep(), EventStream::new(), (terminal, size), look, clock, panic_at);
+    let mut program = Program::start(
+        session,
+        doors,
+        sleep(),
+        EventStream::new(),
+        (terminal, size),
+        look,
+        clock,
+        panic_at,
+    );
     loop {
         let turn = tokio::select! {
             biased;
@@ -138,5 +170,7 @@ fn lost(error: &io::Error) -> Failure {
 
 /// Whether the other end of the terminal is closed.
 fn is_gone(error: &io::Error) -> bool {
-    [Errno::IO, Errno::NXIO, Errno::NODEV, Errno::PIPE].iter().any(|gone| error.raw_os_error() == Some(gone.raw_os_error()))
+    [Errno::IO, Errno::NXIO, Errno::NODEV, Errno::PIPE]
+        .iter()
+        .any(|gone| error.raw_os_error() == Some(gone.raw_os_error()))
 }

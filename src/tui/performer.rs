@@ -21,7 +21,8 @@ use crate::query::{Query, complete};
 use crate::sync::{Confirmed, Engine, Stopped, Synced};
 
 /// How a pause is spent. Tests hand in one that they end by hand.
-pub type Pause = Arc<dyn Fn(Rest, Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
+pub type Pause =
+    Arc<dyn Fn(Rest, Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
 
 /// Spends a pause by letting time pass. Those before the service is asked again are up to a quarter
 /// longer: colleagues run sentbox as well, and are not to come back all at once.
@@ -100,7 +101,11 @@ impl<S: Service> Performer<S> {
         if archive.read_only().is_some() {
             // No refresh tells how far back it is complete.
             let (archive, engine) = (archive.clone(), engine.clone());
-            quiet.spawn(async move { Msg::ArchiveChanged { outcome: follow(archive, engine).await } });
+            quiet.spawn(async move {
+                Msg::ArchiveChanged {
+                    outcome: follow(archive, engine).await,
+                }
+            });
         }
         Self {
             archive,
@@ -134,7 +139,12 @@ impl<S: Service> Performer<S> {
         let engine = self.engine.clone();
         let panic_at = self.panic_at;
         match effect {
-            Effect::Look { ticket, query, anchor, rows } => {
+            Effect::Look {
+                ticket,
+                query,
+                anchor,
+                rows,
+            } => {
                 if query != self.query {
                     self.counting.halt();
                     self.query = query.clone();
@@ -143,38 +153,86 @@ impl<S: Service> Performer<S> {
                 self.blocking(move || {
                     PanicAt::strike(panic_at, PanicAt::Store);
                     let found = archive.search(&query, &anchor, rows, &halt);
-                    Msg::Window { ticket, outcome: found.and_then(|found| found.ok_or_else(halted)) }
+                    Msg::Window {
+                        ticket,
+                        outcome: found.and_then(|found| found.ok_or_else(halted)),
+                    }
                 });
             }
-            Effect::Count { ticket, query, place } => {
+            Effect::Count {
+                ticket,
+                query,
+                place,
+            } => {
                 let halt = renewed(&mut self.counting);
-                self.blocking(move || Msg::Counted { ticket, outcome: counts(&archive, &query, place, &halt) });
+                self.blocking(move || Msg::Counted {
+                    ticket,
+                    outcome: counts(&archive, &query, place, &halt),
+                });
             }
-            Effect::Tally { ticket, address, fresh_since, now } => {
+            Effect::Tally {
+                ticket,
+                address,
+                fresh_since,
+                now,
+            } => {
                 let halt = renewed(&mut self.tallying);
-                self.blocking(move || Msg::Tallied { ticket, outcome: tally(&archive, &address, (fresh_since, now), &halt).map(Arc::new) });
+                self.blocking(move || Msg::Tallied {
+                    ticket,
+                    outcome: tally(&archive, &address, (fresh_since, now), &halt).map(Arc::new),
+                });
             }
-            Effect::KeepView { ticket, number, view } => {
+            Effect::KeepView {
+                ticket,
+                number,
+                view,
+            } => {
                 let views = self.views.clone();
-                self.blocking(move || Msg::ViewKept { ticket, outcome: views.keep(number, view.as_ref()) });
+                self.blocking(move || Msg::ViewKept {
+                    ticket,
+                    outcome: views.keep(number, view.as_ref()),
+                });
             }
             Effect::Remember { ticket, text } => {
                 let history = self.history.clone();
                 self.blocking(move || {
-                    let unkept = |error| Failure::new(Kind::Io, format!("the filter cannot be kept for the next time: {error}"));
-                    Msg::Remembered { ticket, outcome: history.keep(&text).map_err(unkept) }
+                    let unkept = |error| {
+                        Failure::new(
+                            Kind::Io,
+                            format!("the filter cannot be kept for the next time: {error}"),
+                        )
+                    };
+                    Msg::Remembered {
+                        ticket,
+                        outcome: history.keep(&text).map_err(unkept),
+                    }
                 });
             }
-            Effect::Complete { ticket, text, cursor } => {
+            Effect::Complete {
+                ticket,
+                text,
+                cursor,
+            } => {
                 let halt = renewed(&mut self.offering);
-                self.blocking(move || Msg::Completed { ticket, offers: complete(&text, cursor, &Timely { archive, halt }) });
+                self.blocking(move || Msg::Completed {
+                    ticket,
+                    offers: complete(&text, cursor, &Timely { archive, halt }),
+                });
             }
-            Effect::Read { ticket, id, urgency } => {
+            Effect::Read {
+                ticket,
+                id,
+                urgency,
+            } => {
                 let wish = self.wish(Errand::Read, ticket, urgency);
                 self.work.spawn(async move {
                     PanicAt::strike(panic_at, PanicAt::Fetch);
-                    let outcome = read(archive, engine.map(|engine| engine.wanted(&wish)), id).await;
-                    unless_dropped(&wish, Errand::Read, ticket, outcome, |outcome| Msg::Read { ticket, outcome })
+                    let outcome =
+                        read(archive, engine.map(|engine| engine.wanted(&wish)), id).await;
+                    unless_dropped(&wish, Errand::Read, ticket, outcome, |outcome| Msg::Read {
+                        ticket,
+                        outcome,
+                    })
                 });
             }
             Effect::Warm { ticket, id } => {
@@ -185,35 +243,69 @@ impl<S: Service> Performer<S> {
                     Msg::Warmed { ticket }
                 });
             }
-            Effect::Confirm { ticket, ids, most, urgency } => {
+            Effect::Confirm {
+                ticket,
+                ids,
+                most,
+                urgency,
+            } => {
                 let wish = self.wish(Errand::Confirm, ticket, urgency);
                 self.quiet.spawn(async move {
                     let outcome = match engine {
                         Some(engine) => engine.wanted(&wish).confirm(ids, most).await,
                         None => Err(no_service()),
                     };
-                    let outcome = outcome.map(|Confirmed { synced, requests, .. }| Confirmation { news: news(synced), requests });
-                    unless_dropped(&wish, Errand::Confirm, ticket, outcome, |outcome| Msg::Confirmed { ticket, outcome })
+                    let outcome = outcome.map(
+                        |Confirmed {
+                             synced, requests, ..
+                         }| Confirmation {
+                            news: news(synced),
+                            requests,
+                        },
+                    );
+                    unless_dropped(&wish, Errand::Confirm, ticket, outcome, |outcome| {
+                        Msg::Confirmed { ticket, outcome }
+                    })
                 });
             }
-            Effect::CheckStatuses { ticket, query, below, fresh_since, most, most_rows } => {
+            Effect::CheckStatuses {
+                ticket,
+                query,
+                below,
+                fresh_since,
+                most,
+                most_rows,
+            } => {
                 let wish = self.wish(Errand::CheckStatuses, ticket, Urgency::Person);
                 self.quiet.spawn(async move {
                     let outcome = match engine {
                         Some(engine) => {
                             let query = Query::clone(&query);
-                            engine.wanted(&wish).confirm_candidates(query, below, fresh_since, most, most_rows).await
+                            engine
+                                .wanted(&wish)
+                                .confirm_candidates(query, below, fresh_since, most, most_rows)
+                                .await
                         }
                         None => Err(no_service()),
                     };
-                    let outcome = outcome.map(|Confirmed { synced, requests, rows, down_to, is_done }| Checked {
-                        news: news(synced),
-                        requests,
-                        rows,
-                        down_to,
-                        is_done,
-                    });
-                    unless_dropped(&wish, Errand::CheckStatuses, ticket, outcome, |outcome| Msg::StatusesChecked { ticket, outcome })
+                    let outcome = outcome.map(
+                        |Confirmed {
+                             synced,
+                             requests,
+                             rows,
+                             down_to,
+                             is_done,
+                         }| Checked {
+                            news: news(synced),
+                            requests,
+                            rows,
+                            down_to,
+                            is_done,
+                        },
+                    );
+                    unless_dropped(&wish, Errand::CheckStatuses, ticket, outcome, |outcome| {
+                        Msg::StatusesChecked { ticket, outcome }
+                    })
                 });
             }
             Effect::Recheck { ticket } => {
@@ -224,19 +316,36 @@ impl<S: Service> Performer<S> {
                         None => Err(no_service()),
                     };
                     let outcome = outcome.map(|(synced, due)| (synced.map(news), due));
-                    unless_dropped(&wish, Errand::Recheck, ticket, outcome, |outcome| Msg::Rechecked { ticket, outcome })
+                    unless_dropped(&wish, Errand::Recheck, ticket, outcome, |outcome| {
+                        Msg::Rechecked { ticket, outcome }
+                    })
                 });
             }
-            Effect::LayOut { ticket, email, view, width } => {
+            Effect::LayOut {
+                ticket,
+                email,
+                view,
+                width,
+            } => {
                 let bodies = self.bodies.clone();
                 self.blocking(move || {
                     PanicAt::strike(panic_at, PanicAt::Render);
-                    Msg::Laid { ticket, outcome: Ok(Bodies::at(&bodies, &email, view, width)) }
+                    Msg::Laid {
+                        ticket,
+                        outcome: Ok(Bodies::at(&bodies, &email, view, width)),
+                    }
                 });
             }
-            Effect::Seek { ticket, body, sought } => {
+            Effect::Seek {
+                ticket,
+                body,
+                sought,
+            } => {
                 let halt = renewed(&mut self.seeking);
-                self.blocking(move || Msg::Sought { ticket, marks: marks(&body, &sought, || !halt.is_halted()) });
+                self.blocking(move || Msg::Sought {
+                    ticket,
+                    marks: marks(&body, &sought, || !halt.is_halted()),
+                });
             }
             Effect::Extend { ticket } => {
                 let wish = self.wish(Errand::Extend, ticket, Urgency::Person);
@@ -245,40 +354,72 @@ impl<S: Service> Performer<S> {
                         Some(engine) => engine.wanted(&wish).extend().await.map(news),
                         None => Err(no_service()),
                     };
-                    unless_dropped(&wish, Errand::Extend, ticket, outcome, |outcome| Msg::Extended { ticket, outcome })
+                    unless_dropped(&wish, Errand::Extend, ticket, outcome, |outcome| {
+                        Msg::Extended { ticket, outcome }
+                    })
                 });
             }
             Effect::Fill { ticket } => {
                 let wish = self.wish(Errand::Fill, ticket, Urgency::Extend);
                 self.quiet.spawn(async move {
                     let outcome = match engine {
-                        Some(engine) => engine.wanted(&wish).fill().await.map(|synced| synced.map(news)),
+                        Some(engine) => engine
+                            .wanted(&wish)
+                            .fill()
+                            .await
+                            .map(|synced| synced.map(news)),
                         None => Err(no_service()),
                     };
-                    unless_dropped(&wish, Errand::Fill, ticket, outcome, |outcome| Msg::Filled { ticket, outcome })
+                    unless_dropped(&wish, Errand::Fill, ticket, outcome, |outcome| {
+                        Msg::Filled { ticket, outcome }
+                    })
                 });
             }
             Effect::Refresh { ticket, urgency } => {
                 let wish = self.wish(Errand::Refresh, ticket, urgency);
-                let tasks = if urgency.is_background() { &mut self.quiet } else { &mut self.work };
+                let tasks = if urgency.is_background() {
+                    &mut self.quiet
+                } else {
+                    &mut self.work
+                };
                 tasks.spawn(async move {
                     let outcome = match engine {
-                        Some(engine) if urgency.is_background() => engine.wanted(&wish).head().await.map(news),
+                        Some(engine) if urgency.is_background() => {
+                            engine.wanted(&wish).head().await.map(news)
+                        }
                         Some(engine) => engine.wanted(&wish).head_now().await.map(news),
                         None => Err(no_service()),
                     };
-                    unless_dropped(&wish, Errand::Refresh, ticket, outcome, |outcome| Msg::Refreshed { ticket, outcome })
+                    unless_dropped(&wish, Errand::Refresh, ticket, outcome, |outcome| {
+                        Msg::Refreshed { ticket, outcome }
+                    })
                 });
             }
             Effect::Doors { ticket } => {
                 let doors = self.doors.clone();
-                self.blocking(move || Msg::Doors { ticket, outcome: doors.choices() });
+                self.blocking(move || Msg::Doors {
+                    ticket,
+                    outcome: doors.choices(),
+                });
             }
-            Effect::Check { ticket, base_url, key } => {
+            Effect::Check {
+                ticket,
+                base_url,
+                key,
+            } => {
                 let check = self.doors.check(base_url, key);
-                self.work.spawn(async move { Msg::Checked { ticket, outcome: check.await } });
+                self.work.spawn(async move {
+                    Msg::Checked {
+                        ticket,
+                        outcome: check.await,
+                    }
+                });
             }
-            Effect::Enter { ticket, door, answer } => {
+            Effect::Enter {
+                ticket,
+                door,
+                answer,
+            } => {
                 let (doors, entered) = (self.doors.clone(), self.entered.clone());
                 self.blocking(move || {
                     let entry = doors.open(&door, answer).map(Entry::parts);
@@ -289,9 +430,17 @@ impl<S: Service> Performer<S> {
                     Msg::Entered { ticket, outcome }
                 });
             }
-            Effect::Rest { ticket, what, pause } => {
+            Effect::Rest {
+                ticket,
+                what,
+                pause,
+            } => {
                 let rest = (self.pause)(what, pause);
-                let tasks = if what == Rest::Selection { &mut self.settling } else { &mut self.rests };
+                let tasks = if what == Rest::Selection {
+                    &mut self.settling
+                } else {
+                    &mut self.rests
+                };
                 tasks.spawn(async move {
                     rest.await;
                     Msg::Rested { ticket, what }
@@ -326,7 +475,11 @@ impl<S: Service> Performer<S> {
             let (archive, engine) = (self.archive.clone(), self.engine.clone());
             match notice {
                 Notice::Changed => {
-                    self.quiet.spawn(async move { Msg::ArchiveChanged { outcome: follow(archive, engine).await } });
+                    self.quiet.spawn(async move {
+                        Msg::ArchiveChanged {
+                            outcome: follow(archive, engine).await,
+                        }
+                    });
                 }
                 Notice::Service => {
                     self.quiet.spawn(async { Msg::ServiceChanged });
@@ -348,13 +501,20 @@ impl<S: Service> Performer<S> {
 
     /// A message that is there already.
     pub fn try_next(&mut self) -> Option<Msg> {
-        let ready = self.work.try_join_next().or_else(|| self.quiet.try_join_next()).or_else(|| self.settling.try_join_next());
+        let ready = self
+            .work
+            .try_join_next()
+            .or_else(|| self.quiet.try_join_next())
+            .or_else(|| self.settling.try_join_next());
         ready.or_else(|| self.rests.try_join_next()).map(message)
     }
 
     /// What is behind the door that was opened last; whoever does not go there lets it go.
     pub(super) fn entered(&mut self) -> Option<Session<S>> {
-        self.entered.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.entered
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
     }
 
     /// The doors and the pauses, for who performs next.
@@ -411,7 +571,12 @@ impl<S: Service> Drop for Performer<S> {
     /// Tasks end with their sets. A search on a thread of its own has to be told; whoever waits for
     /// the archive's lease waits no longer.
     fn drop(&mut self) {
-        for halt in [&self.looking, &self.counting, &self.tallying, &self.offering] {
+        for halt in [
+            &self.looking,
+            &self.counting,
+            &self.tallying,
+            &self.offering,
+        ] {
             halt.halt();
         }
         self.archive.lease().release();
@@ -426,11 +591,20 @@ fn unless_dropped<T>(
     outcome: Result<T, Failure>,
     message: impl FnOnce(Result<T, Failure>) -> Msg,
 ) -> Msg {
-    if outcome.is_err() && wish.is_withdrawn() { Msg::Dropped { errand, ticket } } else { message(outcome) }
+    if outcome.is_err() && wish.is_withdrawn() {
+        Msg::Dropped { errand, ticket }
+    } else {
+        message(outcome)
+    }
 }
 
 fn message(joined: Result<Msg, JoinError>) -> Msg {
-    joined.unwrap_or_else(|error| Msg::Broken(Failure::new(Kind::Internal, format!("a task of sentbox failed: {error}"))))
+    joined.unwrap_or_else(|error| {
+        Msg::Broken(Failure::new(
+            Kind::Internal,
+            format!("a task of sentbox failed: {error}"),
+        ))
+    })
 }
 
 /// What other processes have brought.
@@ -439,22 +613,46 @@ async fn follow<S: Service>(archive: Archive, engine: Option<Engine<S>>) -> Resu
         return engine.follow().await.map(news);
     }
     let read = move || Ok::<_, Failure>((archive.reach()?, archive.head_at()?));
-    let (reach, head_at) = tokio::task::spawn_blocking(read).await.map_err(|error| broken(&error))??;
-    Ok(News { new: 0, changed: Vec::new(), reach, unfinished: false, unreadable: 0, head_at })
+    let (reach, head_at) = tokio::task::spawn_blocking(read)
+        .await
+        .map_err(|error| broken(&error))??;
+    Ok(News {
+        new: 0,
+        changed: Vec::new(),
+        reach,
+        unfinished: false,
+        unreadable: 0,
+        head_at,
+    })
 }
 
 /// The email from the archive, or else from the service, and what was seen to become of it.
-async fn read<S: Service>(archive: Archive, engine: Option<Engine<S>>, id: EmailId) -> Result<Opened, Failure> {
+async fn read<S: Service>(
+    archive: Archive,
+    engine: Option<Engine<S>>,
+    id: EmailId,
+) -> Result<Opened, Failure> {
     let email = email(&archive, engine, &id).await?;
-    let history = tokio::task::spawn_blocking(move || archive.history(&id)).await.map_err(|error| broken(&error))??;
-    Ok(Opened { email: Arc::new(email), history })
+    let history = tokio::task::spawn_blocking(move || archive.history(&id))
+        .await
+        .map_err(|error| broken(&error))??;
+    Ok(Opened {
+        email: Arc::new(email),
+        history,
+    })
 }
 
 /// The email from the archive, or else from the service.
-async fn email<S: Service>(archive: &Archive, engine: Option<Engine<S>>, id: &EmailId) -> Result<Email, Failure> {
+async fn email<S: Service>(
+    archive: &Archive,
+    engine: Option<Engine<S>>,
+    id: &EmailId,
+) -> Result<Email, Failure> {
     let kept = {
         let (archive, id) = (archive.clone(), id.clone());
-        tokio::task::spawn_blocking(move || archive.email(&id)).await.map_err(|error| broken(&error))?
+        tokio::task::spawn_blocking(move || archive.email(&id))
+            .await
+            .map_err(|error| broken(&error))?
     };
     match (kept, engine) {
         (Ok(Some(email)), _) => Ok(email),
@@ -467,12 +665,27 @@ async fn email<S: Service>(archive: &Archive, engine: Option<Engine<S>>, id: &Em
 
 fn news(synced: Synced) -> News {
     let unfinished = synced.stopped == Stopped::Budget;
-    let Synced { new, changed, reach, head_at, unreadable, .. } = synced;
-    News { new, changed, reach, unfinished, unreadable, head_at }
+    let Synced {
+        new,
+        changed,
+        reach,
+        head_at,
+        unreadable,
+        ..
+    } = synced;
+    News {
+        new,
+        changed,
+        reach,
+        unfinished,
+        unreadable,
+        head_at,
+    }
 }
 
 fn no_service() -> Failure {
-    Failure::new(Kind::KeyMissing, "there is no key to ask the service with").hint("set SENTBOX_API_KEY, or try sentbox demo")
+    Failure::new(Kind::KeyMissing, "there is no key to ask the service with")
+        .hint("set SENTBOX_API_KEY, or try sentbox demo")
 }
 
 fn broken(error: &JoinError) -> Failure {

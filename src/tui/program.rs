@@ -73,7 +73,10 @@ where
     E: Stream<Item = io::Result<Event>> + Unpin,
 {
     /// Starts with a session. A terminal comes with its size.
-    #[expect(clippy::too_many_arguments, reason = "these are the parts of the world, and each is needed once")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "these are the parts of the world, and each is needed once"
+    )]
     pub fn start(
         session: Session<S>,
         doors: Arc<dyn Doors<S>>,
@@ -107,10 +110,18 @@ where
     /// Leaves the session for the one behind the door that was opened, if the person still wants to
     /// go there. Work of the old one ends, and its archive is given back.
     fn follow(&mut self) {
-        let Some(session) = self.performer.entered().filter(|_| self.model.leaving) else { return };
+        let Some(session) = self.performer.entered().filter(|_| self.model.leaving) else {
+            return;
+        };
         let (doors, pause) = self.performer.ways();
         let now = (self.clock)().to_zoned(self.look.zone.clone());
-        (self.model, self.performer) = opened(session, doors, pause, self.panic_at, (self.model.size(), now));
+        (self.model, self.performer) = opened(
+            session,
+            doors,
+            pause,
+            self.panic_at,
+            (self.model.size(), now),
+        );
         self.answering = true;
     }
 
@@ -218,7 +229,8 @@ where
             Msg::Pressed(_) => PanicAt::strike(self.panic_at, PanicAt::Input),
             _ => {}
         }
-        self.model.at((self.clock)().to_zoned(self.look.zone.clone()));
+        self.model
+            .at((self.clock)().to_zoned(self.look.zone.clone()));
         let was_entered = matches!(msg, Msg::Entered { .. });
         self.model.allowed(self.performer.budget());
         for effect in self.model.update(msg) {
@@ -227,14 +239,16 @@ where
         if was_entered {
             self.follow();
         }
-        self.performer.withdraw(|errand, ticket| self.model.wants(errand, ticket));
+        self.performer
+            .withdraw(|errand, ticket| self.model.wants(errand, ticket));
     }
 
     /// At once for what a person did, and for what comes of it as soon as it is there whole; for
     /// everything else, at most once a [`FRAME`].
     fn draw_when_due(&mut self, by_hand: bool) -> Result<(), B::Error> {
         let now = Instant::now();
-        let waits_for_rows = !self.begun && self.model.list.is_loading() && self.due.is_some_and(|due| now < due);
+        let waits_for_rows =
+            !self.begun && self.model.list.is_loading() && self.due.is_some_and(|due| now < due);
         if waits_for_rows {
             return Ok(());
         }
@@ -257,7 +271,12 @@ where
 
     fn draw(&mut self) -> Result<(), B::Error> {
         self.look.now = (self.clock)();
-        let Self { terminal, model, look, .. } = self;
+        let Self {
+            terminal,
+            model,
+            look,
+            ..
+        } = self;
         terminal.draw(|frame| view::draw(model, look, frame))?;
         self.begun = true;
         self.due = None;
@@ -275,8 +294,10 @@ pub(super) fn is_drawable(size: Size) -> Result<(), Failure> {
     if u32::from(size.width) * u32::from(size.height) <= MOST_CELLS {
         return Ok(());
     }
-    let sentence =
-        format!("the terminal says that it has {} columns and {} rows, which is too large to be drawn on", size.width, size.height);
+    let sentence = format!(
+        "the terminal says that it has {} columns and {} rows, which is too large to be drawn on",
+        size.width, size.height
+    );
     Err(Failure::new(Kind::Io, sentence).hint("set its size: stty cols 120 rows 40"))
 }
 
@@ -288,8 +309,23 @@ fn opened<S: Service>(
     panic_at: Option<PanicAt>,
     (size, now): (Size, Zoned),
 ) -> (Model, Performer<S>) {
-    let Session { profile, door, archive, kept, engine, refresh, backfill, notice, keys, query, hall, history, views, view_file, beside } =
-        session;
+    let Session {
+        profile,
+        door,
+        archive,
+        kept,
+        engine,
+        refresh,
+        backfill,
+        notice,
+        keys,
+        query,
+        hall,
+        history,
+        views,
+        view_file,
+        beside,
+    } = session;
     let (engine, no_service) = match engine {
         // What is new cannot be kept in a read-only archive, so it is not asked for; an email that is opened is.
         Ok(engine) => (Some(engine), archive.read_only()),
@@ -316,7 +352,15 @@ fn opened<S: Service>(
         kept,
         hall,
     });
-    let mut performer = Performer::new(archive, engine, beside, (history, view_file), doors, pause, panic_at);
+    let mut performer = Performer::new(
+        archive,
+        engine,
+        beside,
+        (history, view_file),
+        doors,
+        pause,
+        panic_at,
+    );
     for effect in effects {
         performer.perform(effect);
     }

@@ -22,7 +22,11 @@ pub(super) struct Timely {
 
 impl Known for Timely {
     fn values(&self, source: Source<'_>, part: &str, limit: usize) -> Vec<KnownValue> {
-        if self.halt.is_halted() { Vec::new() } else { self.archive.values(source, part, limit) }
+        if self.halt.is_halted() {
+            Vec::new()
+        } else {
+            self.archive.values(source, part, limit)
+        }
     }
 }
 
@@ -32,21 +36,40 @@ pub(super) fn halted() -> Failure {
 }
 
 /// How many emails the query finds, and how many of them stand before `place`.
-pub(super) fn counts(archive: &Archive, query: &Query, place: Option<Place>, halt: &Halt) -> Result<Counts, Failure> {
+pub(super) fn counts(
+    archive: &Archive,
+    query: &Query,
+    place: Option<Place>,
+    halt: &Halt,
+) -> Result<Counts, Failure> {
     /// Nobody reads the end of such a list.
     const MOST: u64 = 10_000;
     if query.is_everything() && query.sort == Sort::Newest {
-        let before = place.map(|place| Ok::<_, Failure>((place, archive.rank(place)?))).transpose()?;
+        let before = place
+            .map(|place| Ok::<_, Failure>((place, archive.rank(place)?)))
+            .transpose()?;
         let all = archive.count()?;
-        return Ok(Counts { total: all, capped: false, all, fetched: None, before });
+        return Ok(Counts {
+            total: all,
+            capped: false,
+            all,
+            fetched: None,
+            before,
+        });
     }
-    let (total, capped) = match archive.count_matching(query, MOST, halt)?.ok_or_else(halted)? {
+    let (total, capped) = match archive
+        .count_matching(query, MOST, halt)?
+        .ok_or_else(halted)?
+    {
         Counted::Exactly(total) => (total, false),
         Counted::MoreThan(total) => (total, true),
     };
     let before = match place {
         None => None,
-        Some(place) => match archive.rank_matching(query, place, MOST, halt)?.ok_or_else(halted)? {
+        Some(place) => match archive
+            .rank_matching(query, place, MOST, halt)?
+            .ok_or_else(halted)?
+        {
             Counted::MoreThan(_) => None,
             Counted::Exactly(newer) if query.sort == Sort::Newest => Some((place, newer)),
             Counted::Exactly(newer) if !capped => Some((place, total.saturating_sub(newer + 1))),
@@ -54,7 +77,13 @@ pub(super) fn counts(archive: &Archive, query: &Query, place: Option<Place>, hal
         },
     };
     let scope = archive.scope()?;
-    Ok(Counts { total, capped, all: scope.emails, fetched: Some(scope.fetched), before })
+    Ok(Counts {
+        total,
+        capped,
+        all: scope.emails,
+        fetched: Some(scope.fetched),
+        before,
+    })
 }
 
 /// What became of all emails to an address.
@@ -64,15 +93,26 @@ pub(super) fn tally(
     (fresh_since, now): (Timestamp, Timestamp),
     halt: &Halt,
 ) -> Result<Tally, Failure> {
-    let query = Query { filter: Node::Term(Term::Recipient(address.clone())), sort: Sort::Newest };
+    let query = Query {
+        filter: Node::Term(Term::Recipient(address.clone())),
+        sort: Sort::Newest,
+    };
     let mut tally = Tally::default();
-    let is_whole = archive.each(&query, halt, |row| tally.take(&row, address, fresh_since, now))?;
+    let is_whole = archive.each(&query, halt, |row| {
+        tally.take(&row, address, fresh_since, now)
+    })?;
     if !is_whole && halt.is_halted() {
         return Err(halted());
     }
     // The list does not say why; the email may, if it was read.
-    if let Some(trouble) = tally.trouble.as_mut().filter(|trouble| trouble.reason.is_none()) {
-        trouble.reason = archive.email(&trouble.id)?.and_then(|email| email.summary.reason());
+    if let Some(trouble) = tally
+        .trouble
+        .as_mut()
+        .filter(|trouble| trouble.reason.is_none())
+    {
+        trouble.reason = archive
+            .email(&trouble.id)?
+            .and_then(|email| email.summary.reason());
     }
     Ok(tally)
 }

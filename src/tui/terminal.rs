@@ -8,7 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crossterm::cursor::{Hide, Show};
 use crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
 use crossterm::style::ResetColor;
-use crossterm::terminal::{EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
+use crossterm::terminal::{
+    EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode,
+    enable_raw_mode,
+};
 use crossterm::{Command, execute, queue};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags, open};
@@ -21,7 +24,10 @@ use crate::signals;
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// How long one look at a terminal that takes no bytes lasts.
-const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+const LOOK: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 50_000_000,
+};
 
 /// So many of these looks the last sequences wait before what is queued in front of them is dropped.
 const LAST_LOOKS: u32 = 6;
@@ -58,7 +64,15 @@ impl Drop for Hold {
 pub fn give_back() {
     if TAKEN.swap(false, Ordering::SeqCst) {
         let mut last = Vec::new();
-        let _ = queue!(last, EndSynchronizedUpdate, Mouse(false), DisableBracketedPaste, Show, ResetColor, LeaveAlternateScreen);
+        let _ = queue!(
+            last,
+            EndSynchronizedUpdate,
+            Mouse(false),
+            DisableBracketedPaste,
+            Show,
+            ResetColor,
+            LeaveAlternateScreen
+        );
         if matches!(is_ready_within(LAST_LOOKS), Ok(false)) {
             // Nobody reads; what is queued would never be seen, and the modes must not wait for it.
             let _ = tcflush(device(), QueueSelector::OFlush);
@@ -89,7 +103,9 @@ impl Write for Device {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         while TAKEN.load(Ordering::SeqCst) {
             match write_within(bytes, 1)? {
-                0 if signals::is_ending() => return Err(io::Error::other("the terminal is not read")),
+                0 if signals::is_ending() => {
+                    return Err(io::Error::other("the terminal is not read"));
+                }
                 0 => {}
                 count => return Ok(count),
             }
@@ -131,10 +147,16 @@ fn device() -> BorrowedFd<'static> {
     static DEVICE: OnceLock<Option<OwnedFd>> = OnceLock::new();
     let reopen = || {
         let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let by_name = ttyname(rustix::stdio::stdout(), Vec::new()).and_then(|name| open(name, flags, Mode::empty()));
-        by_name.or_else(|_| open("/dev/tty", flags, Mode::empty())).ok()
+        let by_name = ttyname(rustix::stdio::stdout(), Vec::new())
+            .and_then(|name| open(name, flags, Mode::empty()));
+        by_name
+            .or_else(|_| open("/dev/tty", flags, Mode::empty()))
+            .ok()
     };
-    DEVICE.get_or_init(reopen).as_ref().map_or_else(rustix::stdio::stdout, |device| device.as_fd())
+    DEVICE
+        .get_or_init(reopen)
+        .as_ref()
+        .map_or_else(rustix::stdio::stdout, |device| device.as_fd())
 }
 
 /// Presses, drags and the wheel, in the extended encoding. Crossterm's own command also asks for
@@ -143,6 +165,10 @@ struct Mouse(bool);
 
 impl Command for Mouse {
     fn write_ansi(&self, f: &mut impl std::fmt::Write) -> std::fmt::Result {
-        f.write_str(if self.0 { "\x1b[?1000h\x1b[?1002h\x1b[?1006h" } else { "\x1b[?1006l\x1b[?1002l\x1b[?1000l" })
+        f.write_str(if self.0 {
+            "\x1b[?1000h\x1b[?1002h\x1b[?1006h"
+        } else {
+            "\x1b[?1006l\x1b[?1002l\x1b[?1000l"
+        })
     }
 }

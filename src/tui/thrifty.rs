@@ -43,22 +43,38 @@ impl Cursor {
     /// Where it is after `symbol` was written at `at`.
     fn after(symbol: &str, at: Position) -> Self {
         let sure = symbol.width() == 1 && symbol.width_cjk() == 1;
-        if sure { Self::At(Position::new(at.x + 1, at.y)) } else { Self::In(at.y) }
+        if sure {
+            Self::At(Position::new(at.x + 1, at.y))
+        } else {
+            Self::In(at.y)
+        }
     }
 }
 
 impl Pen {
-    const PLAIN: Self = Self { fg: Color::Reset, bg: Color::Reset, modifier: Modifier::empty() };
+    const PLAIN: Self = Self {
+        fg: Color::Reset,
+        bg: Color::Reset,
+        modifier: Modifier::empty(),
+    };
 
     const fn of(cell: &Cell) -> Self {
-        Self { fg: cell.fg, bg: cell.bg, modifier: cell.modifier }
+        Self {
+            fg: cell.fg,
+            bg: cell.bg,
+            modifier: cell.modifier,
+        }
     }
 }
 
 impl<W: Write> Thrifty<W> {
     /// Writes to `out`, which should buffer a frame. The cursor is taken to be hidden already.
     pub const fn new(out: W) -> Self {
-        Self { inner: CrosstermBackend::new(out), cursor_hidden: true, pen: Pen::PLAIN }
+        Self {
+            inner: CrosstermBackend::new(out),
+            cursor_hidden: true,
+            pen: Pen::PLAIN,
+        }
     }
 
     fn change(&mut self, to: Pen) -> io::Result<()> {
@@ -71,12 +87,21 @@ impl<W: Write> Thrifty<W> {
         }
         let mut codes = Vec::new();
         // Attributes are taken away all at once; taking away single ones is not spelled alike everywhere.
-        let from = if to.modifier.contains(before.modifier) { before } else { Pen::PLAIN };
+        let from = if to.modifier.contains(before.modifier) {
+            before
+        } else {
+            Pen::PLAIN
+        };
         if from != before {
             codes.push("0".to_owned());
         }
         let added = to.modifier - from.modifier;
-        codes.extend(MODIFIERS.iter().filter(|(modifier, _)| added.contains(*modifier)).map(|(_, code)| (*code).to_owned()));
+        codes.extend(
+            MODIFIERS
+                .iter()
+                .filter(|(modifier, _)| added.contains(*modifier))
+                .map(|(_, code)| (*code).to_owned()),
+        );
         if to.fg != from.fg {
             codes.push(colour(to.fg, 0));
         }
@@ -95,8 +120,14 @@ impl<W: Write> Thrifty<W> {
                 columns => write!(self.inner, "\x1b[{columns}C"),
             },
             Cursor::In(row) if row == to.y => write!(self.inner, "\x1b[{}G", to.x + 1),
-            Cursor::At(Position { y: row, .. }) | Cursor::In(row) if row + 1 == to.y && to.x == 0 => self.inner.write_all(b"\r\n"),
-            Cursor::At(_) | Cursor::In(_) | Cursor::Unknown => write!(self.inner, "\x1b[{};{}H", to.y + 1, to.x + 1),
+            Cursor::At(Position { y: row, .. }) | Cursor::In(row)
+                if row + 1 == to.y && to.x == 0 =>
+            {
+                self.inner.write_all(b"\r\n")
+            }
+            Cursor::At(_) | Cursor::In(_) | Cursor::Unknown => {
+                write!(self.inner, "\x1b[{};{}H", to.y + 1, to.x + 1)
+            }
         }
     }
 }
@@ -238,14 +269,37 @@ mod tests {
 
     fn frame() -> impl Strategy<Value = Buffer> {
         let text = prop::sample::select(vec!["plain", "é…│", "ご注", "✓ ok", " ", "a b", "👩x"]);
-        let colours = prop::sample::select(vec![Color::Reset, Color::Green, Color::LightRed, Color::Indexed(99), Color::Rgb(1, 2, 3)]);
-        let modifiers =
-            prop::sample::select(vec![Modifier::empty(), Modifier::BOLD, Modifier::REVERSED | Modifier::UNDERLINED, Modifier::ITALIC]);
-        let piece = (0..AREA.width, 0..AREA.height, text, colours.clone(), colours, modifiers);
+        let colours = prop::sample::select(vec![
+            Color::Reset,
+            Color::Green,
+            Color::LightRed,
+            Color::Indexed(99),
+            Color::Rgb(1, 2, 3),
+        ]);
+        let modifiers = prop::sample::select(vec![
+            Modifier::empty(),
+            Modifier::BOLD,
+            Modifier::REVERSED | Modifier::UNDERLINED,
+            Modifier::ITALIC,
+        ]);
+        let piece = (
+            0..AREA.width,
+            0..AREA.height,
+            text,
+            colours.clone(),
+            colours,
+            modifiers,
+        );
         prop::collection::vec(piece, 0..14).prop_map(|pieces| {
             let mut buffer = Buffer::empty(AREA);
             for (x, y, text, fg, bg, modifier) in pieces {
-                buffer.set_stringn(x, y, text, usize::from(AREA.width - x), Style::new().fg(fg).bg(bg).add_modifier(modifier));
+                buffer.set_stringn(
+                    x,
+                    y,
+                    text,
+                    usize::from(AREA.width - x),
+                    Style::new().fg(fg).bg(bg).add_modifier(modifier),
+                );
             }
             buffer
         })

@@ -12,7 +12,9 @@ use super::{cut, time};
 use crate::app::hall::Face;
 use crate::app::keymap::told;
 use crate::app::keys::written;
-use crate::app::{CheckState, Command, Door, Focus, Kept, Layout, Liveness, Model, Side, Stage, StatusCheck, Step};
+use crate::app::{
+    CheckState, Command, Door, Focus, Kept, Layout, Liveness, Model, Side, Stage, StatusCheck, Step,
+};
 use crate::archive::Reach;
 
 /// Below this many columns there is no room for what can be had otherwise.
@@ -30,7 +32,13 @@ const BODY_WORDS: usize = 40;
 
 /// Draws both lines.
 pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
-    line(title_left(model, look, layout.title.width), title_right(model, look, layout.title.width), layout.title, look, frame);
+    line(
+        title_left(model, look, layout.title.width),
+        title_right(model, look, layout.title.width),
+        layout.title,
+        look,
+        frame,
+    );
     if model.focus() == Focus::Prompt {
         // Who types sees the keys where the line is.
         return;
@@ -39,10 +47,23 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
     let share = if layout.bottom.width < 60 { 5 } else { 2 };
     let right = bottom_right(model, look, usize::from(layout.bottom.width) / share);
     let taken: usize = right.iter().map(Span::width).sum();
-    let kept_free = if model.focus() == Focus::Reader && share == 2 { usize::from(layout.bottom.width * 2 / 5).min(BODY_WORDS) } else { 0 };
+    let kept_free = if model.focus() == Focus::Reader && share == 2 {
+        usize::from(layout.bottom.width * 2 / 5).min(BODY_WORDS)
+    } else {
+        0
+    };
     let taken = taken.max(kept_free);
-    let room = layout.bottom.width.saturating_sub(u16::try_from(taken).unwrap_or(u16::MAX));
-    line(bottom_left(model, look, room), right, layout.bottom, look, frame);
+    let room = layout
+        .bottom
+        .width
+        .saturating_sub(u16::try_from(taken).unwrap_or(u16::MAX));
+    line(
+        bottom_left(model, look, room),
+        right,
+        layout.bottom,
+        look,
+        frame,
+    );
 }
 
 /// `left` from the left, `right` from the right; the left gives way where both do not fit.
@@ -54,7 +75,8 @@ fn line(left: Vec<Span>, right: Vec<Span>, area: Rect, look: &Look, frame: &mut 
     if right.width() + 2 > usize::from(area.width) {
         right = Line::default();
     }
-    let room = usize::from(area.width).saturating_sub(right.width() + usize::from(right.width() > 0));
+    let room =
+        usize::from(area.width).saturating_sub(right.width() + usize::from(right.width() > 0));
     let buffer = frame.buffer_mut();
     let mut x = area.x;
     let mut left_room = room;
@@ -81,7 +103,14 @@ fn title_left<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
         ];
     }
     let view = model.view();
-    let shown = view.map_or(if filter.is_none() { "all mail" } else { filter.text() }, |(_, view)| &view.name);
+    let shown = view.map_or(
+        if filter.is_none() {
+            "all mail"
+        } else {
+            filter.text()
+        },
+        |(_, view)| &view.name,
+    );
     let kept = match model.kept {
         _ if model.door == Door::Demo => "",
         Kept::InFile(_) => "",
@@ -94,7 +123,10 @@ fn title_left<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
         Span::styled(format!(" {} {shown} ", look.glyphs.into), look.theme.text()),
     ];
     if view.is_some() && width >= ROOMY {
-        spans.push(Span::styled(format!(" {} ", filter.text()), look.theme.chrome()));
+        spans.push(Span::styled(
+            format!(" {} ", filter.text()),
+            look.theme.chrome(),
+        ));
     }
     spans
 }
@@ -114,16 +146,28 @@ fn title_right<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
         parts.push(Span::styled(words, look.theme.text()));
     }
     if model.list.unseen() > 0 {
-        parts.push(Span::styled(format!("{} new", grouped(model.list.unseen())), look.theme.news()));
+        parts.push(Span::styled(
+            format!("{} new", grouped(model.list.unseen())),
+            look.theme.news(),
+        ));
     }
     let service = &model.service;
     parts.push(match (service.no_service(), service.trouble()) {
-        (Some(_), _) if matches!(model.kept, Kept::ReadOnly(_)) => Span::styled("nothing new is kept", look.theme.trouble()),
+        (Some(_), _) if matches!(model.kept, Kept::ReadOnly(_)) => {
+            Span::styled("nothing new is kept", look.theme.trouble())
+        }
         (Some(_), _) => Span::styled("not connected", look.theme.trouble()),
-        (None, Some(failure)) if failure.is_offline() => Span::styled(away("offline", model, look, width), look.theme.trouble()),
-        (None, Some(_)) => Span::styled(away("in trouble", model, look, width), look.theme.trouble()),
+        (None, Some(failure)) if failure.is_offline() => {
+            Span::styled(away("offline", model, look, width), look.theme.trouble())
+        }
+        (None, Some(_)) => {
+            Span::styled(away("in trouble", model, look, width), look.theme.trouble())
+        }
         (None, None) if service.has_answered() => liveness(model, look, width),
-        (None, None) => Span::styled(format!("asking{}", look.glyphs.ellipsis), look.theme.chrome()),
+        (None, None) => Span::styled(
+            format!("asking{}", look.glyphs.ellipsis),
+            look.theme.chrome(),
+        ),
     });
     let mut spans = Vec::new();
     for (n, part) in parts.into_iter().enumerate() {
@@ -141,8 +185,12 @@ fn liveness<'a>(model: &Model, look: &Look, width: u16) -> Span<'a> {
     let words = match model.liveness() {
         Liveness::Live => return Span::styled("live", look.theme.text()),
         Liveness::HeadAsOf(at) => format!("as of {}", time::seen(at, look)),
-        Liveness::RowsAsOf(1, since) if width >= ROOMY => format!("1 status {}", time::as_of(since, look)),
-        Liveness::RowsAsOf(rows, since) if width >= ROOMY => format!("{rows} statuses {}", time::as_of(since, look)),
+        Liveness::RowsAsOf(1, since) if width >= ROOMY => {
+            format!("1 status {}", time::as_of(since, look))
+        }
+        Liveness::RowsAsOf(rows, since) if width >= ROOMY => {
+            format!("{rows} statuses {}", time::as_of(since, look))
+        }
         Liveness::RowsAsOf(_, since) => time::as_of(since, look),
     };
     Span::styled(words, look.theme.trouble())
@@ -150,14 +198,20 @@ fn liveness<'a>(model: &Model, look: &Look, width: u16) -> Span<'a> {
 
 /// For a filter that depends on the status: how far the statuses behind it were checked.
 fn checked(model: &Model, look: &Look) -> Option<String> {
-    if model.prompt.is_some() || model.card.is_some() || !model.list.filter().query().depends_on_status() {
+    if model.prompt.is_some()
+        || model.card.is_some()
+        || !model.list.filter().query().depends_on_status()
+    {
         return None;
     }
     Some(
         model
             .status_check()
             .filter(|_| model.service.can_confirm())
-            .map_or_else(|| "statuses not checked".to_owned(), |check| check_words(check, look)),
+            .map_or_else(
+                || "statuses not checked".to_owned(),
+                |check| check_words(check, look),
+            ),
     )
 }
 
@@ -173,10 +227,14 @@ pub fn check_words(check: &StatusCheck, look: &Look) -> String {
 
 /// `offline since 14:02 · as of 13:58`: since when, and how old what is shown may be.
 fn away(how: &str, model: &Model, look: &Look, width: u16) -> String {
-    let Some(since) = model.service.since() else { return how.to_owned() };
+    let Some(since) = model.service.since() else {
+        return how.to_owned();
+    };
     let since = time::seen(since, look);
     match model.service.as_of().map(|as_of| time::seen(as_of, look)) {
-        Some(as_of) if width >= ROOMY => format!("{how} since {since} {} as of {as_of}", look.glyphs.dot),
+        Some(as_of) if width >= ROOMY => {
+            format!("{how} since {since} {} as of {as_of}", look.glyphs.dot)
+        }
         _ => format!("{how} since {since}"),
     }
 }
@@ -185,23 +243,38 @@ fn away(how: &str, model: &Model, look: &Look, width: u16) -> String {
 pub fn count(model: &Model, look: &Look) -> Option<String> {
     let list = &model.list;
     let total = list.total()?;
-    let reach = model.service.reach().map(|reach| reach_words(reach, look)).unwrap_or_default();
+    let reach = model
+        .service
+        .reach()
+        .map(|reach| reach_words(reach, look))
+        .unwrap_or_default();
     Some(match list.all().filter(|_| !list.filter().is_none()) {
-        Some(all) => format!("{}{} of {}{reach}", if list.is_capped() { "more than " } else { "" }, grouped(total), grouped(all)),
+        Some(all) => format!(
+            "{}{} of {}{reach}",
+            if list.is_capped() { "more than " } else { "" },
+            grouped(total),
+            grouped(all)
+        ),
         None => format!("{}{reach}", emails(total)),
     })
 }
 
 /// `1 email`, `48 310 emails`.
 pub fn emails(number: u64) -> String {
-    format!("{} {}", grouped(number), if number == 1 { "email" } else { "emails" })
+    format!(
+        "{} {}",
+        grouped(number),
+        if number == 1 { "email" } else { "emails" }
+    )
 }
 
 /// How far back the archive is complete: ` since 3 May`, or nothing if it is whole.
 pub fn reach_words(reach: &Reach, look: &Look) -> String {
     match reach {
         Reach::Everything => ", complete".to_owned(),
-        Reach::Since(stamp) => stamp.at.map_or_else(String::new, |at| format!(" since {}", time::day(at, look))),
+        Reach::Since(stamp) => stamp
+            .at
+            .map_or_else(String::new, |at| format!(" since {}", time::day(at, look))),
         Reach::Nothing => String::new(),
     }
 }
@@ -213,41 +286,92 @@ fn bottom_left<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
         return spans;
     }
     if let Some(look_back) = &model.look_back {
-        let reach = model.service.reach().map(|reach| reach_words(reach, look)).unwrap_or_default();
+        let reach = model
+            .service
+            .reach()
+            .map(|reach| reach_words(reach, look))
+            .unwrap_or_default();
         let brought = emails(look_back.brought());
-        let long = format!("looking back: {brought}{}", reach.replace(" since", ", since"));
+        let long = format!(
+            "looking back: {brought}{}",
+            reach.replace(" since", ", since")
+        );
         let short = format!("{brought} back");
         let words = if width < ROOMY { short } else { long };
         spans.push(Span::styled(words, look.theme.accent()));
-        let stop = model.keys.key_for(model.focus(), Command::Stop).map_or_else(String::new, |key| format!("; {key} stops"));
+        let stop = model
+            .keys
+            .key_for(model.focus(), Command::Stop)
+            .map_or_else(String::new, |key| format!("; {key} stops"));
         spans.push(Span::styled(stop, look.theme.text()));
         return spans;
     }
-    if let Some(check) = model.status_check().filter(|check| check.state() == CheckState::Running && check.requests() > 0) {
-        let stop = model.keys.key_for(model.focus(), Command::Stop).map_or_else(String::new, |key| format!("; {key} stops"));
-        let requests = if check.requests() == 1 { "1 request".to_owned() } else { format!("{} requests", check.requests()) };
-        let words = if width < ROOMY { requests } else { format!("{}, {requests}", check_words(check, look)) };
+    if let Some(check) = model
+        .status_check()
+        .filter(|check| check.state() == CheckState::Running && check.requests() > 0)
+    {
+        let stop = model
+            .keys
+            .key_for(model.focus(), Command::Stop)
+            .map_or_else(String::new, |key| format!("; {key} stops"));
+        let requests = if check.requests() == 1 {
+            "1 request".to_owned()
+        } else {
+            format!("{} requests", check.requests())
+        };
+        let words = if width < ROOMY {
+            requests
+        } else {
+            format!("{}, {requests}", check_words(check, look))
+        };
         spans.push(Span::styled(words, look.theme.accent()));
         spans.push(Span::styled(format!("{stop}  "), look.theme.text()));
         return spans;
     }
     if !model.pressed.is_empty() {
-        spans.push(Span::styled(format!("{} {}", written(&model.pressed), look.glyphs.ellipsis), look.theme.accent()));
+        spans.push(Span::styled(
+            format!("{} {}", written(&model.pressed), look.glyphs.ellipsis),
+            look.theme.accent(),
+        ));
         return spans;
     }
     if let Some(pause) = pause(model) {
         spans.push(Span::styled(pause, look.theme.trouble()));
-    } else if let Some(trouble) = model.service.trouble().filter(|_| model.focus() == Focus::List && !model.list.rows().is_empty()) {
-        spans.push(Span::styled(format!("{} {} ", trouble.sentence, look.glyphs.dot), look.theme.trouble()));
+    } else if let Some(trouble) = model
+        .service
+        .trouble()
+        .filter(|_| model.focus() == Focus::List && !model.list.rows().is_empty())
+    {
+        spans.push(Span::styled(
+            format!("{} {} ", trouble.sentence, look.glyphs.dot),
+            look.theme.trouble(),
+        ));
         // Trouble can last; who works on with what is here needs the keys more than that comfort.
-        let comfort = if width >= COMFORTABLE { "asking again by itself; " } else { "" };
-        let help = told(&model.keys, model.focus(), [(Command::Refresh, "asks now"), (Command::Details, "tells more")]);
-        spans.push(Span::styled(format!("{comfort}{help}  "), look.theme.text()));
+        let comfort = if width >= COMFORTABLE {
+            "asking again by itself; "
+        } else {
+            ""
+        };
+        let help = told(
+            &model.keys,
+            model.focus(),
+            [
+                (Command::Refresh, "asks now"),
+                (Command::Details, "tells more"),
+            ],
+        );
+        spans.push(Span::styled(
+            format!("{comfort}{help}  "),
+            look.theme.text(),
+        ));
         hints(model, look, &mut spans, width);
         return spans;
     }
     if model.service.is_extending() && model.list.nears_the_end(model.list_height()) {
-        spans.push(Span::styled(format!("fetching older emails{} ", look.glyphs.ellipsis), look.theme.accent()));
+        spans.push(Span::styled(
+            format!("fetching older emails{} ", look.glyphs.ellipsis),
+            look.theme.accent(),
+        ));
     } else if model.service.is_filling() && model.focus() == Focus::List {
         spans.extend(filling(model, look, width));
     }
@@ -273,11 +397,24 @@ fn pause(model: &Model) -> Option<String> {
 
 /// Older mail that is fetched by itself, at which rate, and the key that stops it.
 fn filling<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
-    let rate = model.budget().map(|budget| format!(", {:.1}/s", budget.background)).filter(|_| width >= SPACIOUS);
-    let words = if width >= ROOMY { "fetching older mail" } else { "older mail" };
-    let stop = model.keys.key_for(Focus::List, Command::Stop).map_or_else(String::new, |key| format!("; {key} stops"));
+    let rate = model
+        .budget()
+        .map(|budget| format!(", {:.1}/s", budget.background))
+        .filter(|_| width >= SPACIOUS);
+    let words = if width >= ROOMY {
+        "fetching older mail"
+    } else {
+        "older mail"
+    };
+    let stop = model
+        .keys
+        .key_for(Focus::List, Command::Stop)
+        .map_or_else(String::new, |key| format!("; {key} stops"));
     vec![
-        Span::styled(format!("{words}{}", rate.unwrap_or_default()), look.theme.accent()),
+        Span::styled(
+            format!("{words}{}", rate.unwrap_or_default()),
+            look.theme.accent(),
+        ),
         Span::styled(format!("{stop}  "), look.theme.text()),
     ]
 }
@@ -291,7 +428,11 @@ fn position(model: &Model) -> String {
         (Some(position), Some(total)) => {
             let older = model.list.is_capped() || model.service.reach() != Some(&Reach::Everything);
             let total = format!("{}{}", grouped(total), if older { "+" } else { " " });
-            format!(" {:>width$}/{total}  ", grouped(position), width = total.len().min(7))
+            format!(
+                " {:>width$}/{total}  ",
+                grouped(position),
+                width = total.len().min(7)
+            )
         }
         _ => " ".to_owned(),
     }
@@ -337,9 +478,19 @@ fn hints(model: &Model, look: &Look, spans: &mut Vec<Span>, width: u16) {
         Command::Select(Step::Down),
         Command::SwitchPane,
     ];
-    const FINDING: &[Command] =
-        &[Command::Mark(Side::Right), Command::Back, Command::Find, Command::Scroll(Step::Down), Command::NextEmail];
-    const VIEWS: &[Command] = &[Command::Take, Command::Back, Command::Item(Side::Right), Command::DropView];
+    const FINDING: &[Command] = &[
+        Command::Mark(Side::Right),
+        Command::Back,
+        Command::Find,
+        Command::Scroll(Step::Down),
+        Command::NextEmail,
+    ];
+    const VIEWS: &[Command] = &[
+        Command::Take,
+        Command::Back,
+        Command::Item(Side::Right),
+        Command::DropView,
+    ];
     const READER: &[Command] = &[
         Command::Back,
         Command::NextEmail,
@@ -351,10 +502,24 @@ fn hints(model: &Model, look: &Look, spans: &mut Vec<Span>, width: u16) {
         Command::FullReader,
         Command::SwitchPane,
     ];
-    const WIDE: &[Command] =
-        &[Command::Back, Command::Pan(Side::Right), Command::NextEmail, Command::Scroll(Step::Down), Command::NextView];
-    const HELP: &[Command] = &[Command::Back, Command::Scroll(Step::Down), Command::Scroll(Step::Last)];
-    const FOUND_NOTHING: &[Command] = &[Command::Peel, Command::LookBack, Command::Filter, Command::Undo];
+    const WIDE: &[Command] = &[
+        Command::Back,
+        Command::Pan(Side::Right),
+        Command::NextEmail,
+        Command::Scroll(Step::Down),
+        Command::NextView,
+    ];
+    const HELP: &[Command] = &[
+        Command::Back,
+        Command::Scroll(Step::Down),
+        Command::Scroll(Step::Last),
+    ];
+    const FOUND_NOTHING: &[Command] = &[
+        Command::Peel,
+        Command::LookBack,
+        Command::Filter,
+        Command::Undo,
+    ];
     const PROMPT: &[Command] = &[Command::Accept, Command::Cancel];
     const CHOICE: &[Command] = &[Command::Take, Command::Item(Side::Right), Command::Back];
     const NOTHING: &[Command] = &[Command::Refresh, Command::Back];
@@ -377,11 +542,17 @@ fn hints(model: &Model, look: &Look, spans: &mut Vec<Span>, width: u16) {
     let mut room = usize::from(width).saturating_sub(used);
     let help = [Command::Help];
     let reserved = 8;
-    for (last, command) in wanted.iter().map(|command| (false, command)).chain(help.iter().map(|command| (true, command))) {
+    for (last, command) in wanted
+        .iter()
+        .map(|command| (false, command))
+        .chain(help.iter().map(|command| (true, command)))
+    {
         if *command == Command::LookBack && !model.may_look_back() {
             continue;
         }
-        let Some(key) = model.keys.key_for(focus, *command) else { continue };
+        let Some(key) = model.keys.key_for(focus, *command) else {
+            continue;
+        };
         let text = format!("{key} {}", command.hint());
         let columns = unicode_width::UnicodeWidthStr::width(text.as_str()) + 2;
         if columns + if last { 0 } else { reserved } > room {
@@ -390,13 +561,18 @@ fn hints(model: &Model, look: &Look, spans: &mut Vec<Span>, width: u16) {
         room -= columns;
         let (key, words) = text.split_at(key.len());
         spans.push(Span::styled(key.to_owned(), look.theme.accent()));
-        spans.push(Span::styled(format!("{words}{}", if last { "" } else { "  " }), look.theme.text()));
+        spans.push(Span::styled(
+            format!("{words}{}", if last { "" } else { "  " }),
+            look.theme.text(),
+        ));
     }
 }
 
 /// What there is to know about the body, as much as fits, and how much of the email has been seen.
 fn bottom_right<'a>(model: &Model, look: &Look, room: usize) -> Vec<Span<'a>> {
-    let (Stage::Ready(_, Some(body)), Some(row)) = (model.stage(), model.list.selected()) else { return Vec::new() };
+    let (Stage::Ready(_, Some(body)), Some(row)) = (model.stage(), model.list.selected()) else {
+        return Vec::new();
+    };
     if model.focus() != Focus::Reader {
         return Vec::new();
     }
@@ -451,6 +627,9 @@ mod tests {
 
     #[test]
     fn numbers_are_grouped_by_three() {
-        assert_eq!([0, 999, 1_000, 48_310, 1_000_000].map(grouped), ["0", "999", "1 000", "48 310", "1 000 000"]);
+        assert_eq!(
+            [0, 999, 1_000, 48_310, 1_000_000].map(grouped),
+            ["0", "999", "1 000", "48 310", "1 000 000"]
+        );
     }
 }

@@ -12,27 +12,53 @@ use crate::mail::{Stamp, Status};
 /// Draws the card and the rule below it, if there is one.
 pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
     let area = layout.card;
-    let Some(card) = model.card.as_ref().filter(|_| !area.is_empty()) else { return };
+    let Some(card) = model.card.as_ref().filter(|_| !area.is_empty()) else {
+        return;
+    };
     let width = usize::from(area.width).saturating_sub(2);
     let rule = area.bottom() - 1;
-    for (line, y) in lines(card, model, look, width, usize::from(area.height) - 1).iter().zip(area.y..rule) {
-        frame.buffer_mut().set_line(area.x + 1, y, line, area.width.saturating_sub(2));
+    for (line, y) in lines(card, model, look, width, usize::from(area.height) - 1)
+        .iter()
+        .zip(area.y..rule)
+    {
+        frame
+            .buffer_mut()
+            .set_line(area.x + 1, y, line, area.width.saturating_sub(2));
     }
     let line = look.glyphs.horizontal.repeat(usize::from(area.width));
-    frame.buffer_mut().set_stringn(area.x, rule, line, usize::from(area.width), look.theme.chrome());
+    frame.buffer_mut().set_stringn(
+        area.x,
+        rule,
+        line,
+        usize::from(area.width),
+        look.theme.chrome(),
+    );
 }
 
 /// As many lines as there is room for, those that matter most.
-fn lines<'a>(card: &'a Card, model: &Model, look: &Look, width: usize, height: usize) -> Vec<Line<'a>> {
+fn lines<'a>(
+    card: &'a Card,
+    model: &Model,
+    look: &Look,
+    width: usize,
+    height: usize,
+) -> Vec<Line<'a>> {
     let mut lines = vec![heading(card, look, width)];
     let Some(tally) = card.tally() else {
         lines.push(match card.failure() {
             Some(failure) => Line::styled(failure.sentence.as_str(), look.theme.trouble()),
-            None => Line::styled(format!("counting{}", look.glyphs.ellipsis), look.theme.chrome()),
+            None => Line::styled(
+                format!("counting{}", look.glyphs.ellipsis),
+                look.theme.chrome(),
+            ),
         });
         return lines;
     };
-    let reach = Line::raw(cut::cut(&reach(tally, model, look, width), width, look.glyphs.ellipsis));
+    let reach = Line::raw(cut::cut(
+        &reach(tally, model, look, width),
+        width,
+        look.glyphs.ellipsis,
+    ));
     let trouble = trouble(tally, model, look, width);
     let statuses = statuses(tally, look, width);
     match height {
@@ -48,13 +74,32 @@ fn lines<'a>(card: &'a Card, model: &Model, look: &Look, width: usize, height: u
 
 /// Who it is, and when the first and the last email were accepted.
 fn heading<'a>(card: &'a Card, look: &Look, width: usize) -> Line<'a> {
-    let name = card.tally().map(|tally| &*tally.name).filter(|name| !name.is_empty());
-    let who = name.map_or_else(|| card.address().to_owned(), |name| format!("{name} <{}>", card.address()));
+    let name = card
+        .tally()
+        .map(|tally| &*tally.name)
+        .filter(|name| !name.is_empty());
+    let who = name.map_or_else(
+        || card.address().to_owned(),
+        |name| format!("{name} <{}>", card.address()),
+    );
     // The address matters more than the name, and both more than the times.
-    let who = if who.width() <= width { who } else { card.address().to_owned() };
-    let forms = card.tally().map(|tally| times(tally, look)).unwrap_or_default();
-    let times = forms.into_iter().find(|times| who.width() + times.width() + 2 <= width).unwrap_or_default();
-    let mut spans = vec![Span::styled(cut::cut(&who, width, look.glyphs.ellipsis), look.theme.title())];
+    let who = if who.width() <= width {
+        who
+    } else {
+        card.address().to_owned()
+    };
+    let forms = card
+        .tally()
+        .map(|tally| times(tally, look))
+        .unwrap_or_default();
+    let times = forms
+        .into_iter()
+        .find(|times| who.width() + times.width() + 2 <= width)
+        .unwrap_or_default();
+    let mut spans = vec![Span::styled(
+        cut::cut(&who, width, look.glyphs.ellipsis),
+        look.theme.title(),
+    )];
     if !times.is_empty() {
         spans.push(Span::raw(" ".repeat(width - who.width() - times.width())));
         spans.push(Span::styled(times, look.theme.text()));
@@ -65,10 +110,16 @@ fn heading<'a>(card: &'a Card, look: &Look, width: usize) -> Line<'a> {
 /// `first 3 May, last 09:41`, and shorter.
 fn times(tally: &Tally, look: &Look) -> Vec<String> {
     let at = |stamp: &Stamp| time::medium(stamp, look);
-    let Some(last) = tally.last.as_ref().map(|last| at(&last.created)) else { return Vec::new() };
+    let Some(last) = tally.last.as_ref().map(|last| at(&last.created)) else {
+        return Vec::new();
+    };
     match &tally.first {
         Some(first) if tally.total > 1 && !tally.capped => {
-            vec![format!("first {}, last {last}", at(first)), format!("{} to {last}", at(first)), last]
+            vec![
+                format!("first {}, last {last}", at(first)),
+                format!("{} to {last}", at(first)),
+                last,
+            ]
         }
         _ if tally.total > 1 => vec![format!("last {last}"), last],
         _ => vec![last],
@@ -79,12 +130,32 @@ fn times(tally: &Tally, look: &Look) -> Vec<String> {
 fn reach(tally: &Tally, model: &Model, look: &Look, width: usize) -> String {
     let more = if tally.capped { "more than " } else { "" };
     let total = bars::grouped(tally.total);
-    let reach = model.service.reach().map(|reach| bars::reach_words(reach, look)).unwrap_or_default();
-    let of = model.list.all().map_or_else(|| bars::emails(tally.total), |all| format!("of {}", bars::emails(all)));
-    let said = if model.list.all().is_some() { format!("{more}{total} {of}{reach}") } else { format!("{more}{of}{reach}") };
-    let key = model.keys.key_for(Focus::List, Command::LookBack).filter(|_| model.may_find_older());
-    let hint = key.map(|key| format!("; {key} looks further back")).unwrap_or_default();
-    if said.width() + hint.width() <= width { said + &hint } else { said }
+    let reach = model
+        .service
+        .reach()
+        .map(|reach| bars::reach_words(reach, look))
+        .unwrap_or_default();
+    let of = model.list.all().map_or_else(
+        || bars::emails(tally.total),
+        |all| format!("of {}", bars::emails(all)),
+    );
+    let said = if model.list.all().is_some() {
+        format!("{more}{total} {of}{reach}")
+    } else {
+        format!("{more}{of}{reach}")
+    };
+    let key = model
+        .keys
+        .key_for(Focus::List, Command::LookBack)
+        .filter(|_| model.may_find_older());
+    let hint = key
+        .map(|key| format!("; {key} looks further back"))
+        .unwrap_or_default();
+    if said.width() + hint.width() <= width {
+        said + &hint
+    } else {
+        said
+    }
 }
 
 /// Blanks between two counts.
@@ -95,8 +166,15 @@ fn statuses<'a>(tally: &Tally, look: &Look, width: usize) -> Line<'a> {
     let mut spans = Vec::new();
     let mut room = width;
     for (nth, (status, count)) in tally.statuses.iter().enumerate() {
-        let (word, count) = (status_word(status, look), format!(" {}", bars::grouped(*count)));
-        let more = if nth + 1 < tally.statuses.len() { GAP.len() + look.glyphs.ellipsis.width() } else { 0 };
+        let (word, count) = (
+            status_word(status, look),
+            format!(" {}", bars::grouped(*count)),
+        );
+        let more = if nth + 1 < tally.statuses.len() {
+            GAP.len() + look.glyphs.ellipsis.width()
+        } else {
+            0
+        };
         let columns = word.width() + count.width();
         if columns + more > room {
             spans.push(Span::styled(look.glyphs.ellipsis, look.theme.text()));
@@ -106,7 +184,10 @@ fn statuses<'a>(tally: &Tally, look: &Look, width: usize) -> Line<'a> {
         spans.extend([word, Span::styled(count + GAP, look.theme.text())]);
     }
     if spans.is_empty() {
-        spans.push(Span::styled("no email to this address is known", look.theme.text()));
+        spans.push(Span::styled(
+            "no email to this address is known",
+            look.theme.text(),
+        ));
     }
     Line::from(spans)
 }
@@ -114,29 +195,59 @@ fn statuses<'a>(tally: &Tally, look: &Look, width: usize) -> Line<'a> {
 /// What went wrong, said plainly; and just as plainly that nothing did.
 fn trouble<'a>(tally: &Tally, model: &Model, look: &Look, width: usize) -> Line<'a> {
     let Some(last) = &tally.trouble else {
-        return Line::styled(cut::cut(&no_trouble(tally, model, look), width, look.glyphs.ellipsis), look.theme.text());
+        return Line::styled(
+            cut::cut(&no_trouble(tally, model, look), width, look.glyphs.ellipsis),
+            look.theme.text(),
+        );
     };
-    let count = tally.statuses.iter().find(|(status, _)| *status == last.status).map_or(0, |(_, count)| *count);
-    let reason = last.reason.as_ref().map_or_else(|| last.status.meaning().to_owned(), ToString::to_string);
+    let count = tally
+        .statuses
+        .iter()
+        .find(|(status, _)| *status == last.status)
+        .map_or(0, |(_, count)| *count);
+    let reason = last
+        .reason
+        .as_ref()
+        .map_or_else(|| last.status.meaning().to_owned(), ToString::to_string);
     let which = if count == 1 { "of" } else { "last of" };
-    let words = format!(" {}, {which} {}: {reason}", bars::grouped(count), time::medium(&last.created, look));
+    let words = format!(
+        " {}, {which} {}: {reason}",
+        bars::grouped(count),
+        time::medium(&last.created, look)
+    );
     let lead = status_word(&last.status, look);
     let room = width.saturating_sub(lead.width());
-    Line::from(vec![lead, Span::styled(cut::cut(&words, room, look.glyphs.ellipsis), look.theme.text())])
+    Line::from(vec![
+        lead,
+        Span::styled(
+            cut::cut(&words, room, look.glyphs.ellipsis),
+            look.theme.text(),
+        ),
+    ])
 }
 
 /// That nothing went wrong, as far as it was checked, and as of when: never more than is known.
 fn no_trouble(tally: &Tally, model: &Model, look: &Look) -> String {
     let (checked, total) = (bars::grouped(tally.checked), bars::grouped(tally.total));
-    let key = model.keys.key_for(Focus::List, Command::Open).filter(|_| model.has_paused_check());
-    let more = key.map(|key| format!("; {key} on the last row checks more")).unwrap_or_default();
+    let key = model
+        .keys
+        .key_for(Focus::List, Command::Open)
+        .filter(|_| model.has_paused_check());
+    let more = key
+        .map(|key| format!("; {key} on the last row checks more"))
+        .unwrap_or_default();
     match (tally.total, tally.checked) {
         (0, _) => String::new(),
         (_, 0) => format!("no trouble known; none of {total} checked{more}"),
         (all, some) if some < all => format!("no trouble in {checked} of {total} checked{more}"),
         _ => {
-            let as_of = tally.as_of.or(model.status_check().map(StatusCheck::started)).or(model.service.as_of());
-            let as_of = as_of.map(|at| format!(" as of {}", time::seen(at, look))).unwrap_or_default();
+            let as_of = tally
+                .as_of
+                .or(model.status_check().map(StatusCheck::started))
+                .or(model.service.as_of());
+            let as_of = as_of
+                .map(|at| format!(" as of {}", time::seen(at, look)))
+                .unwrap_or_default();
             format!("nothing bounced, no complaints{as_of} ({checked} of {total} checked)")
         }
     }
@@ -144,14 +255,32 @@ fn no_trouble(tally: &Tally, model: &Model, look: &Look) -> String {
 
 /// `latest ✓ delivered 09:41  Your receipt`.
 fn latest<'a>(tally: &Tally, look: &Look, width: usize) -> Line<'a> {
-    let Some(Mention { status, created, subject, .. }) = &tally.last else { return Line::default() };
+    let Some(Mention {
+        status,
+        created,
+        subject,
+        ..
+    }) = &tally.last
+    else {
+        return Line::default();
+    };
     let lead = Span::styled("latest ", look.theme.chrome());
     let word = status_word(status, look);
     let words = format!(" {}  {subject}", time::medium(created, look));
     let room = width.saturating_sub(lead.width() + word.width());
-    Line::from(vec![lead, word, Span::styled(cut::cut(&words, room, look.glyphs.ellipsis), look.theme.text())])
+    Line::from(vec![
+        lead,
+        word,
+        Span::styled(
+            cut::cut(&words, room, look.glyphs.ellipsis),
+            look.theme.text(),
+        ),
+    ])
 }
 
 fn status_word<'a>(status: &Status, look: &Look) -> Span<'a> {
-    Span::styled(format!("{} {}", look.glyphs.status(status), status.word()), look.theme.status(status))
+    Span::styled(
+        format!("{} {}", look.glyphs.status(status), status.word()),
+        look.theme.status(status),
+    )
 }

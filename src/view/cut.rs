@@ -29,7 +29,10 @@ pub fn cut(text: &str, columns: usize, ellipsis: &str) -> String {
 #[must_use]
 pub fn fit(text: &str, columns: usize, ellipsis: &str) -> String {
     let mut out = cut(text, columns, ellipsis);
-    out.extend(std::iter::repeat_n(' ', columns.saturating_sub(out.width())));
+    out.extend(std::iter::repeat_n(
+        ' ',
+        columns.saturating_sub(out.width()),
+    ));
     out
 }
 

@@ -11,30 +11,59 @@ use crate::failure::{Details, Failure};
 
 /// Draws the details if somebody looks at them; says whether somebody does.
 pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> bool {
-    let Some(failure) = &model.details else { return false };
+    let Some(failure) = &model.details else {
+        return false;
+    };
     let area = layout.main;
     let left = 2.min(area.width);
-    let inner = Rect { x: area.x + left, width: area.width - left, ..area };
-    frame.render_widget(Paragraph::new(Text::from(lines(failure, look))).wrap(Wrap { trim: true }), inner);
+    let inner = Rect {
+        x: area.x + left,
+        width: area.width - left,
+        ..area
+    };
+    frame.render_widget(
+        Paragraph::new(Text::from(lines(failure, look))).wrap(Wrap { trim: true }),
+        inner,
+    );
     true
 }
 
 fn lines<'a>(failure: &'a Failure, look: &Look) -> Vec<Line<'a>> {
     let theme = &look.theme;
-    let mut lines = vec![Line::styled("What failed", theme.title()), Line::default(), Line::styled(&*failure.sentence, theme.trouble())];
+    let mut lines = vec![
+        Line::styled("What failed", theme.title()),
+        Line::default(),
+        Line::styled(&*failure.sentence, theme.trouble()),
+    ];
     if !failure.hint.is_empty() {
         lines.push(Line::raw(&*failure.hint));
     }
     lines.push(Line::default());
     let mut tell = |label: &'static str, value: String| {
-        lines.push(Line::from(vec![Span::styled(format!("{label:<14}"), theme.chrome()), Span::styled(value, theme.text())]));
+        lines.push(Line::from(vec![
+            Span::styled(format!("{label:<14}"), theme.chrome()),
+            Span::styled(value, theme.text()),
+        ]));
     };
     tell("kind", failure.kind.word().to_owned());
     if let Some(details) = &failure.details {
-        let Details { endpoint, status, request_id, attempts } = &**details;
+        let Details {
+            endpoint,
+            status,
+            request_id,
+            attempts,
+        } = &**details;
         tell("request", (*endpoint).to_owned());
-        tell("status", status.map_or_else(|| "no answer".to_owned(), |status| status.to_string()));
-        tell("request id", request_id.clone().unwrap_or_else(|| "the service gave none".to_owned()));
+        tell(
+            "status",
+            status.map_or_else(|| "no answer".to_owned(), |status| status.to_string()),
+        );
+        tell(
+            "request id",
+            request_id
+                .clone()
+                .unwrap_or_else(|| "the service gave none".to_owned()),
+        );
         tell("attempts", attempts.to_string());
     }
     if let Some(wait) = failure.wait {

@@ -14,18 +14,37 @@ pub type Sought<'a> = Vec<(Option<Field>, &'a Needle)>;
 
 /// Where something that is looked for in one of these fields, or anywhere, is a part of `text`.
 pub fn parts(text: &str, fields: &[Field], sought: &Sought) -> Vec<Range<usize>> {
-    let here = sought.iter().filter(|(field, _)| field.is_none_or(|field| fields.contains(&field)));
+    let here = sought
+        .iter()
+        .filter(|(field, _)| field.is_none_or(|field| fields.contains(&field)));
     here.flat_map(|(_, needle)| needle.parts_of(text)).collect()
 }
 
 /// Underlines these bytes of `text`, which is drawn from `at` on in so many columns.
-pub fn underline(text: &str, found: &[Range<usize>], at: Position, columns: usize, look: &Look, frame: &mut Frame) {
+pub fn underline(
+    text: &str,
+    found: &[Range<usize>],
+    at: Position,
+    columns: usize,
+    look: &Look,
+    frame: &mut Frame,
+) {
     for range in found {
         let start = text[..range.start].width();
         let end = (start + text[range.clone()].width()).min(columns);
         let width = u16::try_from(end.saturating_sub(start)).unwrap_or(0);
-        let Some(x) = u16::try_from(start).ok().and_then(|start| at.x.checked_add(start)) else { continue };
-        let area = Rect { x, y: at.y, width, height: 1 };
+        let Some(x) = u16::try_from(start)
+            .ok()
+            .and_then(|start| at.x.checked_add(start))
+        else {
+            continue;
+        };
+        let area = Rect {
+            x,
+            y: at.y,
+            width,
+            height: 1,
+        };
         let area = area.intersection(*frame.buffer_mut().area());
         frame.buffer_mut().set_style(area, look.theme.found(false));
     }

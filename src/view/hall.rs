@@ -29,25 +29,65 @@ struct Block<'a> {
 
 /// Draws the hall if one stands in it; says whether one does.
 pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> bool {
-    let Some(hall) = &model.hall else { return false };
+    let Some(hall) = &model.hall else {
+        return false;
+    };
     let left = if layout.main.width > 60 { 2 } else { 1 };
     let width = layout.main.width.saturating_sub(2 * left);
-    let area = Rect { x: layout.main.x + left, width, ..layout.main };
+    let area = Rect {
+        x: layout.main.x + left,
+        width,
+        ..layout.main
+    };
     let items = hall.items(&model.door);
     let columns = usize::from(width.min(WIDEST));
     // A heading and the state have their lines whatever happens.
-    let room = usize::from(area.height).saturating_sub(1 + state(hall, &model.keys, columns, look).len());
+    let room =
+        usize::from(area.height).saturating_sub(1 + state(hall, &model.keys, columns, look).len());
     let blocks = match &hall.face {
-        Face::SetUp { welcome, form: Some(form) } => filling(hall, &model.keys, welcome, form, columns, look),
-        Face::SetUp { welcome, form: None } => set_up(hall, &model.keys, welcome, menu(hall, &items, columns, room, look), columns, look),
+        Face::SetUp {
+            welcome,
+            form: Some(form),
+        } => filling(hall, &model.keys, welcome, form, columns, look),
+        Face::SetUp {
+            welcome,
+            form: None,
+        } => set_up(
+            hall,
+            &model.keys,
+            welcome,
+            menu(hall, &items, columns, room, look),
+            columns,
+            look,
+        ),
         Face::Profiles(choices) => {
             let title = block(0, vec![Line::styled("Profiles", look.theme.title())]);
             let none = Line::styled("reading the configuration", look.theme.chrome());
-            let shown = if choices.is_awaiting() { vec![none] } else { menu(hall, &items, usize::from(width), room, look) };
-            let more = wrapped("Another one: leave, and run sentbox login --profile NAME", columns, look.theme.text());
-            vec![title, block(0, shown), block(0, state(hall, &model.keys, columns, look)), block(2, more)]
+            let shown = if choices.is_awaiting() {
+                vec![none]
+            } else {
+                menu(hall, &items, usize::from(width), room, look)
+            };
+            let more = wrapped(
+                "Another one: leave, and run sentbox login --profile NAME",
+                columns,
+                look.theme.text(),
+            );
+            vec![
+                title,
+                block(0, shown),
+                block(0, state(hall, &model.keys, columns, look)),
+                block(2, more),
+            ]
         }
-        Face::Question { question, .. } => asking(hall, &model.keys, question, menu(hall, &items, columns, room, look), columns, look),
+        Face::Question { question, .. } => asking(
+            hall,
+            &model.keys,
+            question,
+            menu(hall, &items, columns, room, look),
+            columns,
+            look,
+        ),
     };
     let y = put(blocks, area, frame);
     if let Some(form) = hall.form().filter(|_| !hall.is_waiting()) {
@@ -67,9 +107,16 @@ fn put(mut blocks: Vec<Block>, area: Rect, frame: &mut Frame) -> u16 {
     blocks.retain(|block| !block.lines.is_empty());
     let lines = |blocks: &[Block]| blocks.iter().map(|block| block.lines.len()).sum::<usize>();
     while lines(&blocks) > room
-        && let Some(rank) = blocks.iter().map(|block| block.rank).max().filter(|rank| *rank > 0)
+        && let Some(rank) = blocks
+            .iter()
+            .map(|block| block.rank)
+            .max()
+            .filter(|rank| *rank > 0)
     {
-        let last = blocks.iter().rposition(|block| block.rank == rank).expect("it was found just now");
+        let last = blocks
+            .iter()
+            .rposition(|block| block.rank == rank)
+            .expect("it was found just now");
         blocks.remove(last);
     }
     let gaps = blocks.len().saturating_sub(1);
@@ -92,14 +139,24 @@ fn put(mut blocks: Vec<Block>, area: Rect, frame: &mut Frame) -> u16 {
     second
 }
 
-fn set_up<'a>(hall: &Hall, keys: &Keys, welcome: &'a Welcome, menu: Vec<Line<'a>>, columns: usize, look: &Look) -> Vec<Block<'a>> {
+fn set_up<'a>(
+    hall: &Hall,
+    keys: &Keys,
+    welcome: &'a Welcome,
+    menu: Vec<Line<'a>>,
+    columns: usize,
+    look: &Look,
+) -> Vec<Block<'a>> {
     let theme = &look.theme;
     let what = "The sent box of a team, in a terminal: did we send it, what did it say, what became of it?";
     let (why, places) = match &welcome.place {
         Ok(places) => {
             let why = "There is no API key yet. With one, sentbox shows what your team has sent, and keeps:";
             let place = |(label, text): &(&str, String)| labelled(label, text, columns, look);
-            (wrapped(why, columns, theme.text()), places.iter().flat_map(place).collect())
+            (
+                wrapped(why, columns, theme.text()),
+                places.iter().flat_map(place).collect(),
+            )
         }
         Err(failure) => (trouble(failure, columns, look), Vec::new()),
     };
@@ -113,10 +170,20 @@ fn set_up<'a>(hall: &Hall, keys: &Keys, welcome: &'a Welcome, menu: Vec<Line<'a>
     ]
 }
 
-fn filling<'a>(hall: &Hall, keys: &Keys, welcome: &Welcome, form: &Form, columns: usize, look: &Look) -> Vec<Block<'a>> {
+fn filling<'a>(
+    hall: &Hall,
+    keys: &Keys,
+    welcome: &Welcome,
+    form: &Form,
+    columns: usize,
+    look: &Look,
+) -> Vec<Block<'a>> {
     let theme = &look.theme;
     let letters = form.key().letters();
-    let dots = look.glyphs.hidden.repeat(letters.min(columns.saturating_sub(LABEL + 16)));
+    let dots = look
+        .glyphs
+        .hidden
+        .repeat(letters.min(columns.saturating_sub(LABEL + 16)));
     let count = match letters {
         0 => "paste or type it; not shown".to_owned(),
         1 => "  1 letter".to_owned(),
@@ -125,25 +192,54 @@ fn filling<'a>(hall: &Hall, keys: &Keys, welcome: &Welcome, form: &Form, columns
     let (_, scroll) = form.columns(columns.saturating_sub(LABEL));
     let line = |field: Field, label: &'static str, value: Vec<Span<'static>>| {
         let here = form.field() == field;
-        let label = Span::styled(format!("{label:<LABEL$}"), if here { theme.accent() } else { theme.text() });
+        let label = Span::styled(
+            format!("{label:<LABEL$}"),
+            if here { theme.accent() } else { theme.text() },
+        );
         Line::from([vec![label], value].concat())
     };
     let url = cut::skip(form.base_url(), scroll);
     let fields = vec![
-        line(Field::Key, "key", vec![Span::raw(dots), Span::styled(count, theme.chrome())]),
-        line(Field::BaseUrl, "service", vec![Span::raw(cut::fit(&url, columns.saturating_sub(LABEL), look.glyphs.ellipsis))]),
+        line(
+            Field::Key,
+            "key",
+            vec![Span::raw(dots), Span::styled(count, theme.chrome())],
+        ),
+        line(
+            Field::BaseUrl,
+            "service",
+            vec![Span::raw(cut::fit(
+                &url,
+                columns.saturating_sub(LABEL),
+                look.glyphs.ellipsis,
+            ))],
+        ),
     ];
-    let stored = welcome.place.iter().flatten().find(|(label, _)| *label == "key").map(|(_, place)| place.clone());
+    let stored = welcome
+        .place
+        .iter()
+        .flatten()
+        .find(|(label, _)| *label == "key")
+        .map(|(_, place)| place.clone());
     let what = format!(
         "The key goes to this service alone, with one small request. If it may read, which takes full access, \
          it is stored in {}.",
         stored.unwrap_or_default()
     );
     let key = |command| keys.key_for(Focus::Prompt, command).unwrap_or_default();
-    let acts = [(Command::Accept, " log in  "), (Command::Complete(Side::Right), " other line  "), (Command::Cancel, " back")];
+    let acts = [
+        (Command::Accept, " log in  "),
+        (Command::Complete(Side::Right), " other line  "),
+        (Command::Cancel, " back"),
+    ];
     let acts: Vec<Span> = acts
         .into_iter()
-        .flat_map(|(command, words)| [Span::styled(key(command), theme.accent()), Span::styled(words, theme.text())])
+        .flat_map(|(command, words)| {
+            [
+                Span::styled(key(command), theme.accent()),
+                Span::styled(words, theme.text()),
+            ]
+        })
         .collect();
     vec![
         block(1, vec![Line::styled("Log in", theme.title())]),
@@ -154,11 +250,25 @@ fn filling<'a>(hall: &Hall, keys: &Keys, welcome: &Welcome, form: &Form, columns
     ]
 }
 
-fn asking<'a>(hall: &Hall, keys: &Keys, question: &'a Question, menu: Vec<Line<'a>>, columns: usize, look: &Look) -> Vec<Block<'a>> {
+fn asking<'a>(
+    hall: &Hall,
+    keys: &Keys,
+    question: &'a Question,
+    menu: Vec<Line<'a>>,
+    columns: usize,
+    look: &Look,
+) -> Vec<Block<'a>> {
     let mut blocks: Vec<Block> = Vec::new();
     for (n, sentence) in question.about.iter().enumerate() {
-        let style = if n == 0 { look.theme.title() } else { look.theme.text() };
-        blocks.push(block(u8::try_from(n).unwrap_or(u8::MAX), wrapped(sentence, columns, style)));
+        let style = if n == 0 {
+            look.theme.title()
+        } else {
+            look.theme.text()
+        };
+        blocks.push(block(
+            u8::try_from(n).unwrap_or(u8::MAX),
+            wrapped(sentence, columns, style),
+        ));
     }
     blocks.push(block(0, menu));
     blocks.push(block(0, state(hall, keys, columns, look)));
@@ -167,9 +277,26 @@ fn asking<'a>(hall: &Hall, keys: &Keys, question: &'a Question, menu: Vec<Line<'
 
 /// What can be chosen, and beside or below each name what there is to say about it; where there is
 /// no room for that, only about the one that is marked, and of the names those around it.
-fn menu<'a>(hall: &Hall, items: &[Item], columns: usize, room: usize, look: &Look) -> Vec<Line<'a>> {
-    let widest = |nth: usize| items.iter().filter_map(|item| item.words.get(nth)).map(|words| words.width()).max().unwrap_or(0);
-    let names = items.iter().map(|item| item.label.width()).max().unwrap_or(0);
+fn menu<'a>(
+    hall: &Hall,
+    items: &[Item],
+    columns: usize,
+    room: usize,
+    look: &Look,
+) -> Vec<Line<'a>> {
+    let widest = |nth: usize| {
+        items
+            .iter()
+            .filter_map(|item| item.words.get(nth))
+            .map(|words| words.width())
+            .max()
+            .unwrap_or(0)
+    };
+    let names = items
+        .iter()
+        .map(|item| item.label.width())
+        .max()
+        .unwrap_or(0);
     let parts = items.iter().map(|item| item.words.len()).max().unwrap_or(0);
     let all: usize = (0..parts).map(|nth| widest(nth) + 2).sum();
     let beside = names + 4 + all <= columns || (parts <= 1 && columns >= ROOMY);
@@ -181,19 +308,52 @@ fn menu<'a>(hall: &Hall, items: &[Item], columns: usize, room: usize, look: &Loo
         if chosen {
             marked = lines.len();
         }
-        let bar = Span::styled(if chosen { look.glyphs.bar } else { " " }, look.theme.accent());
-        let name = Span::styled(item.label.clone(), if chosen { look.theme.selected(true) } else { look.theme.title() });
+        let bar = Span::styled(
+            if chosen { look.glyphs.bar } else { " " },
+            look.theme.accent(),
+        );
+        let name = Span::styled(
+            item.label.clone(),
+            if chosen {
+                look.theme.selected(true)
+            } else {
+                look.theme.title()
+            },
+        );
         if beside {
             let gap = Span::raw(" ".repeat(names - item.label.width() + 3));
-            let words: String = item.words.iter().enumerate().map(|(n, words)| cut::fit(words, widest(n) + 2, "")).collect();
-            lines.push(Line::from(vec![bar, Span::raw(" "), name, gap, Span::raw(words)]));
+            let words: String = item
+                .words
+                .iter()
+                .enumerate()
+                .map(|(n, words)| cut::fit(words, widest(n) + 2, ""))
+                .collect();
+            lines.push(Line::from(vec![
+                bar,
+                Span::raw(" "),
+                name,
+                gap,
+                Span::raw(words),
+            ]));
             continue;
         }
         lines.push(Line::from(vec![bar, Span::raw(" "), name]));
-        let said: Vec<&str> = item.words.iter().map(String::as_str).filter(|words| !words.is_empty()).collect();
+        let said: Vec<&str> = item
+            .words
+            .iter()
+            .map(String::as_str)
+            .filter(|words| !words.is_empty())
+            .collect();
         if !said.is_empty() && (chosen || !brief) {
-            let said = cut::cut(&said.join(&format!(" {} ", look.glyphs.dot)), columns.saturating_sub(2), look.glyphs.ellipsis);
-            lines.push(Line::from(vec![Span::raw("  "), Span::styled(said, look.theme.text())]));
+            let said = cut::cut(
+                &said.join(&format!(" {} ", look.glyphs.dot)),
+                columns.saturating_sub(2),
+                look.glyphs.ellipsis,
+            );
+            lines.push(Line::from(vec![
+                Span::raw("  "),
+                Span::styled(said, look.theme.text()),
+            ]));
         }
     }
     let surplus = lines.len().saturating_sub(room);
@@ -205,13 +365,27 @@ fn menu<'a>(hall: &Hall, items: &[Item], columns: usize, room: usize, look: &Loo
 /// What goes on, or why a door did not open.
 fn state<'a>(hall: &Hall, keys: &Keys, columns: usize, look: &Look) -> Vec<Line<'a>> {
     if hall.is_waiting() {
-        let words = if hall.form().is_some() { "asking the service" } else { "opening it" };
-        let stop =
-            if hall.form().is_some() { keys.key_for(Focus::Prompt, Command::Cancel) } else { keys.key_for(Focus::Choice, Command::Peel) };
-        let text = format!("{words}{} {} stops", look.glyphs.ellipsis, stop.unwrap_or_default());
+        let words = if hall.form().is_some() {
+            "asking the service"
+        } else {
+            "opening it"
+        };
+        let stop = if hall.form().is_some() {
+            keys.key_for(Focus::Prompt, Command::Cancel)
+        } else {
+            keys.key_for(Focus::Choice, Command::Peel)
+        };
+        let text = format!(
+            "{words}{} {} stops",
+            look.glyphs.ellipsis,
+            stop.unwrap_or_default()
+        );
         return wrapped(&text, columns, look.theme.accent());
     }
-    hall.trouble.as_ref().map(|failure| trouble(failure, columns, look)).unwrap_or_default()
+    hall.trouble
+        .as_ref()
+        .map(|failure| trouble(failure, columns, look))
+        .unwrap_or_default()
 }
 
 fn trouble<'a>(failure: &Failure, columns: usize, look: &Look) -> Vec<Line<'a>> {
@@ -225,7 +399,16 @@ fn labelled<'a>(label: &str, text: &str, columns: usize, look: &Look) -> Vec<Lin
     let parts = wrapped(text, columns.saturating_sub(LABEL), look.theme.text());
     let labels = std::iter::once(label).chain(std::iter::repeat(""));
     let line = |(label, part): (&str, Line<'a>)| {
-        Line::from([vec![Span::styled(format!("{label:<LABEL$}"), look.theme.chrome())], part.spans].concat())
+        Line::from(
+            [
+                vec![Span::styled(
+                    format!("{label:<LABEL$}"),
+                    look.theme.chrome(),
+                )],
+                part.spans,
+            ]
+            .concat(),
+        )
     };
     labels.zip(parts).map(line).collect()
 }
@@ -242,7 +425,10 @@ fn wrapped<'a>(text: &str, columns: usize, style: Style) -> Vec<Line<'a>> {
             _ => lines.push(word.to_owned()),
         }
     }
-    lines.into_iter().map(|line| Line::from(Span::styled(line, style))).collect()
+    lines
+        .into_iter()
+        .map(|line| Line::from(Span::styled(line, style)))
+        .collect()
 }
 
 /// Puts the cursor where one types; `fields` begins with the first line of the form.
@@ -258,7 +444,10 @@ fn cursor(form: &Form, fields: Rect, look: &Look, frame: &mut Frame) {
             (1, cursor.saturating_sub(scroll))
         }
     };
-    let x = fields.x + u16::try_from(LABEL + column).unwrap_or(u16::MAX).min(fields.width.saturating_sub(1));
+    let x = fields.x
+        + u16::try_from(LABEL + column)
+            .unwrap_or(u16::MAX)
+            .min(fields.width.saturating_sub(1));
     let y = fields.y + line;
     if y < frame.area().bottom() {
         frame.set_cursor_position(Position::new(x, y));

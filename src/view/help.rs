@@ -14,34 +14,53 @@ const KEYS: usize = 22;
 
 /// Draws the help if it is shown; says whether it is.
 pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> bool {
-    let Some(scroll) = model.help else { return false };
+    let Some(scroll) = model.help else {
+        return false;
+    };
     let area = layout.main;
     let keys = KEYS.min(usize::from(area.width) * 2 / 5);
     let mut lines = vec![Line::styled("Keys", look.theme.title()), Line::default()];
-    lines.extend(text(&model.keys).into_iter().skip(scroll).map(|line| match line {
-        HelpLine::Title(title) => Line::styled(title, look.theme.title()),
-        HelpLine::Blank => Line::default(),
-        HelpLine::Status(status) => Line::from(vec![
-            Span::styled(
-                cut::fit(&format!("{} {}", look.glyphs.status(&status), status.word()), keys, look.glyphs.ellipsis),
-                look.theme.status(&status),
-            ),
-            Span::styled(format!(" {}", status.meaning()), look.theme.text()),
-        ]),
-        HelpLine::Changed(words) => Line::from(vec![
-            Span::styled(cut::fit(look.glyphs.changed, keys, ""), look.theme.news()),
-            Span::styled(format!(" {words}"), look.theme.text()),
-        ]),
-        HelpLine::Gone(words) => {
-            Line::from(vec![Span::raw(cut::fit(look.glyphs.gone, keys, "")), Span::styled(format!(" {words}"), look.theme.text())])
-        }
-        HelpLine::Keys(all, command) => Line::from(vec![
-            Span::styled(cut::fit(&all, keys, look.glyphs.ellipsis), look.theme.accent()),
-            Span::styled(format!(" {}", command.words()), look.theme.text()),
-        ]),
-    }));
+    lines.extend(
+        text(&model.keys)
+            .into_iter()
+            .skip(scroll)
+            .map(|line| match line {
+                HelpLine::Title(title) => Line::styled(title, look.theme.title()),
+                HelpLine::Blank => Line::default(),
+                HelpLine::Status(status) => Line::from(vec![
+                    Span::styled(
+                        cut::fit(
+                            &format!("{} {}", look.glyphs.status(&status), status.word()),
+                            keys,
+                            look.glyphs.ellipsis,
+                        ),
+                        look.theme.status(&status),
+                    ),
+                    Span::styled(format!(" {}", status.meaning()), look.theme.text()),
+                ]),
+                HelpLine::Changed(words) => Line::from(vec![
+                    Span::styled(cut::fit(look.glyphs.changed, keys, ""), look.theme.news()),
+                    Span::styled(format!(" {words}"), look.theme.text()),
+                ]),
+                HelpLine::Gone(words) => Line::from(vec![
+                    Span::raw(cut::fit(look.glyphs.gone, keys, "")),
+                    Span::styled(format!(" {words}"), look.theme.text()),
+                ]),
+                HelpLine::Keys(all, command) => Line::from(vec![
+                    Span::styled(
+                        cut::fit(&all, keys, look.glyphs.ellipsis),
+                        look.theme.accent(),
+                    ),
+                    Span::styled(format!(" {}", command.words()), look.theme.text()),
+                ]),
+            }),
+    );
     let left = area.x + 2.min(area.width);
-    let inner = Rect { x: left, width: area.width.saturating_sub(2), ..area };
+    let inner = Rect {
+        x: left,
+        width: area.width.saturating_sub(2),
+        ..area
+    };
     for (line, y) in lines.iter().zip(inner.top()..inner.bottom()) {
         frame.buffer_mut().set_line(inner.x, y, line, inner.width);
     }

@@ -26,7 +26,11 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
     let sought = model.list.filter().query().sought();
     for (n, (selected, row)) in model.list.visible(layout.rows()).enumerate() {
         let y = area.y + u16::try_from(n).unwrap_or(u16::MAX) * layout.row_height;
-        let line = Rect { y, height: layout.row_height, ..area };
+        let line = Rect {
+            y,
+            height: layout.row_height,
+            ..area
+        };
         let drawn = Drawn {
             row,
             selected,
@@ -35,30 +39,55 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
             full_times: model.full_times,
             sought: &sought,
         };
-        if layout.row_height == 1 { one_line(&drawn, line, look, frame) } else { two_lines(&drawn, line, look, frame) }
+        if layout.row_height == 1 {
+            one_line(&drawn, line, look, frame)
+        } else {
+            two_lines(&drawn, line, look, frame)
+        }
     }
     foot(model, layout, look, frame);
 }
 
 /// The line below the last row: how far back was looked, and that one can look further.
 fn foot(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
-    let Some((above, selected)) = model.list.foot(layout.rows()) else { return };
+    let Some((above, selected)) = model.list.foot(layout.rows()) else {
+        return;
+    };
     let area = layout.list;
     let y = area.y + u16::try_from(above).unwrap_or(u16::MAX) * layout.row_height;
     let width = usize::from(area.width).saturating_sub(2);
-    let since = model.service.reach().map(|reach| bars::reach_words(reach, look)).unwrap_or_default();
-    let key = model.keys.key_for(Focus::List, Command::Open).unwrap_or_default();
+    let since = model
+        .service
+        .reach()
+        .map(|reach| bars::reach_words(reach, look))
+        .unwrap_or_default();
+    let key = model
+        .keys
+        .key_for(Focus::List, Command::Open)
+        .unwrap_or_default();
     let check = model.status_check().filter(|_| model.has_paused_check());
     let long = match (model.look_back, check) {
         (None, Some(check)) => format!("{}; {key} goes on", bars::check_words(check, look)),
         (Some(_), _) => format!("looking further back{}", look.glyphs.ellipsis),
         (None, None) => format!("looked at all mail{since}; {key} looks further back"),
     };
-    let short = if check.is_some() { format!("{key} checks further") } else { format!("{key} looks further back") };
+    let short = if check.is_some() {
+        format!("{key} checks further")
+    } else {
+        format!("{key} looks further back")
+    };
     let words = if long.width() > width { short } else { long };
     let bar = if selected { look.glyphs.bar } else { " " };
-    let style = if selected && model.focus() == Focus::List { look.theme.selected(true) } else { look.theme.chrome() };
-    let mut pen = Pen { at: Position::new(area.x, y), end: area.right(), frame };
+    let style = if selected && model.focus() == Focus::List {
+        look.theme.selected(true)
+    } else {
+        look.theme.chrome()
+    };
+    let mut pen = Pen {
+        at: Position::new(area.x, y),
+        end: area.right(),
+        frame,
+    };
     pen.write(bar, look.theme.accent());
     pen.write(&cut::cut(&words, width, look.glyphs.ellipsis), style);
 }
@@ -93,15 +122,24 @@ fn one_line(drawn: &Drawn, area: Rect, look: &Look, frame: &mut Frame) {
         _ => time::column(&summary.created, look),
     };
     // What takes more columns than a time takes them from the subject.
-    let time_columns = columns.time.max(time.width().min(columns.time + columns.subject / 2));
+    let time_columns = columns
+        .time
+        .max(time.width().min(columns.time + columns.subject / 2));
     let subject_columns = columns.subject - (time_columns - columns.time);
-    let mut pen = Pen { at: Position::new(area.x, area.y), end: area.right(), frame };
+    let mut pen = Pen {
+        at: Position::new(area.x, area.y),
+        end: area.right(),
+        frame,
+    };
     status(drawn, &mut pen, columns.word, look);
     recipient(drawn, &mut pen, columns.recipient, look);
     pen.write(" ", Style::new());
     subject(drawn, &mut pen, subject_columns, look);
     pen.write(" ", Style::new());
-    pen.write(&cut::fit_right(&time, time_columns, ellipsis), look.theme.text());
+    pen.write(
+        &cut::fit_right(&time, time_columns, ellipsis),
+        look.theme.text(),
+    );
 }
 
 fn two_lines(drawn: &Drawn, area: Rect, look: &Look, frame: &mut Frame) {
@@ -114,10 +152,21 @@ fn two_lines(drawn: &Drawn, area: Rect, look: &Look, frame: &mut Frame) {
         false => time::medium(&summary.created, look),
     };
     let lead = status_columns(look) + WORD + 1;
-    let mut pen = Pen { at: Position::new(area.x, area.y), end: area.right(), frame: &mut *frame };
+    let mut pen = Pen {
+        at: Position::new(area.x, area.y),
+        end: area.right(),
+        frame: &mut *frame,
+    };
     status(drawn, &mut pen, WORD, look);
-    pen.write(&cut::fit_right(&time, width.saturating_sub(lead + 1), ellipsis), look.theme.text());
-    let mut pen = Pen { at: Position::new(area.x, area.y + 1), end: area.right(), frame };
+    pen.write(
+        &cut::fit_right(&time, width.saturating_sub(lead + 1), ellipsis),
+        look.theme.text(),
+    );
+    let mut pen = Pen {
+        at: Position::new(area.x, area.y + 1),
+        end: area.right(),
+        frame,
+    };
     pen.write(bar(drawn, look), look.theme.accent());
     let room = width.saturating_sub(2);
     let wanted = recipients_width(&summary.to);
@@ -161,16 +210,31 @@ const fn bar(drawn: &Drawn, look: &Look) -> &'static str {
 fn recipient(drawn: &Drawn, pen: &mut Pen, columns: usize, look: &Look) {
     let to = &drawn.row.summary.to;
     let more = drawn.row.to_count.saturating_sub(1);
-    let suffix = if more == 0 { String::new() } else { format!(" +{more}") };
+    let suffix = if more == 0 {
+        String::new()
+    } else {
+        format!(" +{more}")
+    };
     let room = columns.saturating_sub(suffix.len());
     let first = to.first().map_or("(nobody)", |address| &*address.email);
     let name = cut::cut(first, room, look.glyphs.ellipsis);
     let used = name.width() + suffix.len();
-    let style = if drawn.selected { look.theme.selected(drawn.focused) } else { look.theme.text() };
+    let style = if drawn.selected {
+        look.theme.selected(drawn.focused)
+    } else {
+        look.theme.text()
+    };
     let at = pen.at;
     pen.write(&name, style);
     let columns_of_name = used - suffix.len();
-    found::underline(first, &found::parts(first, &[Field::To, Field::Any], drawn.sought), at, columns_of_name, look, pen.frame);
+    found::underline(
+        first,
+        &found::parts(first, &[Field::To, Field::Any], drawn.sought),
+        at,
+        columns_of_name,
+        look,
+        pen.frame,
+    );
     pen.write(&suffix, Style::new());
     pen.write(&" ".repeat(columns.saturating_sub(used)), Style::new());
 }
@@ -178,8 +242,18 @@ fn recipient(drawn: &Drawn, pen: &mut Pen, columns: usize, look: &Look) {
 fn subject(drawn: &Drawn, pen: &mut Pen, columns: usize, look: &Look) {
     let subject = &drawn.row.summary.subject;
     let at = pen.at;
-    pen.write(&cut::fit(subject, columns, look.glyphs.ellipsis), look.theme.text());
-    found::underline(subject, &found::parts(subject, &[Field::Subject], drawn.sought), at, columns, look, pen.frame);
+    pen.write(
+        &cut::fit(subject, columns, look.glyphs.ellipsis),
+        look.theme.text(),
+    );
+    found::underline(
+        subject,
+        &found::parts(subject, &[Field::Subject], drawn.sought),
+        at,
+        columns,
+        look,
+        pen.frame,
+    );
 }
 
 fn recipients_width(to: &[Address]) -> usize {
@@ -207,7 +281,12 @@ impl Columns {
         let blanks = 3 + usize::from(word > 0);
         let rest = width.saturating_sub(lead + word + time + blanks);
         let recipient = (rest / 2).min(38);
-        Self { word, recipient, subject: rest - recipient, time }
+        Self {
+            word,
+            recipient,
+            subject: rest - recipient,
+            time,
+        }
     }
 }
 
@@ -222,7 +301,10 @@ impl Pen<'_, '_> {
     fn write(&mut self, text: &str, style: Style) {
         let room = usize::from(self.end.saturating_sub(self.at.x));
         if room > 0 && !text.is_empty() {
-            (self.at.x, _) = self.frame.buffer_mut().set_stringn(self.at.x, self.at.y, text, room, style);
+            (self.at.x, _) = self
+                .frame
+                .buffer_mut()
+                .set_stringn(self.at.x, self.at.y, text, room, style);
         }
     }
 }

@@ -37,7 +37,8 @@ impl Theme {
     }
 
     fn coloured(self, role: impl FnOnce(Palette) -> Color) -> Style {
-        self.palette.map_or_else(Style::new, |palette| Style::new().fg(role(palette)))
+        self.palette
+            .map_or_else(Style::new, |palette| Style::new().fg(role(palette)))
     }
 
     /// Text that must be read.
@@ -61,32 +62,43 @@ impl Theme {
     /// The one accent: the selection bar, keys in hints.
     #[must_use]
     pub fn accent(self) -> Style {
-        self.coloured(|palette| palette.accent).add_modifier(Modifier::BOLD)
+        self.coloured(|palette| palette.accent)
+            .add_modifier(Modifier::BOLD)
     }
 
     /// The recipient of the selected row.
     #[must_use]
     pub const fn selected(self, focused: bool) -> Style {
-        Style::new().add_modifier(if focused { Modifier::REVERSED } else { Modifier::BOLD })
+        Style::new().add_modifier(if focused {
+            Modifier::REVERSED
+        } else {
+            Modifier::BOLD
+        })
     }
 
     /// What a filter looks for, and the one of it that was gone to.
     #[must_use]
     pub const fn found(self, current: bool) -> Style {
         let style = Style::new().add_modifier(Modifier::UNDERLINED);
-        if current { style.add_modifier(Modifier::REVERSED) } else { style }
+        if current {
+            style.add_modifier(Modifier::REVERSED)
+        } else {
+            style
+        }
     }
 
     /// Something went wrong.
     #[must_use]
     pub fn trouble(self) -> Style {
-        self.coloured(|palette| palette.bad).add_modifier(Modifier::BOLD)
+        self.coloured(|palette| palette.bad)
+            .add_modifier(Modifier::BOLD)
     }
 
     /// Something new.
     #[must_use]
     pub fn news(self) -> Style {
-        self.coloured(|palette| palette.good).add_modifier(Modifier::BOLD)
+        self.coloured(|palette| palette.good)
+            .add_modifier(Modifier::BOLD)
     }
 
     /// A status.
@@ -95,10 +107,14 @@ impl Theme {
         match status {
             Status::Delivered => self.coloured(|palette| palette.good),
             Status::Opened | Status::Clicked => self.coloured(|palette| palette.accent),
-            Status::Bounced | Status::Failed | Status::Suppressed => self.coloured(|palette| palette.bad),
+            Status::Bounced | Status::Failed | Status::Suppressed => {
+                self.coloured(|palette| palette.bad)
+            }
             Status::Complained => self.coloured(|palette| palette.apart),
             Status::DeliveryDelayed => self.coloured(|palette| palette.warning),
-            Status::Scheduled | Status::Queued | Status::Sent => self.coloured(|palette| palette.pending),
+            Status::Scheduled | Status::Queued | Status::Sent => {
+                self.coloured(|palette| palette.pending)
+            }
             Status::Canceled | Status::Unknown | Status::Other(_) => Style::new(),
         }
     }
@@ -111,7 +127,9 @@ impl Theme {
             query::Role::Value => self.coloured(|palette| palette.good),
             query::Role::Word => self.text(),
             query::Role::Connective => self.coloured(|palette| palette.apart),
-            query::Role::Error => self.coloured(|palette| palette.bad).add_modifier(Modifier::UNDERLINED),
+            query::Role::Error => self
+                .coloured(|palette| palette.bad)
+                .add_modifier(Modifier::UNDERLINED),
         }
     }
 
@@ -121,13 +139,21 @@ impl Theme {
         let mut style = match mark.role {
             Role::Text | Role::Literal | Role::Indent => Style::new(),
             Role::Heading => self.title(),
-            Role::Link => self.coloured(|palette| palette.pending).add_modifier(Modifier::UNDERLINED),
-            Role::Button => self.coloured(|palette| palette.pending).add_modifier(Modifier::BOLD),
-            Role::Image if mark.link.is_some() => self.coloured(|palette| palette.pending).add_modifier(Modifier::UNDERLINED),
+            Role::Link => self
+                .coloured(|palette| palette.pending)
+                .add_modifier(Modifier::UNDERLINED),
+            Role::Button => self
+                .coloured(|palette| palette.pending)
+                .add_modifier(Modifier::BOLD),
+            Role::Image if mark.link.is_some() => self
+                .coloured(|palette| palette.pending)
+                .add_modifier(Modifier::UNDERLINED),
             Role::Image | Role::Rule | Role::Comment | Role::Punctuation => self.chrome(),
             Role::Quote => self.coloured(|palette| palette.good),
             Role::Code | Role::Number => self.coloured(|palette| palette.apart),
-            Role::Note => self.coloured(|palette| palette.warning).add_modifier(Modifier::ITALIC),
+            Role::Note => self
+                .coloured(|palette| palette.warning)
+                .add_modifier(Modifier::ITALIC),
             Role::Tag | Role::Key => self.coloured(|palette| palette.pending),
             Role::Attribute => self.coloured(|palette| palette.accent),
             Role::Value | Role::String => self.coloured(|palette| palette.good),
@@ -235,9 +261,16 @@ mod tests {
     #[test]
     fn symbols_differ_in_shape_and_take_one_column() {
         for glyphs in [Glyphs::UNICODE, Glyphs::ASCII] {
-            let symbols: std::collections::BTreeSet<_> = Status::KNOWN.iter().map(|status| glyphs.status(status)).collect();
+            let symbols: std::collections::BTreeSet<_> = Status::KNOWN
+                .iter()
+                .map(|status| glyphs.status(status))
+                .collect();
             assert_eq!(symbols.len(), Status::KNOWN.len());
-            assert!(symbols.iter().all(|symbol| symbol.width() == if glyphs.ascii { 2 } else { 1 }));
+            assert!(
+                symbols
+                    .iter()
+                    .all(|symbol| symbol.width() == if glyphs.ascii { 2 } else { 1 })
+            );
         }
     }
 }

@@ -40,11 +40,22 @@ pub fn draw(model: &Model, look: &Look, frame: &mut Frame) {
 }
 
 fn divider(layout: &Layout, look: &Look, frame: &mut Frame) {
-    let Rect { x, y, width, height } = layout.divider;
-    let glyph = if layout.arrangement == Arrangement::Beside { look.glyphs.vertical } else { look.glyphs.horizontal };
+    let Rect {
+        x,
+        y,
+        width,
+        height,
+    } = layout.divider;
+    let glyph = if layout.arrangement == Arrangement::Beside {
+        look.glyphs.vertical
+    } else {
+        look.glyphs.horizontal
+    };
     for row in y..y + height {
         for column in x..x + width {
-            frame.buffer_mut()[(column, row)].set_symbol(glyph).set_style(look.theme.chrome());
+            frame.buffer_mut()[(column, row)]
+                .set_symbol(glyph)
+                .set_style(look.theme.chrome());
         }
     }
 }

@@ -16,7 +16,9 @@ use crate::query::{Note, Parsed, Role, When};
 /// Draws the prompt on the bottom line, if there is one.
 pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
     let area = layout.bottom;
-    let Some(prompt) = model.prompt.as_ref().filter(|_| !area.is_empty()) else { return };
+    let Some(prompt) = model.prompt.as_ref().filter(|_| !area.is_empty()) else {
+        return;
+    };
     let text = prompt.text();
     let meaning = meaning(prompt, model);
     let (sign, right) = match prompt.asked() {
@@ -26,7 +28,9 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
         Asked::View => (" save as ", Line::default()),
     };
     let sign_width = u16::try_from(sign.len()).unwrap_or(0);
-    let room = area.width.saturating_sub(sign_width + u16::try_from(right.width()).unwrap_or(area.width));
+    let room = area
+        .width
+        .saturating_sub(sign_width + u16::try_from(right.width()).unwrap_or(area.width));
     let (cursor, scroll) = prompt.columns(usize::from(room));
 
     // What is still being typed is no mistake yet.
@@ -35,24 +39,55 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
     let is_calm = note.is_none_or(|note| note.unfinished) && at_end;
 
     let buffer = frame.buffer_mut();
-    buffer.set_stringn(area.x, area.y, sign, usize::from(area.width), look.theme.accent());
+    buffer.set_stringn(
+        area.x,
+        area.y,
+        sign,
+        usize::from(area.width),
+        look.theme.accent(),
+    );
     let start = area.x + sign_width.min(area.width);
     let (mut column, end) = (0_usize, usize::from(room));
     for (at, letter) in text.grapheme_indices(true) {
-        let shown = column.checked_sub(scroll).filter(|shown| shown + letter.width() <= end);
+        let shown = column
+            .checked_sub(scroll)
+            .filter(|shown| shown + letter.width() <= end);
         if let Some(x) = shown.and_then(|shown| u16::try_from(shown).ok()) {
-            buffer.set_string(start + x, area.y, letter, style(&meaning, at, is_calm, look));
+            buffer.set_string(
+                start + x,
+                area.y,
+                letter,
+                style(&meaning, at, is_calm, look),
+            );
         }
         column += letter.width();
     }
-    buffer.set_line(area.right() - u16::try_from(right.width()).unwrap_or(0), area.y, &right, area.width);
+    buffer.set_line(
+        area.right() - u16::try_from(right.width()).unwrap_or(0),
+        area.y,
+        &right,
+        area.width,
+    );
     let x = start + u16::try_from(cursor.saturating_sub(scroll)).unwrap_or(0);
     frame.set_cursor_position(Position::new(x.min(area.right().saturating_sub(1)), area.y));
-    let mut above = Rect { y: area.y.saturating_sub(1), ..area };
+    let mut above = Rect {
+        y: area.y.saturating_sub(1),
+        ..area
+    };
     if let Some(note) = note {
-        let words = cut::fit(&format!(" {}", note.words), usize::from(above.width), look.glyphs.ellipsis);
-        let style = if is_calm { look.theme.text() } else { look.theme.trouble() };
-        frame.buffer_mut().set_stringn(above.x, above.y, words, usize::from(above.width), style);
+        let words = cut::fit(
+            &format!(" {}", note.words),
+            usize::from(above.width),
+            look.glyphs.ellipsis,
+        );
+        let style = if is_calm {
+            look.theme.text()
+        } else {
+            look.theme.trouble()
+        };
+        frame
+            .buffer_mut()
+            .set_stringn(above.x, above.y, words, usize::from(above.width), style);
         above.y = above.y.saturating_sub(1);
     }
     offers(model, prompt, above, look, frame);
@@ -67,36 +102,76 @@ fn offers(model: &Model, prompt: &Prompt, lowest: Rect, look: &Look, frame: &mut
     // After a blank anything could follow; who wants to see all of it asks for it.
     let begun = typed.is_empty() || !typed.ends_with(' ') || prompt.chosen().is_some();
     let whole = offers.len() == 1 && prompt.chosen().is_none() && typed.ends_with(&offers[0].text);
-    let height = MOST.min(lowest.y / 3).min(u16::try_from(offers.len()).unwrap_or(MOST));
+    let height = MOST
+        .min(lowest.y / 3)
+        .min(u16::try_from(offers.len()).unwrap_or(MOST));
     if !begun || whole || height == 0 {
         return;
     }
-    let first = prompt.chosen().map_or(0, |nth| (nth + 1).saturating_sub(usize::from(height)));
-    let columns = offers.iter().skip(first).take(usize::from(height)).map(|offer| offer.text.width()).max().unwrap_or(0);
+    let first = prompt
+        .chosen()
+        .map_or(0, |nth| (nth + 1).saturating_sub(usize::from(height)));
+    let columns = offers
+        .iter()
+        .skip(first)
+        .take(usize::from(height))
+        .map(|offer| offer.text.width())
+        .max()
+        .unwrap_or(0);
     let columns = columns.min(usize::from(lowest.width) / 2);
     let top = lowest.y + 1 - height;
-    rule(Rect { y: top.saturating_sub(1), ..lowest }, look, frame);
+    rule(
+        Rect {
+            y: top.saturating_sub(1),
+            ..lowest
+        },
+        look,
+        frame,
+    );
     for (y, (nth, offer)) in (top..=lowest.y).zip(offers.iter().enumerate().skip(first)) {
         let chosen = prompt.chosen() == Some(nth);
         let bar = if chosen { look.glyphs.bar } else { " " };
-        let example = if offer.example.is_empty() { String::new() } else { format!("  {}", offer.example) };
+        let example = if offer.example.is_empty() {
+            String::new()
+        } else {
+            format!("  {}", offer.example)
+        };
         let text = cut::fit(&offer.text, columns, look.glyphs.ellipsis);
         let room = usize::from(lowest.width).saturating_sub(columns + 4);
         let words = cut::cut(&offer.words, room, look.glyphs.ellipsis);
-        let example = cut::fit(&example, room.saturating_sub(words.width()), look.glyphs.ellipsis);
+        let example = cut::fit(
+            &example,
+            room.saturating_sub(words.width()),
+            look.glyphs.ellipsis,
+        );
         let line = Line::from(vec![
             Span::styled(format!("{bar} "), look.theme.accent()),
-            Span::styled(text, if chosen { look.theme.selected(true) } else { look.theme.text() }),
+            Span::styled(
+                text,
+                if chosen {
+                    look.theme.selected(true)
+                } else {
+                    look.theme.text()
+                },
+            ),
             Span::styled(format!("  {words}"), look.theme.text()),
             Span::styled(example, look.theme.chrome()),
         ]);
-        frame.buffer_mut().set_line(lowest.x, y, &line, lowest.width);
+        frame
+            .buffer_mut()
+            .set_line(lowest.x, y, &line, lowest.width);
     }
 }
 
 fn rule(area: Rect, look: &Look, frame: &mut Frame) {
     let line = look.glyphs.horizontal.repeat(usize::from(area.width));
-    frame.buffer_mut().set_stringn(area.x, area.y, line, usize::from(area.width), look.theme.chrome());
+    frame.buffer_mut().set_stringn(
+        area.x,
+        area.y,
+        line,
+        usize::from(area.width),
+        look.theme.chrome(),
+    );
 }
 
 /// What is understood of the line.
@@ -105,30 +180,65 @@ fn meaning(prompt: &Prompt, model: &Model) -> Parsed {
         Asked::Filter => parsed(prompt.text(), model.now()),
         Asked::Date => {
             let when = When::parse(prompt.text().trim());
-            let what = if prompt.is_refused() { "this is no date; dates are" } else { "a date, as in" };
+            let what = if prompt.is_refused() {
+                "this is no date; dates are"
+            } else {
+                "a date, as in"
+            };
             let words = format!("{what} 2026-11-02, yesterday, mon, last-week, 7d");
-            let notes = if when.is_some() { Vec::new() } else { vec![Note { range: 0..prompt.text().len(), words, unfinished: true }] };
-            Parsed { notes, ..parsed("", model.now()) }
+            let notes = if when.is_some() {
+                Vec::new()
+            } else {
+                vec![Note {
+                    range: 0..prompt.text().len(),
+                    words,
+                    unfinished: true,
+                }]
+            };
+            Parsed {
+                notes,
+                ..parsed("", model.now())
+            }
         }
         Asked::Text => parsed("", model.now()),
         Asked::View => {
             let words = match numbered(prompt.text()) {
-                None if prompt.is_refused() => Some("not saved yet: it takes a number from 1 to 9 and a name, as in 3 Trouble".to_owned()),
+                None if prompt.is_refused() => Some(
+                    "not saved yet: it takes a number from 1 to 9 and a name, as in 3 Trouble"
+                        .to_owned(),
+                ),
                 None => Some("a number from 1 to 9 and a name, as in 3 Trouble".to_owned()),
                 Some((number, _)) => {
-                    let before = model.views().get(&number).filter(|view| view.query != model.list.filter().text());
+                    let before = model
+                        .views()
+                        .get(&number)
+                        .filter(|view| view.query != model.list.filter().text());
                     before.map(|view| format!("in the place of {} ({})", view.name, view.query))
                 }
             };
-            let notes = words.map(|words| Note { range: 0..prompt.text().len(), words, unfinished: true }).into_iter().collect();
-            Parsed { notes, ..parsed("", model.now()) }
+            let notes = words
+                .map(|words| Note {
+                    range: 0..prompt.text().len(),
+                    words,
+                    unfinished: true,
+                })
+                .into_iter()
+                .collect();
+            Parsed {
+                notes,
+                ..parsed("", model.now())
+            }
         }
     }
 }
 
 /// Which of how many places in the email is shown.
 fn found<'a>(model: &Model, look: &Look) -> Line<'a> {
-    let words = match (model.reader.finds(), model.reader.mark(), model.reader.marks().len()) {
+    let words = match (
+        model.reader.finds(),
+        model.reader.mark(),
+        model.reader.marks().len(),
+    ) {
         (None, ..) => return Line::default(),
         (Some(_), Some(at), of) => format!("{}/{of} ", at + 1),
         (Some(_), None, _) if model.reader.is_seeking() => String::new(),
@@ -140,10 +250,19 @@ fn found<'a>(model: &Model, look: &Look) -> Line<'a> {
 /// How many are found, and the keys, as much of it as fits.
 fn right<'a>(model: &Model, look: &Look, room: usize) -> Line<'a> {
     let key = |command: Command| {
-        let key = model.keys.key_for(Focus::Prompt, command).unwrap_or_default();
-        [Span::styled(format!("  {key}"), look.theme.accent()), Span::styled(format!(" {}", command.hint()), look.theme.text())]
+        let key = model
+            .keys
+            .key_for(Focus::Prompt, command)
+            .unwrap_or_default();
+        [
+            Span::styled(format!("  {key}"), look.theme.accent()),
+            Span::styled(format!(" {}", command.hint()), look.theme.text()),
+        ]
     };
-    let mut spans: Vec<Span> = bars::count(model, look).map(|count| Span::styled(count, look.theme.text())).into_iter().collect();
+    let mut spans: Vec<Span> = bars::count(model, look)
+        .map(|count| Span::styled(count, look.theme.text()))
+        .into_iter()
+        .collect();
     spans.extend(key(Command::Accept));
     spans.extend(key(Command::Cancel));
     spans.push(Span::raw(" "));
@@ -156,6 +275,12 @@ fn right<'a>(model: &Model, look: &Look, room: usize) -> Line<'a> {
 /// How the letter at this byte looks.
 fn style(meaning: &Parsed, at: usize, is_calm: bool, look: &Look) -> Style {
     let span = meaning.spans.iter().find(|span| span.range.contains(&at));
-    let role = span.map(|span| if is_calm && span.role == Role::Error { Role::Word } else { span.role });
+    let role = span.map(|span| {
+        if is_calm && span.role == Role::Error {
+            Role::Word
+        } else {
+            span.role
+        }
+    });
     role.map_or_else(Style::new, |role| look.theme.typed(role))
 }

@@ -18,38 +18,96 @@ use crate::render::{Body, View};
 /// Draws the reader's pane.
 pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
     let pane = layout.reader;
-    let Some(row) = model.list.selected().filter(|_| !pane.is_empty()) else { return };
-    let area = Rect { x: pane.x + MARGIN.min(pane.width), width: pane.width.saturating_sub(2 * MARGIN), ..pane };
+    let Some(row) = model.list.selected().filter(|_| !pane.is_empty()) else {
+        return;
+    };
+    let area = Rect {
+        x: pane.x + MARGIN.min(pane.width),
+        width: pane.width.saturating_sub(2 * MARGIN),
+        ..pane
+    };
     match model.stage() {
         Stage::Empty | Stage::Resting => {}
-        Stage::Loading => document(model, row, None, Some("loading this email"), area, look, frame),
+        Stage::Loading => document(
+            model,
+            row,
+            None,
+            Some("loading this email"),
+            area,
+            look,
+            frame,
+        ),
         Stage::Ready(_, body) => document(model, row, body, None, area, look, frame),
         Stage::Failed(failure) => {
             document(model, row, None, None, area, look, frame);
-            let head = u16::try_from(model.reader.head(row).len()).unwrap_or(u16::MAX).min(area.height);
-            let below = Rect { y: area.y + head, height: area.height - head, ..area };
-            let again = told(&model.keys, Focus::Reader, [(Command::Refresh, "tries again")]);
-            screens::failure(failure, "this email could not be loaded", &again, below, look, frame);
+            let head = u16::try_from(model.reader.head(row).len())
+                .unwrap_or(u16::MAX)
+                .min(area.height);
+            let below = Rect {
+                y: area.y + head,
+                height: area.height - head,
+                ..area
+            };
+            let again = told(
+                &model.keys,
+                Focus::Reader,
+                [(Command::Refresh, "tries again")],
+            );
+            screens::failure(
+                failure,
+                "this email could not be loaded",
+                &again,
+                below,
+                look,
+                frame,
+            );
         }
     }
 }
 
-fn document(model: &Model, row: &Row, body: Option<&Body>, note: Option<&str>, area: Rect, look: &Look, frame: &mut Frame) {
+fn document(
+    model: &Model,
+    row: &Row,
+    body: Option<&Body>,
+    note: Option<&str>,
+    area: Rect,
+    look: &Look,
+    frame: &mut Frame,
+) {
     let head = model.reader.head(row);
     let scroll = model.reader.scroll();
-    let unfold = model.keys.key_for(Focus::Reader, Command::Fold).unwrap_or_default();
+    let unfold = model
+        .keys
+        .key_for(Focus::Reader, Command::Fold)
+        .unwrap_or_default();
     let as_of = is_stale(row, look.now).then(|| time::as_of(row.confirmed, look));
     let mut lines: Vec<Line> = Vec::with_capacity(usize::from(area.height));
     for line in head.iter().skip(scroll) {
-        lines.push(head_line(line, as_of.as_deref(), model.reader.view(), &unfold, usize::from(area.width), look));
+        lines.push(head_line(
+            line,
+            as_of.as_deref(),
+            model.reader.view(),
+            &unfold,
+            usize::from(area.width),
+            look,
+        ));
     }
     let room = usize::from(area.height).saturating_sub(lines.len());
     if let Some(body) = body {
         let pan = usize::from(model.reader.pan());
         let skipped = scroll.saturating_sub(head.len());
-        lines.extend(body.lines.iter().skip(skipped).take(room).map(|line| body_line(line, pan, usize::from(area.width), look)));
+        lines.extend(
+            body.lines
+                .iter()
+                .skip(skipped)
+                .take(room)
+                .map(|line| body_line(line, pan, usize::from(area.width), look)),
+        );
     } else if let Some(note) = note {
-        lines.push(Line::styled(format!("{note}{}", look.glyphs.ellipsis), look.theme.chrome()));
+        lines.push(Line::styled(
+            format!("{note}{}", look.glyphs.ellipsis),
+            look.theme.chrome(),
+        ));
     }
     lines.truncate(usize::from(area.height));
     for (line, y) in lines.iter().zip(area.top()..area.bottom()) {
@@ -68,15 +126,32 @@ fn marks(model: &Model, body: &Body, head: usize, area: Rect, look: &Look, frame
     for (nth, mark) in model.reader.marks().iter().enumerate() {
         let style = look.theme.found(model.reader.mark() == Some(nth));
         for (at, range) in &mark.parts {
-            let y = (head + at).checked_sub(model.reader.scroll()).and_then(|y| u16::try_from(y).ok());
-            let (Some(y), Some(line)) = (y.filter(|y| *y < area.height), body.lines.get(*at)) else { continue };
-            let pan = if line.wide { usize::from(model.reader.pan()) } else { 0 };
+            let y = (head + at)
+                .checked_sub(model.reader.scroll())
+                .and_then(|y| u16::try_from(y).ok());
+            let (Some(y), Some(line)) = (y.filter(|y| *y < area.height), body.lines.get(*at))
+            else {
+                continue;
+            };
+            let pan = if line.wide {
+                usize::from(model.reader.pan())
+            } else {
+                0
+            };
             let text = line.text();
-            let column =
-                |byte: usize| unicode_width::UnicodeWidthStr::width(&text[..byte]).saturating_sub(pan).min(usize::from(area.width));
+            let column = |byte: usize| {
+                unicode_width::UnicodeWidthStr::width(&text[..byte])
+                    .saturating_sub(pan)
+                    .min(usize::from(area.width))
+            };
             let (start, end) = (column(range.start), column(range.end));
             let x = area.x + u16::try_from(start).unwrap_or(0);
-            let place = Rect { x, y: area.y + y, width: u16::try_from(end - start).unwrap_or(0), height: 1 };
+            let place = Rect {
+                x,
+                y: area.y + y,
+                width: u16::try_from(end - start).unwrap_or(0),
+                height: 1,
+            };
             frame.buffer_mut().set_style(place, style);
         }
     }
@@ -104,11 +179,21 @@ fn marks_of_head(model: &Model, head: &[Head], area: Rect, look: &Look, frame: &
             | Head::More(_)
             | Head::Views(_) => continue,
         };
-        let y = nth.checked_sub(model.reader.scroll()).and_then(|y| u16::try_from(y).ok()).filter(|y| *y < area.height);
+        let y = nth
+            .checked_sub(model.reader.scroll())
+            .and_then(|y| u16::try_from(y).ok())
+            .filter(|y| *y < area.height);
         let Some(y) = y else { continue };
         let at = Position::new(area.x + lead, area.y + y);
         let columns = usize::from(area.width.saturating_sub(lead));
-        found::underline(text, &found::parts(text, fields, &sought), at, columns, look, frame);
+        found::underline(
+            text,
+            &found::parts(text, fields, &sought),
+            at,
+            columns,
+            look,
+            frame,
+        );
     }
 }
 
@@ -123,42 +208,104 @@ fn fields_of(label: &str) -> &'static [Field] {
     }
 }
 
-fn head_line<'a>(line: &'a Head, as_of: Option<&str>, view: View, unfold: &str, width: usize, look: &Look) -> Line<'a> {
+fn head_line<'a>(
+    line: &'a Head,
+    as_of: Option<&str>,
+    view: View,
+    unfold: &str,
+    width: usize,
+    look: &Look,
+) -> Line<'a> {
     let theme = &look.theme;
     match line {
-        Head::Subject(subject) if subject.is_empty() => Line::styled("(no subject)", theme.chrome()),
-        Head::Subject(subject) => Line::styled(cut::cut(subject, width, look.glyphs.ellipsis), theme.title()),
-        Head::Addresses(label, line) | Head::Words(label, line) => labelled(label, line, theme.text(), width, look),
-        Head::Sent(stamp) => labelled("created", &time::fitting(stamp, look, value_width(width)), theme.text(), width, look),
-        Head::Scheduled(stamp) => labelled("scheduled", &time::fitting(stamp, look, value_width(width)), theme.text(), width, look),
+        Head::Subject(subject) if subject.is_empty() => {
+            Line::styled("(no subject)", theme.chrome())
+        }
+        Head::Subject(subject) => Line::styled(
+            cut::cut(subject, width, look.glyphs.ellipsis),
+            theme.title(),
+        ),
+        Head::Addresses(label, line) | Head::Words(label, line) => {
+            labelled(label, line, theme.text(), width, look)
+        }
+        Head::Sent(stamp) => labelled(
+            "created",
+            &time::fitting(stamp, look, value_width(width)),
+            theme.text(),
+            width,
+            look,
+        ),
+        Head::Scheduled(stamp) => labelled(
+            "scheduled",
+            &time::fitting(stamp, look, value_width(width)),
+            theme.text(),
+            width,
+            look,
+        ),
         Head::Status(status, meaning) => {
             let as_of = as_of.map_or_else(String::new, |as_of| format!(", {as_of}"));
             let words = format!("{} {}{as_of}: ", look.glyphs.status(status), status.word());
             let room = width.saturating_sub(unicode_width::UnicodeWidthStr::width(words.as_str()));
             let meaning = cut::cut(meaning, room, look.glyphs.ellipsis);
-            Line::from(vec![Span::styled(words, theme.status(status).add_modifier(ratatui::style::Modifier::BOLD)), Span::raw(meaning)])
+            Line::from(vec![
+                Span::styled(
+                    words,
+                    theme
+                        .status(status)
+                        .add_modifier(ratatui::style::Modifier::BOLD),
+                ),
+                Span::raw(meaning),
+            ])
         }
         Head::Gone(gone) => {
-            let words = format!("{} (noticed {})", gone.kind.meaning(), time::seen(gone.noticed, look));
+            let words = format!(
+                "{} (noticed {})",
+                gone.kind.meaning(),
+                time::seen(gone.noticed, look)
+            );
             labelled("gone", &words, theme.text(), width, look)
         }
-        Head::History(history) => labelled("seen", &observed(history, look), theme.text(), width, look),
+        Head::History(history) => {
+            labelled("seen", &observed(history, look), theme.text(), width, look)
+        }
         Head::Tags(tags) => {
-            let tags: Vec<String> = tags.iter().map(|tag| format!("{}={}", tag.name, tag.value)).collect();
+            let tags: Vec<String> = tags
+                .iter()
+                .map(|tag| format!("{}={}", tag.name, tag.value))
+                .collect();
             labelled("tags", &tags.join("  "), theme.text(), width, look)
         }
         Head::Field(name, value) => labelled(name, value, theme.text(), width, look),
-        Head::More(1) => labelled("", "1 more field in the raw view", theme.chrome(), width, look),
-        Head::More(count) => labelled("", &format!("{count} more fields in the raw view"), theme.chrome(), width, look),
+        Head::More(1) => labelled(
+            "",
+            "1 more field in the raw view",
+            theme.chrome(),
+            width,
+            look,
+        ),
+        Head::More(count) => labelled(
+            "",
+            &format!("{count} more fields in the raw view"),
+            theme.chrome(),
+            width,
+            look,
+        ),
         Head::Views(hidden) => views(view, *hidden, unfold, width, look),
     }
 }
 
 fn labelled<'a>(label: &str, value: &str, style: Style, width: usize, look: &Look) -> Line<'a> {
     let columns = usize::from(LABEL_WIDTH);
-    let label = if label.len() < columns { cut::fit(label, columns, "") } else { format!("{label} ") };
+    let label = if label.len() < columns {
+        cut::fit(label, columns, "")
+    } else {
+        format!("{label} ")
+    };
     let room = width.saturating_sub(unicode_width::UnicodeWidthStr::width(label.as_str()));
-    Line::from(vec![Span::styled(label, look.theme.chrome()), Span::styled(cut::cut(value, room, look.glyphs.ellipsis), style)])
+    Line::from(vec![
+        Span::styled(label, look.theme.chrome()),
+        Span::styled(cut::cut(value, room, look.glyphs.ellipsis), style),
+    ])
 }
 
 /// Columns of a value beside its label.
@@ -168,7 +315,10 @@ fn value_width(width: usize) -> usize {
 
 /// What was seen and when: never the time of the event, which the service does not tell.
 fn observed(history: &[Observation], look: &Look) -> String {
-    let seen: Vec<String> = history.iter().map(|seen| format!("{} {}", seen.status.word(), time::seen(seen.seen, look))).collect();
+    let seen: Vec<String> = history
+        .iter()
+        .map(|seen| format!("{} {}", seen.status.word(), time::seen(seen.seen, look)))
+        .collect();
     seen.join(&format!(" {} ", look.glyphs.arrow))
 }
 
@@ -178,17 +328,32 @@ fn views<'a>(shown: View, hidden: usize, key: &str, width: usize, look: &Look) -
     let mut spans = vec![Span::styled(rule, look.theme.chrome())];
     let mut used = 1;
     for view in View::ALL {
-        let style = if view == shown { look.theme.accent() } else { look.theme.chrome() };
+        let style = if view == shown {
+            look.theme.accent()
+        } else {
+            look.theme.chrome()
+        };
         spans.push(Span::styled(format!(" {} ", view.word()), style));
         spans.push(Span::styled(rule, look.theme.chrome()));
         used += view.word().len() + 3;
     }
     let more = if hidden == 1 { "line" } else { "lines" };
     let room = width.saturating_sub(used);
-    let forms = [format!(" {key} shows {hidden} more {more} "), format!(" {key} +{hidden} "), format!(" +{hidden}")];
-    let words = forms.iter().find(|words| words.len() < room).unwrap_or(&forms[2]).clone();
+    let forms = [
+        format!(" {key} shows {hidden} more {more} "),
+        format!(" {key} +{hidden} "),
+        format!(" +{hidden}"),
+    ];
+    let words = forms
+        .iter()
+        .find(|words| words.len() < room)
+        .unwrap_or(&forms[2])
+        .clone();
     if hidden > 0 && words.len() < room {
-        spans.push(Span::styled(rule.repeat(room - words.len() - 1), look.theme.chrome()));
+        spans.push(Span::styled(
+            rule.repeat(room - words.len() - 1),
+            look.theme.chrome(),
+        ));
         spans.push(Span::styled(words, look.theme.text()));
         spans.push(Span::styled(rule, look.theme.chrome()));
     } else {
@@ -201,7 +366,11 @@ fn views<'a>(shown: View, hidden: usize, key: &str, width: usize, look: &Look) -
 fn body_line<'a>(line: &'a crate::render::Line, pan: usize, width: usize, look: &Look) -> Line<'a> {
     let overflows = line.wide && width_of(line) > width;
     if !line.wide || pan == 0 {
-        let mut spans: Vec<Span> = line.spans.iter().map(|span| Span::styled(&*span.text, look.theme.mark(&span.mark))).collect();
+        let mut spans: Vec<Span> = line
+            .spans
+            .iter()
+            .map(|span| Span::styled(&*span.text, look.theme.mark(&span.mark)))
+            .collect();
         if overflows {
             shorten(&mut spans, width, look);
         }
@@ -211,7 +380,10 @@ fn body_line<'a>(line: &'a crate::render::Line, pan: usize, width: usize, look: 
     let mut spans = Vec::with_capacity(line.spans.len());
     for span in &line.spans {
         let columns = unicode_width::UnicodeWidthStr::width(&*span.text);
-        spans.push(Span::styled(cut::skip(&span.text, left), look.theme.mark(&span.mark)));
+        spans.push(Span::styled(
+            cut::skip(&span.text, left),
+            look.theme.mark(&span.mark),
+        ));
         left = left.saturating_sub(columns);
     }
     if width_of(line) > width + pan {
@@ -226,7 +398,11 @@ fn shorten(spans: &mut Vec<Span>, width: usize, look: &Look) {
     for n in 0..spans.len() {
         let columns = spans[n].width();
         if columns >= room {
-            let text = cut::cut(&format!("{}{}", spans[n].content, "  "), room, look.glyphs.ellipsis);
+            let text = cut::cut(
+                &format!("{}{}", spans[n].content, "  "),
+                room,
+                look.glyphs.ellipsis,
+            );
             spans[n].content = text.into();
             spans.truncate(n + 1);
             return;

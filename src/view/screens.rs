@@ -20,8 +20,19 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> b
         return false;
     }
     if let Some(problem) = model.list.failure() {
-        let help = told(&model.keys, Focus::List, [(Command::Refresh, "tries again")]);
-        failure(problem, "the archive cannot be read", &help, area, look, frame);
+        let help = told(
+            &model.keys,
+            Focus::List,
+            [(Command::Refresh, "tries again")],
+        );
+        failure(
+            problem,
+            "the archive cannot be read",
+            &help,
+            area,
+            look,
+            frame,
+        );
     } else if !model.list.filter().is_none() && !model.list.is_loading() {
         nothing_found(model, area, look, frame);
     } else if let Some(problem) = model.service.no_service() {
@@ -31,10 +42,24 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> b
         } else {
             told(&model.keys, Focus::List, [leave])
         };
-        failure(problem, "the service cannot be asked", &help, area, look, frame);
+        failure(
+            problem,
+            "the service cannot be asked",
+            &help,
+            area,
+            look,
+            frame,
+        );
     } else if let Some(problem) = model.service.trouble() {
         let help = told(&model.keys, Focus::List, [(Command::Refresh, "tries now")]);
-        failure(problem, "there is nothing to show yet", &format!("sentbox tries again by itself; {help}"), area, look, frame);
+        failure(
+            problem,
+            "there is nothing to show yet",
+            &format!("sentbox tries again by itself; {help}"),
+            area,
+            look,
+            frame,
+        );
     } else if model.list.is_loading() {
         // The archive answers within a few milliseconds; a word would only flicker.
     } else if model.service.has_answered() {
@@ -47,11 +72,18 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> b
         centred(lines, area, frame);
     } else {
         let lines = vec![
-            Line::styled(format!("Asking for the newest emails{}", look.glyphs.ellipsis), theme.title()),
+            Line::styled(
+                format!("Asking for the newest emails{}", look.glyphs.ellipsis),
+                theme.title(),
+            ),
             Line::default(),
             Line::raw(match &model.kept {
-                Kept::InFile(file) => format!("What comes is kept in {file}, for you alone, and is there at once next time."),
-                Kept::Nowhere | Kept::NotThisTime(_) | Kept::ReadOnly(_) => "What comes is not kept: it is gone when you leave.".to_owned(),
+                Kept::InFile(file) => format!(
+                    "What comes is kept in {file}, for you alone, and is there at once next time."
+                ),
+                Kept::Nowhere | Kept::NotThisTime(_) | Kept::ReadOnly(_) => {
+                    "What comes is not kept: it is gone when you leave.".to_owned()
+                }
             }),
         ];
         centred(lines, area, frame);
@@ -62,15 +94,31 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> b
 /// Nothing matches: of how many, and what helps.
 fn nothing_found(model: &Model, area: Rect, look: &Look, frame: &mut Frame) {
     let list = &model.list;
-    let mut lines = vec![Line::styled("Nothing matches", look.theme.title()), Line::raw(list.filter().text().to_owned()), Line::default()];
+    let mut lines = vec![
+        Line::styled("Nothing matches", look.theme.title()),
+        Line::raw(list.filter().text().to_owned()),
+        Line::default(),
+    ];
     if let Some(all) = list.all() {
         let reach = model.service.reach();
         let whole = reach == Some(&Reach::Everything);
-        let since = reach.filter(|_| !whole).map(|reach| bars::reach_words(reach, look)).unwrap_or_default();
+        let since = reach
+            .filter(|_| !whole)
+            .map(|reach| bars::reach_words(reach, look))
+            .unwrap_or_default();
         let all_of = if whole { "all " } else { "" };
-        lines.push(Line::raw(format!("Looked at {all_of}{}{since}.", bars::emails(all))));
-        if let Some(fetched) = list.fetched().filter(|fetched| *fetched < all && list.filter().looks_inside()) {
-            lines.push(Line::raw(format!("Bodies and tags are known for {} of them.", bars::grouped(fetched))));
+        lines.push(Line::raw(format!(
+            "Looked at {all_of}{}{since}.",
+            bars::emails(all)
+        )));
+        if let Some(fetched) = list
+            .fetched()
+            .filter(|fetched| *fetched < all && list.filter().looks_inside())
+        {
+            lines.push(Line::raw(format!(
+                "Bodies and tags are known for {} of them.",
+                bars::grouped(fetched)
+            )));
         }
     }
     let key = |command| model.keys.key_for(Focus::List, command).unwrap_or_default();
@@ -89,34 +137,70 @@ fn nothing_found(model: &Model, area: Rect, look: &Look, frame: &mut Frame) {
         } else {
             String::new()
         };
-        lines.extend([Line::default(), Line::raw(format!("{back}{} shows all mail again", key(Command::Peel)))]);
+        lines.extend([
+            Line::default(),
+            Line::raw(format!("{back}{} shows all mail again", key(Command::Peel))),
+        ]);
     }
     centred(lines, area, frame);
 }
 
 /// Draws a failure: what it means here, what happened, what helps.
-pub fn failure(failure: &Failure, here: &str, key: &str, area: Rect, look: &Look, frame: &mut Frame) {
-    let mut lines = vec![Line::styled(capitalised(here), look.theme.trouble()), Line::default(), Line::raw(capitalised(&failure.sentence))];
+pub fn failure(
+    failure: &Failure,
+    here: &str,
+    key: &str,
+    area: Rect,
+    look: &Look,
+    frame: &mut Frame,
+) {
+    let mut lines = vec![
+        Line::styled(capitalised(here), look.theme.trouble()),
+        Line::default(),
+        Line::raw(capitalised(&failure.sentence)),
+    ];
     if !failure.hint.is_empty() {
         lines.push(Line::raw(capitalised(&failure.hint)));
     }
-    lines.extend([Line::default(), Line::styled(key.to_owned(), look.theme.text())]);
+    lines.extend([
+        Line::default(),
+        Line::styled(key.to_owned(), look.theme.text()),
+    ]);
     centred(lines, area, frame);
 }
 
 fn centred(lines: Vec<Line>, area: Rect, frame: &mut Frame) {
     let width = area.width.saturating_sub(4).min(76);
-    let needed: usize = lines.iter().map(|line| line.width().div_ceil(usize::from(width.max(1))).max(1)).sum();
+    let needed: usize = lines
+        .iter()
+        .map(|line| line.width().div_ceil(usize::from(width.max(1))).max(1))
+        .sum();
     let height = u16::try_from(needed).unwrap_or(u16::MAX).min(area.height);
-    let inner = Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 3, width, height };
-    frame.render_widget(Paragraph::new(Text::from(lines)).alignment(Alignment::Center).wrap(Wrap { trim: true }), inner);
+    let inner = Rect {
+        x: area.x + (area.width - width) / 2,
+        y: area.y + (area.height - height) / 3,
+        width,
+        height,
+    };
+    frame.render_widget(
+        Paragraph::new(Text::from(lines))
+            .alignment(Alignment::Center)
+            .wrap(Wrap { trim: true }),
+        inner,
+    );
 }
 
 /// With a large first letter, unless it begins with an address, which has its own spelling.
 fn capitalised(sentence: &str) -> String {
-    if sentence.split_whitespace().next().is_some_and(|word| word.contains("://")) {
+    if sentence
+        .split_whitespace()
+        .next()
+        .is_some_and(|word| word.contains("://"))
+    {
         return sentence.to_owned();
     }
     let mut letters = sentence.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+    letters.next().map_or_else(String::new, |first| {
+        first.to_uppercase().chain(letters).collect()
+    })
 }

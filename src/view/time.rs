@@ -29,21 +29,37 @@ pub fn medium(stamp: &Stamp, look: &Look) -> String {
 /// `Fri 2026-11-20 09:41:07 CET`.
 #[must_use]
 pub fn full(stamp: &Stamp, look: &Look) -> String {
-    stamp.at.map_or_else(|| stamp.raw.to_string(), |at| in_zone(at, &look.zone).strftime("%a %-d %b %Y %H:%M:%S %Z").to_string())
+    stamp.at.map_or_else(
+        || stamp.raw.to_string(),
+        |at| {
+            in_zone(at, &look.zone)
+                .strftime("%a %-d %b %Y %H:%M:%S %Z")
+                .to_string()
+        },
+    )
 }
 
 /// The most exact form that fits into `columns`: a time is never cut.
 #[must_use]
 pub fn fitting(stamp: &Stamp, look: &Look, columns: usize) -> String {
     let all = [full(stamp, look), column(stamp, look), medium(stamp, look)];
-    let fits = all.iter().find(|text| unicode_width::UnicodeWidthStr::width(text.as_str()) <= columns);
+    let fits = all
+        .iter()
+        .find(|text| unicode_width::UnicodeWidthStr::width(text.as_str()) <= columns);
     fits.unwrap_or(&all[2]).clone()
 }
 
 /// `2026-11-20 09:41:07 CET`, for a column.
 #[must_use]
 pub fn column(stamp: &Stamp, look: &Look) -> String {
-    stamp.at.map_or_else(|| stamp.raw.to_string(), |at| in_zone(at, &look.zone).strftime("%Y-%m-%d %H:%M:%S %Z").to_string())
+    stamp.at.map_or_else(
+        || stamp.raw.to_string(),
+        |at| {
+            in_zone(at, &look.zone)
+                .strftime("%Y-%m-%d %H:%M:%S %Z")
+                .to_string()
+        },
+    )
 }
 
 /// `09:41` today, `3 May 09:41` before: when something was seen.
@@ -51,25 +67,33 @@ pub fn column(stamp: &Stamp, look: &Look) -> String {
 pub fn seen(at: Timestamp, look: &Look) -> String {
     let at = in_zone(at, &look.zone);
     let today = at.date() == in_zone(look.now, &look.zone).date();
-    at.strftime(if today { "%H:%M" } else { "%-d %b %H:%M" }).to_string()
+    at.strftime(if today { "%H:%M" } else { "%-d %b %H:%M" })
+        .to_string()
 }
 
 /// `as of 21:08` today, `as of 3 May` before; `unconfirmed` if the service never confirmed it.
 #[must_use]
 pub fn as_of(confirmed: Option<Timestamp>, look: &Look) -> String {
-    confirmed.map_or_else(|| "unconfirmed".to_owned(), |at| format!("as of {}", clock_or_day(at, look)))
+    confirmed.map_or_else(
+        || "unconfirmed".to_owned(),
+        |at| format!("as of {}", clock_or_day(at, look)),
+    )
 }
 
 /// The same in six columns: `~21:08`, `~3 May`, `~?`.
 #[must_use]
 pub fn short_as_of(confirmed: Option<Timestamp>, look: &Look) -> String {
-    confirmed.map_or_else(|| "~?".to_owned(), |at| format!("~{}", clock_or_day(at, look)))
+    confirmed.map_or_else(
+        || "~?".to_owned(),
+        |at| format!("~{}", clock_or_day(at, look)),
+    )
 }
 
 fn clock_or_day(at: Timestamp, look: &Look) -> String {
     let at = in_zone(at, &look.zone);
     let today = at.date() == in_zone(look.now, &look.zone).date();
-    at.strftime(if today { "%H:%M" } else { "%-d %b" }).to_string()
+    at.strftime(if today { "%H:%M" } else { "%-d %b" })
+        .to_string()
 }
 
 /// `3 May`, or `3 May 2025` in another year.
@@ -77,11 +101,14 @@ fn clock_or_day(at: Timestamp, look: &Look) -> String {
 pub fn day(at: Timestamp, look: &Look) -> String {
     let at = in_zone(at, &look.zone);
     let this_year = at.year() == in_zone(look.now, &look.zone).year();
-    at.strftime(if this_year { "%-d %b" } else { "%-d %b %Y" }).to_string()
+    at.strftime(if this_year { "%-d %b" } else { "%-d %b %Y" })
+        .to_string()
 }
 
 fn graded(stamp: &Stamp, look: &Look, [clock, weekday, date, year]: [&str; 4]) -> String {
-    let Some(at) = stamp.at else { return stamp.raw.to_string() };
+    let Some(at) = stamp.at else {
+        return stamp.raw.to_string();
+    };
     let at = in_zone(at, &look.zone);
     let today = in_zone(look.now, &look.zone).date();
     at.strftime(match age_in_days(at.date(), today) {
@@ -110,14 +137,22 @@ mod tests {
 
     fn look() -> Look {
         let zone = TimeZone::fixed(jiff::tz::offset(1));
-        Look { theme: Theme::new(Some(Palette::default())), glyphs: Glyphs::UNICODE, now: "2026-11-20T08:00:00Z".parse().unwrap(), zone }
+        Look {
+            theme: Theme::new(Some(Palette::default())),
+            glyphs: Glyphs::UNICODE,
+            now: "2026-11-20T08:00:00Z".parse().unwrap(),
+            zone,
+        }
     }
 
     #[test]
     fn a_full_time_fits_its_column_in_every_zone() {
         let zone = TimeZone::posix("<+0545>-5:45").unwrap();
         let look = Look { zone, ..look() };
-        assert_eq!(column(&Stamp::parse("2026-11-20T07:41:07Z"), &look).len(), FULL);
+        assert_eq!(
+            column(&Stamp::parse("2026-11-20T07:41:07Z"), &look).len(),
+            FULL
+        );
     }
 
     #[test]
@@ -130,6 +165,9 @@ mod tests {
         assert_eq!(medium(&at("2025-05-03T08:00:00Z"), &look()), "3 May 25");
         assert_eq!(short(&at("2026-12-24T08:00:00Z"), &look()), "24 Dec");
         assert_eq!(short(&at("whenever"), &look()), "whenever");
-        assert_eq!(full(&at("2026-11-20T07:41:07Z"), &look()), "Fri 20 Nov 2026 08:41:07 +01");
+        assert_eq!(
+            full(&at("2026-11-20T07:41:07Z"), &look()),
+            "Fri 20 Nov 2026 08:41:07 +01"
+        );
     }
 }

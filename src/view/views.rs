@@ -11,13 +11,28 @@ use crate::app::{Layout, Model};
 
 /// Draws the list if it is shown; says whether it is.
 pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> bool {
-    let Some(chosen) = model.chooser() else { return false };
+    let Some(chosen) = model.chooser() else {
+        return false;
+    };
     let area = layout.main;
     let left = 1.min(area.width);
-    let inner = Rect { x: area.x + left, width: area.width - left, ..area };
+    let inner = Rect {
+        x: area.x + left,
+        width: area.width - left,
+        ..area
+    };
     let width = usize::from(inner.width);
-    let names = model.views().values().map(|view| view.name.width()).max().unwrap_or(0).min(width / 3);
-    let mut lines = vec![Line::styled("Saved views", look.theme.title()), Line::default()];
+    let names = model
+        .views()
+        .values()
+        .map(|view| view.name.width())
+        .max()
+        .unwrap_or(0)
+        .min(width / 3);
+    let mut lines = vec![
+        Line::styled("Saved views", look.theme.title()),
+        Line::default(),
+    ];
     for (nth, (number, view)) in model.views().iter().enumerate() {
         let is_chosen = nth == chosen;
         let bar = if is_chosen { look.glyphs.bar } else { " " };
@@ -27,17 +42,30 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> b
             Span::styled(format!("{number}  "), look.theme.accent()),
             Span::styled(
                 cut::cut(&view.name, names, look.glyphs.ellipsis),
-                if is_chosen { look.theme.selected(true) } else { look.theme.text() },
+                if is_chosen {
+                    look.theme.selected(true)
+                } else {
+                    look.theme.text()
+                },
             ),
             Span::raw(" ".repeat(names.saturating_sub(view.name.width()) + 2)),
-            Span::styled(cut::cut(&view.query, room, look.glyphs.ellipsis), look.theme.text()),
+            Span::styled(
+                cut::cut(&view.query, room, look.glyphs.ellipsis),
+                look.theme.text(),
+            ),
         ]));
     }
     if model.views().is_empty() {
-        lines.push(Line::raw("There are none. / narrows the list, W saves what it shows."));
+        lines.push(Line::raw(
+            "There are none. / narrows the list, W saves what it shows.",
+        ));
     }
     // Where there is little room, what is chosen matters more than the title.
-    for (line, y) in lines.iter().skip(model.chooser_skips(inner.height)).zip(inner.top()..inner.bottom()) {
+    for (line, y) in lines
+        .iter()
+        .skip(model.chooser_skips(inner.height))
+        .zip(inner.top()..inner.bottom())
+    {
         frame.buffer_mut().set_line(inner.x, y, line, inner.width);
     }
     true

@@ -34,16 +34,36 @@ impl Service {
         let (tell, told) = std::sync::mpsc::channel();
         let (stop, stopped) = oneshot::channel::<()>();
         let thread = thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+            let runtime = tokio::runtime::Builder::new_multi_thread()
+                .worker_threads(1)
+                .enable_all()
+                .build()
+                .unwrap();
             runtime.block_on(async {
                 let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
                 tell.send(listener.local_addr().unwrap()).unwrap();
-                let terms = Terms { key: KEY.into(), rate: 1000, hosts: Vec::new() };
+                let terms = Terms {
+                    key: KEY.into(),
+                    rate: 1000,
+                    hosts: Vec::new(),
+                };
                 let until = async { drop(stopped.await) };
-                server::serve(listener, source, terms, sentbox::config::clock::system(), until).await.unwrap();
+                server::serve(
+                    listener,
+                    source,
+                    terms,
+                    sentbox::config::clock::system(),
+                    until,
+                )
+                .await
+                .unwrap();
             });
         });
-        Self { address: told.recv().unwrap(), stop: Some(stop), thread: Some(thread) }
+        Self {
+            address: told.recv().unwrap(),
+            stop: Some(stop),
+            thread: Some(thread),
+        }
     }
 
     pub fn base(&self) -> String {
@@ -67,7 +87,10 @@ impl Source for Fixed {
     fn page(&self, cursor: &Cursor, limit: u8) -> Result<Page, Fault> {
         let place = |id: &EmailId| {
             let spelled = serde_json::to_string(id.as_str()).unwrap();
-            self.0.iter().position(|json| json.contains(&format!("\"id\":{spelled}"))).ok_or(Fault::Unknown)
+            self.0
+                .iter()
+                .position(|json| json.contains(&format!("\"id\":{spelled}")))
+                .ok_or(Fault::Unknown)
         };
         let (from, to) = match cursor {
             Cursor::Start => (0, self.0.len()),
@@ -75,8 +98,15 @@ impl Source for Fixed {
             Cursor::Before(id) => (0, place(id)?),
         };
         let shown = &self.0[from..to];
-        let data = shown.iter().take(usize::from(limit)).map(|json| RawValue::from_string((*json).to_owned()).unwrap()).collect();
-        Ok(Page { data, has_more: shown.len() > usize::from(limit) })
+        let data = shown
+            .iter()
+            .take(usize::from(limit))
+            .map(|json| RawValue::from_string((*json).to_owned()).unwrap())
+            .collect();
+        Ok(Page {
+            data,
+            has_more: shown.len() > usize::from(limit),
+        })
     }
 
     fn email(&self, id: &EmailId) -> Result<Box<RawValue>, Fault> {
@@ -84,8 +114,14 @@ impl Source for Fixed {
             return Err(Fault::Broken(Failure::new(Kind::Io, "the disk is gone")));
         }
         let page = self.page(&Cursor::Start, 100)?;
-        let wanted = |json: &RawValue| sentbox::api::wire::Summary::read(json.get()).is_ok_and(|summary| summary.id == id.as_str());
-        page.data.into_iter().find(|json| wanted(json)).ok_or(Fault::Unknown)
+        let wanted = |json: &RawValue| {
+            sentbox::api::wire::Summary::read(json.get())
+                .is_ok_and(|summary| summary.id == id.as_str())
+        };
+        page.data
+            .into_iter()
+            .find(|json| wanted(json))
+            .ok_or(Fault::Unknown)
     }
 }
 
@@ -104,7 +140,11 @@ pub fn answering(bytes: &'static str) -> String {
 
 /// Writes a configuration that no other user may change, whatever the umask is.
 pub fn write_config(folder: &Path, text: &str) {
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).unwrap();
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(folder)
+        .unwrap();
     let path = folder.join("config.toml");
     fs::write(&path, text).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
@@ -122,12 +162,18 @@ impl Sentbox {
     pub fn new() -> Self {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().display().to_string();
-        Self { variables: vec![("HOME".into(), path.clone()), ("TZ".into(), "UTC".into())], hidden: vec![(path, "[HOME]")], home }
+        Self {
+            variables: vec![("HOME".into(), path.clone()), ("TZ".into(), "UTC".into())],
+            hidden: vec![(path, "[HOME]")],
+            home,
+        }
     }
 
     /// With the key and the address of `service`.
     pub fn at(service: &Service) -> Self {
-        let mut this = Self::new().with("SENTBOX_API_KEY", KEY).with("SENTBOX_BASE_URL", &service.base());
+        let mut this = Self::new()
+            .with("SENTBOX_API_KEY", KEY)
+            .with("SENTBOX_BASE_URL", &service.base());
         this.hidden.push((service.base(), "[SERVICE]"));
         this
     }
@@ -144,15 +190,30 @@ impl Sentbox {
 
     pub fn command(&self, line: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_sentbox"));
-        command.args(line.split_whitespace()).env_clear().envs(self.variables.iter().cloned()).current_dir(self.home.path());
+        command
+            .args(line.split_whitespace())
+            .env_clear()
+            .envs(self.variables.iter().cloned())
+            .current_dir(self.home.path());
         command.stdin(Stdio::null());
         command
     }
 
     /// Runs it to its end, with `input` on its standard input.
     pub fn fed(&self, line: &str, input: &str) -> Output {
-        let mut child = self.command(line).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        let mut child = self
+            .command(line)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child
+            .stdin
+            .take()
+            .unwrap()
+            .write_all(input.as_bytes())
+            .unwrap();
         checked(child.wait_with_output().unwrap())
     }
 
@@ -177,7 +238,9 @@ impl Sentbox {
         for (name, bytes) in [("", &output.stdout), ("stderr: ", &output.stderr)] {
             for line in String::from_utf8(bytes.clone()).unwrap().lines() {
                 let line = match line.split_once("; as of ") {
-                    Some((status, _)) if line.starts_with("status ") => &format!("{status}; as of [TIME]"),
+                    Some((status, _)) if line.starts_with("status ") => {
+                        &format!("{status}; as of [TIME]")
+                    }
                     _ => line,
                 };
                 writeln!(text, "{name}{line}").unwrap();

@@ -23,7 +23,12 @@ fn two_emails() -> Service {
 
 fn sample(emails: u32) -> Service {
     let now = clock::now();
-    Service::new(Mailbox::new(7, emails, now, std::sync::Arc::new(move || now)))
+    Service::new(Mailbox::new(
+        7,
+        emails,
+        now,
+        std::sync::Arc::new(move || now),
+    ))
 }
 
 #[test]
@@ -41,12 +46,26 @@ fn json_is_the_services_own_and_cannot_command_a_terminal() {
     let service = two_emails();
     let sentbox = Sentbox::at(&service);
     let text = sentbox.stdout("list --json");
-    assert!(!text.chars().any(|c| (c.is_control() && c != '\n') || c == '\u{202e}'));
+    assert!(
+        !text
+            .chars()
+            .any(|c| (c.is_control() && c != '\n') || c == '\u{202e}')
+    );
     assert!(text.contains("\"price\":1.50"), "numbers are verbatim");
-    let expected: Vec<Value> = [RECEIPT, HOSTILE].iter().map(|json| serde_json::from_str(json).unwrap()).collect();
+    let expected: Vec<Value> = [RECEIPT, HOSTILE]
+        .iter()
+        .map(|json| serde_json::from_str(json).unwrap())
+        .collect();
     let printed: Value = serde_json::from_str(&text).unwrap();
-    assert_eq!(printed, serde_json::json!({"object": "list", "has_more": false, "data": expected}));
-    let lines: Vec<Value> = sentbox.stdout("list --jsonl").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(
+        printed,
+        serde_json::json!({"object": "list", "has_more": false, "data": expected})
+    );
+    let lines: Vec<Value> = sentbox
+        .stdout("list --jsonl")
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
     assert_eq!(lines, expected);
 }
 
@@ -55,11 +74,25 @@ fn a_page_is_the_page_of_the_server() {
     let service = sample(250);
     let sentbox = Sentbox::at(&service);
     let served = |query: &str| -> Value {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
         let url = format!("{}/emails?{query}", service.base());
         let answer = async {
-            let http = reqwest::Client::builder().no_proxy().tls_certs_only([]).build().unwrap();
-            http.get(url).bearer_auth(KEY).send().await.unwrap().bytes().await.unwrap()
+            let http = reqwest::Client::builder()
+                .no_proxy()
+                .tls_certs_only([])
+                .build()
+                .unwrap();
+            http.get(url)
+                .bearer_auth(KEY)
+                .send()
+                .await
+                .unwrap()
+                .bytes()
+                .await
+                .unwrap()
         };
         serde_json::from_slice(&runtime.block_on(answer)).unwrap()
     };
@@ -68,8 +101,14 @@ fn a_page_is_the_page_of_the_server() {
     assert_eq!(printed("list --json"), first);
     assert_eq!(first["has_more"], true);
     let id = first["data"][19]["id"].as_str().unwrap();
-    assert_eq!(printed(&format!("list --json --limit 100 --after {id}")), served(&format!("limit=100&after={id}")));
-    assert_eq!(printed(&format!("list --json --limit 3 --before {id}")), served(&format!("limit=3&before={id}")));
+    assert_eq!(
+        printed(&format!("list --json --limit 100 --after {id}")),
+        served(&format!("limit=100&after={id}"))
+    );
+    assert_eq!(
+        printed(&format!("list --json --limit 3 --before {id}")),
+        served(&format!("limit=3&before={id}"))
+    );
 }
 
 #[test]
@@ -77,9 +116,24 @@ fn a_walk_brings_every_email_once() {
     let service = sample(250);
     let sentbox = Sentbox::at(&service);
     let all: Value = serde_json::from_str(&sentbox.stdout("list --json --all --rate 100")).unwrap();
-    let ids: HashSet<&str> = all["data"].as_array().unwrap().iter().map(|email| email["id"].as_str().unwrap()).collect();
-    assert_eq!((ids.len(), all["data"].as_array().unwrap().len(), &all["has_more"]), (250, 250, &Value::Bool(false)));
-    assert_eq!(sentbox.stdout("list --jsonl --limit 130").lines().count(), 130);
+    let ids: HashSet<&str> = all["data"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|email| email["id"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        (
+            ids.len(),
+            all["data"].as_array().unwrap().len(),
+            &all["has_more"]
+        ),
+        (250, 250, &Value::Bool(false))
+    );
+    assert_eq!(
+        sentbox.stdout("list --jsonl --limit 130").lines().count(),
+        130
+    );
 }
 
 #[test]
@@ -116,7 +170,10 @@ fn an_email_is_shown_as_asked() {
     ");
     let json: Value = serde_json::from_str(&sentbox.stdout(&format!("show {id} --json"))).unwrap();
     assert_eq!(json, serde_json::from_str::<Value>(RECEIPT).unwrap());
-    assert_eq!(sentbox.stdout(&format!("show {id} --as json")), sentbox.stdout(&format!("show {id} --jsonl")));
+    assert_eq!(
+        sentbox.stdout(&format!("show {id} --as json")),
+        sentbox.stdout(&format!("show {id} --jsonl"))
+    );
     assert_snapshot!(sentbox.told("show 5b"), @r"
     status     ? teleported: a status this version does not know; as of [TIME]
     to         x@example.com
@@ -133,7 +190,10 @@ fn an_email_is_shown_as_asked() {
     stderr:    hint: show it with --as text
     exit code 1
     ");
-    assert_eq!(sentbox.told("show 5b --as source"), sentbox.told("show 5b --as html"));
+    assert_eq!(
+        sentbox.told("show 5b --as source"),
+        sentbox.told("show 5b --as html")
+    );
     assert_snapshot!(sentbox.told("show 5b --json"), @r#"
     {"object":"email","id":"5b","to":"x@example.com","from":"\u001b]0;gotcha\u0007","created_at":"yesterday","subject":"red \u001b[31mtext\u202e and\ttabs","last_event":"teleported","html":null,"text":"bell \u0007 and \u009b31m"}
     exit code 0
@@ -174,7 +234,10 @@ fn a_mirror_has_everything_and_a_second_run_finds_nothing_new() {
     let sentbox = Sentbox::at(&service);
     let report = |line: &str| -> Value { serde_json::from_str(&sentbox.stdout(line)).unwrap() };
     let first = report("sync --back all --rate 1000 --json");
-    assert_eq!((&first["new"], &first["complete"]), (&Value::from(250), &Value::from(true)));
+    assert_eq!(
+        (&first["new"], &first["complete"]),
+        (&Value::from(250), &Value::from(true))
+    );
     assert_eq!(report("sync --back all --rate 1000 --json")["new"], 0);
     assert_snapshot!(sentbox.told("sync --back all --rate 1000"), @r"
     0 emails new, 0 changed; everything the service has is here
@@ -281,7 +344,8 @@ fn each_cause_has_its_code_and_words() {
     stderr: {"error":{"kind":"key_rejected","message":"[SERVICE] does not accept the API key: \"API key is invalid\"","hint":"look at the key, and whether it belongs to this service","request":{"endpoint":"GET /emails","status":400,"id":null,"attempts":1,"wait":null}}}
     exit code 3
     "#);
-    let elsewhere = Sentbox::at(&service).with("SENTBOX_BASE_URL", &format!("{}/api", service.base()));
+    let elsewhere =
+        Sentbox::at(&service).with("SENTBOX_BASE_URL", &format!("{}/api", service.base()));
     assert_snapshot!(elsewhere.told("list"), @r#"
     stderr: sentbox: [SERVICE]/api answered 404: "The requested endpoint does not exist"
     stderr:    hint: is the base URL right? if it is, this service has no list operation; sentbox show ID works without it
@@ -297,35 +361,74 @@ fn each_cause_has_its_code_and_words() {
 #[test]
 fn the_codes_are_as_the_help_says() {
     for (answer, kind, code) in [
-        ("HTTP/1.1 418 Teapot\r\ncontent-length: 17\r\n\r\n{\"message\":\"no\"} ", "invalid_request", 1),
-        ("HTTP/1.1 401 No\r\ncontent-length: 0\r\n\r\n", "key_rejected", 3),
+        (
+            "HTTP/1.1 418 Teapot\r\ncontent-length: 17\r\n\r\n{\"message\":\"no\"} ",
+            "invalid_request",
+            1,
+        ),
+        (
+            "HTTP/1.1 401 No\r\ncontent-length: 0\r\n\r\n",
+            "key_rejected",
+            3,
+        ),
         (
             "HTTP/1.1 401 No\r\ncontent-length: 60\r\n\r\n{\"name\":\"restricted_api_key\",\"message\":\"only send emails\"}  ",
             "key_send_only",
             3,
         ),
-        ("HTTP/1.1 302 Found\r\nlocation: https://example.com/\r\ncontent-length: 0\r\n\r\n", "redirected", 5),
-        ("HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\n<html>", "not_the_api", 5),
-        ("HTTP/1.1 429 No\r\nretry-after: 3600\r\ncontent-length: 0\r\n\r\n", "rate_limited", 6),
-        ("HTTP/1.1 429 No\r\ncontent-length: 31\r\n\r\n{\"name\":\"daily_quota_exceeded\"} ", "quota", 6),
+        (
+            "HTTP/1.1 302 Found\r\nlocation: https://example.com/\r\ncontent-length: 0\r\n\r\n",
+            "redirected",
+            5,
+        ),
+        (
+            "HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\n<html>",
+            "not_the_api",
+            5,
+        ),
+        (
+            "HTTP/1.1 429 No\r\nretry-after: 3600\r\ncontent-length: 0\r\n\r\n",
+            "rate_limited",
+            6,
+        ),
+        (
+            "HTTP/1.1 429 No\r\ncontent-length: 31\r\n\r\n{\"name\":\"daily_quota_exceeded\"} ",
+            "quota",
+            6,
+        ),
     ] {
-        let sentbox = Sentbox::new().with("SENTBOX_API_KEY", KEY).with("SENTBOX_BASE_URL", &answering(answer));
+        let sentbox = Sentbox::new()
+            .with("SENTBOX_API_KEY", KEY)
+            .with("SENTBOX_BASE_URL", &answering(answer));
         let output = sentbox.run("list --json");
         let error: Value = serde_json::from_slice(&output.stderr).unwrap();
-        assert_eq!((error["error"]["kind"].as_str(), output.status.code()), (Some(kind), Some(code)), "{answer}");
-        assert!(output.stdout.is_empty() && error["error"]["message"].is_string() && error["error"]["hint"].is_string());
+        assert_eq!(
+            (error["error"]["kind"].as_str(), output.status.code()),
+            (Some(kind), Some(code)),
+            "{answer}"
+        );
+        assert!(
+            output.stdout.is_empty()
+                && error["error"]["message"].is_string()
+                && error["error"]["hint"].is_string()
+        );
     }
 }
 
 #[test]
 fn who_runs_the_service_is_told_which_request_it_was() {
     let limited = "HTTP/1.1 429 No\r\nretry-after: 3600\r\nx-request-id: 8f2a-FRA\r\ncontent-length: 0\r\n\r\n";
-    let at = |answer| Sentbox::new().with("SENTBOX_API_KEY", KEY).with("SENTBOX_BASE_URL", &answering(answer));
+    let at = |answer| {
+        Sentbox::new()
+            .with("SENTBOX_API_KEY", KEY)
+            .with("SENTBOX_BASE_URL", &answering(answer))
+    };
     assert_snapshot!(at(limited).told("list --json"), @r#"
     stderr: {"error":{"kind":"rate_limited","message":"too many requests for the team's limit","hint":"try again in 60 min","request":{"endpoint":"GET /emails","status":429,"id":"8f2a-FRA","attempts":1,"wait":3600}}}
     exit code 6
     "#);
-    let sentbox = at("HTTP/1.1 404 No\r\ncf-ray: 77\r\ncontent-length: 20\r\n\r\n{\"name\":\"not_found\"}");
+    let sentbox =
+        at("HTTP/1.1 404 No\r\ncf-ray: 77\r\ncontent-length: 20\r\n\r\n{\"name\":\"not_found\"}");
     assert_snapshot!(sentbox.told("show ana@example.com -v"), @r"
     stderr: sentbox: the log is [HOME]/.local/state/sentbox/sentbox.log
     stderr: sentbox: the service has no such email
@@ -333,8 +436,14 @@ fn who_runs_the_service_is_told_which_request_it_was() {
     stderr: request: GET /emails/{id}, attempt 1, status 404, id 77
     exit code 4
     ");
-    let log = std::fs::read_to_string(sentbox.home().join(".local/state/sentbox/sentbox.log")).unwrap();
-    assert!(log.contains("status=404") && log.contains("ends with a failure") && !log.contains("example.com"), "{log}");
+    let log =
+        std::fs::read_to_string(sentbox.home().join(".local/state/sentbox/sentbox.log")).unwrap();
+    assert!(
+        log.contains("status=404")
+            && log.contains("ends with a failure")
+            && !log.contains("example.com"),
+        "{log}"
+    );
     for (path, mode, is_dir) in files(&sentbox.home().join(".local/state/sentbox")) {
         assert_eq!(mode & 0o777, if is_dir { 0o700 } else { 0o600 }, "{path}");
     }
@@ -343,14 +452,18 @@ fn who_runs_the_service_is_told_which_request_it_was() {
 #[test]
 fn a_service_on_this_machine_is_asked_without_a_proxy() {
     let service = two_emails();
-    let proxied = Sentbox::at(&service).with("HTTP_PROXY", "http://127.0.0.1:1").with("ALL_PROXY", "http://127.0.0.1:1");
+    let proxied = Sentbox::at(&service)
+        .with("HTTP_PROXY", "http://127.0.0.1:1")
+        .with("ALL_PROXY", "http://127.0.0.1:1");
     assert_eq!(proxied.stdout("list").lines().count(), 2);
 }
 
 #[test]
 fn a_profile_brings_its_own_key_by_command_or_file() {
     let service = two_emails();
-    let sentbox = Sentbox::new().with("SENTBOX_API_KEY", "re_canary_of_another_team").with("KEY_ELSEWHERE", KEY);
+    let sentbox = Sentbox::new()
+        .with("SENTBOX_API_KEY", "re_canary_of_another_team")
+        .with("KEY_ELSEWHERE", KEY);
     let config = sentbox.home().join(".config/sentbox");
     let base = service.base();
     let profiles = format!(
@@ -360,10 +473,19 @@ fn a_profile_brings_its_own_key_by_command_or_file() {
     );
     crate::binary::write_config(&config, &profiles);
     std::fs::write(config.join("key"), KEY).unwrap();
-    let key_mode = |mode| std::fs::set_permissions(config.join("key"), std::fs::Permissions::from_mode(mode)).unwrap();
+    let key_mode = |mode| {
+        std::fs::set_permissions(config.join("key"), std::fs::Permissions::from_mode(mode)).unwrap()
+    };
     key_mode(0o600);
     for profile in ["command", "file", "variable"] {
-        assert_eq!(sentbox.stdout(&format!("list -p {profile}")).lines().count(), 2, "{profile}");
+        assert_eq!(
+            sentbox
+                .stdout(&format!("list -p {profile}"))
+                .lines()
+                .count(),
+            2,
+            "{profile}"
+        );
     }
     key_mode(0o644);
     assert_snapshot!(sentbox.told("list -p file"), @r"
@@ -378,13 +500,21 @@ fn a_wrong_file_is_code_8_with_its_line() {
     let sentbox = Sentbox::new();
     let config = sentbox.home().join(".config/sentbox");
     std::fs::create_dir_all(&config).unwrap();
-    std::fs::write(config.join("config.toml"), "[profiles.acme]\nbaseurl = \"https://example.com\"\nrate = \"much\"\n").unwrap();
+    std::fs::write(
+        config.join("config.toml"),
+        "[profiles.acme]\nbaseurl = \"https://example.com\"\nrate = \"much\"\n",
+    )
+    .unwrap();
     assert_snapshot!(sentbox.told("list"), @r"
     stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: rate is a number of requests a second from 0.01 to 10000
     stderr:    hint: sentbox config edit
     exit code 8
     ");
-    std::fs::write(config.join("config.toml"), "[profiles.acme]\nbaseurl = \"https://example.com\"\n").unwrap();
+    std::fs::write(
+        config.join("config.toml"),
+        "[profiles.acme]\nbaseurl = \"https://example.com\"\n",
+    )
+    .unwrap();
     assert_snapshot!(sentbox.told("list -p acme"), @r#"
     stderr: sentbox: [HOME]/.config/sentbox/config.toml:2: "baseurl" is not known here; did you mean base_url?
     stderr: sentbox: there is no API key
@@ -397,12 +527,23 @@ fn a_wrong_file_is_code_8_with_its_line() {
 fn nobody_reading_is_a_success() {
     let service = sample(250);
     let sentbox = Sentbox::at(&service);
-    let mut child = sentbox.command("list --all --jsonl").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = sentbox
+        .command("list --all --jsonl")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     let mut first = String::new();
-    BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
+    BufReader::new(child.stdout.take().unwrap())
+        .read_line(&mut first)
+        .unwrap();
     assert!(first.starts_with('{'));
     let output = child.wait_with_output().unwrap();
-    assert!(output.status.success() && output.stderr.is_empty(), "{}", sentbox.shown(&output));
+    assert!(
+        output.status.success() && output.stderr.is_empty(),
+        "{}",
+        sentbox.shown(&output)
+    );
 }
 
 #[test]
@@ -417,7 +558,12 @@ fn html_becomes_text() {
     [1] https://example.com/r
     exit code 0
     ");
-    assert!(sentbox.fed("render --color always", html).stdout.contains(&0x1b));
+    assert!(
+        sentbox
+            .fed("render --color always", html)
+            .stdout
+            .contains(&0x1b)
+    );
     std::fs::write(sentbox.home().join("mail.html"), html).unwrap();
     let plain = sentbox.stdout("render mail.html");
     assert_eq!(sentbox.fed("render -", html).stdout, plain.as_bytes());
@@ -431,13 +577,25 @@ fn html_becomes_text() {
 #[test]
 fn a_demonstration_is_served_until_a_signal_ends_it() {
     let sentbox = Sentbox::new();
-    let mut child = sentbox.command("serve --demo --listen 127.0.0.1:0 --emails 3 --quiet").stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = sentbox
+        .command("serve --demo --listen 127.0.0.1:0 --emails 3 --quiet")
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
     let mut base = String::new();
     stdout.read_line(&mut base).unwrap();
-    let visitor = Sentbox::new().with("SENTBOX_API_KEY", "re_demo").with("SENTBOX_BASE_URL", base.trim());
+    let visitor = Sentbox::new()
+        .with("SENTBOX_API_KEY", "re_demo")
+        .with("SENTBOX_BASE_URL", base.trim());
     assert_eq!(visitor.stdout("list").lines().count(), 3);
-    assert!(Command::new("kill").arg(child.id().to_string()).status().unwrap().success());
+    assert!(
+        Command::new("kill")
+            .arg(child.id().to_string())
+            .status()
+            .unwrap()
+            .success()
+    );
     assert_eq!(child.wait().unwrap().code(), Some(143));
     let mut rest = String::new();
     stdout.read_to_string(&mut rest).unwrap();
@@ -450,10 +608,18 @@ fn what_is_generated_from_the_code_is_there() {
     assert!(sentbox.stdout("completions bash").contains("sentbox"));
     let manual = sentbox.stdout("man");
     assert!(
-        manual.starts_with(".ie") && manual.contains(".SS \"sentbox list\"") && manual.contains("--limit") | manual.contains("\\-\\-limit")
+        manual.starts_with(".ie")
+            && manual.contains(".SS \"sentbox list\"")
+            && manual.contains("--limit") | manual.contains("\\-\\-limit")
     );
-    assert!(manual.contains(".SS \"sentbox profile remove\"") && !manual.contains(".SS \"sentbox profile\""));
-    assert_eq!(sentbox.stdout("--version"), format!("sentbox {}\n", env!("CARGO_PKG_VERSION")));
+    assert!(
+        manual.contains(".SS \"sentbox profile remove\"")
+            && !manual.contains(".SS \"sentbox profile\"")
+    );
+    assert_eq!(
+        sentbox.stdout("--version"),
+        format!("sentbox {}\n", env!("CARGO_PKG_VERSION"))
+    );
     assert_snapshot!(sentbox.stdout("--help"), @r"
     The sent box of a team, in a terminal: did we send it, what did it say, what became of it?
 
@@ -519,7 +685,11 @@ fn files(dir: &Path) -> Vec<(String, u32, bool)> {
     for entry in std::fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
         let metadata = std::fs::metadata(&path).unwrap();
-        found.push((path.display().to_string(), metadata.permissions().mode(), metadata.is_dir()));
+        found.push((
+            path.display().to_string(),
+            metadata.permissions().mode(),
+            metadata.is_dir(),
+        ));
         if metadata.is_dir() {
             found.extend(files(&path));
         }

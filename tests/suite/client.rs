@@ -47,7 +47,9 @@ impl Double {
                         Err(_) => break,
                     }
                 }
-                log.lock().unwrap().push(String::from_utf8(request).unwrap());
+                log.lock()
+                    .unwrap()
+                    .push(String::from_utf8(request).unwrap());
                 let answer: &Vec<u8> = answers.get(turn).or(answers.last()).unwrap();
                 // A client that has heard enough may hang up first.
                 let _ = stream.write_all(answer).await;
@@ -56,7 +58,11 @@ impl Double {
                 }
             }
         });
-        Self { address, heard, _tasks: tasks }
+        Self {
+            address,
+            heard,
+            _tasks: tasks,
+        }
     }
 
     fn heard(&self) -> Vec<String> {
@@ -80,8 +86,13 @@ impl Double {
 
 fn client(base: &str) -> Client {
     let key = ApiKey::new(KEY, "a test");
-    let access =
-        Access { base_url: BaseUrl::parse(base).unwrap(), key, ca_file: None, rate: Rate::by_hand(100.0).unwrap(), rate_file: None };
+    let access = Access {
+        base_url: BaseUrl::parse(base).unwrap(),
+        key,
+        ca_file: None,
+        rate: Rate::by_hand(100.0).unwrap(),
+        rate_file: None,
+    };
     let patience = Patience {
         tries: 4,
         total: Duration::from_secs(2),
@@ -94,7 +105,11 @@ fn client(base: &str) -> Client {
 
 fn answer(status: &str, headers: &str, body: impl AsRef<[u8]>) -> Vec<u8> {
     let body = body.as_ref();
-    let mut all = format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n{headers}\r\n", body.len()).into_bytes();
+    let mut all = format!(
+        "HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n{headers}\r\n",
+        body.len()
+    )
+    .into_bytes();
     all.extend_from_slice(body);
     all
 }
@@ -106,16 +121,25 @@ fn ok(body: impl AsRef<[u8]>) -> Vec<u8> {
 #[tokio::test]
 async fn a_request_is_what_the_service_wants_and_a_page_is_read_verbatim() {
     let double = Double::new(vec![ok(PAGE)]).await;
-    let page = double.client_below("/api/").list(7, &Cursor::After(EmailId::new("x&limit=1"))).await.unwrap();
-    assert_eq!((page.items.len(), page.has_more, page.unreadable), (2, Some(true), 0));
+    let page = double
+        .client_below("/api/")
+        .list(7, &Cursor::After(EmailId::new("x&limit=1")))
+        .await
+        .unwrap();
+    assert_eq!(
+        (page.items.len(), page.has_more, page.unreadable),
+        (2, Some(true), 0)
+    );
     assert_eq!(&*page.items[0].json, r#"{"id":"a","n":1.50}"#);
     let request = &double.heard()[0];
     let (line, headers) = request.split_once("\r\n").unwrap();
     assert_eq!(line, "GET /api/emails?limit=7&after=x%26limit%3D1 HTTP/1.1");
     let headers = headers.to_lowercase();
-    for header in
-        [&format!("authorization: bearer {KEY}"), concat!("user-agent: sentbox/", env!("CARGO_PKG_VERSION")), "accept-encoding: gzip"]
-    {
+    for header in [
+        &format!("authorization: bearer {KEY}"),
+        concat!("user-agent: sentbox/", env!("CARGO_PKG_VERSION")),
+        "accept-encoding: gzip",
+    ] {
         assert!(headers.contains(header), "{header} in {headers}");
     }
 }
@@ -124,12 +148,31 @@ async fn a_request_is_what_the_service_wants_and_a_page_is_read_verbatim() {
 async fn ids_are_one_segment_of_the_path_or_no_request_at_all() {
     let double = Double::new(vec![ok(r#"{"id":"../a b","text":"t"}"#)]).await;
     let client = double.client();
-    assert_eq!(client.retrieve(&EmailId::new("../a b")).await.unwrap().email.text.as_deref(), Some("t"));
+    assert_eq!(
+        client
+            .retrieve(&EmailId::new("../a b"))
+            .await
+            .unwrap()
+            .email
+            .text
+            .as_deref(),
+        Some("t")
+    );
     assert!(double.heard()[0].starts_with("GET /emails/..%2Fa%20b HTTP/1.1"));
     for id in ["", ".", ".."] {
-        assert_eq!(client.retrieve(&EmailId::new(id)).await.unwrap_err().kind, Kind::NotFound);
+        assert_eq!(
+            client.retrieve(&EmailId::new(id)).await.unwrap_err().kind,
+            Kind::NotFound
+        );
     }
-    assert_eq!(client.retrieve(&EmailId::new("other")).await.unwrap_err().kind, Kind::NotTheApi);
+    assert_eq!(
+        client
+            .retrieve(&EmailId::new("other"))
+            .await
+            .unwrap_err()
+            .kind,
+        Kind::NotTheApi
+    );
     assert_eq!(double.heard().len(), 2);
 }
 
@@ -142,7 +185,12 @@ async fn the_key_never_goes_to_another_origin() {
         "file:///etc/passwd".into(),
         "//127.0.0.1:1/".into(),
     ] {
-        let double = Double::new(vec![answer("307 Temporary Redirect", &format!("location: {place}\r\n"), "")]).await;
+        let double = Double::new(vec![answer(
+            "307 Temporary Redirect",
+            &format!("location: {place}\r\n"),
+            "",
+        )])
+        .await;
         assert_eq!(double.fails().await.kind, Kind::Redirected, "{place}");
         assert_eq!(double.heard().len(), 1);
     }
@@ -152,7 +200,13 @@ async fn the_key_never_goes_to_another_origin() {
 #[tokio::test]
 async fn the_same_origin_is_followed_three_times() {
     let onward = answer("308 Permanent Redirect", "location: /elsewhere?x=1\r\n", "");
-    let double = Double::new(vec![onward.clone(), onward.clone(), onward.clone(), ok(PAGE)]).await;
+    let double = Double::new(vec![
+        onward.clone(),
+        onward.clone(),
+        onward.clone(),
+        ok(PAGE),
+    ])
+    .await;
     assert!(double.client().list(20, &Cursor::Start).await.is_ok());
     assert!(double.heard()[3].starts_with("GET /elsewhere?x=1 "));
     let double = Double::new(vec![onward]).await;
@@ -165,21 +219,85 @@ async fn what_may_pass_is_tried_four_times_and_what_will_not_once() {
     let cut_short = answer("200 OK", "", PAGE)[..120].to_vec();
     let truncated = b"HTTP/1.1 200 OK\r\ncontent-length: 900\r\n\r\n{\"data\":[".to_vec();
     for (sent, kind, requests) in [
-        (answer("500 Oops", "", r#"{"name":"internal_server_error","message":"x"}"#), Kind::Server, 4),
+        (
+            answer(
+                "500 Oops",
+                "",
+                r#"{"name":"internal_server_error","message":"x"}"#,
+            ),
+            Kind::Server,
+            4,
+        ),
         (answer("502 Bad Gateway", "", "<html>"), Kind::Server, 4),
         (cut_short, Kind::Unreachable, 4),
         (truncated, Kind::Unreachable, 4),
         (ok(r#"{"object":"list","data":[{"id":"#), Kind::NotTheApi, 4),
         (Vec::new(), Kind::Unreachable, 4),
-        (answer("401 No", "", r#"{"name":"validation_error","message":"API key is invalid"}"#), Kind::KeyRejected, 1),
-        (answer("400 No", "", format!(r#"{{"message":"API key {KEY} is invalid"}}"#)), Kind::KeyRejected, 1),
-        (answer("401 No", "", r#"{"name":"restricted_api_key","message":"restricted to only send emails"}"#), Kind::KeySendOnly, 1),
-        (answer("422 No", "", r#"{"name":"validation_error","message":"limit"}"#), Kind::InvalidRequest, 1),
-        (answer("404 No", "", r#"{"name":"not_found","message":"no such path"}"#), Kind::NotTheApi, 1),
-        (answer("429 No", "", r#"{"name":"daily_quota_exceeded","message":"x"}"#), Kind::Quota, 1),
+        (
+            answer(
+                "401 No",
+                "",
+                r#"{"name":"validation_error","message":"API key is invalid"}"#,
+            ),
+            Kind::KeyRejected,
+            1,
+        ),
+        (
+            answer(
+                "400 No",
+                "",
+                format!(r#"{{"message":"API key {KEY} is invalid"}}"#),
+            ),
+            Kind::KeyRejected,
+            1,
+        ),
+        (
+            answer(
+                "401 No",
+                "",
+                r#"{"name":"restricted_api_key","message":"restricted to only send emails"}"#,
+            ),
+            Kind::KeySendOnly,
+            1,
+        ),
+        (
+            answer(
+                "422 No",
+                "",
+                r#"{"name":"validation_error","message":"limit"}"#,
+            ),
+            Kind::InvalidRequest,
+            1,
+        ),
+        (
+            answer(
+                "404 No",
+                "",
+                r#"{"name":"not_found","message":"no such path"}"#,
+            ),
+            Kind::NotTheApi,
+            1,
+        ),
+        (
+            answer(
+                "429 No",
+                "",
+                r#"{"name":"daily_quota_exceeded","message":"x"}"#,
+            ),
+            Kind::Quota,
+            1,
+        ),
         (answer("304 Not Modified", "", ""), Kind::NotTheApi, 1),
-        (b"HTTP/1.1 204 No Content\r\n\r\n".to_vec(), Kind::NotTheApi, 1),
-        (ok("<html><title>Log in to the hotel</title>"), Kind::NotTheApi, 1),
+        (
+            b"HTTP/1.1 204 No Content\r\n\r\n".to_vec(),
+            Kind::NotTheApi,
+            1,
+        ),
+        (
+            ok("<html><title>Log in to the hotel</title>"),
+            Kind::NotTheApi,
+            1,
+        ),
         (ok(""), Kind::NotTheApi, 1),
         (ok("[]"), Kind::NotTheApi, 1),
         (ok("{}"), Kind::NotTheApi, 1),
@@ -187,13 +305,20 @@ async fn what_may_pass_is_tried_four_times_and_what_will_not_once() {
     ] {
         let shown = String::from_utf8_lossy(&sent).into_owned();
         let double = Double::new(vec![sent]).await;
-        assert_eq!((double.fails().await.kind, double.heard().len()), (kind, requests), "{shown}");
+        assert_eq!(
+            (double.fails().await.kind, double.heard().len()),
+            (kind, requests),
+            "{shown}"
+        );
     }
 }
 
 #[tokio::test]
 async fn the_words_say_what_came_instead() {
-    let double = Double::new(vec![ok("<html><title>\u{1b}[31mLog in\u{202e} to the hotel</title>")]).await;
+    let double = Double::new(vec![ok(
+        "<html><title>\u{1b}[31mLog in\u{202e} to the hotel</title>",
+    )])
+    .await;
     let failure = double.fails().await;
     let expected = format!(
         "http://{} answered something that is not this API's JSON: \"<html><title>\u{fffd}[31mLog in\u{fffd} to the hotel</title>\"",
@@ -205,8 +330,15 @@ async fn the_words_say_what_came_instead() {
 
 #[tokio::test]
 async fn a_fault_that_passes_is_not_noticed() {
-    let busy = |header: &str| answer("429 Too Many Requests", header, r#"{"name":"rate_limit_exceeded","message":"x"}"#);
-    let past = "retry-after: Thu, 01 Jan 2026 00:00:00 GMT\r\ndate: Thu, 01 Jan 2026 00:00:01 GMT\r\n";
+    let busy = |header: &str| {
+        answer(
+            "429 Too Many Requests",
+            header,
+            r#"{"name":"rate_limit_exceeded","message":"x"}"#,
+        )
+    };
+    let past =
+        "retry-after: Thu, 01 Jan 2026 00:00:00 GMT\r\ndate: Thu, 01 Jan 2026 00:00:01 GMT\r\n";
     for passing in [
         answer("503 Busy", "", ""),
         answer("503 Busy", "retry-after: 0\r\n", ""),
@@ -216,7 +348,10 @@ async fn a_fault_that_passes_is_not_noticed() {
     ] {
         let shown = String::from_utf8_lossy(&passing).into_owned();
         let double = Double::new(vec![passing, ok(PAGE)]).await;
-        assert!(double.client().list(20, &Cursor::Start).await.is_ok(), "{shown}");
+        assert!(
+            double.client().list(20, &Cursor::Start).await.is_ok(),
+            "{shown}"
+        );
         assert_eq!(double.heard().len(), 2);
     }
 }
@@ -231,11 +366,18 @@ async fn a_wait_beyond_patience_is_refused_with_its_time() {
         let double = Double::new(vec![answer("429 Too Many Requests", header, "")]).await;
         let client = double.client();
         let failure = client.list(20, &Cursor::Start).await.unwrap_err();
-        assert_eq!((failure.kind, failure.wait), (Kind::RateLimited, Some(Duration::from_hours(24))), "{header}");
+        assert_eq!(
+            (failure.kind, failure.wait),
+            (Kind::RateLimited, Some(Duration::from_hours(24))),
+            "{header}"
+        );
         assert_eq!(failure.hint, "try again in 24 h");
         assert!(client.budget().paused_for > Duration::from_hours(23));
         // The next request is not even sent: the service asked for silence.
-        assert_eq!(client.list(20, &Cursor::Start).await.unwrap_err().kind, Kind::RateLimited);
+        assert_eq!(
+            client.list(20, &Cursor::Start).await.unwrap_err().kind,
+            Kind::RateLimited
+        );
         assert_eq!(double.heard().len(), 1);
     }
 }
@@ -274,9 +416,16 @@ async fn an_email_that_does_not_come_is_let_go_when_nobody_wants_it_any_more() {
         }
         wish.withdraw();
     });
-    assert_eq!((asked.unwrap_err().kind, double.heard().len()), (Kind::Internal, 1));
+    assert_eq!(
+        (asked.unwrap_err().kind, double.heard().len()),
+        (Kind::Internal, 1)
+    );
     let failure = client.list(20, &Cursor::Start).await.unwrap_err();
-    assert_eq!((failure.kind, double.heard().len()), (Kind::Internal, 1), "and nothing more is asked for it");
+    assert_eq!(
+        (failure.kind, double.heard().len()),
+        (Kind::Internal, 1),
+        "and nothing more is asked for it"
+    );
 }
 
 #[tokio::test]
@@ -286,8 +435,14 @@ async fn the_budget_is_what_the_service_last_said() {
     let client = double.client();
     client.list(20, &Cursor::Start).await.unwrap();
     let budget = client.wanted(&Wish::of(Urgency::Extend)).budget();
-    assert_eq!((budget.limit, budget.remaining, budget.paused_for), (Some(10), Some(7), Duration::ZERO));
-    assert!((budget.rate - 9.0).abs() < 1e-9, "a rate by hand goes to 90 % of the limit");
+    assert_eq!(
+        (budget.limit, budget.remaining, budget.paused_for),
+        (Some(10), Some(7), Duration::ZERO)
+    );
+    assert!(
+        (budget.rate - 9.0).abs() < 1e-9,
+        "a rate by hand goes to 90 % of the limit"
+    );
 }
 
 #[tokio::test]
@@ -296,22 +451,48 @@ async fn an_answer_without_end_is_not_read_to_its_end() {
     for _ in 0..64 {
         packed.write_all(&vec![b' '; 1 << 20]).unwrap();
     }
-    let bomb = answer("200 OK", "content-encoding: gzip\r\n", packed.finish().unwrap());
+    let bomb = answer(
+        "200 OK",
+        "content-encoding: gzip\r\n",
+        packed.finish().unwrap(),
+    );
     let failure = Double::new(vec![bomb]).await.fails().await;
     assert_eq!(failure.kind, Kind::NotTheApi);
-    assert!(failure.sentence.contains("more than 24 MB"), "{}", failure.sentence);
+    assert!(
+        failure.sentence.contains("more than 24 MB"),
+        "{}",
+        failure.sentence
+    );
 
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     packed.write_all(PAGE.as_bytes()).unwrap();
-    let packed = answer("200 OK", "content-encoding: gzip\r\n", packed.finish().unwrap());
-    assert!(Double::new(vec![packed]).await.client().list(20, &Cursor::Start).await.is_ok());
+    let packed = answer(
+        "200 OK",
+        "content-encoding: gzip\r\n",
+        packed.finish().unwrap(),
+    );
+    assert!(
+        Double::new(vec![packed])
+            .await
+            .client()
+            .list(20, &Cursor::Start)
+            .await
+            .is_ok()
+    );
     let lie = answer("200 OK", "content-encoding: gzip\r\n", PAGE);
-    assert_eq!(Double::new(vec![lie]).await.fails().await.kind, Kind::Unreachable);
+    assert_eq!(
+        Double::new(vec![lie]).await.fails().await.kind,
+        Kind::Unreachable
+    );
 }
 
 #[tokio::test]
 async fn silence_ends_with_patience() {
-    let double = Double::holding(vec![b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{".to_vec()], true).await;
+    let double = Double::holding(
+        vec![b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{".to_vec()],
+        true,
+    )
+    .await;
     let access = Access {
         base_url: BaseUrl::parse(&format!("http://{}", double.address)).unwrap(),
         key: ApiKey::new(KEY, "a test"),
@@ -326,9 +507,16 @@ async fn silence_ends_with_patience() {
         pause: Duration::from_millis(1),
         unwanted: Duration::ZERO,
     };
-    let failure = Client::new(access, patience, clock::system()).list(20, &Cursor::Start).await.unwrap_err();
+    let failure = Client::new(access, patience, clock::system())
+        .list(20, &Cursor::Start)
+        .await
+        .unwrap_err();
     assert_eq!(failure.kind, Kind::Unreachable);
-    assert!(failure.sentence.ends_with("did not answer in time"), "{}", failure.sentence);
+    assert!(
+        failure.sentence.ends_with("did not answer in time"),
+        "{}",
+        failure.sentence
+    );
 }
 
 #[tokio::test]
@@ -337,7 +525,10 @@ async fn nobody_there_is_said_at_once() {
     let base = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
     let failure = client(&base).list(20, &Cursor::Start).await.unwrap_err();
-    assert_eq!((failure.kind, failure.sentence), (Kind::Unreachable, format!("nothing listens at {base}")));
+    assert_eq!(
+        (failure.kind, failure.sentence),
+        (Kind::Unreachable, format!("nothing listens at {base}"))
+    );
 }
 
 #[tokio::test]
@@ -349,7 +540,10 @@ async fn where_no_tls_is_spoken_the_key_is_not_sent() {
     let answered = async {
         let mut heard = Vec::new();
         if let Ok((mut stream, _)) = listener.accept().await {
-            stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await.unwrap();
+            stream
+                .write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+                .await
+                .unwrap();
             // However the client hangs up, what it said until then is there.
             let _ = stream.read_to_end(&mut heard).await;
         }
@@ -365,8 +559,15 @@ async fn where_no_tls_is_spoken_the_key_is_not_sent() {
         }
     };
     // A machine without certificates does not even get that far.
-    assert!(matches!(failure.kind, Kind::Unreachable | Kind::Config), "{failure:?}");
-    assert!(!heard.windows(KEY.len()).any(|window| window == KEY.as_bytes()));
+    assert!(
+        matches!(failure.kind, Kind::Unreachable | Kind::Config),
+        "{failure:?}"
+    );
+    assert!(
+        !heard
+            .windows(KEY.len())
+            .any(|window| window == KEY.as_bytes())
+    );
 }
 
 #[tokio::test]
@@ -374,7 +575,13 @@ async fn without_a_key_nothing_is_sent() {
     let double = Double::new(vec![ok(PAGE)]).await;
     let missing = Failure::new(Kind::KeyMissing, "there is no API key");
     let base_url = BaseUrl::parse(&format!("http://{}", double.address)).unwrap();
-    let access = Access { base_url, key: Err(missing.clone()), ca_file: None, rate: Rate::default(), rate_file: None };
+    let access = Access {
+        base_url,
+        key: Err(missing.clone()),
+        ca_file: None,
+        rate: Rate::default(),
+        rate_file: None,
+    };
     let client = Client::new(access, Patience::ONE_SHOT, clock::system());
     assert_eq!(client.list(20, &Cursor::Start).await.unwrap_err(), missing);
     assert!(double.heard().is_empty());

@@ -1,5 +1,8 @@
 //! The server keeps the API's contract, rule by rule, over real HTTP.
-#![expect(clippy::unwrap_used, reason = "a test that finds something else than it expects has failed")]
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that finds something else than it expects has failed"
+)]
 
 use std::collections::BTreeSet;
 use std::io;
@@ -21,8 +24,19 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-const SUMMARY: [&str; 11] =
-    ["id", "to", "from", "created_at", "subject", "message_id", "bcc", "cc", "reply_to", "last_event", "scheduled_at"];
+const SUMMARY: [&str; 11] = [
+    "id",
+    "to",
+    "from",
+    "created_at",
+    "subject",
+    "message_id",
+    "bcc",
+    "cc",
+    "reply_to",
+    "last_event",
+    "scheduled_at",
+];
 const BODY: [&str; 4] = ["object", "html", "text", "tags"];
 const NOBODY: &str = "00000000-0000-4000-8000-000000000000";
 
@@ -46,14 +60,31 @@ impl Served {
         let start: Timestamp = "2026-11-20T09:41:07Z".parse().unwrap();
         let millis = Arc::new(AtomicI64::new(0));
         let hand = Arc::clone(&millis);
-        let clock: Clock = Arc::new(move || start + SignedDuration::from_millis(hand.load(Ordering::Relaxed)));
+        let clock: Clock =
+            Arc::new(move || start + SignedDuration::from_millis(hand.load(Ordering::Relaxed)));
         let stop = CancellationToken::new();
         let mut tasks = JoinSet::new();
         let source = source(start, Arc::clone(&clock));
-        tasks.spawn(serve(listener, source, Terms::demo(rate), clock, stop.clone().cancelled_owned()));
+        tasks.spawn(serve(
+            listener,
+            source,
+            Terms::demo(rate),
+            clock,
+            stop.clone().cancelled_owned(),
+        ));
         // No certificate store is needed to speak to ourselves, and there may be none.
-        let client = reqwest::Client::builder().no_proxy().tls_certs_only([]).build().unwrap();
-        Self { base, client, millis, stop, tasks }
+        let client = reqwest::Client::builder()
+            .no_proxy()
+            .tls_certs_only([])
+            .build()
+            .unwrap();
+        Self {
+            base,
+            client,
+            millis,
+            stop,
+            tasks,
+        }
     }
 
     async fn ask(&self, method: Method, path: &str, authorization: Option<&str>) -> Response {
@@ -65,7 +96,9 @@ impl Served {
     }
 
     async fn get(&self, path: &str) -> Value {
-        let response = self.ask(Method::GET, path, Some(&format!("Bearer {DEMO_KEY}"))).await;
+        let response = self
+            .ask(Method::GET, path, Some(&format!("Bearer {DEMO_KEY}")))
+            .await;
         assert_eq!(response.status(), StatusCode::OK, "{path}");
         json(response).await
     }
@@ -73,7 +106,11 @@ impl Served {
     /// The ids of a page, and whether there is more.
     async fn page(&self, query: &str) -> (Vec<String>, bool) {
         let page = self.get(&format!("/emails?{query}")).await;
-        let ids = page["data"].as_array().unwrap().iter().map(|item| item["id"].as_str().unwrap().to_owned());
+        let ids = page["data"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|item| item["id"].as_str().unwrap().to_owned());
         (ids.collect(), page["has_more"].as_bool().unwrap())
     }
 }
@@ -84,7 +121,12 @@ async fn json(response: Response) -> Value {
 }
 
 fn names(object: &Value) -> BTreeSet<&str> {
-    object.as_object().unwrap().keys().map(String::as_str).collect()
+    object
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(String::as_str)
+        .collect()
 }
 
 #[tokio::test]
@@ -96,7 +138,9 @@ async fn a_page_and_an_email_have_exactly_the_fields_of_the_specification() {
     let (mut nulls, mut lists) = (0, 0);
     for summary in page["data"].as_array().unwrap() {
         assert_eq!(names(summary), BTreeSet::from(SUMMARY));
-        let email = served.get(&format!("/emails/{}", summary["id"].as_str().unwrap())).await;
+        let email = served
+            .get(&format!("/emails/{}", summary["id"].as_str().unwrap()))
+            .await;
         assert_eq!(names(&email), SUMMARY.into_iter().chain(BODY).collect());
         assert_eq!(email["object"], "email");
         for field in ["bcc", "cc", "reply_to"] {
@@ -112,11 +156,24 @@ async fn a_page_and_an_email_have_exactly_the_fields_of_the_specification() {
                 }
             }
         }
-        for field in ["id", "to", "from", "created_at", "subject", "message_id", "last_event", "scheduled_at"] {
+        for field in [
+            "id",
+            "to",
+            "from",
+            "created_at",
+            "subject",
+            "message_id",
+            "last_event",
+            "scheduled_at",
+        ] {
             assert_eq!(summary[field], email[field]);
         }
         let created = summary["created_at"].as_str().unwrap();
-        assert!(Stamp::parse(created).at.is_some() && created.len() == "2023-04-03T22:13:42.674981+00:00".len(), "{created}");
+        assert!(
+            Stamp::parse(created).at.is_some()
+                && created.len() == "2023-04-03T22:13:42.674981+00:00".len(),
+            "{created}"
+        );
         assert!(summary["message_id"].as_str().unwrap().starts_with('<'));
         assert!(summary["from"].as_str().unwrap().contains(" <"));
     }
@@ -189,45 +246,160 @@ async fn refusals_have_the_status_name_and_message_of_the_service() {
     let (a, b) = (&ids[0], &ids[1]);
     let key = format!("Bearer {DEMO_KEY}");
     let limit = "The pagination limit must be a number between 1 and 100.";
-    let get = |path: &str, status, name, message| (Method::GET, path.to_owned(), Some(key.clone()), status, name, message);
+    let get = |path: &str, status, name, message| {
+        (
+            Method::GET,
+            path.to_owned(),
+            Some(key.clone()),
+            status,
+            name,
+            message,
+        )
+    };
     let keyed = |path: &str, key: Option<&str>, status, name, message| {
-        (Method::GET, path.to_owned(), key.map(str::to_owned), status, name, message)
+        (
+            Method::GET,
+            path.to_owned(),
+            key.map(str::to_owned),
+            status,
+            name,
+            message,
+        )
     };
     let invalid = "validation_error";
     let mut table = vec![
         keyed("/emails", None, 401, "missing_api_key", "Missing API Key"),
         keyed("/nowhere", None, 401, "missing_api_key", "Missing API Key"),
-        keyed("/emails", Some("Basic cmVfZGVtbzo="), 401, "missing_api_key", "Missing API Key"),
-        keyed("/emails", Some("Bearer "), 401, "missing_api_key", "Missing API Key"),
-        keyed("/emails?limit=0", Some("Bearer re_wrong"), 400, invalid, "API key is invalid"),
-        get("/nowhere", 404, "not_found", "The requested endpoint does not exist"),
-        get("/emails/", 404, "not_found", "The requested endpoint does not exist"),
-        get(&format!("/emails?after={a}&before={b}"), 422, invalid, "You can only pass one of `before` or `after` for pagination."),
-        get("/emails?limit=3&limit=3", 422, invalid, "The `limit` parameter can only be passed once."),
-        get("/emails?after=not-a-cursor", 422, invalid, "The pagination cursor must be a valid UUID"),
-        get("/emails?before=", 422, invalid, "The pagination cursor must be a valid UUID"),
-        get(&format!("/emails?after={NOBODY}"), 404, "not_found", "The pagination cursor references an object that does not exist."),
-        get(&format!("/emails/{NOBODY}"), 404, "not_found", "Email not found"),
-        get("/emails/not-a-uuid", 422, invalid, "The `id` must be a valid UUID"),
-        get("/emails/%FF%FE", 422, invalid, "The `id` must be a valid UUID"),
+        keyed(
+            "/emails",
+            Some("Basic cmVfZGVtbzo="),
+            401,
+            "missing_api_key",
+            "Missing API Key",
+        ),
+        keyed(
+            "/emails",
+            Some("Bearer "),
+            401,
+            "missing_api_key",
+            "Missing API Key",
+        ),
+        keyed(
+            "/emails?limit=0",
+            Some("Bearer re_wrong"),
+            400,
+            invalid,
+            "API key is invalid",
+        ),
+        get(
+            "/nowhere",
+            404,
+            "not_found",
+            "The requested endpoint does not exist",
+        ),
+        get(
+            "/emails/",
+            404,
+            "not_found",
+            "The requested endpoint does not exist",
+        ),
+        get(
+            &format!("/emails?after={a}&before={b}"),
+            422,
+            invalid,
+            "You can only pass one of `before` or `after` for pagination.",
+        ),
+        get(
+            "/emails?limit=3&limit=3",
+            422,
+            invalid,
+            "The `limit` parameter can only be passed once.",
+        ),
+        get(
+            "/emails?after=not-a-cursor",
+            422,
+            invalid,
+            "The pagination cursor must be a valid UUID",
+        ),
+        get(
+            "/emails?before=",
+            422,
+            invalid,
+            "The pagination cursor must be a valid UUID",
+        ),
+        get(
+            &format!("/emails?after={NOBODY}"),
+            404,
+            "not_found",
+            "The pagination cursor references an object that does not exist.",
+        ),
+        get(
+            &format!("/emails/{NOBODY}"),
+            404,
+            "not_found",
+            "Email not found",
+        ),
+        get(
+            "/emails/not-a-uuid",
+            422,
+            invalid,
+            "The `id` must be a valid UUID",
+        ),
+        get(
+            "/emails/%FF%FE",
+            422,
+            invalid,
+            "The `id` must be a valid UUID",
+        ),
     ];
     for bad in ["0", "101", "-1", "abc", "1.5", "", "99999999999999999999"] {
         table.push(get(&format!("/emails?limit={bad}"), 422, invalid, limit));
     }
-    for method in [Method::POST, Method::DELETE, Method::PATCH, Method::PUT, Method::OPTIONS] {
+    for method in [
+        Method::POST,
+        Method::DELETE,
+        Method::PATCH,
+        Method::PUT,
+        Method::OPTIONS,
+    ] {
         for path in ["/emails".to_owned(), format!("/emails/{a}")] {
             let message = "This endpoint does not support this method";
-            table.push((method.clone(), path, Some(key.clone()), 405, "method_not_allowed", message));
+            table.push((
+                method.clone(),
+                path,
+                Some(key.clone()),
+                405,
+                "method_not_allowed",
+                message,
+            ));
         }
     }
     for (method, path, key, status, name, message) in table {
         let response = served.ask(method.clone(), &path, key.as_deref()).await;
         assert_eq!(response.status().as_u16(), status, "{method} {path}");
-        assert!(response.headers().contains_key("ratelimit-remaining"), "{method} {path}");
-        assert_eq!(response.headers().contains_key("www-authenticate"), status == 401, "{method} {path}");
-        assert_eq!(response.headers().get("allow").is_some_and(|allow| allow == "GET"), status == 405, "{method} {path}");
+        assert!(
+            response.headers().contains_key("ratelimit-remaining"),
+            "{method} {path}"
+        );
+        assert_eq!(
+            response.headers().contains_key("www-authenticate"),
+            status == 401,
+            "{method} {path}"
+        );
+        assert_eq!(
+            response
+                .headers()
+                .get("allow")
+                .is_some_and(|allow| allow == "GET"),
+            status == 405,
+            "{method} {path}"
+        );
         let body = json(response).await;
-        assert_eq!(body, serde_json::json!({"statusCode": status, "name": name, "message": message}), "{method} {path}");
+        assert_eq!(
+            body,
+            serde_json::json!({"statusCode": status, "name": name, "message": message}),
+            "{method} {path}"
+        );
     }
     let head = served.ask(Method::HEAD, "/emails", Some(&key)).await;
     assert_eq!(head.status(), StatusCode::METHOD_NOT_ALLOWED);
@@ -238,10 +410,15 @@ async fn every_answer_tells_the_budget_and_the_budget_is_real() {
     let served = Served::with(3, |start, clock| Mailbox::new(7, 50, start, clock)).await;
     let key = format!("bearer {DEMO_KEY}");
     let ask = || served.ask(Method::GET, "/emails?limit=1", Some(&key));
-    let header = |response: &Response, name: &str| response.headers()[name].to_str().unwrap().to_owned();
+    let header =
+        |response: &Response, name: &str| response.headers()[name].to_str().unwrap().to_owned();
 
     let keyless = served.ask(Method::GET, "/emails", None).await;
-    assert_eq!(header(&keyless, "ratelimit-remaining"), "3", "a stranger uses up nobody's budget");
+    assert_eq!(
+        header(&keyless, "ratelimit-remaining"),
+        "3",
+        "a stranger uses up nobody's budget"
+    );
     for left in ["2", "1", "0"] {
         let response = ask().await;
         assert_eq!(response.status(), StatusCode::OK);
@@ -252,10 +429,16 @@ async fn every_answer_tells_the_budget_and_the_budget_is_real() {
         assert!(!response.headers().contains_key("retry-after"));
     }
     let response = ask().await;
-    assert_eq!((response.status(), &*header(&response, "retry-after")), (StatusCode::TOO_MANY_REQUESTS, "1"));
+    assert_eq!(
+        (response.status(), &*header(&response, "retry-after")),
+        (StatusCode::TOO_MANY_REQUESTS, "1")
+    );
     let body = json(response).await;
     assert_eq!(body["name"], "rate_limit_exceeded");
-    assert_eq!(body["message"], "Too many requests. You can only make 3 requests per second.");
+    assert_eq!(
+        body["message"],
+        "Too many requests. You can only make 3 requests per second."
+    );
 
     served.millis.fetch_add(1000, Ordering::Relaxed);
     assert_eq!(ask().await.status(), StatusCode::OK);
@@ -267,10 +450,14 @@ struct Trouble;
 impl Source for Trouble {
     fn page(&self, cursor: &Cursor, _limit: u8) -> Result<Page, Fault> {
         match cursor {
-            Cursor::Start => {
-                Ok(Page { data: vec![RawValue::from_string(r#"{"id":"1","new":1.50}"#.to_owned()).unwrap()], has_more: false })
-            }
-            Cursor::After(_) => Err(Fault::Broken(Failure::new(Kind::Archive, "the disk is gone"))),
+            Cursor::Start => Ok(Page {
+                data: vec![RawValue::from_string(r#"{"id":"1","new":1.50}"#.to_owned()).unwrap()],
+                has_more: false,
+            }),
+            Cursor::After(_) => Err(Fault::Broken(Failure::new(
+                Kind::Archive,
+                "the disk is gone",
+            ))),
             Cursor::Before(_) => panic!("a defect of a source"),
         }
     }
@@ -291,7 +478,10 @@ async fn a_source_in_trouble_is_the_servers_fault_and_what_works_goes_on() {
     }
     let response = served.ask(Method::GET, "/emails", Some(&key)).await;
     let text = response.text().await.unwrap();
-    assert_eq!(text, r#"{"object":"list","has_more":false,"data":[{"id":"1","new":1.50}]}"#, "items pass verbatim");
+    assert_eq!(
+        text, r#"{"object":"list","has_more":false,"data":[{"id":"1","new":1.50}]}"#,
+        "items pass verbatim"
+    );
 }
 
 #[tokio::test]
@@ -301,9 +491,14 @@ async fn the_server_ends_when_told_although_callers_linger() {
     let address = served.base.trim_start_matches("http://").to_owned();
     let _silent = TcpStream::connect(&address).await.unwrap();
     let mut half = TcpStream::connect(&address).await.unwrap();
-    half.write_all(b"GET /emails HTTP/1.1\r\nhost: x\r\n").await.unwrap();
+    half.write_all(b"GET /emails HTTP/1.1\r\nhost: x\r\n")
+        .await
+        .unwrap();
     served.stop.cancel();
     let ended = served.tasks.join_next().await.unwrap();
     assert!(ended.unwrap().is_ok());
-    assert!(TcpStream::connect(&address).await.is_err(), "nobody listens any more");
+    assert!(
+        TcpStream::connect(&address).await.is_err(),
+        "nobody listens any more"
+    );
 }

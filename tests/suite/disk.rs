@@ -28,8 +28,16 @@ fn path(sentbox: &Sentbox) -> PathBuf {
 fn limited(sentbox: &Sentbox, blocks: u32, line: &str) -> Output {
     let plain = sentbox.command(line);
     let mut command = Command::new("/bin/sh");
-    command.arg("-c").arg(format!("ulimit -f {blocks}; exec \"$0\" \"$@\"")).arg(plain.get_program()).args(plain.get_args());
-    command.env_clear().envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command
+        .arg("-c")
+        .arg(format!("ulimit -f {blocks}; exec \"$0\" \"$@\""))
+        .arg(plain.get_program())
+        .args(plain.get_args());
+    command.env_clear().envs(
+        plain
+            .get_envs()
+            .filter_map(|(name, value)| Some((name, value?))),
+    );
     command.current_dir(sentbox.home()).output().unwrap()
 }
 
@@ -37,18 +45,38 @@ fn limited(sentbox: &Sentbox, blocks: u32, line: &str) -> Output {
 fn where_the_disk_is_full_what_is_stored_stays_and_the_rest_comes_later() {
     let service = sample(900);
     let sentbox = Sentbox::at(&service);
-    let first: Value = serde_json::from_str(&sentbox.stdout("sync --back 1d --rate 1000 --json")).unwrap();
+    let first: Value =
+        serde_json::from_str(&sentbox.stdout("sync --back 1d --rate 1000 --json")).unwrap();
     let stored = first["new"].as_u64().unwrap();
     let output = limited(&sentbox, 400, "sync --back all --rate 1000");
     let words = sentbox.shown(&output);
-    assert!(output.status.code() == Some(8) && words.contains("archive") && words.contains("what is stored is safe"), "{words}");
+    assert!(
+        output.status.code() == Some(8)
+            && words.contains("archive")
+            && words.contains("what is stored is safe"),
+        "{words}"
+    );
     let after = info(&sentbox);
-    assert!(after["emails"].as_u64().unwrap() >= stored && after["complete"] == false, "{after}");
+    assert!(
+        after["emails"].as_u64().unwrap() >= stored && after["complete"] == false,
+        "{after}"
+    );
     // What is asked for is shown although it cannot be kept.
-    let id = serde_json::from_str::<Value>(&sentbox.stdout("list --json --limit 1")).unwrap()["data"][0]["id"].as_str().unwrap().to_owned();
-    assert_eq!(limited(&sentbox, 1, &format!("show {id}")).status.code(), Some(0));
+    let id =
+        serde_json::from_str::<Value>(&sentbox.stdout("list --json --limit 1")).unwrap()["data"][0]
+            ["id"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+    assert_eq!(
+        limited(&sentbox, 1, &format!("show {id}")).status.code(),
+        Some(0)
+    );
     sentbox.stdout("sync --back all --rate 1000");
-    assert_eq!((&info(&sentbox)["emails"], &info(&sentbox)["complete"]), (&900.into(), &true.into()));
+    assert_eq!(
+        (&info(&sentbox)["emails"], &info(&sentbox)["complete"]),
+        (&900.into(), &true.into())
+    );
 }
 
 #[test]
@@ -62,8 +90,20 @@ fn another_file_in_its_place_is_refused_and_left_alone() {
     }
     std::fs::write(&path, &letter).unwrap();
     let words = sentbox.told("sync");
-    assert!(words.contains("is not an archive") && words.contains("archive.sqlite") && words.ends_with("exit code 8"), "{words}");
-    assert_eq!(sentbox.run("show 00000000-0000-4000-8000-000000000000").status.code(), Some(4), "the service is asked all the same");
+    assert!(
+        words.contains("is not an archive")
+            && words.contains("archive.sqlite")
+            && words.ends_with("exit code 8"),
+        "{words}"
+    );
+    assert_eq!(
+        sentbox
+            .run("show 00000000-0000-4000-8000-000000000000")
+            .status
+            .code(),
+        Some(4),
+        "the service is asked all the same"
+    );
     assert_eq!(std::fs::read_to_string(&path).unwrap(), letter);
 }
 
@@ -75,8 +115,13 @@ fn an_archive_of_a_newer_version_is_refused_and_left_alone() {
     let connection = rusqlite::Connection::open(path(&sentbox)).unwrap();
     connection.pragma_update(None, "user_version", 99).unwrap();
     let words = sentbox.told("sync");
-    assert!(words.contains("newer version of sentbox (format 99)") && words.ends_with("exit code 8"), "{words}");
-    let emails: i64 = connection.query_row("SELECT count(*) FROM mail", [], |row| row.get(0)).unwrap();
+    assert!(
+        words.contains("newer version of sentbox (format 99)") && words.ends_with("exit code 8"),
+        "{words}"
+    );
+    let emails: i64 = connection
+        .query_row("SELECT count(*) FROM mail", [], |row| row.get(0))
+        .unwrap();
     assert_eq!(emails, 3);
 }
 
@@ -110,12 +155,27 @@ fn unreadable_email_is_reported_after_the_matches() {
     drop(connection);
     let output = sentbox.run("search after:1970-01-01 --json");
     let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!((found["data"].as_array().unwrap().len(), output.status.code()), (29, Some(8)));
+    assert_eq!(
+        (
+            found["data"].as_array().unwrap().len(),
+            output.status.code()
+        ),
+        (29, Some(8))
+    );
     let words = String::from_utf8_lossy(&output.stderr);
-    assert!(words.contains("1 email in the archive cannot be read, so matches may be missing"), "{words}");
-    assert!(words.contains("sentbox archive repair") && !words.contains("everything"), "{words}");
+    assert!(
+        words.contains("1 email in the archive cannot be read, so matches may be missing"),
+        "{words}"
+    );
+    assert!(
+        words.contains("sentbox archive repair") && !words.contains("everything"),
+        "{words}"
+    );
     let words = sentbox.told("search after:1970-01-01 --count");
-    assert!(words.contains("cannot be read") && words.ends_with("exit code 8"), "{words}");
+    assert!(
+        words.contains("cannot be read") && words.ends_with("exit code 8"),
+        "{words}"
+    );
 }
 
 #[test]
@@ -124,15 +184,33 @@ fn damaged_body_is_reported_by_search_and_fetched_again_by_show() {
     let sentbox = Sentbox::at(&service);
     sentbox.stdout("sync --back all --bodies --rate 1000");
     let connection = rusqlite::Connection::open(path(&sentbox)).unwrap();
-    connection.execute("UPDATE body SET json = x'00' WHERE place = (SELECT min(place) FROM mail)", []).unwrap();
+    connection
+        .execute(
+            "UPDATE body SET json = x'00' WHERE place = (SELECT min(place) FROM mail)",
+            [],
+        )
+        .unwrap();
     drop(connection);
     let id = sentbox.stdout("list --limit 1 --jsonl");
     let id: serde_json::Value = serde_json::from_str(&id).unwrap();
     let id = id["id"].as_str().unwrap();
-    assert!(sentbox.told("search has:html").contains("1 email in the archive cannot be read"));
-    assert!(sentbox.told(&format!("show {id} --offline")).ends_with("exit code 8"));
+    assert!(
+        sentbox
+            .told("search has:html")
+            .contains("1 email in the archive cannot be read")
+    );
+    assert!(
+        sentbox
+            .told(&format!("show {id} --offline"))
+            .ends_with("exit code 8")
+    );
     assert!(sentbox.run(&format!("show {id}")).status.success());
-    assert!(sentbox.run(&format!("show {id} --offline")).status.success());
+    assert!(
+        sentbox
+            .run(&format!("show {id} --offline"))
+            .status
+            .success()
+    );
     assert!(sentbox.run("search has:html").status.success());
 }
 
@@ -143,7 +221,13 @@ fn repaired_archive_is_complete_after_the_next_sync() {
     sentbox.stdout("sync --back all --rate 1000");
     let path = path(&sentbox);
     let connection = rusqlite::Connection::open(&path).unwrap();
-    let root: u32 = connection.query_row("SELECT rootpage FROM sqlite_schema WHERE name = 'mail'", [], |row| row.get(0)).unwrap();
+    let root: u32 = connection
+        .query_row(
+            "SELECT rootpage FROM sqlite_schema WHERE name = 'mail'",
+            [],
+            |row| row.get(0),
+        )
+        .unwrap();
     drop(connection);
     // The first child of the table's root is a page of emails.
     let mut bytes = std::fs::read(&path).unwrap();
@@ -154,17 +238,38 @@ fn repaired_archive_is_complete_after_the_next_sync() {
     bytes[page(child)..page(child + 1)].fill(0);
     std::fs::write(&path, bytes).unwrap();
     let doctor = sentbox.told("doctor");
-    assert!(doctor.contains("FAILED  archive") && doctor.contains("sentbox archive repair"), "{doctor}");
-    let report: serde_json::Value = serde_json::from_str(&sentbox.stdout("archive repair --json")).unwrap();
+    assert!(
+        doctor.contains("FAILED  archive") && doctor.contains("sentbox archive repair"),
+        "{doctor}"
+    );
+    let report: serde_json::Value =
+        serde_json::from_str(&sentbox.stdout("archive repair --json")).unwrap();
     let emails = report["emails"].as_u64().unwrap();
-    assert!((200..300).contains(&emails) && report["complete"] == false, "{report}");
+    assert!(
+        (200..300).contains(&emails) && report["complete"] == false,
+        "{report}"
+    );
     assert!(std::path::Path::new(report["damaged_file"].as_str().unwrap()).exists());
     let doctor = sentbox.told("doctor");
-    assert!(doctor.contains("ok      archive") && !doctor.contains("everything"), "{doctor}");
+    assert!(
+        doctor.contains("ok      archive") && !doctor.contains("everything"),
+        "{doctor}"
+    );
     let sync = sentbox.told("sync --back all --rate 1000");
-    assert!(sync.contains(&format!("{} emails new", 300 - emails)), "{sync}");
-    assert!(sentbox.told("search after:1970-01-01 --count").contains("searched 300 emails, which is everything"));
-    assert!(sentbox.told("doctor --quick").contains("its pages fit together"));
+    assert!(
+        sync.contains(&format!("{} emails new", 300 - emails)),
+        "{sync}"
+    );
+    assert!(
+        sentbox
+            .told("search after:1970-01-01 --count")
+            .contains("searched 300 emails, which is everything")
+    );
+    assert!(
+        sentbox
+            .told("doctor --quick")
+            .contains("its pages fit together")
+    );
 }
 
 #[test]
@@ -175,13 +280,33 @@ fn read_only_archive_is_searched_and_not_filled() {
     let id = sentbox.stdout("search after:1970-01-01 --limit 1 --jsonl");
     let id: serde_json::Value = serde_json::from_str(&id).unwrap();
     let id = id["id"].as_str().unwrap();
-    std::fs::set_permissions(path(&sentbox), std::os::unix::fs::PermissionsExt::from_mode(0o400)).unwrap();
-    for line in ["search after:1970-01-01", "archive info", "doctor", &format!("show {id} --offline"), &format!("show {id} --fresh")] {
+    std::fs::set_permissions(
+        path(&sentbox),
+        std::os::unix::fs::PermissionsExt::from_mode(0o400),
+    )
+    .unwrap();
+    for line in [
+        "search after:1970-01-01",
+        "archive info",
+        "doctor",
+        &format!("show {id} --offline"),
+        &format!("show {id} --fresh"),
+    ] {
         assert!(sentbox.run(line).status.success(), "{}", sentbox.told(line));
     }
-    for line in ["sync", "import /dev/null", "archive purge --older 1d --yes", "archive vacuum", "search order --back all"] {
+    for line in [
+        "sync",
+        "import /dev/null",
+        "archive purge --older 1d --yes",
+        "archive vacuum",
+        "search order --back all",
+    ] {
         let words = sentbox.told(line);
-        assert!(words.contains("read-only archive: nothing new is kept") && words.ends_with("exit code 8"), "{line}: {words}");
+        assert!(
+            words.contains("read-only archive: nothing new is kept")
+                && words.ends_with("exit code 8"),
+            "{line}: {words}"
+        );
     }
 }
 
@@ -195,20 +320,42 @@ fn an_archive_that_is_of_no_use_is_put_aside_and_another_begun() {
             bytes[4096..].fill(0x5a);
             std::fs::write(path, bytes).unwrap();
         },
-        |path| rusqlite::Connection::open(path).unwrap().pragma_update(None, "user_version", 99).unwrap(),
+        |path| {
+            rusqlite::Connection::open(path)
+                .unwrap()
+                .pragma_update(None, "user_version", 99)
+                .unwrap()
+        },
     ];
     for spoil in spoil {
         let sentbox = Sentbox::at(&service);
         sentbox.stdout("sync --back all --rate 1000");
         let whole = sentbox.told("archive begin");
-        assert!(whole.contains("no archive") && whole.ends_with("exit code 2"), "one that is of use stays: {whole}");
+        assert!(
+            whole.contains("no archive") && whole.ends_with("exit code 2"),
+            "one that is of use stays: {whole}"
+        );
         let path = path(&sentbox);
         spoil(&path);
         let before = std::fs::read(&path).unwrap();
-        assert!(sentbox.told("archive info").contains("sentbox archive begin puts it aside"));
+        assert!(
+            sentbox
+                .told("archive info")
+                .contains("sentbox archive begin puts it aside")
+        );
         assert!(sentbox.stdout("archive begin").contains("emails   0"));
-        assert!(sentbox.told("sync --back all --rate 1000").contains("30"), "mail comes again");
-        let aside = path.parent().unwrap().with_added_extension("aside1").join("archive.sqlite");
-        assert!(std::fs::read(aside).unwrap() == before, "nothing is destroyed");
+        assert!(
+            sentbox.told("sync --back all --rate 1000").contains("30"),
+            "mail comes again"
+        );
+        let aside = path
+            .parent()
+            .unwrap()
+            .with_added_extension("aside1")
+            .join("archive.sqlite");
+        assert!(
+            std::fs::read(aside).unwrap() == before,
+            "nothing is destroyed"
+        );
     }
 }

@@ -22,8 +22,17 @@ fn keys() -> String {
             }
             HelpLine::Keys(keys, command) => {
                 let keys: Vec<String> = keys.split("  ").map(|key| format!("`{key}`")).collect();
-                let name = if keys == ["`1..9`"] { "view-1` ... `view-9" } else { command.name() };
-                let _ = writeln!(out, "| {} | {} | `{name}` |", keys.join(" "), command.words());
+                let name = if keys == ["`1..9`"] {
+                    "view-1` ... `view-9"
+                } else {
+                    command.name()
+                };
+                let _ = writeln!(
+                    out,
+                    "| {} | {} | `{name}` |",
+                    keys.join(" "),
+                    command.words()
+                );
             }
             HelpLine::Blank => out.push('\n'),
         }
@@ -33,21 +42,38 @@ fn keys() -> String {
 
 #[test]
 fn the_key_table_of_the_readme_is_the_one_of_the_program() {
-    let (_, rest) = README.split_once("<!-- keys -->\n").expect("the table has a start");
-    let (table, _) = rest.split_once("<!-- /keys -->").expect("the table has an end");
-    assert!(table.trim() == keys().trim(), "the README should have:\n{}", keys());
+    let (_, rest) = README
+        .split_once("<!-- keys -->\n")
+        .expect("the table has a start");
+    let (table, _) = rest
+        .split_once("<!-- /keys -->")
+        .expect("the table has an end");
+    assert!(
+        table.trim() == keys().trim(),
+        "the README should have:\n{}",
+        keys()
+    );
 }
 
 #[test]
 fn the_readme_names_every_verb_and_no_other() {
     let command = sentbox::cli::Args::command();
-    let verbs: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+    let verbs: Vec<&str> = command
+        .get_subcommands()
+        .map(clap::Command::get_name)
+        .collect();
     for verb in &verbs {
-        assert!(README.contains(&format!("sentbox {verb}")), "README.md does not name sentbox {verb}");
+        assert!(
+            README.contains(&format!("sentbox {verb}")),
+            "README.md does not name sentbox {verb}"
+        );
     }
     for (at, _) in README.match_indices("    sentbox ") {
         let word = README[at..].split_whitespace().nth(1).unwrap_or_default();
-        assert!(verbs.contains(&word) || word.starts_with(['[', '-']), "README.md names sentbox {word}");
+        assert!(
+            verbs.contains(&word) || word.starts_with(['[', '-']),
+            "README.md names sentbox {word}"
+        );
     }
 }
 

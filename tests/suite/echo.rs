@@ -17,12 +17,26 @@ const EMAIL: &str = r#"{"id":"5b","to":["\u001b]0;X\u0007\u009b31m\u202e\u200b@e
 
 /// What the program writes to a terminal of 100 columns that does nothing but print.
 fn written(home: &Path, environment: &[(&str, &str)], arguments: &[&str]) -> String {
-    let pair = native_pty_system().openpty(PtySize { rows: 30, cols: 100, pixel_width: 0, pixel_height: 0 }).unwrap();
+    let pair = native_pty_system()
+        .openpty(PtySize {
+            rows: 30,
+            cols: 100,
+            pixel_width: 0,
+            pixel_height: 0,
+        })
+        .unwrap();
     let mut command = CommandBuilder::new(SENTBOX);
     command.args(arguments.iter().map(OsStr::new));
     command.cwd("/");
     command.env_clear();
-    for (name, value) in [("HOME", home.to_str().unwrap()), ("TERM", "dumb"), ("TZ", "UTC")].iter().chain(environment) {
+    for (name, value) in [
+        ("HOME", home.to_str().unwrap()),
+        ("TERM", "dumb"),
+        ("TZ", "UTC"),
+    ]
+    .iter()
+    .chain(environment)
+    {
         command.env(name, value);
     }
     let mut child = pair.slave.spawn_command(command).unwrap();
@@ -34,7 +48,11 @@ fn written(home: &Path, environment: &[(&str, &str)], arguments: &[&str]) -> Str
         bytes
     });
     // Whatever is asked is answered with an empty line.
-    pair.master.take_writer().unwrap().write_all(b"\n\n\n").unwrap();
+    pair.master
+        .take_writer()
+        .unwrap()
+        .write_all(b"\n\n\n")
+        .unwrap();
     child.wait().unwrap();
     drop(pair);
     String::from_utf8(reading.join().unwrap()).expect("the program writes UTF-8")
@@ -44,11 +62,17 @@ fn written(home: &Path, environment: &[(&str, &str)], arguments: &[&str]) -> Str
 fn check(text: &str, what: &[&str]) {
     let acts = |c: &char| match *c {
         '\n' | '\r' | '\t' => false,
-        c => c.is_control() || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'),
+        c => {
+            c.is_control()
+                || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
+        }
     };
     // A line of progress is taken back by our own sequence.
     let foreign = text.replace("\r\x1b[K", "\r");
-    assert!(!foreign.chars().any(|c| acts(&c)), "{what:?} wrote {text:?}");
+    assert!(
+        !foreign.chars().any(|c| acts(&c)),
+        "{what:?} wrote {text:?}"
+    );
 }
 
 fn lines(hostile: &str) -> Vec<Vec<String>> {
@@ -118,7 +142,14 @@ fn lines(hostile: &str) -> Vec<Vec<String>> {
         "help H",
         "demo H",
     ];
-    lines.iter().map(|line| line.split(' ').map(|word| word.replace('H', hostile)).collect()).collect()
+    lines
+        .iter()
+        .map(|line| {
+            line.split(' ')
+                .map(|word| word.replace('H', hostile))
+                .collect()
+        })
+        .collect()
 }
 
 #[test]
@@ -130,8 +161,10 @@ fn no_verb_echoes_what_commands_a_terminal() {
     let config = home.join(".config/sentbox");
     write_config(
         &config,
-        &format!("[profiles.acme]\nbase_url = \"{base}\"\napi_key_env = \"ELSEWHERE\"\n\u{202e} = 1\n")
-            .replace('\u{202e}', "\"\\u001b]0;X\\u0007\\u202e\""),
+        &format!(
+            "[profiles.acme]\nbase_url = \"{base}\"\napi_key_env = \"ELSEWHERE\"\n\u{202e} = 1\n"
+        )
+        .replace('\u{202e}', "\"\\u001b]0;X\\u0007\\u202e\""),
     );
     let environment = [("SENTBOX_API_KEY", KEY), ("SENTBOX_BASE_URL", &base)];
     for line in lines(HOSTILE) {
@@ -165,11 +198,24 @@ fn no_variable_is_echoed_as_a_command_to_the_terminal() {
         "XDG_STATE_HOME",
     ] {
         let absolute = format!("/{HOSTILE}");
-        let value = if name.starts_with("XDG") { &absolute } else { HOSTILE };
-        for line in [&["doctor"][..], &["list"], &["config", "check"], &["config", "path"], &["profile", "list"]] {
+        let value = if name.starts_with("XDG") {
+            &absolute
+        } else {
+            HOSTILE
+        };
+        for line in [
+            &["doctor"][..],
+            &["list"],
+            &["config", "check"],
+            &["config", "path"],
+            &["profile", "list"],
+        ] {
             // A terminal that names itself so may be written to with colours.
             let environment = [(name, value), ("NO_COLOR", "1")];
-            check(&written(dir.path(), &environment, line), &[&[name], line].concat());
+            check(
+                &written(dir.path(), &environment, line),
+                &[&[name], line].concat(),
+            );
         }
     }
 }
@@ -184,9 +230,20 @@ fn no_answer_of_a_service_is_echoed_as_a_command() {
         "HTTP/1.1 200 OK\r\ncontent-type: text/\u{9b}31m\r\nconnection: close\r\ncontent-length: 9\r\n\r\n\u{1b}]0;X\u{7}\u{9b}3",
     ];
     for answer in answers {
-        for line in [&["list", "-v"][..], &["doctor"], &["show", "5b", "--json", "-v"]] {
+        for line in [
+            &["list", "-v"][..],
+            &["doctor"],
+            &["show", "5b", "--json", "-v"],
+        ] {
             let base = answering(answer);
-            check(&written(dir.path(), &[("SENTBOX_API_KEY", KEY), ("SENTBOX_BASE_URL", &base)], line), line);
+            check(
+                &written(
+                    dir.path(),
+                    &[("SENTBOX_API_KEY", KEY), ("SENTBOX_BASE_URL", &base)],
+                    line,
+                ),
+                line,
+            );
         }
     }
 }

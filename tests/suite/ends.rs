@@ -23,8 +23,12 @@ use crate::killed::Chance;
 use crate::terminal::{SENTBOX, Session};
 
 fn has_crash_report(home: &Path) -> bool {
-    let entries = fs::read_dir(home.join(".local/state/sentbox")).into_iter().flatten();
-    entries.flatten().any(|entry| entry.file_name().to_string_lossy().starts_with("crash-"))
+    let entries = fs::read_dir(home.join(".local/state/sentbox"))
+        .into_iter()
+        .flatten();
+    entries
+        .flatten()
+        .any(|entry| entry.file_name().to_string_lossy().starts_with("crash-"))
 }
 
 #[test]
@@ -32,7 +36,11 @@ fn each_signal_restores_the_terminal_and_names_itself() {
     for signal in ENDS {
         let session = Session::demo(&[]);
         session.signal(signal);
-        assert_eq!(session.end().0, 128 + u32::from(number(signal)), "{signal:?}");
+        assert_eq!(
+            session.end().0,
+            128 + u32::from(number(signal)),
+            "{signal:?}"
+        );
     }
 }
 
@@ -45,20 +53,38 @@ fn lost_terminal_ends_with_129_and_no_report() {
 
 #[test]
 fn lost_terminal_is_no_crash_in_any_phase() {
-    for (keys, shown) in [("\r", "q back"), ("?", "In the list"), ("/rece", "rece"), ("gp", "sample mail")] {
+    for (keys, shown) in [
+        ("\r", "q back"),
+        ("?", "In the list"),
+        ("/rece", "rece"),
+        ("gp", "sample mail"),
+    ] {
         let mut session = Session::demo(&[]);
         session.press(keys);
-        session.until(keys, |screen| screen.to_lowercase().contains(&shown.to_lowercase()));
+        session.until(keys, |screen| {
+            screen.to_lowercase().contains(&shown.to_lowercase())
+        });
         let (code, home) = session.close();
-        assert_eq!((code, has_crash_report(home.path())), (129, false), "{keys}");
+        assert_eq!(
+            (code, has_crash_report(home.path())),
+            (129, false),
+            "{keys}"
+        );
     }
     let mut session = Session::start(SENTBOX, &[], &[], (80, 24));
     session.until("the set-up screen", |screen| screen.contains("Log in"));
     let (code, home) = session.close();
-    assert_eq!((code, has_crash_report(home.path())), (129, false), "the set-up screen");
+    assert_eq!(
+        (code, has_crash_report(home.path())),
+        (129, false),
+        "the set-up screen"
+    );
     // Before it handles signals, the default action of one ends it.
     let (code, home) = Session::start(SENTBOX, &["demo"], &[], (80, 24)).close();
-    assert!(code != 0 && code != 101 && !has_crash_report(home.path()), "at the start: {code}");
+    assert!(
+        code != 0 && code != 101 && !has_crash_report(home.path()),
+        "at the start: {code}"
+    );
 }
 
 #[test]
@@ -77,7 +103,11 @@ fn unread_terminal_delays_no_signal() {
         let mut session = Session::demo(&[]);
         session.stall();
         session.signal(signal);
-        assert_eq!(session.end().0, 128 + u32::from(number(signal)), "{signal:?}");
+        assert_eq!(
+            session.end().0,
+            128 + u32::from(number(signal)),
+            "{signal:?}"
+        );
     }
 }
 
@@ -87,10 +117,18 @@ fn terminal_of_impossible_size_is_refused() {
     let session = Session::start("/bin/sh", &["-c", &script], &[], (120, 40));
     let (code, text) = session.end();
     assert_eq!(code, 1, "{text}");
-    assert!(text.contains("65535 columns") && text.contains("stty cols"), "{text}");
+    assert!(
+        text.contains("65535 columns") && text.contains("stty cols"),
+        "{text}"
+    );
 
     let session = Session::demo(&[]);
-    let size = portable_pty::PtySize { rows: 65535, cols: 65535, pixel_width: 0, pixel_height: 0 };
+    let size = portable_pty::PtySize {
+        rows: 65535,
+        cols: 65535,
+        pixel_width: 0,
+        pixel_height: 0,
+    };
     session.master.resize(size).unwrap();
     let (code, text) = session.end();
     assert_eq!(code, 1, "{text}");
@@ -104,7 +142,11 @@ fn too_few_descriptors_are_said_to_be_too_few() {
         let session = Session::start("/bin/sh", &["-c", &script], &[], (120, 40));
         let (code, text) = session.end();
         assert_eq!(code, 1, "{limit}: {text}");
-        assert!(text.contains(&format!("may open only {limit} files")) && text.contains("ulimit -n 256"), "{text}");
+        assert!(
+            text.contains(&format!("may open only {limit} files"))
+                && text.contains("ulimit -n 256"),
+            "{text}"
+        );
     }
 }
 
@@ -129,7 +171,13 @@ fn reporting() -> (Service, Receiver<()>) {
     let now = clock::now();
     let (requested, requests) = channel();
     let mailbox = Mailbox::new(7, 30, now, Arc::new(move || now));
-    (Service::new(Reporting { mailbox, requested: Mutex::new(requested) }), requests)
+    (
+        Service::new(Reporting {
+            mailbox,
+            requested: Mutex::new(requested),
+        }),
+        requests,
+    )
 }
 
 /// Keeps every other process from writing to the archive below `folder` while it lives.
@@ -149,20 +197,34 @@ fn locked_archive_delays_no_signal() {
         sentbox.stdout("sync");
         let _lock = lock(sentbox.home());
         while requests.try_recv().is_ok() {}
-        let mut child = sentbox.command("sync --watch").stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let mut child = sentbox
+            .command("sync --watch")
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
         requests.recv().unwrap();
         kill_process(Pid::from_child(&child), signal).unwrap();
         // The process ends while the lock is held.
-        assert_eq!(child.wait().unwrap().code(), Some(128 + i32::from(number(signal))), "{signal:?}");
+        assert_eq!(
+            child.wait().unwrap().code(),
+            Some(128 + i32::from(number(signal))),
+            "{signal:?}"
+        );
     }
 }
 
 #[test]
 fn locked_archive_under_the_screen_delays_no_signal() {
     let (service, requests) = reporting();
-    let environment = [("SENTBOX_API_KEY", KEY), ("SENTBOX_BASE_URL", &service.base())];
+    let environment = [
+        ("SENTBOX_API_KEY", KEY),
+        ("SENTBOX_BASE_URL", &service.base()),
+    ];
     let mut session = Session::start(SENTBOX, &[], &environment, (120, 40));
-    session.until("the list", |screen| screen.contains("Enter read") && screen.contains("30 emails"));
+    session.until("the list", |screen| {
+        screen.contains("Enter read") && screen.contains("30 emails")
+    });
     let _lock = lock(session.home.path());
     while requests.try_recv().is_ok() {}
     session.press("r");
@@ -179,8 +241,19 @@ fn killed_login_leaves_no_key_without_profile() {
         let sentbox = Sentbox::new();
         let config = sentbox.home().join(".config/sentbox");
         let line = format!("login --profile acme --base-url {}", service.base());
-        let mut child = sentbox.command(&line).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        child.stdin.take().unwrap().write_all(KEY.as_bytes()).unwrap();
+        let mut child = sentbox
+            .command(&line)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        child
+            .stdin
+            .take()
+            .unwrap()
+            .write_all(KEY.as_bytes())
+            .unwrap();
         requests.recv().unwrap();
         // From here on the answer is read and the files are written: any instant may be the last.
         for _ in 0..chance.below(400_000) {
@@ -188,12 +261,24 @@ fn killed_login_leaves_no_key_without_profile() {
         }
         child.kill().unwrap();
         child.wait().unwrap();
-        let keys = || fs::read_dir(config.join("keys")).into_iter().flatten().count();
+        let keys = || {
+            fs::read_dir(config.join("keys"))
+                .into_iter()
+                .flatten()
+                .count()
+        };
         let profile = fs::read_to_string(config.join("config.toml")).unwrap_or_default();
-        assert!(keys() == 0 || profile.contains("[profiles.acme]"), "seed {seed}");
+        assert!(
+            keys() == 0 || profile.contains("[profiles.acme]"),
+            "seed {seed}"
+        );
         // The next login mends whatever is there, and leaves nothing else.
         assert!(sentbox.fed(&line, KEY).status.success());
-        assert_eq!((keys(), fs::read_dir(&config).unwrap().count()), (1, 2), "seed {seed}");
+        assert_eq!(
+            (keys(), fs::read_dir(&config).unwrap().count()),
+            (1, 2),
+            "seed {seed}"
+        );
         while requests.try_recv().is_ok() {}
     }
 }
@@ -205,35 +290,73 @@ fn no_core_is_dumped_whatever_the_shell_allows() {
     let sentbox = Sentbox::new();
     let plain = sentbox.command("serve --demo --emails 3 --listen 127.0.0.1:0");
     let mut command = std::process::Command::new("/bin/sh");
-    command.arg("-c").arg("ulimit -Sc $(ulimit -Hc); exec \"$0\" \"$@\"").arg(plain.get_program()).args(plain.get_args());
-    command.env_clear().env("HOME", sentbox.home()).stdout(Stdio::piped()).stderr(Stdio::null());
+    command
+        .arg("-c")
+        .arg("ulimit -Sc $(ulimit -Hc); exec \"$0\" \"$@\"")
+        .arg(plain.get_program())
+        .args(plain.get_args());
+    command
+        .env_clear()
+        .env("HOME", sentbox.home())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
     let mut child = command.spawn().unwrap();
     let mut address = String::new();
-    BufReader::new(child.stdout.take().unwrap()).read_line(&mut address).unwrap();
+    BufReader::new(child.stdout.take().unwrap())
+        .read_line(&mut address)
+        .unwrap();
     let limits = fs::read_to_string(format!("/proc/{}/limits", child.id())).unwrap();
     kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(143));
-    let of_cores: Vec<&str> = limits.lines().filter(|line| line.starts_with("Max core file size")).collect();
-    assert!(of_cores.len() == 1 && of_cores[0].split_whitespace().nth(4) == Some("0"), "{limits}");
+    let of_cores: Vec<&str> = limits
+        .lines()
+        .filter(|line| line.starts_with("Max core file size"))
+        .collect();
+    assert!(
+        of_cores.len() == 1 && of_cores[0].split_whitespace().nth(4) == Some("0"),
+        "{limits}"
+    );
 }
 
 #[test]
 fn server_that_others_can_reach_warns_and_checks_names() {
     let sentbox = Sentbox::new();
-    let mut child = sentbox.command("serve --demo --emails 3 --listen 0.0.0.0:0 --allow-host Mail.Example");
-    let mut child = child.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child =
+        sentbox.command("serve --demo --emails 3 --listen 0.0.0.0:0 --allow-host Mail.Example");
+    let mut child = child
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     let mut url = String::new();
-    BufReader::new(child.stdout.take().unwrap()).read_line(&mut url).unwrap();
+    BufReader::new(child.stdout.take().unwrap())
+        .read_line(&mut url)
+        .unwrap();
     let port = url.trim().rsplit(':').next().unwrap();
-    for (host, status) in [("localhost", "200"), ("mail.example", "200"), ("evil.example", "421"), ("192.168.1.5", "421")] {
+    for (host, status) in [
+        ("localhost", "200"),
+        ("mail.example", "200"),
+        ("evil.example", "421"),
+        ("192.168.1.5", "421"),
+    ] {
         let mut stream = std::net::TcpStream::connect(format!("127.0.0.1:{port}")).unwrap();
-        let request = format!("GET /emails HTTP/1.1\r\nHost: {host}:{port}\r\nAuthorization: Bearer re_demo\r\nConnection: close\r\n\r\n");
+        let request = format!(
+            "GET /emails HTTP/1.1\r\nHost: {host}:{port}\r\nAuthorization: Bearer re_demo\r\nConnection: close\r\n\r\n"
+        );
         stream.write_all(request.as_bytes()).unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
-        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{host}: {answer}");
+        assert!(
+            answer.starts_with(&format!("HTTP/1.1 {status} ")),
+            "{host}: {answer}"
+        );
     }
     kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
     let words = String::from_utf8(child.wait_with_output().unwrap().stderr).unwrap();
-    assert!(words.contains("warning: 0.0.0.0") && words.contains("other machines") && words.contains("mail.example"), "{words}");
+    assert!(
+        words.contains("warning: 0.0.0.0")
+            && words.contains("other machines")
+            && words.contains("mail.example"),
+        "{words}"
+    );
 }

@@ -88,7 +88,11 @@ impl Asked {
 
 /// An answer with this status line, these headers (each with its line end) and this body.
 pub fn http(status: &str, headers: &str, body: &[u8]) -> Vec<u8> {
-    let mut bytes = format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\n{headers}\r\n", body.len()).into_bytes();
+    let mut bytes = format!(
+        "HTTP/1.1 {status}\r\ncontent-length: {}\r\n{headers}\r\n",
+        body.len()
+    )
+    .into_bytes();
     bytes.extend_from_slice(body);
     bytes
 }
@@ -139,7 +143,11 @@ impl Faulty {
                 connections.spawn(converse(stream, answering.clone()));
             }
         });
-        Self { state, base, _serving: serving }
+        Self {
+            state,
+            base,
+            _serving: serving,
+        }
     }
 
     pub fn base(&self) -> &str {
@@ -172,7 +180,10 @@ async fn converse(mut stream: TcpStream, state: Arc<State>) {
         let answer = {
             let mut does = state.lock().unwrap();
             let (does, so_far) = &mut *does;
-            asked.before = so_far.iter().filter(|target| **target == asked.target).count();
+            asked.before = so_far
+                .iter()
+                .filter(|target| **target == asked.target)
+                .count();
             so_far.push(asked.target.clone());
             does(&asked, so_far.len() - 1)
         };
@@ -204,8 +215,13 @@ static MAILBOX: LazyLock<Mailbox> = LazyLock::new(|| {
 pub fn truth() -> &'static [(String, Value)] {
     static TRUTH: LazyLock<Vec<(String, Value)>> = LazyLock::new(|| {
         let page = MAILBOX.page(&Cursor::Start, 100).unwrap();
-        let emails = page.data.iter().map(|json| serde_json::from_str::<Value>(json.get()).unwrap());
-        emails.map(|email| (email["id"].as_str().unwrap().to_owned(), email)).collect()
+        let emails = page
+            .data
+            .iter()
+            .map(|json| serde_json::from_str::<Value>(json.get()).unwrap());
+        emails
+            .map(|email| (email["id"].as_str().unwrap().to_owned(), email))
+            .collect()
     });
     &TRUTH
 }
@@ -213,17 +229,39 @@ pub fn truth() -> &'static [(String, Value)] {
 /// What a good service says; it is one that gives short pages.
 fn good(target: &str) -> Asked {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
-    let after = query.split('&').find_map(|pair| pair.strip_prefix("after=")).map(str::to_owned);
+    let after = query
+        .split('&')
+        .find_map(|pair| pair.strip_prefix("after="))
+        .map(str::to_owned);
     let all = truth();
-    let from = after.as_ref().map_or(Some(0), |after| all.iter().position(|(id, _)| id == after).map(|place| place + 1));
+    let from = after.as_ref().map_or(Some(0), |after| {
+        all.iter()
+            .position(|(id, _)| id == after)
+            .map(|place| place + 1)
+    });
     let body = match path.strip_prefix("/emails/") {
-        Some(id) => MAILBOX.email(&EmailId::new(id)).ok().map(|email| email.get().to_owned()),
+        Some(id) => MAILBOX
+            .email(&EmailId::new(id))
+            .ok()
+            .map(|email| email.get().to_owned()),
         None => from.map(|from| {
-            let data: Vec<&Value> = all[from..].iter().map(|(_, email)| email).take(PAGE).collect();
-            json!({ "object": "list", "has_more": from + PAGE < all.len(), "data": data }).to_string()
+            let data: Vec<&Value> = all[from..]
+                .iter()
+                .map(|(_, email)| email)
+                .take(PAGE)
+                .collect();
+            json!({ "object": "list", "has_more": from + PAGE < all.len(), "data": data })
+                .to_string()
         }),
     };
-    let unknown = || r#"{"statusCode":404,"name":"not_found","message":"Email not found"}"#.to_owned();
+    let unknown =
+        || r#"{"statusCode":404,"name":"not_found","message":"Email not found"}"#.to_owned();
     let status = if body.is_some() { 200 } else { 404 };
-    Asked { target: target.to_owned(), after, before: 0, status, body: body.unwrap_or_else(unknown) }
+    Asked {
+        target: target.to_owned(),
+        after,
+        before: 0,
+        status,
+        body: body.unwrap_or_else(unknown),
+    }
 }

@@ -33,13 +33,22 @@ impl Live {
         let now = clock::now();
         let minutes = |n: usize| SignedDuration::from_mins(i64::try_from(n).unwrap() + 1);
         let emails = (0..count).map(|n| (n, now - minutes(n), "sent")).collect();
-        Self(Arc::new(Mutex::new(State { emails, pages: 0, singles: 0, fails: false })))
+        Self(Arc::new(Mutex::new(State {
+            emails,
+            pages: 0,
+            singles: 0,
+            fails: false,
+        })))
     }
 
     fn change(&self, numbers: impl IntoIterator<Item = usize>, status: &'static str) {
         let mut state = self.0.lock().unwrap();
         for number in numbers {
-            state.emails.iter_mut().filter(|(n, ..)| *n == number).for_each(|email| email.2 = status);
+            state
+                .emails
+                .iter_mut()
+                .filter(|(n, ..)| *n == number)
+                .for_each(|email| email.2 = status);
         }
     }
 
@@ -54,7 +63,10 @@ impl Live {
     /// Pages and single emails that were asked for since the last time.
     fn requests(&self) -> (u32, u32) {
         let mut state = self.0.lock().unwrap();
-        (std::mem::take(&mut state.pages), std::mem::take(&mut state.singles))
+        (
+            std::mem::take(&mut state.pages),
+            std::mem::take(&mut state.singles),
+        )
     }
 }
 
@@ -80,12 +92,25 @@ impl Source for Live {
         }
         let from = match cursor {
             Cursor::Start => 0,
-            Cursor::After(after) => 1 + state.emails.iter().position(|(n, ..)| id(*n) == after.as_str()).ok_or(Fault::Unknown)?,
+            Cursor::After(after) => {
+                1 + state
+                    .emails
+                    .iter()
+                    .position(|(n, ..)| id(*n) == after.as_str())
+                    .ok_or(Fault::Unknown)?
+            }
             Cursor::Before(_) => return Err(Fault::Unknown),
         };
         let rest = &state.emails[from..];
-        let data = rest.iter().take(limit.into()).map(|email| json(email, "")).collect();
-        Ok(Page { data, has_more: rest.len() > usize::from(limit) })
+        let data = rest
+            .iter()
+            .take(limit.into())
+            .map(|email| json(email, ""))
+            .collect();
+        Ok(Page {
+            data,
+            has_more: rest.len() > usize::from(limit),
+        })
     }
 
     fn email(&self, wanted: &EmailId) -> Result<Box<RawValue>, Fault> {
@@ -94,8 +119,15 @@ impl Source for Live {
         if state.fails {
             return Err(Fault::Broken(Failure::new(Kind::Io, "it fails")));
         }
-        let email = state.emails.iter().find(|(n, ..)| id(*n) == wanted.as_str()).ok_or(Fault::Unknown)?;
-        Ok(json(email, r#","html":null,"text":"Hello"}"#.trim_end_matches('}')))
+        let email = state
+            .emails
+            .iter()
+            .find(|(n, ..)| id(*n) == wanted.as_str())
+            .ok_or(Fault::Unknown)?;
+        Ok(json(
+            email,
+            r#","html":null,"text":"Hello"}"#.trim_end_matches('}'),
+        ))
     }
 }
 
@@ -114,9 +146,18 @@ fn age(sentbox: &Sentbox, span: SignedDuration) {
     let info: Value = serde_json::from_str(&sentbox.stdout("archive info --json")).unwrap();
     let connection = rusqlite::Connection::open(info["path"].as_str().unwrap()).unwrap();
     let micros = i64::try_from(span.as_micros()).unwrap();
-    connection.execute("UPDATE confirmed SET at = at - ?1", [micros]).unwrap();
-    connection.execute("UPDATE mail SET checked = checked - ?1 WHERE checked IS NOT NULL", [micros]).unwrap();
-    connection.execute("UPDATE listing SET head_at = head_at - ?1", [micros]).unwrap();
+    connection
+        .execute("UPDATE confirmed SET at = at - ?1", [micros])
+        .unwrap();
+    connection
+        .execute(
+            "UPDATE mail SET checked = checked - ?1 WHERE checked IS NOT NULL",
+            [micros],
+        )
+        .unwrap();
+    connection
+        .execute("UPDATE listing SET head_at = head_at - ?1", [micros])
+        .unwrap();
 }
 
 fn stderr(sentbox: &Sentbox, line: &str) -> String {
@@ -130,12 +171,21 @@ fn recheck_all_finds_every_change_and_deletion() {
     let (live, _service, sentbox) = mirrored(350);
     live.change(100..350, "bounced");
     live.delete(200);
-    let report: Value = serde_json::from_str(&sentbox.stdout("sync --back all --recheck all --rate 1000 --json")).unwrap();
+    let report: Value =
+        serde_json::from_str(&sentbox.stdout("sync --back all --recheck all --rate 1000 --json"))
+            .unwrap();
     let recheck = &report["recheck"];
-    assert_eq!((&report["changes"], &recheck["gone"], &recheck["left"]), (&249.into(), &1.into(), &0.into()), "{report}");
+    assert_eq!(
+        (&report["changes"], &recheck["gone"], &recheck["left"]),
+        (&249.into(), &1.into(), &0.into()),
+        "{report}"
+    );
     assert!(live.requests().0 <= 8);
     assert_eq!(sentbox.stdout("search --count status:bounced"), "249\n");
-    assert_eq!(sentbox.stdout("search --columns id is:gone").trim(), id(200));
+    assert_eq!(
+        sentbox.stdout("search --columns id is:gone").trim(),
+        id(200)
+    );
 }
 
 #[test]
@@ -159,7 +209,11 @@ fn recheck_of_a_span_leaves_older_mail_alone() {
     let (live, _service, sentbox) = mirrored(350);
     live.change(0..350, "delivered");
     sentbox.stdout("sync --back 1h --recheck 2h --rate 1000");
-    let found: u64 = sentbox.stdout("search --count status:delivered").trim().parse().unwrap();
+    let found: u64 = sentbox
+        .stdout("search --count status:delivered")
+        .trim()
+        .parse()
+        .unwrap();
     assert!((120..350).contains(&found), "{found}");
     assert_snapshot!(sentbox.told("sync --recheck 2"), @r"
     stderr: sentbox: invalid value '2' for '--recheck <SPAN>': say all, off, or a number of hours, days or weeks such as 12h, 30d, 8w
@@ -178,7 +232,12 @@ fn sync_reads_due_statuses_by_default() {
     sentbox.stdout("sync --back 1h --rate 1000 --recheck off");
     assert_eq!(live.requests(), (1, 0));
     let told = sentbox.told("sync --back 1h --rate 1000");
-    assert!(told.contains("0 emails new, 250 changed; re-read 250 statuses, 250 changed, 0 gone; everything"), "{told}");
+    assert!(
+        told.contains(
+            "0 emails new, 250 changed; re-read 250 statuses, 250 changed, 0 gone; everything"
+        ),
+        "{told}"
+    );
     assert_eq!(sentbox.stdout("search --count status:bounced"), "250\n");
 }
 
@@ -195,14 +254,19 @@ fn fresh_search_confirms_before_it_counts() {
     let (pages, singles) = live.requests();
     assert!(pages <= 5 && singles == 0, "{pages} {singles}");
     sentbox.stdout("search --fresh status:bounced --rate 1000");
-    assert_eq!(live.requests(), (1, 0), "what bounced is final, and the newest page has the others");
+    assert_eq!(
+        live.requests(),
+        (1, 0),
+        "what bounced is final, and the newest page has the others"
+    );
 }
 
 #[test]
 fn fresh_search_reports_where_its_limit_stopped_it() {
     let (live, _service, sentbox) = mirrored(850);
     live.change(100..850, "bounced");
-    let told = sentbox.told("search --fresh --max-requests 2 --count status:bounced --rate 1000 --utc");
+    let told =
+        sentbox.told("search --fresh --max-requests 2 --count status:bounced --rate 1000 --utc");
     assert!(
         told.starts_with(
             "200\nstderr: sentbox: confirming 750 statuses first, with about 8 requests; --max-requests 2 allows the newest of them\n"
@@ -220,7 +284,13 @@ fn fresh_search_reports_where_its_limit_stopped_it() {
     stderr:    hint: sentbox --help tells what there is
     exit code 2
     ");
-    assert_eq!(sentbox.run("search --max-requests 5 status:bounced").status.code(), Some(2));
+    assert_eq!(
+        sentbox
+            .run("search --max-requests 5 status:bounced")
+            .status
+            .code(),
+        Some(2)
+    );
 }
 
 #[test]
@@ -231,7 +301,10 @@ fn fresh_search_confirms_no_more_than_it_prints() {
     sentbox.stdout("search --fresh --count mail --rate 1000");
     assert_eq!(live.requests(), (1, 0), "no status is printed");
     let told = sentbox.told("search --fresh --limit 250 --max-requests 1 to:example --rate 1000");
-    assert!(told.contains("stderr: sentbox: 100 of 150 statuses checked; --max-requests allows more\n"), "{told}");
+    assert!(
+        told.contains("stderr: sentbox: 100 of 150 statuses checked; --max-requests allows more\n"),
+        "{told}"
+    );
     live.requests();
     live.change([700], "bounced");
     let found = sentbox.stdout("search --fresh --columns status to:c700@ --rate 1000");
@@ -251,15 +324,37 @@ fn old_statuses_are_reported_with_their_time() {
     let (_live, _service, sentbox) = mirrored(350);
     age(&sentbox, HOUR * 24 * 400);
     let told = stderr(&sentbox, "search --count status:bounced");
-    assert!(told.contains("sentbox: statuses as of ") && told.contains(" or later; --fresh asks the service\n"), "{told}");
-    assert!(told.contains("sentbox: searched 350 emails, which is everything the service had at "), "{told}");
+    assert!(
+        told.contains("sentbox: statuses as of ")
+            && told.contains(" or later; --fresh asks the service\n"),
+        "{told}"
+    );
+    assert!(
+        told.contains("sentbox: searched 350 emails, which is everything the service had at "),
+        "{told}"
+    );
     let told = stderr(&sentbox, "search --count to:example");
-    assert!(!told.contains("or later") && told.contains("the service had at "), "{told}");
+    assert!(
+        !told.contains("or later") && told.contains("the service had at "),
+        "{told}"
+    );
     let told = stderr(&sentbox, "search --count to:example --back 1h --rate 1000");
-    assert!(told.contains("which is everything the service has\n"), "{told}");
-    let told = stderr(&sentbox, "search --count status:bounced --back 1h --rate 1000");
-    assert!(told.contains(" or later; --fresh asks the service\n"), "the older ones were not asked for: {told}");
-    assert_eq!(stderr(&sentbox, "search --count status:bounced --quiet"), "");
+    assert!(
+        told.contains("which is everything the service has\n"),
+        "{told}"
+    );
+    let told = stderr(
+        &sentbox,
+        "search --count status:bounced --back 1h --rate 1000",
+    );
+    assert!(
+        told.contains(" or later; --fresh asks the service\n"),
+        "the older ones were not asked for: {told}"
+    );
+    assert_eq!(
+        stderr(&sentbox, "search --count status:bounced --quiet"),
+        ""
+    );
 }
 
 #[test]
@@ -267,21 +362,51 @@ fn search_json_says_when_each_status_was_checked() {
     let (_live, _service, sentbox) = mirrored(2);
     let found: Value = serde_json::from_str(&sentbox.stdout("search --json mail")).unwrap();
     let email = found["data"][0].as_object().unwrap();
-    let at: Timestamp = email["_sentbox"]["checked_at"].as_str().unwrap().parse().unwrap();
+    let at: Timestamp = email["_sentbox"]["checked_at"]
+        .as_str()
+        .unwrap()
+        .parse()
+        .unwrap();
     assert!(clock::now().duration_since(at).abs() < SignedDuration::from_mins(10));
     let lines = sentbox.stdout("search --jsonl mail");
-    assert!(lines.lines().all(|line| line.ends_with("\"}}") && line.contains(r#","_sentbox":{"checked_at":""#)), "{lines}");
+    assert!(
+        lines
+            .lines()
+            .all(|line| line.ends_with("\"}}") && line.contains(r#","_sentbox":{"checked_at":""#)),
+        "{lines}"
+    );
     assert!(!sentbox.stdout("list --json").contains("_sentbox"));
-    assert_eq!(sentbox.stdout("search --columns checked --limit 1 mail").trim(), email["_sentbox"]["checked_at"].as_str().unwrap());
+    assert_eq!(
+        sentbox
+            .stdout("search --columns checked --limit 1 mail")
+            .trim(),
+        email["_sentbox"]["checked_at"].as_str().unwrap()
+    );
 
     let other = Sentbox::new().with("SENTBOX_API_KEY", "re_canary_other");
     assert!(other.fed("import -", &lines).status.success());
     let again = other.stdout("search --jsonl mail");
     assert_eq!(again.matches("_sentbox").count(), 2);
-    assert!(again.lines().all(|line| line.ends_with(r#","_sentbox":{"checked_at":null}}"#)), "{again}");
-    let first = |text: &str| text.lines().next().unwrap().split(r#","_sentbox""#).next().unwrap().to_owned();
+    assert!(
+        again
+            .lines()
+            .all(|line| line.ends_with(r#","_sentbox":{"checked_at":null}}"#)),
+        "{again}"
+    );
+    let first = |text: &str| {
+        text.lines()
+            .next()
+            .unwrap()
+            .split(r#","_sentbox""#)
+            .next()
+            .unwrap()
+            .to_owned()
+    };
     assert_eq!(first(&again), first(&lines));
-    assert!(stderr(&other, "search --count is:trouble").contains("the service never confirmed some of the statuses; --fresh"));
+    assert!(
+        stderr(&other, "search --count is:trouble")
+            .contains("the service never confirmed some of the statuses; --fresh")
+    );
 }
 
 #[test]
@@ -291,15 +416,32 @@ fn show_asks_the_service_each_time() {
     assert!(sentbox.stdout(&show).contains("→ sent: "));
     live.change([300], "bounced");
     let told = sentbox.told(&show);
-    assert!(told.starts_with("status     ✕ bounced: their server rejected it; as of [TIME]\n") && !told.contains("stderr"), "{told}");
+    assert!(
+        told.starts_with("status     ✕ bounced: their server rejected it; as of [TIME]\n")
+            && !told.contains("stderr"),
+        "{told}"
+    );
     assert_eq!(live.requests(), (0, 2));
-    assert_eq!(sentbox.stdout("search --columns id status:bounced").trim(), id(300));
+    assert_eq!(
+        sentbox.stdout("search --columns id status:bounced").trim(),
+        id(300)
+    );
     let offline = sentbox.stdout(&format!("{show} --offline --json"));
     assert_eq!(live.requests(), (0, 0));
     let copy: Value = serde_json::from_str(&offline).unwrap();
-    assert!(copy["_sentbox"]["checked_at"].is_string() && offline.ends_with("\"}}\n"), "{offline}");
-    assert_eq!((&copy["last_event"], &copy["text"]), (&"bounced".into(), &"Hello".into()));
-    assert!(!sentbox.stdout(&format!("{show} --json")).contains("_sentbox"));
+    assert!(
+        copy["_sentbox"]["checked_at"].is_string() && offline.ends_with("\"}}\n"),
+        "{offline}"
+    );
+    assert_eq!(
+        (&copy["last_event"], &copy["text"]),
+        (&"bounced".into(), &"Hello".into())
+    );
+    assert!(
+        !sentbox
+            .stdout(&format!("{show} --json"))
+            .contains("_sentbox")
+    );
 }
 
 #[test]
@@ -309,35 +451,86 @@ fn copy_has_the_status_that_a_list_brought_later() {
     sentbox.stdout(&show);
     live.change([1], "delivered");
     sentbox.stdout("sync --rate 1000");
-    let copy: Value = serde_json::from_str(&sentbox.stdout(&format!("{show} --offline --json"))).unwrap();
-    assert_eq!((&copy["last_event"], &copy["text"]), (&"delivered".into(), &"Hello".into()));
+    let copy: Value =
+        serde_json::from_str(&sentbox.stdout(&format!("{show} --offline --json"))).unwrap();
+    assert_eq!(
+        (&copy["last_event"], &copy["text"]),
+        (&"delivered".into(), &"Hello".into())
+    );
 }
 
 #[test]
 fn show_without_answer_prints_copy_and_age() {
     let (live, service, sentbox) = mirrored(3);
-    let (show, listed) = (format!("show {} --utc", id(1)), format!("show {} --utc", id(2)));
+    let (show, listed) = (
+        format!("show {} --utc", id(1)),
+        format!("show {} --utc", id(2)),
+    );
     let online = sentbox.stdout(&show);
     live.fail(true);
     let output = sentbox.run(&show);
-    assert_eq!((output.status.code(), String::from_utf8(output.stdout).unwrap(), output.stderr.len()), (Some(0), online, 0), "it is fresh");
+    assert_eq!(
+        (
+            output.status.code(),
+            String::from_utf8(output.stdout).unwrap(),
+            output.stderr.len()
+        ),
+        (Some(0), online, 0),
+        "it is fresh"
+    );
     age(&sentbox, HOUR * 24 * 400);
     let told = sentbox.told(&show);
-    assert!(told.contains("stderr: sentbox: ") && told.contains("; status as of ") && told.ends_with("exit code 0"), "{told}");
-    assert_eq!(sentbox.run(&format!("{show} --fresh")).status.code(), Some(5));
+    assert!(
+        told.contains("stderr: sentbox: ")
+            && told.contains("; status as of ")
+            && told.ends_with("exit code 0"),
+        "{told}"
+    );
+    assert_eq!(
+        sentbox.run(&format!("{show} --fresh")).status.code(),
+        Some(5)
+    );
     drop(service);
     let told = sentbox.told(&show);
-    assert!(told.contains("stderr: sentbox: nothing listens at [SERVICE]; status as of ") && told.ends_with("exit code 0"), "{told}");
-    assert!(sentbox.stdout(&format!("{show} --json")).contains("_sentbox"), "it is a copy");
+    assert!(
+        told.contains("stderr: sentbox: nothing listens at [SERVICE]; status as of ")
+            && told.ends_with("exit code 0"),
+        "{told}"
+    );
+    assert!(
+        sentbox
+            .stdout(&format!("{show} --json"))
+            .contains("_sentbox"),
+        "it is a copy"
+    );
     let told = sentbox.told(&listed);
-    assert!(told.contains("\n\nthe body was never fetched\nstderr: ") && told.ends_with("exit code 0"), "{told}");
-    assert_eq!(sentbox.run(&format!("{listed} --json")).status.code(), Some(5), "a program is not given half an email");
+    assert!(
+        told.contains("\n\nthe body was never fetched\nstderr: ") && told.ends_with("exit code 0"),
+        "{told}"
+    );
+    assert_eq!(
+        sentbox.run(&format!("{listed} --json")).status.code(),
+        Some(5),
+        "a program is not given half an email"
+    );
     let told = sentbox.told(&format!("{listed} --offline"));
-    assert!(told.contains("; without --offline the service is asked\n") && told.ends_with("exit code 0"), "{told}");
-    let copy: Value = serde_json::from_str(&sentbox.stdout(&format!("{listed} --offline --json"))).unwrap();
-    assert_eq!((&copy["subject"], copy.get("text")), (&"Mail 2".into(), None));
+    assert!(
+        told.contains("; without --offline the service is asked\n")
+            && told.ends_with("exit code 0"),
+        "{told}"
+    );
+    let copy: Value =
+        serde_json::from_str(&sentbox.stdout(&format!("{listed} --offline --json"))).unwrap();
+    assert_eq!(
+        (&copy["subject"], copy.get("text")),
+        (&"Mail 2".into(), None)
+    );
     let told = sentbox.told(&format!("{listed} --offline --as text"));
-    assert!(told.contains("stderr: sentbox: the body of this email was never fetched\n") && told.ends_with("exit code 1"), "{told}");
+    assert!(
+        told.contains("stderr: sentbox: the body of this email was never fetched\n")
+            && told.ends_with("exit code 1"),
+        "{told}"
+    );
 }
 
 #[test]
@@ -347,11 +540,26 @@ fn show_of_deleted_email_prints_copy_and_note() {
     sentbox.stdout(&show);
     live.delete(1);
     let told = sentbox.told(&show);
-    assert!(told.contains("\ngone       the service has no such email; kept here\n") && told.contains("\nHello\n"), "{told}");
-    assert!(told.contains("stderr: sentbox: the service has no such email; this is the copy kept here\n"), "{told}");
+    assert!(
+        told.contains("\ngone       the service has no such email; kept here\n")
+            && told.contains("\nHello\n"),
+        "{told}"
+    );
+    assert!(
+        told.contains(
+            "stderr: sentbox: the service has no such email; this is the copy kept here\n"
+        ),
+        "{told}"
+    );
     assert!(told.ends_with("exit code 0"), "{told}");
-    assert_eq!(sentbox.run(&format!("{show} --fresh")).status.code(), Some(4));
-    assert_eq!(sentbox.run(&format!("show {}", id(77))).status.code(), Some(4));
+    assert_eq!(
+        sentbox.run(&format!("{show} --fresh")).status.code(),
+        Some(4)
+    );
+    assert_eq!(
+        sentbox.run(&format!("show {}", id(77))).status.code(),
+        Some(4)
+    );
     let rejected = sentbox.with("SENTBOX_API_KEY", "re_other");
     assert_eq!(rejected.run(&show).status.code(), Some(3));
 }
@@ -361,9 +569,20 @@ fn archive_info_says_how_many_statuses_are_due() {
     let (_live, _service, sentbox) = mirrored(350);
     let info = |line: &str| -> Value { serde_json::from_str(&sentbox.stdout(line)).unwrap() };
     assert_eq!(info("archive info --json")["statuses"]["due"], 0);
-    assert!(sentbox.stdout("archive info").contains("statuses none due to be confirmed\n"));
+    assert!(
+        sentbox
+            .stdout("archive info")
+            .contains("statuses none due to be confirmed\n")
+    );
     age(&sentbox, HOUR * 6);
     let statuses = &info("archive info --json")["statuses"];
-    assert!(statuses["due"] == 350 && statuses["lateness"].as_f64().unwrap() > 3.0, "{statuses}");
-    assert!(sentbox.stdout("archive info").contains("statuses 350 due, the oldest "));
+    assert!(
+        statuses["due"] == 350 && statuses["lateness"].as_f64().unwrap() > 3.0,
+        "{statuses}"
+    );
+    assert!(
+        sentbox
+            .stdout("archive info")
+            .contains("statuses 350 due, the oldest ")
+    );
 }

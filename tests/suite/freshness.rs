@@ -26,14 +26,36 @@ fn ago(seconds: i64) -> Timestamp {
 
 /// The emails of each `Confirm` so far.
 fn confirms(world: &World) -> Vec<usize> {
-    world.asked.iter().filter_map(|effect| if let Effect::Confirm { ids, .. } = effect { Some(ids.len()) } else { None }).collect()
+    world
+        .asked
+        .iter()
+        .filter_map(|effect| {
+            if let Effect::Confirm { ids, .. } = effect {
+                Some(ids.len())
+            } else {
+                None
+            }
+        })
+        .collect()
 }
 
 /// Lets time pass: the timer of what is looked at ends, and a refresh answers.
 fn wait(world: &mut World, seconds: i64) {
-    let later = world.model.now().checked_add(SignedDuration::from_secs(seconds)).unwrap();
+    let later = world
+        .model
+        .now()
+        .checked_add(SignedDuration::from_secs(seconds))
+        .unwrap();
     world.model.at(later);
-    let timer = |effect: &Effect| matches!(effect, Effect::Rest { what: Rest::Freshness, .. });
+    let timer = |effect: &Effect| {
+        matches!(
+            effect,
+            Effect::Rest {
+                what: Rest::Freshness,
+                ..
+            }
+        )
+    };
     if let Some(n) = world.pending.iter().rposition(timer) {
         world.answer(n);
     }
@@ -43,11 +65,19 @@ fn wait(world: &mut World, seconds: i64) {
 #[test]
 fn visible_unsettled_rows_are_confirmed_after_a_rest() {
     let mut world = World::at_rest(160, 40, sent(300, 31));
-    assert_eq!(confirms(&world), Vec::<usize>::new(), "not before the viewport rests");
+    assert_eq!(
+        confirms(&world),
+        Vec::<usize>::new(),
+        "not before the viewport rests"
+    );
     wait(&mut world, 1);
     assert_eq!(confirms(&world), [world.visible().len()]);
     wait(&mut world, 1);
-    assert_eq!(confirms(&world).len(), 1, "what was just confirmed is not due");
+    assert_eq!(
+        confirms(&world).len(),
+        1,
+        "what was just confirmed is not due"
+    );
 }
 
 #[test]
@@ -68,7 +98,13 @@ fn rows_that_stay_visible_are_confirmed_less_and_less_often() {
 fn final_and_settled_rows_cost_no_request() {
     let mut mailbox = sent(100, 3600);
     for (n, row) in mailbox.rows.iter_mut().enumerate() {
-        row.summary.status = [Status::Bounced, Status::Delivered, Status::Complained, Status::Canceled][n % 4].clone();
+        row.summary.status = [
+            Status::Bounced,
+            Status::Delivered,
+            Status::Complained,
+            Status::Canceled,
+        ][n % 4]
+            .clone();
         row.confirmed = Some(ago(300));
     }
     let mut world = World::at_rest(160, 40, mailbox);
@@ -92,11 +128,17 @@ fn at_most_twenty_requests_a_minute_confirm_what_is_seen() {
     for _ in 0..58 {
         world.press("PgDn").settle();
         wait(&mut world, 1);
-        let n = world.pending.iter().position(|effect| matches!(effect, Effect::Confirm { .. }));
+        let n = world
+            .pending
+            .iter()
+            .position(|effect| matches!(effect, Effect::Confirm { .. }));
         assert_eq!(n, None, "each is answered");
         requests = confirms(&world).len();
     }
-    assert!((10..=20).contains(&requests), "{requests} requests in a minute");
+    assert!(
+        (10..=20).contains(&requests),
+        "{requests} requests in a minute"
+    );
 }
 
 #[test]
@@ -111,7 +153,10 @@ fn opening_an_email_confirms_it_at_once() {
 #[test]
 fn selected_email_is_confirmed_for_itself_after_two_seconds() {
     let mut mailbox = sent(50, 31);
-    mailbox.rows.iter_mut().for_each(|row| row.summary.status = Status::Delivered);
+    mailbox
+        .rows
+        .iter_mut()
+        .for_each(|row| row.summary.status = Status::Delivered);
     let mut world = World::at_rest(160, 40, mailbox);
     wait(&mut world, 1);
     assert_eq!(confirms(&world), Vec::<usize>::new());
@@ -121,7 +166,11 @@ fn selected_email_is_confirmed_for_itself_after_two_seconds() {
 
 #[test]
 fn unconfirmed_rows_show_as_of_in_place_of_their_clock() {
-    for (width, expected) in [(160, "as of 09:37"), (80, "as of 09:37"), (40, "as of 09:37")] {
+    for (width, expected) in [
+        (160, "as of 09:37"),
+        (80, "as of 09:37"),
+        (40, "as of 09:37"),
+    ] {
         let mut mailbox = sent(50, 300);
         mailbox.rows[1].confirmed = None;
         mailbox.rows[2].summary.status = Status::Bounced;
@@ -130,7 +179,10 @@ fn unconfirmed_rows_show_as_of_in_place_of_their_clock() {
         assert!(text.contains(expected), "{text}");
         assert!(text.contains("unconfirmed"), "{text}");
         let bounced = text.lines().find(|line| line.contains("bounced")).unwrap();
-        assert!(!bounced.contains("as of"), "a final status needs none: {bounced}");
+        assert!(
+            !bounced.contains("as of"),
+            "a final status needs none: {bounced}"
+        );
     }
 }
 
@@ -138,33 +190,107 @@ fn unconfirmed_rows_show_as_of_in_place_of_their_clock() {
 fn title_is_live_only_while_it_is_true() {
     let mut world = World::at_rest(160, 40, sent(50, 10));
     assert_eq!(world.model.liveness(), Liveness::Live);
-    assert!(screen(&world).lines().next().unwrap().trim_end().ends_with(" live"), "{}", screen(&world));
+    assert!(
+        screen(&world)
+            .lines()
+            .next()
+            .unwrap()
+            .trim_end()
+            .ends_with(" live"),
+        "{}",
+        screen(&world)
+    );
     let mut old = World::at_rest(160, 40, sent(50, 300));
-    assert!(matches!(old.model.liveness(), Liveness::RowsAsOf(38.., Some(at)) if at == ago(300)), "{:?}", old.model.liveness());
-    assert!(screen(&old).lines().next().unwrap().contains("statuses as of 09:37"), "{}", screen(&old));
+    assert!(
+        matches!(old.model.liveness(), Liveness::RowsAsOf(38.., Some(at)) if at == ago(300)),
+        "{:?}",
+        old.model.liveness()
+    );
+    assert!(
+        screen(&old)
+            .lines()
+            .next()
+            .unwrap()
+            .contains("statuses as of 09:37"),
+        "{}",
+        screen(&old)
+    );
     wait(&mut old, 1);
-    assert_eq!(old.model.liveness(), Liveness::Live, "once they are confirmed");
+    assert_eq!(
+        old.model.liveness(),
+        Liveness::Live,
+        "once they are confirmed"
+    );
     // The newest page is not answered any more.
-    world.model.at(world.model.now().checked_add(SignedDuration::from_secs(61)).unwrap());
-    assert_eq!(world.model.liveness(), Liveness::HeadAsOf(now().timestamp()));
+    world.model.at(world
+        .model
+        .now()
+        .checked_add(SignedDuration::from_secs(61))
+        .unwrap());
+    assert_eq!(
+        world.model.liveness(),
+        Liveness::HeadAsOf(now().timestamp())
+    );
 }
 
 #[test]
 fn timer_wakes_the_screen_when_live_ends() {
     let world = World::at_rest(160, 40, sent(50, 10));
-    let timers: Vec<_> = world.asked.iter().filter(|effect| matches!(effect, Effect::Rest { what: Rest::Freshness, .. })).collect();
-    let Some(Effect::Rest { pause, .. }) = timers.last() else { panic!("there is none") };
+    let timers: Vec<_> = world
+        .asked
+        .iter()
+        .filter(|effect| {
+            matches!(
+                effect,
+                Effect::Rest {
+                    what: Rest::Freshness,
+                    ..
+                }
+            )
+        })
+        .collect();
+    let Some(Effect::Rest { pause, .. }) = timers.last() else {
+        panic!("there is none")
+    };
     assert!(pause.as_secs() <= 60, "{pause:?}");
 }
 
 /// Answers the next step of a status check; says below what it was asked and how many requests it had.
 fn answer_check(world: &mut World, requests: u32, is_done: bool) -> (bool, u32) {
-    let n = world.pending.iter().position(|effect| matches!(effect, Effect::CheckStatuses { .. })).expect("a step is asked for");
-    let Effect::CheckStatuses { ticket, below, most, .. } = world.pending.remove(n) else { unreachable!() };
+    let n = world
+        .pending
+        .iter()
+        .position(|effect| matches!(effect, Effect::CheckStatuses { .. }))
+        .expect("a step is asked for");
+    let Effect::CheckStatuses {
+        ticket,
+        below,
+        most,
+        ..
+    } = world.pending.remove(n)
+    else {
+        unreachable!()
+    };
     let down_to = world.mailbox.rows.get(9).map(|row| row.place);
-    let news = News { new: 0, changed: Vec::new(), reach: Reach::Everything, unfinished: false, unreadable: 0, head_at: None };
-    let checked = Checked { news, requests, rows: requests, down_to, is_done };
-    world.happen(Msg::StatusesChecked { ticket, outcome: Ok(checked) });
+    let news = News {
+        new: 0,
+        changed: Vec::new(),
+        reach: Reach::Everything,
+        unfinished: false,
+        unreadable: 0,
+        head_at: None,
+    };
+    let checked = Checked {
+        news,
+        requests,
+        rows: requests,
+        down_to,
+        is_done,
+    };
+    world.happen(Msg::StatusesChecked {
+        ticket,
+        outcome: Ok(checked),
+    });
     world.answer_archive();
     (below.is_some(), most)
 }
@@ -173,34 +299,83 @@ fn answer_check(world: &mut World, requests: u32, is_done: bool) -> (bool, u32) 
 fn filter_by_status_is_checked_over_its_candidates() {
     let mut world = World::at_rest(160, 40, sent(50, 300));
     world.press("/").write("status:bounced");
-    assert!(!world.asked.iter().any(|effect| matches!(effect, Effect::CheckStatuses { .. })), "not while it is typed");
+    assert!(
+        !world
+            .asked
+            .iter()
+            .any(|effect| matches!(effect, Effect::CheckStatuses { .. })),
+        "not while it is typed"
+    );
     world.press("Enter").answer_archive();
-    let n = world.pending.iter().position(|effect| matches!(effect, Effect::CheckStatuses { .. })).unwrap();
-    let Effect::CheckStatuses { query, .. } = &world.pending[n] else { unreachable!() };
-    assert!(query.is_everything(), "every email may have bounced: {query}");
-    assert!(screen(&world).contains("Checking statuses"), "{}", screen(&world));
+    let n = world
+        .pending
+        .iter()
+        .position(|effect| matches!(effect, Effect::CheckStatuses { .. }))
+        .unwrap();
+    let Effect::CheckStatuses { query, .. } = &world.pending[n] else {
+        unreachable!()
+    };
+    assert!(
+        query.is_everything(),
+        "every email may have bounced: {query}"
+    );
+    assert!(
+        screen(&world).contains("Checking statuses"),
+        "{}",
+        screen(&world)
+    );
     assert_eq!(answer_check(&mut world, 4, false), (false, 4));
     assert_eq!(answer_check(&mut world, 4, false), (true, 4));
-    assert!(screen(&world).contains("statuses checked back to"), "{}", screen(&world));
+    assert!(
+        screen(&world).contains("statuses checked back to"),
+        "{}",
+        screen(&world)
+    );
     answer_check(&mut world, 4, true);
-    assert_eq!(world.model.status_check().unwrap().state(), CheckState::Done);
-    assert!(screen(&world).contains("Statuses checked 09:42."), "{}", screen(&world));
+    assert_eq!(
+        world.model.status_check().unwrap().state(),
+        CheckState::Done
+    );
+    assert!(
+        screen(&world).contains("Statuses checked 09:42."),
+        "{}",
+        screen(&world)
+    );
 }
 
 #[test]
 fn status_check_pauses_after_a_hundred_requests_and_goes_on() {
     let mut world = World::at_rest(160, 40, sent(50, 300));
-    world.press("/").write("status:bounced").press("Enter").answer_archive();
+    world
+        .press("/")
+        .write("status:bounced")
+        .press("Enter")
+        .answer_archive();
     for _ in 0..25 {
         answer_check(&mut world, 4, false);
     }
-    assert_eq!(world.model.status_check().unwrap().state(), CheckState::Paused);
-    assert!(!world.pending.iter().any(|effect| matches!(effect, Effect::CheckStatuses { .. })));
-    assert!(screen(&world).contains("Enter checks further"), "{}", screen(&world));
+    assert_eq!(
+        world.model.status_check().unwrap().state(),
+        CheckState::Paused
+    );
+    assert!(
+        !world
+            .pending
+            .iter()
+            .any(|effect| matches!(effect, Effect::CheckStatuses { .. }))
+    );
+    assert!(
+        screen(&world).contains("Enter checks further"),
+        "{}",
+        screen(&world)
+    );
     world.press("Enter");
     answer_check(&mut world, 4, false);
     world.press("Ctrl-x");
-    assert_eq!(world.model.status_check().unwrap().state(), CheckState::Paused);
+    assert_eq!(
+        world.model.status_check().unwrap().state(),
+        CheckState::Paused
+    );
     assert!(
         !world
             .pending
@@ -217,9 +392,17 @@ fn card_denies_only_what_it_has_checked() {
     }
     let mut world = World::at_rest(160, 40, mailbox);
     world.press("c").answer_archive();
-    assert!(screen(&world).contains("no trouble known; none of 6 checked"), "{}", screen(&world));
+    assert!(
+        screen(&world).contains("no trouble known; none of 6 checked"),
+        "{}",
+        screen(&world)
+    );
     world.settle();
-    assert!(screen(&world).contains("nothing bounced, no complaints as of 09:42 (6 of 6 checked)"), "{}", screen(&world));
+    assert!(
+        screen(&world).contains("nothing bounced, no complaints as of 09:42 (6 of 6 checked)"),
+        "{}",
+        screen(&world)
+    );
 }
 
 fn row_to(address: &str) -> Vec<sentbox::mail::Address> {
@@ -229,12 +412,37 @@ fn row_to(address: &str) -> Vec<sentbox::mail::Address> {
 #[test]
 fn failed_confirmation_ends_live_and_is_tried_again() {
     let mut world = World::at_rest(160, 40, sent(50, 31));
-    world.model.at(world.model.now().checked_add(SignedDuration::from_secs(1)).unwrap());
-    let n = world.pending.iter().rposition(|effect| matches!(effect, Effect::Rest { what: Rest::Freshness, .. })).unwrap();
+    world.model.at(world
+        .model
+        .now()
+        .checked_add(SignedDuration::from_secs(1))
+        .unwrap());
+    let n = world
+        .pending
+        .iter()
+        .rposition(|effect| {
+            matches!(
+                effect,
+                Effect::Rest {
+                    what: Rest::Freshness,
+                    ..
+                }
+            )
+        })
+        .unwrap();
     world.answer(n);
-    let n = world.pending.iter().position(|effect| matches!(effect, Effect::Confirm { .. })).expect("they are due");
-    let Effect::Confirm { ticket, .. } = world.pending.remove(n) else { unreachable!() };
-    world.happen(Msg::Confirmed { ticket, outcome: Err(Failure::new(Kind::Unreachable, "no route")) });
+    let n = world
+        .pending
+        .iter()
+        .position(|effect| matches!(effect, Effect::Confirm { .. }))
+        .expect("they are due");
+    let Effect::Confirm { ticket, .. } = world.pending.remove(n) else {
+        unreachable!()
+    };
+    world.happen(Msg::Confirmed {
+        ticket,
+        outcome: Err(Failure::new(Kind::Unreachable, "no route")),
+    });
     assert!(screen(&world).contains("offline"), "{}", screen(&world));
     world.wait_for_refresh();
     wait(&mut world, 1);
@@ -247,16 +455,45 @@ fn change_shows_in_row_and_head_in_one_frame() {
     world.press("Enter").settle();
     let id = world.model.list.selected().unwrap().summary.id.clone();
     world.mailbox.rows[0].summary.status = Status::Bounced;
-    let news = News { new: 0, changed: vec![id], reach: Reach::Everything, unfinished: false, unreadable: 0, head_at: None };
-    world.model.at(world.model.now().checked_add(SignedDuration::from_secs(40)).unwrap());
+    let news = News {
+        new: 0,
+        changed: vec![id],
+        reach: Reach::Everything,
+        unfinished: false,
+        unreadable: 0,
+        head_at: None,
+    };
+    world.model.at(world
+        .model
+        .now()
+        .checked_add(SignedDuration::from_secs(40))
+        .unwrap());
     world.press("q Enter");
-    let n = world.pending.iter().position(|effect| matches!(effect, Effect::Confirm { .. })).expect("it is confirmed again");
-    let Effect::Confirm { ticket, .. } = world.pending.remove(n) else { unreachable!() };
-    world.happen(Msg::Confirmed { ticket, outcome: Ok(Confirmation { news, requests: 1 }) });
-    let n = world.pending.iter().position(|effect| matches!(effect, Effect::Look { .. })).unwrap();
+    let n = world
+        .pending
+        .iter()
+        .position(|effect| matches!(effect, Effect::Confirm { .. }))
+        .expect("it is confirmed again");
+    let Effect::Confirm { ticket, .. } = world.pending.remove(n) else {
+        unreachable!()
+    };
+    world.happen(Msg::Confirmed {
+        ticket,
+        outcome: Ok(Confirmation { news, requests: 1 }),
+    });
+    let n = world
+        .pending
+        .iter()
+        .position(|effect| matches!(effect, Effect::Look { .. }))
+        .unwrap();
     world.answer(n);
     // The rows have come, the email has not been read again yet: both show the same all the same.
     let text = screen(&world);
-    let (list, reader): (Vec<&str>, Vec<&str>) = text.lines().filter_map(|line| line.split_once('│')).unzip();
-    assert!(list.iter().any(|line| line.contains("✕ bounced")) && reader.iter().any(|line| line.contains("✕ bounced")), "{text}");
+    let (list, reader): (Vec<&str>, Vec<&str>) =
+        text.lines().filter_map(|line| line.split_once('│')).unzip();
+    assert!(
+        list.iter().any(|line| line.contains("✕ bounced"))
+            && reader.iter().any(|line| line.contains("✕ bounced")),
+        "{text}"
+    );
 }

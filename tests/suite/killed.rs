@@ -78,7 +78,11 @@ impl Chance {
 pub fn archive_below(folder: &Path) -> Option<PathBuf> {
     std::fs::read_dir(folder).ok()?.find_map(|entry| {
         let path = entry.unwrap().path();
-        if path.is_dir() { archive_below(&path) } else { path.ends_with("archive.sqlite").then_some(path) }
+        if path.is_dir() {
+            archive_below(&path)
+        } else {
+            path.ends_with("archive.sqlite").then_some(path)
+        }
     })
 }
 
@@ -86,9 +90,16 @@ pub fn archive_below(folder: &Path) -> Option<PathBuf> {
 fn truth(mailbox: &Mailbox) -> Vec<(String, Value)> {
     let mut all: Vec<(String, Value)> = Vec::new();
     loop {
-        let cursor = all.last().map_or(Cursor::Start, |(id, _)| Cursor::After(EmailId::new(id)));
-        let Ok(page) = mailbox.page(&cursor, 100) else { panic!("the sample mailbox answers") };
-        let emails = page.data.iter().map(|json| serde_json::from_str::<Value>(json.get()).unwrap());
+        let cursor = all
+            .last()
+            .map_or(Cursor::Start, |(id, _)| Cursor::After(EmailId::new(id)));
+        let Ok(page) = mailbox.page(&cursor, 100) else {
+            panic!("the sample mailbox answers")
+        };
+        let emails = page
+            .data
+            .iter()
+            .map(|json| serde_json::from_str::<Value>(json.get()).unwrap());
         all.extend(emails.map(|email| (email["id"].as_str().unwrap().to_owned(), email)));
         if !page.has_more {
             return all;
@@ -99,21 +110,38 @@ fn truth(mailbox: &Mailbox) -> Vec<(String, Value)> {
 /// Sound, and right in all that it claims; says how many emails it holds.
 fn check(path: &Path, truth: &[(String, Value)]) -> usize {
     let connection = rusqlite::Connection::open(path).unwrap();
-    let verdict: String = connection.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
+    let verdict: String = connection
+        .query_row("PRAGMA integrity_check", [], |row| row.get(0))
+        .unwrap();
     assert_eq!(verdict, "ok");
-    assert!(!connection.prepare("PRAGMA foreign_key_check").unwrap().exists([]).unwrap());
+    assert!(
+        !connection
+            .prepare("PRAGMA foreign_key_check")
+            .unwrap()
+            .exists([])
+            .unwrap()
+    );
     drop(connection);
     let archive = Archive::open(&Location::Disk(path.to_owned())).unwrap();
     let rows = archive.window(&Anchor::Newest, usize::MAX).unwrap().rows;
     for span in archive.ground().unwrap().spans {
         let index = |place| {
-            let row = rows.iter().find(|row| row.place == place).expect("a span ends at a row");
-            truth.iter().position(|(id, _)| id == row.summary.id.as_str()).unwrap()
+            let row = rows
+                .iter()
+                .find(|row| row.place == place)
+                .expect("a span ends at a row");
+            truth
+                .iter()
+                .position(|(id, _)| id == row.summary.id.as_str())
+                .unwrap()
         };
         let claimed = &truth[index(span.top)..=index(span.bottom)];
         assert!(!span.reaches_end || index(span.bottom) == truth.len() - 1);
         for (id, _) in claimed {
-            assert!(rows.iter().any(|row| row.summary.id.as_str() == id), "{id} is claimed and absent");
+            assert!(
+                rows.iter().any(|row| row.summary.id.as_str() == id),
+                "{id} is claimed and absent"
+            );
         }
     }
     rows.len()
@@ -124,7 +152,10 @@ fn rounds(seeds: u64) {
     let mailbox = || Mailbox::new(11, EMAILS, now, Arc::new(move || now));
     let truth = truth(&mailbox());
     let watch = Watch::default();
-    let service = Service::new(Watched { mailbox: mailbox(), watch: Arc::clone(&watch) });
+    let service = Service::new(Watched {
+        mailbox: mailbox(),
+        watch: Arc::clone(&watch),
+    });
     for seed in 0..seeds {
         let mut chance = Chance(seed);
         let sentbox = Sentbox::at(&service);
@@ -132,8 +163,16 @@ fn rounds(seeds: u64) {
         // The first run has six pages to fetch; each later one reads at least the first and the last again.
         for pages in [1 + chance.below(6), 1 + chance.below(2)] {
             let (tell, told) = channel();
-            *watch.lock().unwrap() = Some(Due { left: pages, tell, hold: None });
-            let mut child = sentbox.command("sync --back all --rate 1000 --quiet").stdout(Stdio::null()).spawn().unwrap();
+            *watch.lock().unwrap() = Some(Due {
+                left: pages,
+                tell,
+                hold: None,
+            });
+            let mut child = sentbox
+                .command("sync --back all --rate 1000 --quiet")
+                .stdout(Stdio::null())
+                .spawn()
+                .unwrap();
             told.recv().unwrap();
             // From here on the page is made, sent, read, written: any instant of it may be the last.
             for _ in 0..chance.below(400_000) {
@@ -143,7 +182,10 @@ fn rounds(seeds: u64) {
             child.wait().unwrap();
             if let Some(path) = archive_below(sentbox.home()) {
                 let holds = check(&path, &truth);
-                assert!(holds >= held, "seed {seed}: of {held} emails {holds} are left");
+                assert!(
+                    holds >= held,
+                    "seed {seed}: of {held} emails {holds} are left"
+                );
                 held = holds;
             }
         }
@@ -161,20 +203,28 @@ fn same(path: &Path, truth: &[(String, Value)], seed: u64) {
     let rows = archive.window(&Anchor::Newest, usize::MAX).unwrap().rows;
     for (row, (id, email)) in rows.iter().zip(truth) {
         assert_eq!(row.summary.id.as_str(), id, "seed {seed}");
-        let kept: Value = serde_json::from_str(&archive.summary_json(&row.summary.id).unwrap().unwrap()).unwrap();
+        let kept: Value =
+            serde_json::from_str(&archive.summary_json(&row.summary.id).unwrap().unwrap()).unwrap();
         assert_eq!(&kept, email, "seed {seed}");
     }
 }
 
 /// Sends a signal to a child.
 fn signal(child: &Child, name: &str) {
-    assert!(Command::new("kill").args([name, &child.id().to_string()]).status().unwrap().success());
+    assert!(
+        Command::new("kill")
+            .args([name, &child.id().to_string()])
+            .status()
+            .unwrap()
+            .success()
+    );
 }
 
 /// Waits until the system has stopped it.
 fn until_stopped(child: &Child) {
     let pid = rustix::process::Pid::from_child(child);
-    let status = rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::UNTRACED).unwrap();
+    let status =
+        rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::UNTRACED).unwrap();
     assert!(status.is_some_and(|(_, status)| status.stopped()));
 }
 
@@ -184,14 +234,25 @@ fn a_sync_that_is_suspended_is_in_nobodys_way_and_goes_on() {
     let mailbox = || Mailbox::new(11, EMAILS, now, Arc::new(move || now));
     let truth = truth(&mailbox());
     let watch = Watch::default();
-    let service = Service::new(Watched { mailbox: mailbox(), watch: Arc::clone(&watch) });
+    let service = Service::new(Watched {
+        mailbox: mailbox(),
+        watch: Arc::clone(&watch),
+    });
     for seed in 0..5 {
         let mut chance = Chance(seed);
         let sentbox = Sentbox::at(&service);
         let (tell, told) = channel();
         let (go_on, hold) = channel();
-        *watch.lock().unwrap() = Some(Due { left: 2 + chance.below(3), tell, hold: Some(hold) });
-        let mut child = sentbox.command("sync --back all --rate 1000 --quiet").stdout(Stdio::null()).spawn().unwrap();
+        *watch.lock().unwrap() = Some(Due {
+            left: 2 + chance.below(3),
+            tell,
+            hold: Some(hold),
+        });
+        let mut child = sentbox
+            .command("sync --back all --rate 1000 --quiet")
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
         told.recv().unwrap();
         for _ in 0..chance.below(400_000) {
             std::hint::spin_loop();
@@ -201,11 +262,20 @@ fn a_sync_that_is_suspended_is_in_nobodys_way_and_goes_on() {
         let path = archive_below(sentbox.home()).unwrap();
         // Who reads does not wait for who was stopped, even in the middle of a change.
         let before = check(&path, &truth);
-        assert!(sentbox.run("search status:delivered --limit 3").status.success(), "seed {seed}");
+        assert!(
+            sentbox
+                .run("search status:delivered --limit 3")
+                .status
+                .success(),
+            "seed {seed}"
+        );
         go_on.send(()).unwrap();
         signal(&child, "-CONT");
         assert!(child.wait().unwrap().success(), "seed {seed}");
-        assert!(check(&path, &truth) >= before && before < truth.len(), "seed {seed}: {before}");
+        assert!(
+            check(&path, &truth) >= before && before < truth.len(),
+            "seed {seed}: {before}"
+        );
         same(&path, &truth, seed);
     }
 }

@@ -41,19 +41,35 @@ fn bodies_are_fetched_once_and_the_newest_first() {
     let (tell, told) = channel();
     let service = Service::new(Told(mailbox(130), Mutex::new(tell)));
     let sentbox = Sentbox::at(&service);
-    let report: Value = serde_json::from_str(&sentbox.stdout("sync --back all --bodies --rate 1000 --json")).unwrap();
-    assert_eq!((&report["new"], &report["bodies"], &report["complete"]), (&130.into(), &130.into(), &true.into()));
+    let report: Value =
+        serde_json::from_str(&sentbox.stdout("sync --back all --bodies --rate 1000 --json"))
+            .unwrap();
+    assert_eq!(
+        (&report["new"], &report["bodies"], &report["complete"]),
+        (&130.into(), &130.into(), &true.into())
+    );
     let asked: Vec<String> = told.try_iter().collect();
-    let listed: Vec<Value> =
-        sentbox.stdout("list --all --jsonl --rate 1000").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let listed: Vec<&str> = listed.iter().map(|email| email["id"].as_str().unwrap()).collect();
+    let listed: Vec<Value> = sentbox
+        .stdout("list --all --jsonl --rate 1000")
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let listed: Vec<&str> = listed
+        .iter()
+        .map(|email| email["id"].as_str().unwrap())
+        .collect();
     assert_eq!(asked, listed);
     insta::assert_snapshot!(sentbox.told("sync --back all --bodies --rate 1000"), @r"
     0 emails new, 0 changed, 0 bodies; everything the service has is here
     exit code 0
     ");
     assert_eq!(told.try_iter().count(), 0);
-    assert!(sentbox.run(&format!("show {} --offline", listed[129])).status.success());
+    assert!(
+        sentbox
+            .run(&format!("show {} --offline", listed[129]))
+            .status
+            .success()
+    );
 }
 
 #[test]
@@ -61,26 +77,49 @@ fn what_was_fetched_before_an_interruption_is_kept_and_reported() {
     let (tell, told) = channel();
     let service = Service::new(Told(mailbox(40), Mutex::new(tell)));
     let sentbox = Sentbox::at(&service);
-    let child =
-        sentbox.command("sync --back all --bodies --watch --rate 20").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let child = sentbox
+        .command("sync --back all --bodies --watch --rate 20")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     (0..5).for_each(|_| drop(told.recv().unwrap()));
-    assert!(Command::new("kill").arg("-INT").arg(child.id().to_string()).status().unwrap().success());
+    assert!(
+        Command::new("kill")
+            .arg("-INT")
+            .arg(child.id().to_string())
+            .status()
+            .unwrap()
+            .success()
+    );
     let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(
+        output.status.code(),
+        Some(130),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     let report = String::from_utf8(output.stdout).unwrap();
-    assert!(report.starts_with("40 emails new, 0 changed, ") && report.ends_with("; everything the service has is here\n"), "{report}");
+    assert!(
+        report.starts_with("40 emails new, 0 changed, ")
+            && report.ends_with("; everything the service has is here\n"),
+        "{report}"
+    );
     let asked = 5 + told.try_iter().count();
-    let rest: Value = serde_json::from_str(&sentbox.stdout("sync --back all --bodies --rate 1000 --json")).unwrap();
+    let rest: Value =
+        serde_json::from_str(&sentbox.stdout("sync --back all --bodies --rate 1000 --json"))
+            .unwrap();
     let fetched = rest["bodies"].as_u64().unwrap() as usize;
-    assert!((40 - asked..=36).contains(&fetched), "{asked} were asked for before, {fetched} after");
+    assert!(
+        (40 - asked..=36).contains(&fetched),
+        "{asked} were asked for before, {fetched} after"
+    );
 }
 
 #[test]
 fn a_body_that_makes_no_sense_and_one_that_is_gone_stop_nobody() {
-    const GOOD: &str =
-        r#"{"id":"good","to":["a@example.com"],"created_at":"2026-11-18T08:00:00Z","subject":"x","last_event":"sent","text":"hello"}"#;
-    const OTHER: &str =
-        r#"{"id":"other","to":["a@example.com"],"created_at":"2026-11-19T08:00:00Z","subject":"y","last_event":"sent","text":"hello"}"#;
+    const GOOD: &str = r#"{"id":"good","to":["a@example.com"],"created_at":"2026-11-18T08:00:00Z","subject":"x","last_event":"sent","text":"hello"}"#;
+    const OTHER: &str = r#"{"id":"other","to":["a@example.com"],"created_at":"2026-11-19T08:00:00Z","subject":"y","last_event":"sent","text":"hello"}"#;
     /// Lists two, and answers for one of them with the other.
     struct Muddled(Fixed);
     impl Source for Muddled {
@@ -94,7 +133,10 @@ fn a_body_that_makes_no_sense_and_one_that_is_gone_stop_nobody() {
     // A listing that has bodies needs no more requests.
     let service = Service::new(Fixed(vec![OTHER, GOOD]));
     let sentbox = Sentbox::at(&service);
-    assert_eq!(serde_json::from_str::<Value>(&sentbox.stdout("sync --bodies --json")).unwrap()["bodies"], 0);
+    assert_eq!(
+        serde_json::from_str::<Value>(&sentbox.stdout("sync --bodies --json")).unwrap()["bodies"],
+        0
+    );
     let bare = |json: &'static str| json.strip_suffix(r#","text":"hello"}"#).unwrap();
     let lines = format!("{}}}\n{}}}\n", bare(OTHER), bare(GOOD));
     let service = Service::new(Muddled(Fixed(Vec::from([GOOD]))));
@@ -102,7 +144,10 @@ fn a_body_that_makes_no_sense_and_one_that_is_gone_stop_nobody() {
     assert!(sentbox.fed("import -", &lines).status.success());
     let output = sentbox.run("sync --bodies --json");
     let words = sentbox.shown(&output);
-    assert!(words.contains("1 bodies could not be read") && output.status.success(), "{words}");
+    assert!(
+        words.contains("1 bodies could not be read") && output.status.success(),
+        "{words}"
+    );
 }
 
 #[test]
@@ -110,15 +155,30 @@ fn a_second_process_reads_what_the_first_one_brings() {
     let (tell, told) = channel();
     let service = Service::new(Told(mailbox(3), Mutex::new(tell)));
     let sentbox = Sentbox::at(&service);
-    let mut first = sentbox.command("sync --back all --bodies --watch --rate 1000").stdout(Stdio::piped()).spawn().unwrap();
+    let mut first = sentbox
+        .command("sync --back all --bodies --watch --rate 1000")
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
     (0..3).for_each(|_| drop(told.recv().unwrap()));
     // Any other command goes on beside it.
     assert!(sentbox.stdout("archive info").contains("emails   3"));
     assert!(sentbox.run("sync --back all").status.success());
-    assert!(Command::new("kill").arg(first.id().to_string()).status().unwrap().success());
+    assert!(
+        Command::new("kill")
+            .arg(first.id().to_string())
+            .status()
+            .unwrap()
+            .success()
+    );
     assert_eq!(first.wait().unwrap().code(), Some(143));
     let mut report = String::new();
-    first.stdout.take().unwrap().read_to_string(&mut report).unwrap();
+    first
+        .stdout
+        .take()
+        .unwrap()
+        .read_to_string(&mut report)
+        .unwrap();
     assert!(report.contains("3 emails new"), "{report}");
 }
 
@@ -146,19 +206,35 @@ fn of_two_that_walk_back_one_waits_and_then_finds_it_done() {
     // Whatever fails, the gate opens before the service is to end.
     let open: Sender<()> = open;
     let sentbox = Sentbox::at(&service);
-    let walk = || sentbox.command("sync --back all --rate 1000").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let walk = || {
+        sentbox
+            .command("sync --back all --rate 1000")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
+    };
     let first = walk();
     told.recv().unwrap();
     let mut second = walk();
     let mut said = BufReader::new(second.stderr.take().unwrap()).lines();
-    assert_eq!(said.next().unwrap().unwrap(), "sentbox: another sentbox is fetching older mail already; waiting until it is done");
+    assert_eq!(
+        said.next().unwrap().unwrap(),
+        "sentbox: another sentbox is fetching older mail already; waiting until it is done"
+    );
     assert_eq!(told.try_iter().count(), 0, "nothing was asked twice");
     drop(open);
     let report = String::from_utf8(first.wait_with_output().unwrap().stdout).unwrap();
-    assert_eq!(report, "450 emails new, 0 changed; everything the service has is here\n");
+    assert_eq!(
+        report,
+        "450 emails new, 0 changed; everything the service has is here\n"
+    );
     let output = second.wait_with_output().unwrap();
     let report = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(report, "0 emails new, 0 changed; everything the service has is here\n");
+    assert_eq!(
+        report,
+        "0 emails new, 0 changed; everything the service has is here\n"
+    );
     // Five pages of the first, and two of the second: what is new, and whether the end is still the end.
     let asked = 1 + told.try_iter().count();
     assert!((6..=8).contains(&asked), "{asked}");

@@ -19,7 +19,13 @@ const FOREGROUND: &str = "#d7dae0";
 #[expect(clippy::disallowed_methods, reason = "a test has no settings to ask")]
 async fn the_picture_in_the_readme_is_the_screen() {
     let mut it = Running::start(Size::new(132, 36), 2_000).await;
-    let wanted = |it: &Running| it.program.model().list.selected().is_some_and(|row| row.summary.subject.contains("receipt"));
+    let wanted = |it: &Running| {
+        it.program
+            .model()
+            .list
+            .selected()
+            .is_some_and(|row| row.summary.subject.contains("receipt"))
+    };
     for _ in 0..80 {
         if wanted(&it) {
             break;
@@ -32,12 +38,18 @@ async fn the_picture_in_the_readme_is_the_screen() {
         std::fs::write(&path, &drawn).unwrap();
     }
     let kept = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(kept == drawn, "assets/screen.svg shows another screen; SENTBOX_DRAW=1 cargo test picture draws it anew");
+    assert!(
+        kept == drawn,
+        "assets/screen.svg shows another screen; SENTBOX_DRAW=1 cargo test picture draws it anew"
+    );
 }
 
 /// The screen as a picture of text, each run of equal cells placed by its column.
 fn svg(buffer: &Buffer) -> String {
-    let (width, height) = (buffer.area.width * CELL.0 + 16, buffer.area.height * CELL.1 + 16);
+    let (width, height) = (
+        buffer.area.width * CELL.0 + 16,
+        buffer.area.height * CELL.1 + 16,
+    );
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\">\n\
          <rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"{BACKGROUND}\"/>\n\
@@ -50,7 +62,9 @@ fn svg(buffer: &Buffer) -> String {
             let first = &buffer[(x, y)];
             let mut text = String::new();
             // A run ends at a gap, so that what follows stands in its column whatever the fonts.
-            while x < buffer.area.width && look(&buffer[(x, y)]) == look(first) && !(text.ends_with("  ") && buffer[(x, y)].symbol() != " ")
+            while x < buffer.area.width
+                && look(&buffer[(x, y)]) == look(first)
+                && !(text.ends_with("  ") && buffer[(x, y)].symbol() != " ")
             {
                 let symbol = buffer[(x, y)].symbol();
                 text.push_str(symbol);
@@ -74,7 +88,11 @@ fn run(out: &mut String, text: &str, x: u16, y: u16, columns: u16, cell: &Cell) 
     let (left, top, width) = (8 + x * CELL.0, 8 + y * CELL.1, columns * CELL.0);
     let mut colour = colour(cell.fg);
     if cell.modifier.contains(Modifier::REVERSED) {
-        let _ = writeln!(out, "<rect x=\"{left}\" y=\"{top}\" width=\"{width}\" height=\"{}\" fill=\"{colour}\"/>", CELL.1);
+        let _ = writeln!(
+            out,
+            "<rect x=\"{left}\" y=\"{top}\" width=\"{width}\" height=\"{}\" fill=\"{colour}\"/>",
+            CELL.1
+        );
         colour = BACKGROUND;
     }
     let mut looks = String::new();
@@ -88,8 +106,15 @@ fn run(out: &mut String, text: &str, x: u16, y: u16, columns: u16, cell: &Cell) 
             looks.push_str(attribute);
         }
     }
-    let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-    let _ = writeln!(out, "<text x=\"{left}\" y=\"{}\" textLength=\"{width}\" fill=\"{colour}\"{looks}>{text}</text>", top + 15);
+    let text = text
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;");
+    let _ = writeln!(
+        out,
+        "<text x=\"{left}\" y=\"{}\" textLength=\"{width}\" fill=\"{colour}\"{looks}>{text}</text>",
+        top + 15
+    );
 }
 
 const fn colour(colour: Color) -> &'static str {

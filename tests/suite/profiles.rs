@@ -14,11 +14,16 @@ fn config(sentbox: &Sentbox) -> PathBuf {
 }
 
 fn service() -> Service {
-    Service::new(Fixed(vec![r#"{"id":"5b","to":["ana@example.com"],"subject":"Your receipt","last_event":"delivered"}"#]))
+    Service::new(Fixed(vec![
+        r#"{"id":"5b","to":["ana@example.com"],"subject":"Your receipt","last_event":"delivered"}"#,
+    ]))
 }
 
 fn log_in(sentbox: &Sentbox, service: &Service, more: &str) -> String {
-    let output = sentbox.fed(&format!("login --base-url {} {more}", service.base()), &format!("{KEY}\nnot part of it\n"));
+    let output = sentbox.fed(
+        &format!("login --base-url {} {more}", service.base()),
+        &format!("{KEY}\nnot part of it\n"),
+    );
     sentbox.shown(&output).replace(&service.base(), "[SERVICE]")
 }
 
@@ -33,9 +38,19 @@ fn a_key_from_a_pipe_is_tried_stored_and_used() {
     exit code 0
     ");
     let key_file = config(&sentbox).join("keys/acme");
-    assert_eq!(std::fs::read_to_string(&key_file).unwrap(), format!("{KEY}\n"));
-    assert_eq!(std::fs::metadata(&key_file).unwrap().permissions().mode() & 0o777, 0o600);
-    assert_eq!(sentbox.stdout("list").lines().count(), 1, "the first profile is the default");
+    assert_eq!(
+        std::fs::read_to_string(&key_file).unwrap(),
+        format!("{KEY}\n")
+    );
+    assert_eq!(
+        std::fs::metadata(&key_file).unwrap().permissions().mode() & 0o777,
+        0o600
+    );
+    assert_eq!(
+        sentbox.stdout("list").lines().count(),
+        1,
+        "the first profile is the default"
+    );
     assert_snapshot!(log_in(&sentbox, &service, "-p other --json").lines().last().unwrap(), @"exit code 0");
     assert_eq!(sentbox.stdout("list -p other").lines().count(), 1);
 }
@@ -48,19 +63,39 @@ fn a_key_that_is_not_taken_or_may_not_read_is_not_stored() {
             "key_rejected",
             3,
         ),
-        ("HTTP/1.1 401 No\r\ncontent-length: 0\r\n\r\n", "key_rejected", 3),
+        (
+            "HTTP/1.1 401 No\r\ncontent-length: 0\r\n\r\n",
+            "key_rejected",
+            3,
+        ),
         (
             "HTTP/1.1 401 No\r\ncontent-length: 58\r\n\r\n{\"name\":\"restricted_api_key\",\"message\":\"only send emails\"}",
             "key_send_only",
             3,
         ),
-        ("HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\n<html>", "not_the_api", 5),
+        (
+            "HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\n<html>",
+            "not_the_api",
+            5,
+        ),
     ] {
         let sentbox = Sentbox::new();
-        let output = sentbox.fed(&format!("login --json --base-url {}", answering(answer)), KEY);
+        let output = sentbox.fed(
+            &format!("login --json --base-url {}", answering(answer)),
+            KEY,
+        );
         let error: Value = serde_json::from_slice(&output.stderr).unwrap();
-        assert_eq!((error["error"]["kind"].as_str(), output.status.code()), (Some(kind), Some(code)), "{answer}");
-        assert!(error["error"]["hint"].as_str().unwrap().ends_with("the key was not stored"));
+        assert_eq!(
+            (error["error"]["kind"].as_str(), output.status.code()),
+            (Some(kind), Some(code)),
+            "{answer}"
+        );
+        assert!(
+            error["error"]["hint"]
+                .as_str()
+                .unwrap()
+                .ends_with("the key was not stored")
+        );
         assert!(!config(&sentbox).exists());
     }
     let sentbox = Sentbox::new();
@@ -74,7 +109,14 @@ fn a_key_that_is_not_taken_or_may_not_read_is_not_stored() {
 fn a_key_is_typed_unseen() {
     let service = service();
     let sentbox = Sentbox::new();
-    let terminal = native_pty_system().openpty(PtySize { rows: 24, cols: 100, pixel_width: 0, pixel_height: 0 }).unwrap();
+    let terminal = native_pty_system()
+        .openpty(PtySize {
+            rows: 24,
+            cols: 100,
+            pixel_width: 0,
+            pixel_height: 0,
+        })
+        .unwrap();
     let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_sentbox"));
     command.env_clear();
     command.env("HOME", sentbox.home());
@@ -94,12 +136,20 @@ fn a_key_is_typed_unseen() {
     while terminal.master.get_termios().unwrap().local_flags.bits() & echo != 0 {
         std::thread::yield_now();
     }
-    terminal.master.take_writer().unwrap().write_all(format!("{KEY}\r").as_bytes()).unwrap();
+    terminal
+        .master
+        .take_writer()
+        .unwrap()
+        .write_all(format!("{KEY}\r").as_bytes())
+        .unwrap();
     // A terminal that nobody holds any more ends with an error; what came before it counts.
     let _ = reader.read_to_end(&mut seen);
     let seen = String::from_utf8(seen).unwrap();
     assert!(child.wait().unwrap().success(), "{seen}");
-    assert!(seen.contains("takes the key") && !seen.contains("re_canary"), "{seen}");
+    assert!(
+        seen.contains("takes the key") && !seen.contains("re_canary"),
+        "{seen}"
+    );
 }
 
 #[test]
@@ -112,7 +162,10 @@ fn profiles_are_listed_chosen_and_removed() {
     std::fs::write(&file, std::fs::read_to_string(&file).unwrap() + more).unwrap();
     let told = |line: &str| {
         let wide = format!("{:29}", "[SERVICE]");
-        sentbox.told(line).replace(&format!("{:29}", service.base()), &wide).replace(&service.base(), "[SERVICE]")
+        sentbox
+            .told(line)
+            .replace(&format!("{:29}", service.base()), &wide)
+            .replace(&service.base(), "[SERVICE]")
     };
     assert!(told("profile list").starts_with("* acme     "));
     assert_snapshot!(told("profile list --jsonl"), @r#"
@@ -141,7 +194,10 @@ fn profiles_are_listed_chosen_and_removed() {
     stderr: sentbox: profile acme is removed
     exit code 0
     ");
-    assert!(!config(&sentbox).join("keys/acme").exists() && !sentbox.home().join(".local/share/sentbox/acme").exists());
+    assert!(
+        !config(&sentbox).join("keys/acme").exists()
+            && !sentbox.home().join(".local/share/sentbox/acme").exists()
+    );
     assert_snapshot!(told("config check"), @r"
     [HOME]/.config/sentbox/config.toml can be used; profiles: 2, default: staging
     exit code 0
@@ -158,9 +214,10 @@ fn a_login_says_when_another_key_goes_first() {
 
 #[test]
 fn the_file_is_found_edited_and_checked() {
-    let sentbox = Sentbox::new()
-        .with("SENTBOX_API_KEY", KEY)
-        .with("EDITOR", "printf '%s' \"$SENTBOX_API_KEY\" > seen; printf '[profiles.a]\\nrates = 1\\n' >");
+    let sentbox = Sentbox::new().with("SENTBOX_API_KEY", KEY).with(
+        "EDITOR",
+        "printf '%s' \"$SENTBOX_API_KEY\" > seen; printf '[profiles.a]\\nrates = 1\\n' >",
+    );
     assert_snapshot!(sentbox.told("config path"), @r"
     [HOME]/.config/sentbox/config.toml
     exit code 0
@@ -174,7 +231,11 @@ fn the_file_is_found_edited_and_checked() {
     stderr: sentbox: [HOME]/.config/sentbox/config.toml:2: "rates" is not known here; did you mean rate?
     exit code 0
     "#);
-    assert_eq!(std::fs::read_to_string(sentbox.home().join("seen")).unwrap(), "", "the editor gets no key");
+    assert_eq!(
+        std::fs::read_to_string(sentbox.home().join("seen")).unwrap(),
+        "",
+        "the editor gets no key"
+    );
     let views = "[views]\n1 = { name = \"Today\", query = \"after:today\" }\n2 = { name = \"Odd\", query = \"on:soon (a\", keys = 1 }\n";
     std::fs::write(config(&sentbox).join("config.toml"), views).unwrap();
     assert_snapshot!(sentbox.told("config check"), @r#"
@@ -184,13 +245,21 @@ fn the_file_is_found_edited_and_checked() {
     stderr: sentbox: view 2, Odd: this bracket is not closed; it reaches to the end
     exit code 0
     "#);
-    std::fs::write(config(&sentbox).join("config.toml"), "[views]\n\n10 = { name = \"Ten\", query = \"x\" }\n").unwrap();
+    std::fs::write(
+        config(&sentbox).join("config.toml"),
+        "[views]\n\n10 = { name = \"Ten\", query = \"x\" }\n",
+    )
+    .unwrap();
     assert_snapshot!(sentbox.told("config check"), @r"
     stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: a view has a number from 1 to 9
     stderr:    hint: sentbox config edit
     exit code 8
     ");
-    std::fs::write(config(&sentbox).join("config.toml"), "[keys]\n\"Ctrl-s\" = \"filter\"\nx = \"filer\"\n").unwrap();
+    std::fs::write(
+        config(&sentbox).join("config.toml"),
+        "[keys]\n\"Ctrl-s\" = \"filter\"\nx = \"filer\"\n",
+    )
+    .unwrap();
     assert_snapshot!(sentbox.told("config check"), @r#"
     stderr: sentbox: [HOME]/.config/sentbox/config.toml:3: there is no command "filer"; did you mean filter?
     stderr:    hint: sentbox config edit
@@ -218,42 +287,108 @@ fn the_file_is_found_edited_and_checked() {
     stderr:    hint: sentbox config check says it line by line; sentbox config edit
     exit code 8
     "#);
-    let checked: Value = serde_json::from_slice(&sentbox.run("config check --json").stdout).unwrap();
-    assert_eq!((checked["errors"].as_array().unwrap().len(), checked["warnings"].as_array().unwrap().len()), (2, 1));
-    assert_eq!(sentbox.run("config edit").status.code(), Some(0), "a broken file can be edited");
+    let checked: Value =
+        serde_json::from_slice(&sentbox.run("config check --json").stdout).unwrap();
+    assert_eq!(
+        (
+            checked["errors"].as_array().unwrap().len(),
+            checked["warnings"].as_array().unwrap().len()
+        ),
+        (2, 1)
+    );
+    assert_eq!(
+        sentbox.run("config edit").status.code(),
+        Some(0),
+        "a broken file can be edited"
+    );
     let spoiling = sentbox.with("VISUAL", "printf '[profiles.a]\\nrate = 0\\n' >");
-    assert_eq!(spoiling.run("config edit").status.code(), Some(8), "what was made of it is looked at");
-    assert_eq!(spoiling.with("VISUAL", "false").run("config edit").status.code(), Some(1));
+    assert_eq!(
+        spoiling.run("config edit").status.code(),
+        Some(8),
+        "what was made of it is looked at"
+    );
+    assert_eq!(
+        spoiling
+            .with("VISUAL", "false")
+            .run("config edit")
+            .status
+            .code(),
+        Some(1)
+    );
 }
 
 #[test]
 fn the_doctor_looks_at_everything_and_its_code_tells_what_failed() {
     let service = service();
-    let sentbox = Sentbox::new().with("TERM", "xterm-256color").with("LANG", "C.UTF-8");
+    let sentbox = Sentbox::new()
+        .with("TERM", "xterm-256color")
+        .with("LANG", "C.UTF-8");
     log_in(&sentbox, &service, "-p acme");
     sentbox.stdout("sync --back all");
     let report: Value = serde_json::from_str(&sentbox.stdout("doctor --json")).unwrap();
     assert_eq!(report["ok"], true);
     let says = |name: &str| {
-        let row = report["checks"].as_array().unwrap().iter().find(|row| row["name"] == name).unwrap();
-        format!("{} {}", row["state"].as_str().unwrap(), row["message"].as_str().unwrap())
+        let row = report["checks"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|row| row["name"] == name)
+            .unwrap();
+        format!(
+            "{} {}",
+            row["state"].as_str().unwrap(),
+            row["message"].as_str().unwrap()
+        )
     };
     assert_eq!(says("profile"), "ok acme");
-    assert!(says("key").starts_with("ok re_..., fingerprint ") && says("key").ends_with("/.config/sentbox/keys/acme"), "{}", says("key"));
+    assert!(
+        says("key").starts_with("ok re_..., fingerprint ")
+            && says("key").ends_with("/.config/sentbox/keys/acme"),
+        "{}",
+        says("key")
+    );
     assert!(says("service").contains("answers") && says("access").contains("may read"));
-    assert!(says("rate").contains("2 requests a second; the service allows the team 1000"), "{}", says("rate"));
-    assert!(says("archive").contains("whole, 1 email, 1 MB; everything the service had at "), "{}", says("archive"));
-    assert_eq!((says("colours"), says("unicode")), ("ok 256".into(), "ok yes, by C.UTF-8".into()));
+    assert!(
+        says("rate").contains("2 requests a second; the service allows the team 1000"),
+        "{}",
+        says("rate")
+    );
+    assert!(
+        says("archive").contains("whole, 1 email, 1 MB; everything the service had at "),
+        "{}",
+        says("archive")
+    );
+    assert_eq!(
+        (says("colours"), says("unicode")),
+        ("ok 256".into(), "ok yes, by C.UTF-8".into())
+    );
 
     let code = |sentbox: &Sentbox| {
         let output = sentbox.run("doctor");
-        assert!(String::from_utf8_lossy(&output.stdout).contains("FAILED"), "{}", sentbox.shown(&output));
+        assert!(
+            String::from_utf8_lossy(&output.stdout).contains("FAILED"),
+            "{}",
+            sentbox.shown(&output)
+        );
         output.status.code().unwrap()
     };
     assert_eq!(code(&Sentbox::new()), 3);
-    let stranger = Sentbox::at(&service).with("SENTBOX_API_KEY", "re_stranger").told("doctor");
-    assert!(stranger.contains("ok      service   [SERVICE] answers, in ") && stranger.contains("FAILED  access    "), "{stranger}");
-    let archive = |dir: PathBuf| std::fs::read_dir(dir).unwrap().next().unwrap().unwrap().path();
+    let stranger = Sentbox::at(&service)
+        .with("SENTBOX_API_KEY", "re_stranger")
+        .told("doctor");
+    assert!(
+        stranger.contains("ok      service   [SERVICE] answers, in ")
+            && stranger.contains("FAILED  access    "),
+        "{stranger}"
+    );
+    let archive = |dir: PathBuf| {
+        std::fs::read_dir(dir)
+            .unwrap()
+            .next()
+            .unwrap()
+            .unwrap()
+            .path()
+    };
     let archive = archive(sentbox.home().join(".local/share/sentbox/acme")).join("archive.sqlite");
     std::fs::write(archive, "no archive at all, though it should be one").unwrap();
     assert_eq!(code(&sentbox), 8);
@@ -287,18 +422,38 @@ fn a_new_key_of_a_profile_says_whose_mail_it_goes_on_with() {
     exit code 8
     ");
     assert!(told("doctor").contains("FAILED  archive   profile acme has an archive of 1 email"));
-    assert!(told("show 5b").contains("belongs to another key"), "what needs no archive goes on");
+    assert!(
+        told("show 5b").contains("belongs to another key"),
+        "what needs no archive goes on"
+    );
     let archives = sentbox.home().join(".local/share/sentbox/acme");
-    assert_eq!(std::fs::read_dir(&archives).unwrap().count(), 1, "nothing was begun unasked");
+    assert_eq!(
+        std::fs::read_dir(&archives).unwrap().count(),
+        1,
+        "nothing was begun unasked"
+    );
 
     let begun = told("archive begin");
-    assert!(begun.contains("emails   0") && begun.ends_with("exit code 0"), "{begun}");
+    assert!(
+        begun.contains("emails   0") && begun.ends_with("exit code 0"),
+        "{begun}"
+    );
     assert_eq!(sentbox.stdout("search receipt --count"), "0\n");
     std::fs::write(&key_file, "re_canary_third\n").unwrap();
-    let mut folders = std::fs::read_dir(&archives).unwrap().map(|entry| entry.unwrap().path());
-    std::fs::remove_dir_all(folders.find(|folder| !folder.display().to_string().ends_with("9c925810")).unwrap()).unwrap();
+    let mut folders = std::fs::read_dir(&archives)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    std::fs::remove_dir_all(
+        folders
+            .find(|folder| !folder.display().to_string().ends_with("9c925810"))
+            .unwrap(),
+    )
+    .unwrap();
     let adopted = told("archive adopt --json");
-    assert!(adopted.contains("\"emails\":1") && adopted.ends_with("exit code 0"), "{adopted}");
+    assert!(
+        adopted.contains("\"emails\":1") && adopted.ends_with("exit code 0"),
+        "{adopted}"
+    );
     assert_eq!(sentbox.stdout("search receipt --count"), "1\n");
     assert_snapshot!(told("archive adopt"), @r"
     stderr: sentbox: profile acme has no archive of another key that would be in question
@@ -312,16 +467,29 @@ fn command_in_a_file_that_others_may_write_is_refused() {
     let sentbox = Sentbox::new();
     let mark = sentbox.home().join("mark");
     let folder = config(&sentbox);
-    crate::binary::write_config(&folder, &format!("[profiles.acme]\napi_key_command = \"touch {}\"\n", mark.display()));
+    crate::binary::write_config(
+        &folder,
+        &format!(
+            "[profiles.acme]\napi_key_command = \"touch {}\"\n",
+            mark.display()
+        ),
+    );
     let path = folder.join("config.toml");
-    for (path, mode, kept) in [(&path, 0o666, 0o600), (&path, 0o620, 0o600), (&folder, 0o777, 0o700)] {
-        let set = |mode| std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    for (path, mode, kept) in [
+        (&path, 0o666, 0o600),
+        (&path, 0o620, 0o600),
+        (&folder, 0o777, 0o700),
+    ] {
+        let set =
+            |mode| std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
         set(mode);
         for line in ["list -p acme", "config check", "doctor"] {
             let words = sentbox.told(line);
             let why = format!("mode {mode:04o}");
             assert!(
-                words.contains("api_key_command is not run") && words.contains(&why) && words.contains("chmod go-w"),
+                words.contains("api_key_command is not run")
+                    && words.contains(&why)
+                    && words.contains("chmod go-w"),
                 "{line}: {words}"
             );
             assert!(words.ends_with("exit code 8"), "{line}: {words}");
@@ -339,8 +507,15 @@ fn login_that_cannot_store_its_key_adds_no_profile() {
     let service = service();
     let sentbox = Sentbox::new();
     std::fs::create_dir_all(config(&sentbox)).unwrap();
-    std::fs::write(config(&sentbox).join("keys"), "a file where a folder belongs").unwrap();
-    let output = sentbox.fed(&format!("login -p acme --base-url {}", service.base()), crate::binary::KEY);
+    std::fs::write(
+        config(&sentbox).join("keys"),
+        "a file where a folder belongs",
+    )
+    .unwrap();
+    let output = sentbox.fed(
+        &format!("login -p acme --base-url {}", service.base()),
+        crate::binary::KEY,
+    );
     assert_eq!(output.status.code(), Some(8), "{}", sentbox.shown(&output));
     assert!(!config(&sentbox).join("config.toml").exists());
 }
@@ -354,14 +529,26 @@ fn doctor_removes_leftovers_and_names_stray_keys() {
         std::fs::write(keys.join(name), "re_x").unwrap();
     }
     let words = sentbox.told("doctor");
-    assert!(words.contains("keys/.acme.4711, left by an interrupted login") && words.contains("no profile uses the key in"), "{words}");
+    assert!(
+        words.contains("keys/.acme.4711, left by an interrupted login")
+            && words.contains("no profile uses the key in"),
+        "{words}"
+    );
     assert!(!keys.join(".acme.4711").exists() && keys.join("acme").exists());
 }
 
 #[test]
 fn profile_without_its_key_names_the_remedy() {
     let sentbox = Sentbox::new();
-    crate::binary::write_config(&config(&sentbox), "[profiles.acme]\napi_key_file = \"keys/acme\"\n");
+    crate::binary::write_config(
+        &config(&sentbox),
+        "[profiles.acme]\napi_key_file = \"keys/acme\"\n",
+    );
     let words = sentbox.told("list -p acme");
-    assert!(words.contains("does not exist") && words.contains("sentbox login") && words.ends_with("exit code 3"), "{words}");
+    assert!(
+        words.contains("does not exist")
+            && words.contains("sentbox login")
+            && words.ends_with("exit code 3"),
+        "{words}"
+    );
 }

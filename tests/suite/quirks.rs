@@ -14,9 +14,14 @@ use crate::faulty::{Answer, Does, Faulty, gzip, http, refused, truth};
 async fn run(does: Does, lines: &[&str]) -> (Vec<Output>, usize) {
     let service = Faulty::start().await;
     service.does(does);
-    let sentbox = Sentbox::new().with("SENTBOX_API_KEY", "re_demo").with("SENTBOX_BASE_URL", service.base());
+    let sentbox = Sentbox::new()
+        .with("SENTBOX_API_KEY", "re_demo")
+        .with("SENTBOX_BASE_URL", service.base());
     let lines: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
-    let outputs = tokio::task::spawn_blocking(move || lines.iter().map(|line| sentbox.run(line)).collect()).await.unwrap();
+    let outputs =
+        tokio::task::spawn_blocking(move || lines.iter().map(|line| sentbox.run(line)).collect())
+            .await
+            .unwrap();
     (outputs, service.asked())
 }
 
@@ -28,20 +33,36 @@ fn text(bytes: &[u8]) -> String {
 fn listed(output: &Output) -> (Vec<String>, Value) {
     assert!(output.status.success(), "{}", text(&output.stderr));
     let list: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let ids = list["data"].as_array().unwrap().iter().map(|email| email["id"].as_str().unwrap().to_owned());
+    let ids = list["data"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|email| email["id"].as_str().unwrap().to_owned());
     (ids.collect(), list["has_more"].clone())
 }
 
 fn ids(count: usize) -> Vec<String> {
-    truth().iter().take(count).map(|(id, _)| id.clone()).collect()
+    truth()
+        .iter()
+        .take(count)
+        .map(|(id, _)| id.clone())
+        .collect()
 }
 
 #[tokio::test]
 async fn list_all_without_has_more_brings_everything() {
     let silent: Does = |asked, _| {
-        if asked.is_list() { asked.changed(|page| drop(page.as_object_mut().unwrap().remove("has_more"))) } else { Answer::Honest }
+        if asked.is_list() {
+            asked.changed(|page| drop(page.as_object_mut().unwrap().remove("has_more")))
+        } else {
+            Answer::Honest
+        }
     };
-    let lines = ["list --json --all --rate 1000", "list --json --limit 20 --rate 1000", "list --json --limit 50 --rate 1000"];
+    let lines = [
+        "list --json --all --rate 1000",
+        "list --json --limit 20 --rate 1000",
+        "list --json --limit 50 --rate 1000",
+    ];
     let (outputs, _) = run(silent, &lines).await;
     let all = truth().len();
     assert_eq!(listed(&outputs[0]), (ids(all), false.into()));
@@ -51,22 +72,40 @@ async fn list_all_without_has_more_brings_everything() {
 
 #[tokio::test]
 async fn list_continues_after_short_pages_up_to_the_limit() {
-    let (outputs, requests) = run(|_, _| Answer::Honest, &["list --json --limit 30 --rate 1000"]).await;
+    let (outputs, requests) = run(
+        |_, _| Answer::Honest,
+        &["list --json --limit 30 --rate 1000"],
+    )
+    .await;
     assert_eq!((listed(&outputs[0]), requests), ((ids(30), true.into()), 3));
 }
 
 #[tokio::test]
 async fn list_prints_no_more_than_the_limit() {
-    let (outputs, requests) = run(|_, _| Answer::Honest, &["list --json --limit 3 --rate 1000"]).await;
+    let (outputs, requests) = run(
+        |_, _| Answer::Honest,
+        &["list --json --limit 3 --rate 1000"],
+    )
+    .await;
     assert_eq!((listed(&outputs[0]), requests), ((ids(3), true.into()), 1));
 }
 
 #[tokio::test]
 async fn service_without_a_list_is_named_in_the_hint() {
-    let no_list: Does = |asked, _| if asked.is_list() { refused("404 No", "", "not_found", "Not found") } else { Answer::Honest };
+    let no_list: Does = |asked, _| {
+        if asked.is_list() {
+            refused("404 No", "", "not_found", "Not found")
+        } else {
+            Answer::Honest
+        }
+    };
     let (outputs, _) = run(no_list, &["list", &format!("show {}", truth()[0].0)]).await;
     assert!(!outputs[0].status.success());
-    assert!(text(&outputs[0].stderr).contains("no list operation; sentbox show ID works"), "{}", text(&outputs[0].stderr));
+    assert!(
+        text(&outputs[0].stderr).contains("no list operation; sentbox show ID works"),
+        "{}",
+        text(&outputs[0].stderr)
+    );
     assert!(outputs[1].status.success(), "{}", text(&outputs[1].stderr));
 }
 
@@ -74,7 +113,11 @@ async fn service_without_a_list_is_named_in_the_hint() {
 async fn gzip_of_two_members_is_read() {
     let packed: Does = |asked, _| {
         let (one, other) = asked.body().split_at(asked.body().len() / 2);
-        Answer::Raw(http("200 OK", "content-encoding: gzip\r\n", &[gzip(one), gzip(other)].concat()))
+        Answer::Raw(http(
+            "200 OK",
+            "content-encoding: gzip\r\n",
+            &[gzip(one), gzip(other)].concat(),
+        ))
     };
     let (outputs, _) = run(packed, &["list --json --limit 5"]).await;
     assert_eq!(listed(&outputs[0]).0, ids(5));
@@ -85,12 +128,34 @@ async fn requests_that_may_be_repeated_are_repeated() {
     for status in ["408 Late", "409 Locked", "425 Early"] {
         let service = Faulty::start().await;
         service.does(match &status[..3] {
-            "408" => |asked, _| if asked.before == 0 { Answer::Raw(http("408 Late", "", b"<html>Late</html>")) } else { Answer::Honest },
-            "409" => |asked, _| if asked.before == 0 { refused("409 No", "", "resource_locked", "x") } else { Answer::Honest },
-            _ => |asked, _| if asked.before == 0 { Answer::Raw(http("425 Early", "", b"")) } else { Answer::Honest },
+            "408" => |asked, _| {
+                if asked.before == 0 {
+                    Answer::Raw(http("408 Late", "", b"<html>Late</html>"))
+                } else {
+                    Answer::Honest
+                }
+            },
+            "409" => |asked, _| {
+                if asked.before == 0 {
+                    refused("409 No", "", "resource_locked", "x")
+                } else {
+                    Answer::Honest
+                }
+            },
+            _ => |asked, _| {
+                if asked.before == 0 {
+                    Answer::Raw(http("425 Early", "", b""))
+                } else {
+                    Answer::Honest
+                }
+            },
         });
-        let sentbox = Sentbox::new().with("SENTBOX_API_KEY", "re_demo").with("SENTBOX_BASE_URL", service.base());
-        let output = tokio::task::spawn_blocking(move || sentbox.run("list --json --limit 5")).await.unwrap();
+        let sentbox = Sentbox::new()
+            .with("SENTBOX_API_KEY", "re_demo")
+            .with("SENTBOX_BASE_URL", service.base());
+        let output = tokio::task::spawn_blocking(move || sentbox.run("list --json --limit 5"))
+            .await
+            .unwrap();
         assert_eq!(listed(&output).0, ids(5), "{status}");
     }
 }
@@ -102,14 +167,27 @@ async fn long_wait_for_the_limit_is_reported_on_a_pipe() {
         let headers = "ratelimit-limit: 4\r\nratelimit-policy: 4;w=86400\r\nratelimit-remaining: 3\r\nratelimit-reset: 86400\r\n";
         Answer::Raw(http("200 OK", headers, asked.body()))
     });
-    let sentbox = Sentbox::new().with("SENTBOX_API_KEY", "re_demo").with("SENTBOX_BASE_URL", service.base());
+    let sentbox = Sentbox::new()
+        .with("SENTBOX_API_KEY", "re_demo")
+        .with("SENTBOX_BASE_URL", service.base());
     for line in ["list --all", "sync --back all"] {
-        let mut child = sentbox.command(line).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child = sentbox
+            .command(line)
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
         let stderr = BufReader::new(child.stderr.take().unwrap());
         let waiting = |line: &String| line.starts_with("sentbox: waiting ");
-        let first = tokio::task::spawn_blocking(move || stderr.lines().map_while(Result::ok).find(waiting)).await.unwrap();
+        let first =
+            tokio::task::spawn_blocking(move || stderr.lines().map_while(Result::ok).find(waiting))
+                .await
+                .unwrap();
         child.kill().unwrap();
         child.wait().unwrap();
-        assert!(first.is_some_and(|first| first.ends_with(" h for the service's rate limit")), "{line}");
+        assert!(
+            first.is_some_and(|first| first.ends_with(" h for the service's rate limit")),
+            "{line}"
+        );
     }
 }

@@ -17,7 +17,9 @@ use sentbox::api::{Access, Client, Patience};
 use sentbox::app::{Door, Kept, Key, Model, Rest, Stage};
 use sentbox::archive::{Archive, Location};
 use sentbox::config::clock::Clock;
-use sentbox::config::{ApiKey, Backfill, BaseUrl, Env, Flags, Palette, Rate, Settings, ViewFile, built_in};
+use sentbox::config::{
+    ApiKey, Backfill, BaseUrl, Env, Flags, Palette, Rate, Settings, ViewFile, built_in,
+};
 use sentbox::server::{self, Terms, sample};
 use sentbox::sync::Engine;
 use sentbox::tui::{House, Pause, Program, Session, Turn};
@@ -34,7 +36,10 @@ pub struct Keyboard(mpsc::UnboundedReceiver<Event>);
 impl Stream for Keyboard {
     type Item = io::Result<Event>;
 
-    fn poll_next(mut self: std::pin::Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+    fn poll_next(
+        mut self: std::pin::Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Self::Item>> {
         self.0.poll_recv(context).map(|event| event.map(Ok))
     }
 }
@@ -64,31 +69,79 @@ impl Running {
         let mailbox = sample::Mailbox::new(7, emails, clock(), clock.clone());
         let unplug = Arc::new(Notify::new());
         let mut server = JoinSet::new();
-        server.spawn(server::serve(listener, mailbox, Terms::demo(10_000), clock.clone(), {
-            let unplug = unplug.clone();
-            async move { unplug.notified().await }
-        }));
-        let client = client(&base, Patience { tries: 1, ..Patience::SCREEN }, clock.clone());
-        Self { server, unplug, ..Self::with(size, client, backfill, now, clock).await }
+        server.spawn(server::serve(
+            listener,
+            mailbox,
+            Terms::demo(10_000),
+            clock.clone(),
+            {
+                let unplug = unplug.clone();
+                async move { unplug.notified().await }
+            },
+        ));
+        let client = client(
+            &base,
+            Patience {
+                tries: 1,
+                ..Patience::SCREEN
+            },
+            clock.clone(),
+        );
+        Self {
+            server,
+            unplug,
+            ..Self::with(size, client, backfill, now, clock).await
+        }
     }
 
     /// One that runs against a service of somebody else.
     pub async fn facing(base: &str, size: Size, patience: Patience) -> Self {
         let (now, clock) = time();
-        Self::with(size, client(base, patience, clock.clone()), Backfill::Off, now, clock).await
+        Self::with(
+            size,
+            client(base, patience, clock.clone()),
+            Backfill::Off,
+            now,
+            clock,
+        )
+        .await
     }
 
     /// One of several that share an archive on disk.
     pub async fn sharing(path: &Path, base: &str, size: Size) -> Self {
         let (now, clock) = time();
         let archive = Archive::open(&Location::Disk(path.to_owned())).unwrap();
-        let client = client(base, Patience { tries: 1, ..Patience::SCREEN }, clock.clone());
-        let kept = archive.read_only().map_or_else(|| Kept::InFile(path.display().to_string()), Kept::ReadOnly);
+        let client = client(
+            base,
+            Patience {
+                tries: 1,
+                ..Patience::SCREEN
+            },
+            clock.clone(),
+        );
+        let kept = archive
+            .read_only()
+            .map_or_else(|| Kept::InFile(path.display().to_string()), Kept::ReadOnly);
         Self::on(archive, kept, size, client, Backfill::Off, now, clock).await
     }
 
-    async fn with(size: Size, client: Client, backfill: Backfill, now: watch::Sender<Timestamp>, clock: Clock) -> Self {
-        Self::on(Archive::open(&Location::Memory).unwrap(), Kept::Nowhere, size, client, backfill, now, clock).await
+    async fn with(
+        size: Size,
+        client: Client,
+        backfill: Backfill,
+        now: watch::Sender<Timestamp>,
+        clock: Clock,
+    ) -> Self {
+        Self::on(
+            Archive::open(&Location::Memory).unwrap(),
+            Kept::Nowhere,
+            size,
+            client,
+            backfill,
+            now,
+            clock,
+        )
+        .await
     }
 
     async fn on(
@@ -103,7 +156,11 @@ impl Running {
         let session = Session {
             profile: "demo".to_owned(),
             door: Door::Demo,
-            engine: Ok(Engine::new(Arc::new(client), archive.clone(), clock.clone())),
+            engine: Ok(Engine::new(
+                Arc::new(client),
+                archive.clone(),
+                clock.clone(),
+            )),
             archive,
             kept,
             refresh: std::time::Duration::from_secs(30),
@@ -117,29 +174,68 @@ impl Running {
             view_file: ViewFile::default(),
             beside: JoinSet::new(),
         };
-        let house = House { flags: Flags::default(), env: Env::default(), clock, keys: Arc::default(), sample: (0, 1) };
+        let house = House {
+            flags: Flags::default(),
+            env: Env::default(),
+            clock,
+            keys: Arc::default(),
+            sample: (0, 1),
+        };
         Self::begin(size, session, house, now).await
     }
 
     /// Starts as the program does with these flags in this environment.
     pub async fn at_home(size: Size, env: Env) -> Self {
         let (now, clock) = time();
-        let house = House { flags: Flags::default(), env, clock, keys: Arc::default(), sample: (300, 7) };
+        let house = House {
+            flags: Flags::default(),
+            env,
+            clock,
+            keys: Arc::default(),
+            sample: (300, 7),
+        };
         let settings = Settings::resolve(&house.flags, &house.env).unwrap();
         let session = house.first(&settings).unwrap();
         Self::begin(size, session, house, now).await
     }
 
-    async fn begin(size: Size, session: Session<Client>, house: House, now: watch::Sender<Timestamp>) -> Self {
+    async fn begin(
+        size: Size,
+        session: Session<Client>,
+        house: House,
+        now: watch::Sender<Timestamp>,
+    ) -> Self {
         let refresh = Arc::new(Notify::new());
         let (keyboard, events) = mpsc::unbounded_channel();
         let (start, clock) = (*now.borrow(), house.clock.clone());
-        let look = Look { theme: Theme::new(Some(Palette::default())), glyphs: Glyphs::UNICODE, now: start, zone: TimeZone::UTC };
+        let look = Look {
+            theme: Theme::new(Some(Palette::default())),
+            glyphs: Glyphs::UNICODE,
+            now: start,
+            zone: TimeZone::UTC,
+        };
         let terminal = Terminal::new(TestBackend::new(size.width, size.height)).unwrap();
         let pause = pauses(refresh.clone());
-        let program = Program::start(session, Arc::new(house), pause, Keyboard(events), (terminal, size), look, clock, None);
+        let program = Program::start(
+            session,
+            Arc::new(house),
+            pause,
+            Keyboard(events),
+            (terminal, size),
+            look,
+            clock,
+            None,
+        );
         let (server, unplug) = (JoinSet::new(), Arc::default());
-        let mut running = Self { program, keyboard, refresh, now, server, unplug, turn: None };
+        let mut running = Self {
+            program,
+            keyboard,
+            refresh,
+            now,
+            server,
+            unplug,
+            turn: None,
+        };
         running.until_idle().await;
         running
     }
@@ -166,7 +262,9 @@ impl Running {
     pub async fn press(&mut self, keys: &str) {
         for key in keys.split_whitespace() {
             let Key { code, modifiers } = Key::parse(key).expect("a key of the table");
-            self.keyboard.send(Event::Key(KeyEvent::new(code, modifiers))).unwrap();
+            self.keyboard
+                .send(Event::Key(KeyEvent::new(code, modifiers)))
+                .unwrap();
         }
         self.turn = self.program.step().await.unwrap();
         self.until_idle().await;
@@ -175,10 +273,14 @@ impl Running {
     /// Presses a key, and waits for what a person waits for: what is only fetched ahead may take its time.
     pub async fn press_and_look(&mut self, key: &str) {
         let Key { code, modifiers } = Key::parse(key).expect("a key of the table");
-        self.keyboard.send(Event::Key(KeyEvent::new(code, modifiers))).unwrap();
+        self.keyboard
+            .send(Event::Key(KeyEvent::new(code, modifiers)))
+            .unwrap();
         self.turn = self.program.step().await.unwrap();
-        let settled =
-            |model: &Model| !model.service.is_refreshing() && matches!(model.stage(), Stage::Ready(_, Some(_)) | Stage::Failed(_));
+        let settled = |model: &Model| {
+            !model.service.is_refreshing()
+                && matches!(model.stage(), Stage::Ready(_, Some(_)) | Stage::Failed(_))
+        };
         while self.turn.is_none() && !settled(self.program.model()) {
             self.turn = self.program.step().await.unwrap();
         }
@@ -193,7 +295,8 @@ impl Running {
 
     /// Lets time pass until the next refresh, which then happens.
     pub async fn wait(&mut self, seconds: i64) {
-        self.now.send_modify(|now| *now += jiff::SignedDuration::from_secs(seconds));
+        self.now
+            .send_modify(|now| *now += jiff::SignedDuration::from_secs(seconds));
         self.refresh.notify_one();
         self.turn = self.program.step().await.unwrap();
         self.until_idle().await;
@@ -208,11 +311,25 @@ impl Running {
     pub fn screen(&self) -> String {
         let buffer = self.program.terminal().backend().buffer();
         let rows = buffer.content.chunks(usize::from(buffer.area.width));
-        rows.map(|row| row.iter().map(ratatui::buffer::Cell::symbol).collect::<String>() + "\n").collect()
+        rows.map(|row| {
+            row.iter()
+                .map(ratatui::buffer::Cell::symbol)
+                .collect::<String>()
+                + "\n"
+        })
+        .collect()
     }
 
     pub fn selected(&self) -> String {
-        self.program.model().list.selected().expect("an email is selected").summary.id.as_str().to_owned()
+        self.program
+            .model()
+            .list
+            .selected()
+            .expect("an email is selected")
+            .summary
+            .id
+            .as_str()
+            .to_owned()
     }
 
     pub fn position(&self) -> (Option<u64>, Option<u64>) {
@@ -238,7 +355,17 @@ pub fn time() -> (watch::Sender<Timestamp>, Clock) {
 pub fn client(base: &str, patience: Patience, clock: Clock) -> Client {
     let base_url = BaseUrl::parse(base).unwrap();
     let key = ApiKey::new(server::DEMO_KEY, "the test");
-    Client::new(Access { base_url, key, ca_file: None, rate: Rate::by_hand(10_000.0).unwrap(), rate_file: None }, patience, clock)
+    Client::new(
+        Access {
+            base_url,
+            key,
+            ca_file: None,
+            rate: Rate::by_hand(10_000.0).unwrap(),
+            rate_file: None,
+        },
+        patience,
+        clock,
+    )
 }
 
 /// The selection rests at once; a refresh when the test says so.

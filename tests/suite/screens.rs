@@ -20,13 +20,20 @@ use sentbox::mail::EmailId;
 use sentbox::view::{Glyphs, Look, Theme, draw};
 
 fn look() -> Look {
-    Look { theme: Theme::new(Some(Palette::default())), glyphs: Glyphs::UNICODE, now: NOW.parse().unwrap(), zone: TimeZone::UTC }
+    Look {
+        theme: Theme::new(Some(Palette::default())),
+        glyphs: Glyphs::UNICODE,
+        now: NOW.parse().unwrap(),
+        zone: TimeZone::UTC,
+    }
 }
 
 fn terminal(world: &World, look: &Look) -> Terminal<TestBackend> {
     let Size { width, height } = world.model.size();
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-    terminal.draw(|frame| draw(&world.model, look, frame)).unwrap();
+    terminal
+        .draw(|frame| draw(&world.model, look, frame))
+        .unwrap();
     terminal
 }
 
@@ -64,15 +71,55 @@ fn varied() -> Mailbox {
     let mut mailbox = Mailbox::of(0);
     mailbox.next = 1_001;
     let rows = [
-        ("delivered", &["ana.lopez@example.com"][..], "Your receipt #4821", "2026-11-20 09:41:07.12+00"),
-        ("bounced", &["j.okafor@example.org", "b@example.org", "c@example.org"], "Reset your password", "2026-11-20 09:40:00+00"),
-        ("queued", &["team@example.test"], "Weekly digest", "2026-11-20T09:38:00.000000+00:00"),
-        ("email.opened", &["佐藤 <sato@example.jp>"], "ご注文の確認", "2026-11-19 09:31:00+00"),
-        ("clicked", &["m.weber@example.de"], "Rechnung 2026-1187", "2026-11-17 09:30:00+00"),
-        ("complained", &["k.novak@example.cz"], "Sale ends tonight 🎉", "2026-05-03 09:25:00+00"),
-        ("delivery_delayed", &["a.very.long.local.part.of.an.address@subdomain.example.com"], "An older one", "2025-05-03 09:25:00+00"),
+        (
+            "delivered",
+            &["ana.lopez@example.com"][..],
+            "Your receipt #4821",
+            "2026-11-20 09:41:07.12+00",
+        ),
+        (
+            "bounced",
+            &["j.okafor@example.org", "b@example.org", "c@example.org"],
+            "Reset your password",
+            "2026-11-20 09:40:00+00",
+        ),
+        (
+            "queued",
+            &["team@example.test"],
+            "Weekly digest",
+            "2026-11-20T09:38:00.000000+00:00",
+        ),
+        (
+            "email.opened",
+            &["佐藤 <sato@example.jp>"],
+            "ご注文の確認",
+            "2026-11-19 09:31:00+00",
+        ),
+        (
+            "clicked",
+            &["m.weber@example.de"],
+            "Rechnung 2026-1187",
+            "2026-11-17 09:30:00+00",
+        ),
+        (
+            "complained",
+            &["k.novak@example.cz"],
+            "Sale ends tonight 🎉",
+            "2026-05-03 09:25:00+00",
+        ),
+        (
+            "delivery_delayed",
+            &["a.very.long.local.part.of.an.address@subdomain.example.com"],
+            "An older one",
+            "2025-05-03 09:25:00+00",
+        ),
         ("teleported", &[], "", "whenever"),
-        ("scheduled", &["evil\u{1b}[31m@example.com"], "Look \u{202e}here\u{7}", "2026-11-20 08:00:00+00"),
+        (
+            "scheduled",
+            &["evil\u{1b}[31m@example.com"],
+            "Look \u{202e}here\u{7}",
+            "2026-11-20 08:00:00+00",
+        ),
     ];
     mailbox.rows = rows
         .iter()
@@ -92,7 +139,11 @@ fn varied() -> Mailbox {
                     message_id: Some(format!("<{n}@acme.example>")),
                     last_event: Some((*event).to_owned()),
                     scheduled_at: (n == 8).then(|| "2026-11-21 08:00:00+00".to_owned()),
-                    extra: if n == 1 { vec![("topic_id".to_owned(), "\"42\"".to_owned())] } else { vec![] },
+                    extra: if n == 1 {
+                        vec![("topic_id".to_owned(), "\"42\"".to_owned())]
+                    } else {
+                        vec![]
+                    },
                     ..wire::Summary::default()
                 },
             )
@@ -198,11 +249,20 @@ fn what_is_looked_for_is_underlined_where_it_stands() {
     let mut world = World::at_rest(160, 16, varied());
     let underlined = |world: &World| {
         let terminal = terminal(world, &look());
-        let cells = terminal.backend().buffer().content.iter().filter(|cell| cell.modifier.contains(Modifier::UNDERLINED));
+        let cells = terminal
+            .backend()
+            .buffer()
+            .content
+            .iter()
+            .filter(|cell| cell.modifier.contains(Modifier::UNDERLINED));
         cells.map(ratatui::buffer::Cell::symbol).collect::<String>()
     };
     assert_eq!(underlined(&world), "");
-    world.press("/").write("to:OKAFOR or to:long.local.part or subject:注文 or subject:okafor").press("Enter").settle();
+    world
+        .press("/")
+        .write("to:OKAFOR or to:long.local.part or subject:注文 or subject:okafor")
+        .press("Enter")
+        .settle();
     // In the rows, and between the first and the third in the head of the selected email.
     assert_eq!(underlined(&world), "okafor注文okaforlong.local.part");
 }
@@ -225,7 +285,12 @@ fn the_bars_stay_where_one_pane_is_shown_alone() {
     let mut mailbox = varied();
     mailbox.older_pages = 2;
     let mut world = World::at_rest(40, 12, mailbox);
-    world.press("/").write("nowhere").press("Enter").settle().press("b");
+    world
+        .press("/")
+        .write("nowhere")
+        .press("Enter")
+        .settle()
+        .press("b");
     insta::assert_snapshot!(screen(&world));
 }
 
@@ -248,7 +313,8 @@ fn the_first_page_failed() {
     world.answer(0);
     fail_refresh(
         &mut world,
-        Failure::new(Kind::Unreachable, "127.0.0.1:8025 refuses the connection").hint("is the service running there?"),
+        Failure::new(Kind::Unreachable, "127.0.0.1:8025 refuses the connection")
+            .hint("is the service running there?"),
     );
     insta::assert_snapshot!(screen(&world));
 }
@@ -256,7 +322,10 @@ fn the_first_page_failed() {
 #[test]
 fn there_is_no_key() {
     let mut start = opening(80, 24);
-    start.no_service = Some(Failure::new(Kind::KeyMissing, "there is no API key").hint("set SENTBOX_API_KEY, or try: sentbox demo"));
+    start.no_service = Some(
+        Failure::new(Kind::KeyMissing, "there is no API key")
+            .hint("set SENTBOX_API_KEY, or try: sentbox demo"),
+    );
     let mut world = World::start(start, Mailbox::of(0));
     world.settle();
     insta::assert_snapshot!(screen(&world));
@@ -266,7 +335,10 @@ fn there_is_no_key() {
 fn offline_with_an_archive() {
     let mut world = World::start(opening(100, 12), varied());
     world.answer(0);
-    fail_refresh(&mut world, Failure::new(Kind::Unreachable, "127.0.0.1:8025 refuses the connection"));
+    fail_refresh(
+        &mut world,
+        Failure::new(Kind::Unreachable, "127.0.0.1:8025 refuses the connection"),
+    );
     world.settle();
     insta::assert_snapshot!(screen(&world));
 }
@@ -277,10 +349,16 @@ fn offline_since_when_and_as_of_when() {
     start.as_of = Some("2026-11-19T18:05:00Z".parse().unwrap());
     let mut world = World::start(start, varied());
     world.answer(0);
-    fail_refresh(&mut world, Failure::new(Kind::Unreachable, "127.0.0.1:8025 refuses the connection"));
+    fail_refresh(
+        &mut world,
+        Failure::new(Kind::Unreachable, "127.0.0.1:8025 refuses the connection"),
+    );
     world.settle();
     let title = screen(&world).lines().next().unwrap().to_owned();
-    assert!(title.ends_with("9 emails · offline since 09:42 · as of 19 Nov 18:05"), "{title}");
+    assert!(
+        title.ends_with("9 emails · offline since 09:42 · as of 19 Nov 18:05"),
+        "{title}"
+    );
 }
 
 #[test]
@@ -293,23 +371,52 @@ fn older_mail_by_itself_and_a_pause() {
     while !world.model.service.is_filling() {
         world.answer(0);
     }
-    let budget = Budget { rate: 2.0, background: 0.5, limit: Some(10), remaining: None, paused_for: Duration::ZERO };
+    let budget = Budget {
+        rate: 2.0,
+        background: 0.5,
+        limit: Some(10),
+        remaining: None,
+        paused_for: Duration::ZERO,
+    };
     world.model.allowed(Some(budget));
     let bottom = |world: &World| screen(world).lines().last().unwrap().to_owned();
-    assert!(bottom(&world).contains("fetching older mail, 0.5/s; Ctrl-x stops  Enter read"), "{}", bottom(&world));
-    world.model.allowed(Some(Budget { paused_for: Duration::from_millis(11_500), ..budget }));
-    assert!(bottom(&world).contains("the service asks to wait 12 s"), "{}", bottom(&world));
+    assert!(
+        bottom(&world).contains("fetching older mail, 0.5/s; Ctrl-x stops  Enter read"),
+        "{}",
+        bottom(&world)
+    );
+    world.model.allowed(Some(Budget {
+        paused_for: Duration::from_millis(11_500),
+        ..budget
+    }));
+    assert!(
+        bottom(&world).contains("the service asks to wait 12 s"),
+        "{}",
+        bottom(&world)
+    );
 }
 
 #[test]
 fn an_email_that_cannot_be_had() {
     let mut world = World::start(opening(120, 20), varied());
-    while let Some(n) = world.pending.iter().position(|effect| !matches!(effect, Effect::Rest { .. })) {
+    while let Some(n) = world
+        .pending
+        .iter()
+        .position(|effect| !matches!(effect, Effect::Rest { .. }))
+    {
         world.answer(n);
     }
     world.press("Enter");
-    let Some(Effect::Read { ticket, .. }) = world.pending.pop() else { panic!("the email is asked for") };
-    world.happen(Msg::Read { ticket, outcome: Err(Failure::new(Kind::Server, "the service failed with status 503")) });
+    let Some(Effect::Read { ticket, .. }) = world.pending.pop() else {
+        panic!("the email is asked for")
+    };
+    world.happen(Msg::Read {
+        ticket,
+        outcome: Err(Failure::new(
+            Kind::Server,
+            "the service failed with status 503",
+        )),
+    });
     insta::assert_snapshot!(screen(&world));
 }
 
@@ -319,9 +426,15 @@ fn what_failed_in_detail() {
     world.answer(0);
     world.press("!");
     assert_eq!(world.model.notice.as_deref(), Some("nothing has failed"));
-    let mut failure = Failure::new(Kind::RateLimited, "too many requests for the team's limit").hint("try again in 30 s");
+    let mut failure = Failure::new(Kind::RateLimited, "too many requests for the team's limit")
+        .hint("try again in 30 s");
     failure.wait = Some(std::time::Duration::from_secs(30));
-    let details = Details { endpoint: "GET /emails", status: Some(429), request_id: Some("req-17".to_owned()), attempts: 2 };
+    let details = Details {
+        endpoint: "GET /emails",
+        status: Some(429),
+        request_id: Some("req-17".to_owned()),
+        attempts: 2,
+    };
     failure.details = Some(Box::new(details));
     fail_refresh(&mut world, failure);
     world.press("!");
@@ -335,7 +448,9 @@ fn new_and_changed_emails_are_marked() {
     let mut world = World::at_rest(120, 12, varied());
     world.press("j").settle();
     world.press("r");
-    let Some(Effect::Refresh { ticket, .. }) = world.pending.pop() else { panic!("a refresh is asked for") };
+    let Some(Effect::Refresh { ticket, .. }) = world.pending.pop() else {
+        panic!("a refresh is asked for")
+    };
     world.mailbox.arrive();
     world.mailbox.arrive();
     world.happen(Msg::Refreshed {
@@ -357,9 +472,22 @@ fn new_and_changed_emails_are_marked() {
 fn emails_without_an_id_are_reported_once() {
     let mut world = World::at_rest(120, 12, varied());
     let mut refresh = |unreadable| {
-        let Some(Effect::Refresh { ticket, .. }) = world.model.service.refresh(Urgency::Head) else { panic!("it may be asked") };
-        let news = News { new: 0, changed: Vec::new(), reach: Reach::Everything, unfinished: false, unreadable, head_at: None };
-        world.happen(Msg::Refreshed { ticket, outcome: Ok(news) });
+        let Some(Effect::Refresh { ticket, .. }) = world.model.service.refresh(Urgency::Head)
+        else {
+            panic!("it may be asked")
+        };
+        let news = News {
+            new: 0,
+            changed: Vec::new(),
+            reach: Reach::Everything,
+            unfinished: false,
+            unreadable,
+            head_at: None,
+        };
+        world.happen(Msg::Refreshed {
+            ticket,
+            outcome: Ok(news),
+        });
         let shown = screen(&world).contains("1 email of the service cannot be read: it has no id");
         world.model.notice = None;
         shown
@@ -370,21 +498,37 @@ fn emails_without_an_id_are_reported_once() {
 #[test]
 fn ascii_without_colours() {
     let world = World::at_rest(80, 16, varied());
-    let plain = Look { theme: Theme::new(None), glyphs: Glyphs::ASCII, ..look() };
+    let plain = Look {
+        theme: Theme::new(None),
+        glyphs: Glyphs::ASCII,
+        ..look()
+    };
     let terminal = terminal(&world, &plain);
     let buffer = terminal.backend().buffer();
-    assert!(buffer.content.iter().all(|cell| cell.fg == ratatui::style::Color::Reset));
+    assert!(
+        buffer
+            .content
+            .iter()
+            .all(|cell| cell.fg == ratatui::style::Color::Reset)
+    );
     insta::assert_snapshot!(text(&terminal));
 }
 
 #[test]
 fn mail_that_the_service_no_longer_has_is_marked_in_list_head_and_legend() {
     let mut mailbox = varied();
-    mailbox.rows[1].gone = Some(Gone { noticed: "2026-11-19T08:30:00Z".parse().unwrap(), kind: GoneKind::Deleted });
+    mailbox.rows[1].gone = Some(Gone {
+        noticed: "2026-11-19T08:30:00Z".parse().unwrap(),
+        kind: GoneKind::Deleted,
+    });
     let mut world = World::at_rest(160, 12, mailbox.clone());
     world.press("j").settle();
     let wide = screen(&world);
-    assert!(wide.contains("✕†bounced") && wide.contains("deleted from the service; kept here (noticed 19 Nov 08:30)"), "{wide}");
+    assert!(
+        wide.contains("✕†bounced")
+            && wide.contains("deleted from the service; kept here (noticed 19 Nov 08:30)"),
+        "{wide}"
+    );
     let mut ascii = look();
     ascii.glyphs = Glyphs::ASCII;
     assert!(text(&terminal(&world, &ascii)).contains("xx+bounced"));
@@ -394,14 +538,30 @@ fn mail_that_the_service_no_longer_has_is_marked_in_list_head_and_legend() {
     assert_eq!(narrow.visible().len(), 1);
     let mut help = World::at_rest(100, 30, varied());
     help.press("? G");
-    assert!(screen(&help).contains("† ") && screen(&help).contains("is:gone finds it"), "{}", screen(&help));
+    assert!(
+        screen(&help).contains("† ") && screen(&help).contains("is:gone finds it"),
+        "{}",
+        screen(&help)
+    );
 }
 
 #[test]
 fn the_selected_row_is_seen_without_colour() {
     let world = World::at_rest(80, 24, varied());
-    let terminal = terminal(&world, &Look { theme: Theme::new(None), ..look() });
-    let reversed = terminal.backend().buffer().content.iter().filter(|cell| cell.modifier.contains(Modifier::REVERSED)).count();
+    let terminal = terminal(
+        &world,
+        &Look {
+            theme: Theme::new(None),
+            ..look()
+        },
+    );
+    let reversed = terminal
+        .backend()
+        .buffer()
+        .content
+        .iter()
+        .filter(|cell| cell.modifier.contains(Modifier::REVERSED))
+        .count();
     assert_eq!(reversed, "ana.lopez@example.com".len());
 }
 
@@ -441,16 +601,30 @@ fn no_size_panics_and_nothing_foreign_reaches_the_screen() {
             ] {
                 world.press(keys).settle();
                 let shown = screen(&world);
-                assert!(!shown.chars().any(|c| (c.is_control() && c != '\n') || c == '\u{202e}'), "{width}x{height}");
+                assert!(
+                    !shown
+                        .chars()
+                        .any(|c| (c.is_control() && c != '\n') || c == '\u{202e}'),
+                    "{width}x{height}"
+                );
             }
         }
     }
 }
 
 fn fail_refresh(world: &mut World, failure: Failure) {
-    let n = world.pending.iter().position(|effect| matches!(effect, Effect::Refresh { .. })).expect("a refresh is under way");
-    let Effect::Refresh { ticket, .. } = world.pending.remove(n) else { unreachable!() };
-    world.happen(Msg::Refreshed { ticket, outcome: Err(failure) });
+    let n = world
+        .pending
+        .iter()
+        .position(|effect| matches!(effect, Effect::Refresh { .. }))
+        .expect("a refresh is under way");
+    let Effect::Refresh { ticket, .. } = world.pending.remove(n) else {
+        unreachable!()
+    };
+    world.happen(Msg::Refreshed {
+        ticket,
+        outcome: Err(failure),
+    });
 }
 
 #[test]
@@ -463,20 +637,38 @@ fn a_card_says_how_often_and_why_mail_came_back() {
         subject: Some(format!("Reminder {n}")),
         created_at: Some(format!("2026-05-{:02} 09:25:00+00", 28 - n)),
         last_event: Some(event.to_owned()),
-        extra: bounce.map(|json| ("bounce".to_owned(), json.to_owned())).into_iter().collect(),
+        extra: bounce
+            .map(|json| ("bounce".to_owned(), json.to_owned()))
+            .into_iter()
+            .collect(),
         ..wire::Summary::default()
     };
     let full = r#"{"message":"mailbox full","type":"Transient"}"#;
-    let events = [("delivered", None), ("bounced", Some(full)), ("bounced", None), ("complained", None), ("opened", None)];
+    let events = [
+        ("delivered", None),
+        ("bounced", Some(full)),
+        ("bounced", None),
+        ("complained", None),
+        ("opened", None),
+    ];
     mailbox
         .rows
-        .extend(events.iter().zip(0..).map(|((event, bounce), n)| row_of(900 - n, &summary(usize::try_from(n).unwrap(), event, *bounce))));
+        .extend(events.iter().zip(0..).map(|((event, bounce), n)| {
+            row_of(
+                900 - n,
+                &summary(usize::try_from(n).unwrap(), event, *bounce),
+            )
+        }));
     for (width, height) in [(160, 45), (80, 24), (40, 12)] {
         let mut world = World::at_rest(width, height, mailbox.clone());
         world.press("c").settle();
         insta::assert_snapshot!(
             format!("card_of_bounces_{width}x{height}"),
-            screen(&world).lines().take(10).collect::<Vec<_>>().join("\n")
+            screen(&world)
+                .lines()
+                .take(10)
+                .collect::<Vec<_>>()
+                .join("\n")
         );
     }
 }

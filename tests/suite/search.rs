@@ -32,7 +32,13 @@ fn what_matches_is_printed_and_what_was_searched_is_said() {
     2026-11-19T08:00:00Z	bounced	bo@example.org	=1+1 "receipt"	two
     exit code 0
     "#);
-    let found = |line: &str| sentbox.stdout(&format!("search --columns id {line}")).lines().collect::<Vec<_>>().join(" ");
+    let found = |line: &str| {
+        sentbox
+            .stdout(&format!("search --columns id {line}"))
+            .lines()
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
     for (line, ids) in [
         ("body:zephyr", "three"),
         ("注文", "one"),
@@ -47,21 +53,37 @@ fn what_matches_is_printed_and_what_was_searched_is_said() {
         assert_eq!(found(line), ids, "{line}");
     }
     assert_eq!(sentbox.stdout("search --count receipt"), "2\n");
-    assert_eq!(sentbox.stdout("search --count --json receipt"), "{\"count\":2}\n");
+    assert_eq!(
+        sentbox.stdout("search --count --json receipt"),
+        "{\"count\":2}\n"
+    );
 }
 
 #[test]
 fn json_is_the_services_own_and_tables_are_for_spreadsheets() {
     let sentbox = filled();
-    let json: Value = serde_json::from_str(&sentbox.stdout("search --json --limit 1 receipt")).unwrap();
+    let json: Value =
+        serde_json::from_str(&sentbox.stdout("search --json --limit 1 receipt")).unwrap();
     assert_eq!(
-        (&json["has_more"], &json["data"][0]["id"], json["data"].as_array().unwrap().len()),
+        (
+            &json["has_more"],
+            &json["data"][0]["id"],
+            json["data"].as_array().unwrap().len()
+        ),
         (&Value::Bool(true), &Value::from("three"), 1)
     );
-    assert!(sentbox.stdout("search --jsonl lopez").contains(r#""price":1.50"#), "numbers are verbatim");
+    assert!(
+        sentbox
+            .stdout("search --jsonl lopez")
+            .contains(r#""price":1.50"#),
+        "numbers are verbatim"
+    );
     assert!(!sentbox.stdout("search --jsonl 注文").contains('\u{202e}'));
     let nothing: Value = serde_json::from_str(&sentbox.stdout("search --json nowhere")).unwrap();
-    assert_eq!(nothing, serde_json::json!({"object": "list", "data": [], "has_more": false}));
+    assert_eq!(
+        nothing,
+        serde_json::json!({"object": "list", "data": [], "has_more": false})
+    );
     assert_snapshot!(sentbox.told("search -q --csv --columns id,to,subject,reply-to receipt"), @r#"
     id,to,subject,reply-to
     three,Ana López <ana@example.com>,"Your receipt, Ana",
@@ -109,19 +131,37 @@ fn more_is_fetched_first_if_that_is_asked_for() {
     exit code 0
     ");
     let listed = sentbox.stdout("list --all --rate 1000 --jsonl");
-    let wanted = listed.lines().filter(|line| serde_json::from_str::<Value>(line).unwrap()["last_event"] == "delivered").count();
-    assert_eq!(sentbox.stdout("search --count status:delivered"), format!("{wanted}\n"));
+    let wanted = listed
+        .lines()
+        .filter(|line| serde_json::from_str::<Value>(line).unwrap()["last_event"] == "delivered")
+        .count();
+    assert_eq!(
+        sentbox.stdout("search --count status:delivered"),
+        format!("{wanted}\n")
+    );
 }
 
 #[test]
 fn mail_that_the_service_no_longer_has_is_found_as_such() {
     let sentbox = filled();
     assert_eq!(sentbox.stdout("search is:gone --count"), "0\n");
-    let info: serde_json::Value = serde_json::from_str(&sentbox.stdout("archive info --json")).unwrap();
+    let info: serde_json::Value =
+        serde_json::from_str(&sentbox.stdout("archive info --json")).unwrap();
     let connection = rusqlite::Connection::open(info["path"].as_str().unwrap()).unwrap();
     // As when the service says that it does not have this email.
-    connection.execute("UPDATE mail SET gone = 1779264000000000, listed = 0 WHERE last_event = 'bounced'", []).unwrap();
-    assert_eq!(sentbox.stdout("search is:gone --columns id,gone"), "two\t2026-05-20T08:00:00Z\n");
-    assert_eq!(sentbox.stdout("search --columns id,gone -- -is:gone"), "three\t\none\t\n");
+    connection
+        .execute(
+            "UPDATE mail SET gone = 1779264000000000, listed = 0 WHERE last_event = 'bounced'",
+            [],
+        )
+        .unwrap();
+    assert_eq!(
+        sentbox.stdout("search is:gone --columns id,gone"),
+        "two\t2026-05-20T08:00:00Z\n"
+    );
+    assert_eq!(
+        sentbox.stdout("search --columns id,gone -- -is:gone"),
+        "three\t\none\t\n"
+    );
     assert_eq!(sentbox.stdout("search is:gone is:trouble --count"), "1\n");
 }

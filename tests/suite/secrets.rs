@@ -23,7 +23,9 @@ fn always(answer: String) -> String {
         for stream in listener.incoming() {
             let mut stream: TcpStream = stream.unwrap();
             // Whoever has hung up by now needs no answer.
-            let _ = stream.read(&mut [0; 4096]).and_then(|_| stream.write_all(answer.as_bytes()));
+            let _ = stream
+                .read(&mut [0; 4096])
+                .and_then(|_| stream.write_all(answer.as_bytes()));
         }
     });
     base
@@ -39,7 +41,13 @@ pub fn holders(folder: &Path) -> Vec<PathBuf> {
             continue;
         }
         // A log beside an archive may go while one looks.
-        let bytes = fs::read(&path).or_else(|error| if error.kind() == ErrorKind::NotFound { Ok(Vec::new()) } else { Err(error) });
+        let bytes = fs::read(&path).or_else(|error| {
+            if error.kind() == ErrorKind::NotFound {
+                Ok(Vec::new())
+            } else {
+                Err(error)
+            }
+        });
         if contains(&bytes.unwrap()) || path.display().to_string().contains(CANARY) {
             found.push(path);
         }
@@ -48,30 +56,58 @@ pub fn holders(folder: &Path) -> Vec<PathBuf> {
 }
 
 fn contains(bytes: &[u8]) -> bool {
-    bytes.windows(CANARY.len()).any(|window| window == CANARY.as_bytes())
+    bytes
+        .windows(CANARY.len())
+        .any(|window| window == CANARY.as_bytes())
 }
 
 #[test]
 fn no_answer_brings_the_key_to_light() {
     let elsewhere = TcpListener::bind("127.0.0.1:0").unwrap();
     let other = elsewhere.local_addr().unwrap();
-    let answer = |head: &str, body: &str| format!("HTTP/1.1 {head}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+    let answer = |head: &str, body: &str| {
+        format!(
+            "HTTP/1.1 {head}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        )
+    };
     let echoed = format!("Bearer {KEY}");
-    let named = format!("{{\"name\":\"{KEY}\",\"message\":\"no key like {KEY} is known, {echoed}\"}}");
-    let refused = [400, 401, 403, 404, 409, 418, 422, 451].map(|status| answer(&format!("{status} {KEY}"), &named));
-    let passing = [429, 500, 503].map(|status| answer(&format!("{status} No\r\nretry-after: 0"), &named));
+    let named =
+        format!("{{\"name\":\"{KEY}\",\"message\":\"no key like {KEY} is known, {echoed}\"}}");
+    let refused = [400, 401, 403, 404, 409, 418, 422, 451]
+        .map(|status| answer(&format!("{status} {KEY}"), &named));
+    let passing =
+        [429, 500, 503].map(|status| answer(&format!("{status} No\r\nretry-after: 0"), &named));
     let odd = [
         answer("200 OK", &echoed),
         answer("200 OK", &format!("<html>{echoed}</html>")),
         answer("200 OK", &format!("{{\"data\":\"{KEY}\"}}")),
-        answer("200 OK", &format!("{{\"data\":[{{\"{KEY}\":1}}],\"has_more\":false}}")),
+        answer(
+            "200 OK",
+            &format!("{{\"data\":[{{\"{KEY}\":1}}],\"has_more\":false}}"),
+        ),
         answer(&format!("401 No\r\nx-request-id: {KEY}"), ""),
-        answer(&format!("401 No\r\nx-request-id: x-{KEY}-y\r\nratelimit-limit: {KEY}\r\ndate: {KEY}"), &echoed),
-        answer(&format!("429 No\r\nretry-after: 3600\r\nratelimit-policy: {KEY}"), &echoed),
-        answer(&format!("307 On\r\nlocation: http://{other}/{KEY}?key={KEY}"), ""),
-        answer(&format!("301 On\r\nlocation: https://{KEY}.example.com/"), ""),
+        answer(
+            &format!("401 No\r\nx-request-id: x-{KEY}-y\r\nratelimit-limit: {KEY}\r\ndate: {KEY}"),
+            &echoed,
+        ),
+        answer(
+            &format!("429 No\r\nretry-after: 3600\r\nratelimit-policy: {KEY}"),
+            &echoed,
+        ),
+        answer(
+            &format!("307 On\r\nlocation: http://{other}/{KEY}?key={KEY}"),
+            "",
+        ),
+        answer(
+            &format!("301 On\r\nlocation: https://{KEY}.example.com/"),
+            "",
+        ),
         answer(&format!("302 On\r\nlocation: {KEY}://x"), ""),
-        answer(&format!("200 OK\r\ncontent-encoding: gzip\r\nx: {KEY}"), &echoed),
+        answer(
+            &format!("200 OK\r\ncontent-encoding: gzip\r\nx: {KEY}"),
+            &echoed,
+        ),
         format!("{KEY} is not HTTP\r\n\r\n"),
         String::new(),
     ];
@@ -79,7 +115,9 @@ fn no_answer_brings_the_key_to_light() {
         for answer in refused.iter().chain(&passing).chain(&odd) {
             scope.spawn(move || {
                 let base = always(answer.clone());
-                let sentbox = Sentbox::new().with("SENTBOX_API_KEY", KEY).with("SENTBOX_BASE_URL", &base);
+                let sentbox = Sentbox::new()
+                    .with("SENTBOX_API_KEY", KEY)
+                    .with("SENTBOX_BASE_URL", &base);
                 // What is run checks its own streams.
                 sentbox.run("doctor -vv");
                 // A connection that breaks is tried again, for seconds, by all but the doctor.
@@ -88,9 +126,17 @@ fn no_answer_brings_the_key_to_light() {
                     for line in ["list -vv --json", "show 5b -vv --fresh", "doctor --json"] {
                         sentbox.run(line);
                     }
-                    logged_in = sentbox.fed(&format!("login -vv --base-url {base} -p a"), KEY).status.success();
+                    logged_in = sentbox
+                        .fed(&format!("login -vv --base-url {base} -p a"), KEY)
+                        .status
+                        .success();
                 }
-                assert!(sentbox.home().join(".local/state/sentbox/sentbox.log").exists());
+                assert!(
+                    sentbox
+                        .home()
+                        .join(".local/state/sentbox/sentbox.log")
+                        .exists()
+                );
                 let mut holders = holders(sentbox.home());
                 if logged_in {
                     holders.retain(|path| !path.ends_with("keys/a"));
@@ -105,14 +151,26 @@ fn no_answer_brings_the_key_to_light() {
 
 #[test]
 fn a_good_service_leaves_no_trace_of_the_key_either() {
-    let service = Service::new(Fixed(vec![r#"{"id":"5b","to":["ana@example.com"],"subject":"Your receipt","text":"Thanks"}"#]));
+    let service = Service::new(Fixed(vec![
+        r#"{"id":"5b","to":["ana@example.com"],"subject":"Your receipt","text":"Thanks"}"#,
+    ]));
     let sentbox = Sentbox::at(&service);
-    for line in ["sync -vv --back all", "list -vv --json", "show 5b -vv --fresh", "doctor -vv --json", "doctor -vv", "profile list"] {
+    for line in [
+        "sync -vv --back all",
+        "list -vv --json",
+        "show 5b -vv --fresh",
+        "doctor -vv --json",
+        "doctor -vv",
+        "profile list",
+    ] {
         assert!(sentbox.run(line).status.success(), "{line}");
     }
     assert_eq!(holders(sentbox.home()), Vec::<PathBuf>::new());
     let log = fs::read_to_string(sentbox.home().join(".local/state/sentbox/sentbox.log")).unwrap();
-    assert!(log.contains("carried a page") && log.contains("status=200"), "{log}");
+    assert!(
+        log.contains("carried a page") && log.contains("status=200"),
+        "{log}"
+    );
     for personal in ["5b", "ana@", "example.com", "receipt", "Thanks"] {
         assert!(!log.contains(personal), "{personal} in {log}");
     }
@@ -127,26 +185,50 @@ fn what_sentbox_starts_and_how_it_is_started_shows_no_key() {
     fs::write(&secret, KEY).unwrap();
     fs::set_permissions(&secret, fs::Permissions::from_mode(0o600)).unwrap();
     let command = "env > environment; (cat /proc/$PPID/cmdline || ps -o args= -p $PPID) > arguments; cat secret";
-    let profile = format!("[profiles.a]\nbase_url = \"{}\"\napi_key_command = \"{command}\"\n", service.base());
+    let profile = format!(
+        "[profiles.a]\nbase_url = \"{}\"\napi_key_command = \"{command}\"\n",
+        service.base()
+    );
     crate::binary::write_config(&config, &profile);
     assert!(sentbox.run("list -p a -vv").status.success());
-    assert!(fs::read_to_string(sentbox.home().join("environment")).unwrap().contains("HOME="));
-    assert!(fs::read_to_string(sentbox.home().join("arguments")).unwrap().contains("list"));
+    assert!(
+        fs::read_to_string(sentbox.home().join("environment"))
+            .unwrap()
+            .contains("HOME=")
+    );
+    assert!(
+        fs::read_to_string(sentbox.home().join("arguments"))
+            .unwrap()
+            .contains("list")
+    );
     assert_eq!(holders(sentbox.home()), [secret]);
 }
 
 #[test]
 fn a_crash_report_holds_no_key() {
-    let service = Service::new(Fixed(vec![r#"{"id":"5b","to":["ana@example.com"],"subject":"Your receipt","text":"Thanks"}"#]));
+    let service = Service::new(Fixed(vec![
+        r#"{"id":"5b","to":["ana@example.com"],"subject":"Your receipt","text":"Thanks"}"#,
+    ]));
     for place in ["fetch", "store"] {
         let home = tempfile::tempdir().unwrap();
-        let terminal = native_pty_system().openpty(PtySize { rows: 30, cols: 100, pixel_width: 0, pixel_height: 0 }).unwrap();
+        let terminal = native_pty_system()
+            .openpty(PtySize {
+                rows: 30,
+                cols: 100,
+                pixel_width: 0,
+                pixel_height: 0,
+            })
+            .unwrap();
         let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_sentbox"));
         command.args(["-vv"]);
         command.env_clear();
         command.env("HOME", home.path());
-        for (name, value) in [("TERM", "xterm"), ("SENTBOX_API_KEY", KEY), ("SENTBOX_BASE_URL", &service.base()), ("SENTBOX_PANIC", place)]
-        {
+        for (name, value) in [
+            ("TERM", "xterm"),
+            ("SENTBOX_API_KEY", KEY),
+            ("SENTBOX_BASE_URL", &service.base()),
+            ("SENTBOX_PANIC", place),
+        ] {
             command.env(name, value);
         }
         let mut child = terminal.slave.spawn_command(command).unwrap();

@@ -13,7 +13,10 @@ use tokio::task::JoinSet;
 
 use crate::running::{Running, time};
 
-const WIDE: Size = Size { width: 160, height: 45 };
+const WIDE: Size = Size {
+    width: 160,
+    height: 45,
+};
 
 /// A service whose clock the test sets, and which can be stopped and started again.
 struct Host {
@@ -28,8 +31,14 @@ struct Host {
 impl Host {
     async fn start() -> Self {
         let (now, clock) = time();
-        let mut host =
-            Self { address: "127.0.0.1:0".to_owned(), mailbox_start: clock(), now, clock, stop: Arc::default(), server: JoinSet::new() };
+        let mut host = Self {
+            address: "127.0.0.1:0".to_owned(),
+            mailbox_start: clock(),
+            now,
+            clock,
+            stop: Arc::default(),
+            server: JoinSet::new(),
+        };
         host.serve().await;
         host
     }
@@ -39,7 +48,13 @@ impl Host {
         self.address = listener.local_addr().unwrap().to_string();
         let mailbox = sample::Mailbox::new(7, 200, self.mailbox_start, self.clock.clone());
         let stop = self.stop.clone();
-        self.server.spawn(serve(listener, mailbox, Terms::demo(10_000), self.clock.clone(), async move { stop.notified().await }));
+        self.server.spawn(serve(
+            listener,
+            mailbox,
+            Terms::demo(10_000),
+            self.clock.clone(),
+            async move { stop.notified().await },
+        ));
     }
 
     async fn stop(&mut self) {
@@ -48,14 +63,20 @@ impl Host {
     }
 
     async fn screens(&self, folder: &Path) -> (Running, Running) {
-        let (path, base) = (folder.join("archive.sqlite"), format!("http://{}", self.address));
+        let (path, base) = (
+            folder.join("archive.sqlite"),
+            format!("http://{}", self.address),
+        );
         let first = Running::sharing(&path, &base, WIDE).await;
         (first, Running::sharing(&path, &base, WIDE).await)
     }
 }
 
 fn is_offline(model: &Model) -> bool {
-    model.service.trouble().is_some_and(sentbox::failure::Failure::is_offline)
+    model
+        .service
+        .trouble()
+        .is_some_and(sentbox::failure::Failure::is_offline)
 }
 
 #[tokio::test]
@@ -64,15 +85,22 @@ async fn page_fetched_by_one_screen_appears_on_the_other() {
     let (mut one, mut two) = host.screens(folder.path()).await;
     two.press("j j").await;
     let selected = two.selected();
-    host.now.send_modify(|now| *now += SignedDuration::from_secs(600));
+    host.now
+        .send_modify(|now| *now += SignedDuration::from_secs(600));
     one.wait(600).await;
     let new = one.program.model().list.unseen();
     assert!(new > 5, "{}", one.screen());
     two.until(|model| model.list.unseen() == new).await;
-    assert_eq!((two.selected(), two.position().1), (selected, one.position().1));
+    assert_eq!(
+        (two.selected(), two.position().1),
+        (selected, one.position().1)
+    );
     let changed = |it: &Running| {
         let list = &it.program.model().list;
-        list.rows().iter().filter(|row| list.has_changed(&row.summary.id)).count()
+        list.rows()
+            .iter()
+            .filter(|row| list.has_changed(&row.summary.id))
+            .count()
     };
     assert!(changed(&two) > 0, "{}", two.screen());
 }
@@ -87,9 +115,11 @@ async fn status_of_the_open_email_changes_on_both_screens() {
         _ => None,
     };
     let before = opened(two.program.model());
-    host.now.send_modify(|now| *now += SignedDuration::from_mins(20));
+    host.now
+        .send_modify(|now| *now += SignedDuration::from_mins(20));
     one.wait(20 * 60).await;
-    two.until(|model| opened(model).is_some_and(|status| Some(status) != before)).await;
+    two.until(|model| opened(model).is_some_and(|status| Some(status) != before))
+        .await;
 }
 
 #[tokio::test]
@@ -125,7 +155,11 @@ async fn failed_request_makes_the_refreshing_screen_try() {
     let (mut one, mut two) = host.screens(folder.path()).await;
     host.stop().await;
     two.press("j j j Enter").await;
-    assert!(matches!(two.program.model().stage(), Stage::Failed(_)), "{}", two.screen());
+    assert!(
+        matches!(two.program.model().stage(), Stage::Failed(_)),
+        "{}",
+        two.screen()
+    );
     one.until(is_offline).await;
     two.until(is_offline).await;
 }
@@ -135,12 +169,23 @@ async fn removed_archive_is_shown_at_once_and_nothing_is_asked() {
     let (host, folder) = (Host::start().await, tempfile::tempdir().unwrap());
     let (mut one, _two) = host.screens(folder.path()).await;
     std::fs::remove_file(folder.path().join("archive.sqlite")).unwrap();
-    one.until(|model| matches!(model.kept, Kept::NotThisTime(_))).await;
+    one.until(|model| matches!(model.kept, Kept::NotThisTime(_)))
+        .await;
     let screen = one.screen();
-    assert!(screen.contains("the archive file was removed; nothing more is kept; restart sentbox"), "{screen}");
-    assert!(screen.contains("not connected") && !screen.contains("· live"), "{screen}");
+    assert!(
+        screen.contains("the archive file was removed; nothing more is kept; restart sentbox"),
+        "{screen}"
+    );
+    assert!(
+        screen.contains("not connected") && !screen.contains("· live"),
+        "{screen}"
+    );
     one.press("r").await;
-    assert!(one.screen().contains("the archive file was removed"), "{}", one.screen());
+    assert!(
+        one.screen().contains("the archive file was removed"),
+        "{}",
+        one.screen()
+    );
 }
 
 #[tokio::test]
@@ -152,9 +197,20 @@ async fn read_only_archive_is_shown_and_emails_can_be_fetched() {
     std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o400)).unwrap();
     let mut it = Running::sharing(&path, &format!("http://{}", host.address), WIDE).await;
     assert_eq!(it.position().1, Some(100), "{}", it.screen());
-    assert!(it.screen().contains("100 emails since 13 Oct · nothing new is kept") && !it.screen().contains("· live"), "{}", it.screen());
+    assert!(
+        it.screen()
+            .contains("100 emails since 13 Oct · nothing new is kept")
+            && !it.screen().contains("· live"),
+        "{}",
+        it.screen()
+    );
     it.press("G Enter").await;
     assert_eq!(it.open_email(), Some(it.selected()), "{}", it.screen());
     it.press("r").await;
-    assert!(it.screen().contains("read-only archive: nothing new is kept"), "{}", it.screen());
+    assert!(
+        it.screen()
+            .contains("read-only archive: nothing new is kept"),
+        "{}",
+        it.screen()
+    );
 }

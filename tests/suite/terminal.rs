@@ -41,8 +41,18 @@ pub struct Session {
 }
 
 impl Session {
-    pub fn start(program: &str, arguments: &[&str], environment: &[(&str, &str)], (columns, rows): (u16, u16)) -> Self {
-        let size = PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 };
+    pub fn start(
+        program: &str,
+        arguments: &[&str],
+        environment: &[(&str, &str)],
+        (columns, rows): (u16, u16),
+    ) -> Self {
+        let size = PtySize {
+            rows,
+            cols: columns,
+            pixel_width: 0,
+            pixel_height: 0,
+        };
         let pair = native_pty_system().openpty(size).unwrap();
         let home = tempfile::tempdir().unwrap();
         let mut command = CommandBuilder::new(program);
@@ -75,13 +85,33 @@ impl Session {
         });
         let screen = vt100::Parser::new(cells(rows), cells(columns), 0);
         let (seen, slave, resume) = (Vec::new(), pair.slave, Some(resume));
-        Self { child, master: pair.master, keyboard, output, screen, seen, modes_before, slave, home, reader, stalled, resume }
+        Self {
+            child,
+            master: pair.master,
+            keyboard,
+            output,
+            screen,
+            seen,
+            modes_before,
+            slave,
+            home,
+            reader,
+            stalled,
+            resume,
+        }
     }
 
     /// A session that shows the sample mailbox.
     pub fn demo(environment: &[(&str, &str)]) -> Self {
-        let mut session = Self::start(SENTBOX, &["demo", "--emails", "300"], environment, (120, 40));
-        session.until("the list", |screen| screen.contains("demo ▸ all mail") && screen.contains("Enter read"));
+        let mut session = Self::start(
+            SENTBOX,
+            &["demo", "--emails", "300"],
+            environment,
+            (120, 40),
+        );
+        session.until("the list", |screen| {
+            screen.contains("demo ▸ all mail") && screen.contains("Enter read")
+        });
         session
     }
 
@@ -114,7 +144,16 @@ impl Session {
 
     /// Closes the terminal under the program, and waits for its end.
     pub fn close(self) -> (u32, tempfile::TempDir) {
-        let Self { mut child, master, mut keyboard, output, home, reader, slave, .. } = self;
+        let Self {
+            mut child,
+            master,
+            mut keyboard,
+            output,
+            home,
+            reader,
+            slave,
+            ..
+        } = self;
         drop(output);
         // The reader holds the terminal open until it has something that it cannot hand on.
         keyboard.write_all(REDRAW.as_bytes()).unwrap();
@@ -127,9 +166,15 @@ impl Session {
     pub fn stall(&mut self) {
         self.stalled.store(true, Ordering::SeqCst);
         let other_end = std::fs::File::open(self.master.tty_name().unwrap()).unwrap();
-        let nothing = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
+        let nothing = rustix::event::Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
         let takes_bytes = || {
-            let mut watched = [rustix::event::PollFd::new(&other_end, rustix::event::PollFlags::OUT)];
+            let mut watched = [rustix::event::PollFd::new(
+                &other_end,
+                rustix::event::PollFlags::OUT,
+            )];
             rustix::event::poll(&mut watched, Some(&nothing)).unwrap() > 0
         };
         while takes_bytes() {
@@ -142,9 +187,22 @@ impl Session {
 
     /// Waits for the end; gives the exit code after it has seen that the terminal is as it was.
     pub fn end(self) -> (u32, String) {
-        let Self { mut child, master, output, mut screen, modes_before, slave, resume, .. } = self;
+        let Self {
+            mut child,
+            master,
+            output,
+            mut screen,
+            modes_before,
+            slave,
+            resume,
+            ..
+        } = self;
         let status = wait(child.as_mut());
-        assert_eq!(modes(master.as_ref()), modes_before, "the line discipline is as it was");
+        assert_eq!(
+            modes(master.as_ref()),
+            modes_before,
+            "the line discipline is as it was"
+        );
         drop(resume);
         // With the last holder of its other end gone, the terminal ends after its last byte.
         drop(slave);
@@ -154,7 +212,11 @@ impl Session {
         let screen = screen.screen();
         assert!(!screen.alternate_screen(), "the alternate screen was left");
         assert!(!screen.hide_cursor(), "the cursor is shown");
-        assert_eq!(screen.mouse_protocol_mode(), vt100::MouseProtocolMode::None, "the mouse is free");
+        assert_eq!(
+            screen.mouse_protocol_mode(),
+            vt100::MouseProtocolMode::None,
+            "the mouse is free"
+        );
         assert!(!screen.bracketed_paste(), "bracketed paste is off");
         (status.exit_code(), screen.contents())
     }
@@ -187,16 +249,33 @@ fn modes(master: &dyn MasterPty) -> String {
 fn browse_open_resize_quit() {
     let mut session = Session::demo(&[]);
     session.press("jj\r");
-    session.until("the reader has the focus", |screen| screen.contains("q back"));
+    session.until("the reader has the focus", |screen| {
+        screen.contains("q back")
+    });
     session.press("J");
     session.until("the fourth email", |screen| screen.contains("  4/"));
     session.press("q");
-    session.until("the list has the focus", |screen| screen.contains("Enter read"));
+    session.until("the list has the focus", |screen| {
+        screen.contains("Enter read")
+    });
     for (columns, rows) in [(80, 24), (40, 12), (1, 1), (200, 60), (100, 30)] {
-        session.master.resize(PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 }).unwrap();
-        session.screen.screen_mut().set_size(cells(rows), cells(columns));
+        session
+            .master
+            .resize(PtySize {
+                rows,
+                cols: columns,
+                pixel_width: 0,
+                pixel_height: 0,
+            })
+            .unwrap();
+        session
+            .screen
+            .screen_mut()
+            .set_size(cells(rows), cells(columns));
     }
-    session.until("the last size", |screen| screen.lines().count() > 20 && screen.contains("Enter read") && screen.contains("────────"));
+    session.until("the last size", |screen| {
+        screen.lines().count() > 20 && screen.contains("Enter read") && screen.contains("────────")
+    });
     session.press("?");
     session.until("the help", |screen| screen.contains("In the list"));
     session.press("qq");
@@ -213,12 +292,16 @@ fn control_c_is_a_quit() {
 #[test]
 fn a_stop_gives_the_terminal_back_and_a_continue_takes_it_again() {
     // Only a shell with job control can stop its job and go on with it.
-    let script =
-        format!("set -m; '{}' demo --emails 300; echo STOPPED; read line; fg >/dev/null; echo LEFT", env!("CARGO_BIN_EXE_sentbox"));
+    let script = format!(
+        "set -m; '{}' demo --emails 300; echo STOPPED; read line; fg >/dev/null; echo LEFT",
+        env!("CARGO_BIN_EXE_sentbox")
+    );
     let mut session = Session::start("/bin/sh", &["-c", &script], &[], (120, 40));
     session.until("the list", |screen| screen.contains("Enter read"));
     session.press("\u{1a}");
-    session.until("the shell", |screen| screen.contains("STOPPED") && !screen.contains("Enter read"));
+    session.until("the shell", |screen| {
+        screen.contains("STOPPED") && !screen.contains("Enter read")
+    });
     session.press("\n");
     session.until("the list again", |screen| screen.contains("Enter read"));
     session.press("q");
@@ -230,7 +313,12 @@ fn a_stop_gives_the_terminal_back_and_a_continue_takes_it_again() {
 #[test]
 fn a_panic_in_any_kind_of_work_gives_the_terminal_back_and_leaves_a_report() {
     for (place, keys) in [("fetch", ""), ("store", ""), ("render", ""), ("input", "j")] {
-        let mut session = Session::start(SENTBOX, &["demo", "--emails", "300"], &[("SENTBOX_PANIC", place)], (100, 30));
+        let mut session = Session::start(
+            SENTBOX,
+            &["demo", "--emails", "300"],
+            &[("SENTBOX_PANIC", place)],
+            (100, 30),
+        );
         if !keys.is_empty() {
             session.until("the list", |screen| screen.contains("Enter read"));
             session.press(keys);
@@ -238,26 +326,42 @@ fn a_panic_in_any_kind_of_work_gives_the_terminal_back_and_leaves_a_report() {
         let state = session.home.path().join(".local/state/sentbox");
         let status = wait(session.child.as_mut());
         assert_eq!(status.exit_code(), 101, "{place}");
-        let reports: Vec<_> = std::fs::read_dir(&state).expect("a report was written").collect();
+        let reports: Vec<_> = std::fs::read_dir(&state)
+            .expect("a report was written")
+            .collect();
         assert_eq!(reports.len(), 1, "{place}");
         let (code, text) = session.end();
         assert_eq!(code, 101);
-        assert!(text.contains("internal error") && text.contains("report:"), "{place}: {text}");
+        assert!(
+            text.contains("internal error") && text.contains("report:"),
+            "{place}: {text}"
+        );
     }
 }
 
 #[test]
 fn without_a_key_the_way_in_is_shown() {
     let mut session = Session::start(SENTBOX, &[], &[], (80, 24));
-    session.until("what to do", |screen| screen.contains("Log in") && screen.contains("Look around") && screen.contains("api_key_command"));
+    session.until("what to do", |screen| {
+        screen.contains("Log in")
+            && screen.contains("Look around")
+            && screen.contains("api_key_command")
+    });
     session.press("q");
     assert_eq!(session.end().0, 0);
 }
 
 #[test]
 fn a_key_that_is_pasted_is_used_and_nowhere_to_be_seen() {
-    let service = Service::new(Fixed(vec![r#"{"id":"5b","to":["ana@example.com"],"subject":"Your receipt","text":"Thanks"}"#]));
-    let mut session = Session::start(SENTBOX, &["-vv", "--base-url", &service.base()], &[], (100, 30));
+    let service = Service::new(Fixed(vec![
+        r#"{"id":"5b","to":["ana@example.com"],"subject":"Your receipt","text":"Thanks"}"#,
+    ]));
+    let mut session = Session::start(
+        SENTBOX,
+        &["-vv", "--base-url", &service.base()],
+        &[],
+        (100, 30),
+    );
     session.until("the set-up screen", |screen| screen.contains("Log in"));
     session.press("\r");
     session.until("the form", |screen| screen.contains("paste or type it"));
@@ -265,7 +369,9 @@ fn a_key_that_is_pasted_is_used_and_nowhere_to_be_seen() {
     let form = session.until("the letters", |screen| screen.contains("20 letters"));
     assert!(form.contains("••••") && !form.contains("canary"), "{form}");
     session.press("\r");
-    session.until("the list", |screen| screen.contains("ana@example.com") && screen.contains("stored in"));
+    session.until("the list", |screen| {
+        screen.contains("ana@example.com") && screen.contains("stored in")
+    });
     session.press("q");
     let home = session.home.path().to_owned();
     let holders = crate::secrets::holders(&home);
@@ -279,8 +385,15 @@ fn a_key_that_is_pasted_is_used_and_nowhere_to_be_seen() {
 fn a_service_that_hangs_delays_nothing() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    let mut session = Session::start(SENTBOX, &[], &[("SENTBOX_API_KEY", "re_test"), ("SENTBOX_BASE_URL", &url)], (80, 24));
-    session.until("the screen", |screen| screen.contains("Asking for the newest emails"));
+    let mut session = Session::start(
+        SENTBOX,
+        &[],
+        &[("SENTBOX_API_KEY", "re_test"), ("SENTBOX_BASE_URL", &url)],
+        (80, 24),
+    );
+    session.until("the screen", |screen| {
+        screen.contains("Asking for the newest emails")
+    });
     session.press("q");
     assert_eq!(session.end().0, 0);
 }

@@ -21,18 +21,33 @@ fn a_customer_is_removed_on_demand_and_stays_out() {
     let sentbox = Sentbox::at(&service);
     sentbox.stdout("sync --back all");
     let before = info(&sentbox);
-    assert_eq!((&before["emails"], &before["complete"], &before["gone"]), (&3.into(), &true.into(), &0.into()));
-    assert_eq!((&before["oldest"], before["path"].as_str().unwrap().ends_with(".sqlite")), (&"2001-01-01T08:00:00Z".into(), true));
+    assert_eq!(
+        (&before["emails"], &before["complete"], &before["gone"]),
+        (&3.into(), &true.into(), &0.into())
+    );
+    assert_eq!(
+        (
+            &before["oldest"],
+            before["path"].as_str().unwrap().ends_with(".sqlite")
+        ),
+        (&"2001-01-01T08:00:00Z".into(), true)
+    );
     assert!(!before.to_string().contains(KEY));
     insta::assert_snapshot!(sentbox.told("archive purge --to ana@example.com"), @r"
     stderr: sentbox: this would remove 2 emails to ana@example.com for good
     stderr:    hint: say --yes if that is meant
     exit code 2
     ");
-    assert_eq!(sentbox.stdout("archive purge --to ana@example.com --yes"), "2 emails removed\n");
+    assert_eq!(
+        sentbox.stdout("archive purge --to ana@example.com --yes"),
+        "2 emails removed\n"
+    );
     sentbox.stdout("sync --back all");
     assert_eq!(info(&sentbox)["emails"], 1);
-    assert_eq!(sentbox.stdout("archive purge --older 500w --json --yes"), "{\"removed\":1}\n");
+    assert_eq!(
+        sentbox.stdout("archive purge --older 500w --json --yes"),
+        "{\"removed\":1}\n"
+    );
     assert!(sentbox.stdout("archive vacuum").contains("now"));
     sentbox.stdout("sync --back all");
     assert_eq!(info(&sentbox)["emails"], 0);
@@ -53,7 +68,11 @@ fn holders(folder: &Path, texts: &[&str]) -> Vec<PathBuf> {
             continue;
         }
         let bytes = std::fs::read(&path).unwrap().to_ascii_lowercase();
-        if texts.iter().any(|text| bytes.windows(text.len()).any(|window| window == text.as_bytes())) {
+        if texts.iter().any(|text| {
+            bytes
+                .windows(text.len())
+                .any(|window| window == text.as_bytes())
+        }) {
             found.push(path);
         }
     }
@@ -65,22 +84,48 @@ fn what_a_query_finds_is_removed_to_the_last_byte() {
     let service = Service::new(Fixed(vec![ANA, BOTH, BO]));
     let sentbox = Sentbox::at(&service);
     sentbox.stdout("sync --back all --bodies");
-    let traces = ["ana@example.com", "hello ana", "hello both", "\"a1\"", "\"b1\""];
+    let traces = [
+        "ana@example.com",
+        "hello ana",
+        "hello both",
+        "\"a1\"",
+        "\"b1\"",
+    ];
     assert!(!holders(sentbox.home(), &traces).is_empty());
     insta::assert_snapshot!(sentbox.told("archive purge any:ana@example.com or to:nobody@example.net"), @r"
     stderr: sentbox: this would remove 2 emails that match any:ana@example.com or to:nobody@example.net for good
     stderr:    hint: say --yes if that is meant
     exit code 2
     ");
-    assert_eq!(sentbox.stdout("archive purge any:ana@example.com --dry-run"), "would remove 2 emails that match any:ana@example.com\n");
-    assert_eq!(sentbox.stdout("archive purge any:ana@example.com --dry-run --json"), "{\"would_remove\":2}\n");
+    assert_eq!(
+        sentbox.stdout("archive purge any:ana@example.com --dry-run"),
+        "would remove 2 emails that match any:ana@example.com\n"
+    );
+    assert_eq!(
+        sentbox.stdout("archive purge any:ana@example.com --dry-run --json"),
+        "{\"would_remove\":2}\n"
+    );
     assert_eq!(info(&sentbox)["emails"], 3);
-    assert_eq!(sentbox.stdout("archive purge any:ana@example.com --yes"), "2 emails removed\n");
+    assert_eq!(
+        sentbox.stdout("archive purge any:ana@example.com --yes"),
+        "2 emails removed\n"
+    );
     assert_eq!(holders(sentbox.home(), &traces), Vec::<PathBuf>::new());
     sentbox.stdout("sync --back all --bodies");
-    assert_eq!(sentbox.run("show a1").status.code(), Some(0), "the service still has it");
-    assert_eq!((&info(&sentbox)["emails"], &info(&sentbox)["bodies"]), (&1.into(), &1.into()));
-    assert_eq!(holders(sentbox.home(), &traces), Vec::<PathBuf>::new(), "it is shown, and not taken in again");
+    assert_eq!(
+        sentbox.run("show a1").status.code(),
+        Some(0),
+        "the service still has it"
+    );
+    assert_eq!(
+        (&info(&sentbox)["emails"], &info(&sentbox)["bodies"]),
+        (&1.into(), &1.into())
+    );
+    assert_eq!(
+        holders(sentbox.home(), &traces),
+        Vec::<PathBuf>::new(),
+        "it is shown, and not taken in again"
+    );
 }
 
 #[test]
@@ -98,13 +143,28 @@ fn a_query_that_may_be_a_slip_removes_nothing() {
     stderr:    hint: sentbox search shows what a query finds
     exit code 2
     ");
-    assert_eq!(sentbox.run("archive purge ana --older 1d --yes").status.code(), Some(2));
-    assert_eq!(sentbox.run("archive purge ana --dry-run --yes").status.code(), Some(2));
+    assert_eq!(
+        sentbox
+            .run("archive purge ana --older 1d --yes")
+            .status
+            .code(),
+        Some(2)
+    );
+    assert_eq!(
+        sentbox
+            .run("archive purge ana --dry-run --yes")
+            .status
+            .code(),
+        Some(2)
+    );
     insta::assert_snapshot!(sentbox.told("archive purge hello --dry-run"), @r"
     would remove 3 emails that match hello
     exit code 0
     ");
-    assert_eq!(sentbox.stdout("archive purge nobody --yes --quiet"), "0 emails removed\n");
+    assert_eq!(
+        sentbox.stdout("archive purge nobody --yes --quiet"),
+        "0 emails removed\n"
+    );
     assert_eq!(info(&sentbox)["emails"], 3);
 }
 
@@ -112,14 +172,23 @@ fn a_query_that_may_be_a_slip_removes_nothing() {
 fn a_profile_keeps_mail_as_long_as_it_says() {
     let service = Service::new(Fixed(vec![ANA, BOTH, BO]));
     let sentbox = Sentbox::new();
-    let config = format!("[profiles.default]\nbase_url = \"{}\"\napi_key_command = \"echo {KEY}\"\nkeep = \"500w\"\n", service.base());
+    let config = format!(
+        "[profiles.default]\nbase_url = \"{}\"\napi_key_command = \"echo {KEY}\"\nkeep = \"500w\"\n",
+        service.base()
+    );
     crate::binary::write_config(sentbox.home(), &config);
     let path = sentbox.home().join("config.toml").display().to_string();
-    let sentbox = sentbox.with("SENTBOX_CONFIG", &path).with("PATH", "/usr/bin:/bin");
+    let sentbox = sentbox
+        .with("SENTBOX_CONFIG", &path)
+        .with("PATH", "/usr/bin:/bin");
     sentbox.stdout("sync --back all");
     assert_eq!(info(&sentbox)["emails"], 2);
     sentbox.stdout("show c1");
-    assert_eq!(info(&sentbox)["emails"], 2, "what is read is not kept either if it is too old");
+    assert_eq!(
+        info(&sentbox)["emails"],
+        2,
+        "what is read is not kept either if it is too old"
+    );
 }
 
 #[test]
@@ -132,6 +201,10 @@ fn an_email_that_the_service_has_lost_is_still_here_and_says_so() {
     assert!(!sentbox.stdout("show c1 --offline").contains("gone"));
     assert_eq!(sentbox.run("show c1 --fresh").status.code(), Some(4));
     let shown = sentbox.stdout("show c1");
-    assert!(shown.contains("gone       no longer listed by the service; kept here; noticed ") && shown.contains("Hello Bo"), "{shown}");
+    assert!(
+        shown.contains("gone       no longer listed by the service; kept here; noticed ")
+            && shown.contains("Hello Bo"),
+        "{shown}"
+    );
     assert_eq!(info(&sentbox)["gone"], 1);
 }

@@ -38,18 +38,30 @@ impl Screen {
         let world = World::at_rest(120, 40, Mailbox::of(2_000));
         let line = Line::default();
         let Size { width, height } = world.model.size();
-        let options = TerminalOptions { viewport: Viewport::Fixed(Rect::new(0, 0, width, height)) };
+        let options = TerminalOptions {
+            viewport: Viewport::Fixed(Rect::new(0, 0, width, height)),
+        };
         let terminal = Terminal::with_options(Thrifty::new(line.clone()), options).unwrap();
-        let mut screen = Self { world, terminal, line };
+        let mut screen = Self {
+            world,
+            terminal,
+            line,
+        };
         screen.cost();
         screen
     }
 
     /// Draws, and gives the number of bytes that took.
     fn cost(&mut self) -> usize {
-        let look =
-            Look { theme: Theme::new(Some(Palette::default())), glyphs: Glyphs::UNICODE, now: NOW.parse().unwrap(), zone: TimeZone::UTC };
-        self.terminal.draw(|frame| draw(&self.world.model, &look, frame)).unwrap();
+        let look = Look {
+            theme: Theme::new(Some(Palette::default())),
+            glyphs: Glyphs::UNICODE,
+            now: NOW.parse().unwrap(),
+            zone: TimeZone::UTC,
+        };
+        self.terminal
+            .draw(|frame| draw(&self.world.model, &look, frame))
+            .unwrap();
         std::mem::take(&mut *self.line.0.lock().unwrap()).len()
     }
 }
@@ -59,7 +71,11 @@ fn a_frame_without_changes_costs_nothing() {
     let mut screen = Screen::at_rest();
     assert_eq!(screen.cost(), 0);
     screen.world.wait_for_refresh();
-    assert_eq!(screen.cost(), 0, "a refresh that brings nothing draws nothing");
+    assert_eq!(
+        screen.cost(),
+        0,
+        "a refresh that brings nothing draws nothing"
+    );
 }
 
 #[test]
@@ -73,7 +89,11 @@ fn a_step_costs_two_rows_and_not_the_screen() {
         .collect();
     let all: usize = costs.iter().sum();
     costs.sort_unstable();
-    assert!(costs[100] <= 160, "the median step costs {} bytes", costs[100]);
+    assert!(
+        costs[100] <= 160,
+        "the median step costs {} bytes",
+        costs[100]
+    );
     assert!(all <= 40_000, "200 steps cost {all} bytes");
 }
 
@@ -102,7 +122,10 @@ fn a_letter_of_a_filter_costs_what_it_changes() {
     let mut screen = Screen::at_rest();
     screen.world.press("/").settle();
     let opening = screen.cost();
-    assert!(opening <= 2_500, "the prompt and its offers cost {opening} bytes");
+    assert!(
+        opening <= 2_500,
+        "the prompt and its offers cost {opening} bytes"
+    );
     let mut costs: Vec<usize> = "receipt #1999"
         .chars()
         .map(|letter| {
@@ -111,5 +134,9 @@ fn a_letter_of_a_filter_costs_what_it_changes() {
         })
         .collect();
     costs.sort_unstable();
-    assert!(costs[costs.len() / 2] <= 1_500, "the median letter costs {} bytes: {costs:?}", costs[costs.len() / 2]);
+    assert!(
+        costs[costs.len() / 2] <= 1_500,
+        "the median letter costs {} bytes: {costs:?}",
+        costs[costs.len() / 2]
+    );
 }

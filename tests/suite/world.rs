@@ -6,7 +6,10 @@ use crossterm::event::{KeyCode, KeyModifiers};
 use ratatui::layout::Size;
 use sentbox::api::wire;
 use sentbox::app::hall::Arrival;
-use sentbox::app::{Checked, Choice, Confirmation, Counts, Door, Effect, Kept, Model, Msg, News, Opened, Opening, Tally, marks};
+use sentbox::app::{
+    Checked, Choice, Confirmation, Counts, Door, Effect, Kept, Model, Msg, News, Opened, Opening,
+    Tally, marks,
+};
 use sentbox::archive::{Anchor, Observation, Place, Reach, Row, Window};
 use sentbox::config::{Backfill, built_in};
 use sentbox::mail::{Email, EmailId, Shown, Status, Summary, Tag};
@@ -18,7 +21,9 @@ pub const NOW: &str = "2026-11-20T09:42:00Z";
 
 /// [`NOW`] in the zone of the tests.
 pub fn now() -> jiff::Zoned {
-    NOW.parse::<jiff::Timestamp>().unwrap().to_zoned(jiff::tz::TimeZone::UTC)
+    NOW.parse::<jiff::Timestamp>()
+        .unwrap()
+        .to_zoned(jiff::tz::TimeZone::UTC)
 }
 
 /// An opening on a screen of this size, with a service.
@@ -60,7 +65,13 @@ impl Mailbox {
     /// `count` emails, one an hour.
     pub fn of(count: i64) -> Self {
         let rows = (0..count).rev().map(row).collect();
-        Self { rows, arriving: 0, older_pages: 0, next: count, clock: NOW.parse().unwrap() }
+        Self {
+            rows,
+            arriving: 0,
+            older_pages: 0,
+            next: count,
+            clock: NOW.parse().unwrap(),
+        }
     }
 
     /// One more email at the top.
@@ -72,49 +83,163 @@ impl Mailbox {
     /// Answers an effect as the world would.
     pub fn answer(&mut self, effect: &Effect) -> Msg {
         match effect {
-            Effect::Look { ticket, query, anchor, rows } => Msg::Window { ticket: *ticket, outcome: Ok(self.window(query, anchor, *rows)) },
-            Effect::Count { ticket, query, place } => {
+            Effect::Look {
+                ticket,
+                query,
+                anchor,
+                rows,
+            } => Msg::Window {
+                ticket: *ticket,
+                outcome: Ok(self.window(query, anchor, *rows)),
+            },
+            Effect::Count {
+                ticket,
+                query,
+                place,
+            } => {
                 let found = self.found(query);
-                let stands_before = |row: &&Row, place| if query.sort == Sort::Newest { row.place > place } else { row.place < place };
-                let before = place.map(|place| (place, found.iter().filter(|row| stands_before(row, place)).count() as u64));
+                let stands_before = |row: &&Row, place| {
+                    if query.sort == Sort::Newest {
+                        row.place > place
+                    } else {
+                        row.place < place
+                    }
+                };
+                let before = place.map(|place| {
+                    (
+                        place,
+                        found.iter().filter(|row| stands_before(row, place)).count() as u64,
+                    )
+                });
                 let (total, all) = (found.len() as u64, self.rows.len() as u64);
-                Msg::Counted { ticket: *ticket, outcome: Ok(Counts { total, capped: false, all, fetched: Some(0), before }) }
+                Msg::Counted {
+                    ticket: *ticket,
+                    outcome: Ok(Counts {
+                        total,
+                        capped: false,
+                        all,
+                        fetched: Some(0),
+                        before,
+                    }),
+                }
             }
-            Effect::Tally { ticket, address, fresh_since, now } => {
-                let query = Query { filter: Node::Term(Term::Recipient(address.clone())), sort: Sort::Newest };
+            Effect::Tally {
+                ticket,
+                address,
+                fresh_since,
+                now,
+            } => {
+                let query = Query {
+                    filter: Node::Term(Term::Recipient(address.clone())),
+                    sort: Sort::Newest,
+                };
                 let mut tally = Tally::default();
-                self.found(&query).iter().for_each(|row| assert!(tally.take(row, address, *fresh_since, *now)));
-                Msg::Tallied { ticket: *ticket, outcome: Ok(Arc::new(tally)) }
+                self.found(&query)
+                    .iter()
+                    .for_each(|row| assert!(tally.take(row, address, *fresh_since, *now)));
+                Msg::Tallied {
+                    ticket: *ticket,
+                    outcome: Ok(Arc::new(tally)),
+                }
             }
-            Effect::KeepView { ticket, .. } => Msg::ViewKept { ticket: *ticket, outcome: Ok(Some("config.toml".to_owned())) },
-            Effect::Remember { ticket, .. } => Msg::Remembered { ticket: *ticket, outcome: Ok(()) },
-            Effect::Complete { ticket, text, cursor } => Msg::Completed { ticket: *ticket, offers: complete(text, *cursor, &()) },
+            Effect::KeepView { ticket, .. } => Msg::ViewKept {
+                ticket: *ticket,
+                outcome: Ok(Some("config.toml".to_owned())),
+            },
+            Effect::Remember { ticket, .. } => Msg::Remembered {
+                ticket: *ticket,
+                outcome: Ok(()),
+            },
+            Effect::Complete {
+                ticket,
+                text,
+                cursor,
+            } => Msg::Completed {
+                ticket: *ticket,
+                offers: complete(text, *cursor, &()),
+            },
             Effect::Warm { ticket, .. } => Msg::Warmed { ticket: *ticket },
-            Effect::Read { ticket, id, .. } => Msg::Read { ticket: *ticket, outcome: Ok(self.opened(id)) },
-            Effect::LayOut { ticket, email, .. } => Msg::Laid { ticket: *ticket, outcome: Ok(Arc::new(body(email))) },
-            Effect::Seek { ticket, body, sought } => Msg::Sought { ticket: *ticket, marks: marks(body, sought, || true) },
+            Effect::Read { ticket, id, .. } => Msg::Read {
+                ticket: *ticket,
+                outcome: Ok(self.opened(id)),
+            },
+            Effect::LayOut { ticket, email, .. } => Msg::Laid {
+                ticket: *ticket,
+                outcome: Ok(Arc::new(body(email))),
+            },
+            Effect::Seek {
+                ticket,
+                body,
+                sought,
+            } => Msg::Sought {
+                ticket: *ticket,
+                marks: marks(body, sought, || true),
+            },
             Effect::Refresh { ticket, .. } => {
                 let new = std::mem::take(&mut self.arriving);
                 (0..new).for_each(|_| self.arrive());
-                Msg::Refreshed { ticket: *ticket, outcome: Ok(self.news(new)) }
+                Msg::Refreshed {
+                    ticket: *ticket,
+                    outcome: Ok(self.news(new)),
+                }
             }
             Effect::Confirm { ticket, ids, .. } => {
                 self.confirm(|row| ids.contains(&row.summary.id));
-                Msg::Confirmed { ticket: *ticket, outcome: Ok(Confirmation { news: self.news(0), requests: 1 }) }
+                Msg::Confirmed {
+                    ticket: *ticket,
+                    outcome: Ok(Confirmation {
+                        news: self.news(0),
+                        requests: 1,
+                    }),
+                }
             }
             Effect::CheckStatuses { ticket, query, .. } => {
-                let found: Vec<EmailId> = self.found(query).iter().map(|row| row.summary.id.clone()).collect();
+                let found: Vec<EmailId> = self
+                    .found(query)
+                    .iter()
+                    .map(|row| row.summary.id.clone())
+                    .collect();
                 self.confirm(|row| found.contains(&row.summary.id));
-                let checked = Checked { news: self.news(0), requests: 1, rows: 1, down_to: None, is_done: true };
-                Msg::StatusesChecked { ticket: *ticket, outcome: Ok(checked) }
+                let checked = Checked {
+                    news: self.news(0),
+                    requests: 1,
+                    rows: 1,
+                    down_to: None,
+                    is_done: true,
+                };
+                Msg::StatusesChecked {
+                    ticket: *ticket,
+                    outcome: Ok(checked),
+                }
             }
-            Effect::Recheck { ticket } => Msg::Rechecked { ticket: *ticket, outcome: Ok((None, 0)) },
-            Effect::Extend { ticket } => Msg::Extended { ticket: *ticket, outcome: Ok(self.older()) },
-            Effect::Fill { ticket } => Msg::Filled { ticket: *ticket, outcome: Ok(Some(self.older())) },
-            Effect::Doors { ticket } => Msg::Doors { ticket: *ticket, outcome: Ok(choices()) },
-            Effect::Check { ticket, .. } => Msg::Checked { ticket: *ticket, outcome: Ok(()) },
-            Effect::Enter { ticket, .. } => Msg::Entered { ticket: *ticket, outcome: Ok(Arrival::Open) },
-            Effect::Rest { ticket, what, .. } => Msg::Rested { ticket: *ticket, what: *what },
+            Effect::Recheck { ticket } => Msg::Rechecked {
+                ticket: *ticket,
+                outcome: Ok((None, 0)),
+            },
+            Effect::Extend { ticket } => Msg::Extended {
+                ticket: *ticket,
+                outcome: Ok(self.older()),
+            },
+            Effect::Fill { ticket } => Msg::Filled {
+                ticket: *ticket,
+                outcome: Ok(Some(self.older())),
+            },
+            Effect::Doors { ticket } => Msg::Doors {
+                ticket: *ticket,
+                outcome: Ok(choices()),
+            },
+            Effect::Check { ticket, .. } => Msg::Checked {
+                ticket: *ticket,
+                outcome: Ok(()),
+            },
+            Effect::Enter { ticket, .. } => Msg::Entered {
+                ticket: *ticket,
+                outcome: Ok(Arrival::Open),
+            },
+            Effect::Rest { ticket, what, .. } => Msg::Rested {
+                ticket: *ticket,
+                what: *what,
+            },
         }
     }
 
@@ -139,13 +264,26 @@ impl Mailbox {
             Some(oldest) if self.older_pages > 0 => Reach::Since(oldest.summary.created.clone()),
             _ => Reach::Everything,
         };
-        News { new, changed: Vec::new(), reach, unfinished: false, unreadable: 0, head_at: None }
+        News {
+            new,
+            changed: Vec::new(),
+            reach,
+            unfinished: false,
+            unreadable: 0,
+            head_at: None,
+        }
     }
 
     /// What the query finds, in its order.
     pub fn found(&self, query: &Query) -> Vec<Row> {
         let facts = |row: &Row| {
-            let facts = Facts { summary: &row.summary, bodies: None, tags: None, seen_change: None, gone: row.gone.is_some() };
+            let facts = Facts {
+                summary: &row.summary,
+                bodies: None,
+                tags: None,
+                seen_change: None,
+                gone: row.gone.is_some(),
+            };
             matches(query, &facts) == Some(true)
         };
         let mut found: Vec<Row> = self.rows.iter().filter(|row| facts(row)).cloned().collect();
@@ -158,23 +296,43 @@ impl Mailbox {
     fn window(&self, query: &Query, anchor: &Anchor, count: usize) -> Window {
         let found = self.found(query);
         let len = found.len();
-        let down = |row: &Row, place: Place| if query.sort == Sort::Newest { row.place <= place } else { row.place >= place };
+        let down = |row: &Row, place: Place| {
+            if query.sort == Sort::Newest {
+                row.place <= place
+            } else {
+                row.place >= place
+            }
+        };
         let at = |place: Place| found.iter().position(|row| down(row, place)).unwrap_or(len);
         let start = match anchor {
             Anchor::Newest => 0,
             Anchor::Oldest => len.saturating_sub(count),
             Anchor::Above(place) => at(*place).saturating_sub(count),
-            Anchor::Below(place) => found.iter().position(|row| row.place != *place && down(row, *place)).unwrap_or(len),
+            Anchor::Below(place) => found
+                .iter()
+                .position(|row| row.place != *place && down(row, *place))
+                .unwrap_or(len),
             Anchor::Around { place, above } => at(*place).saturating_sub(*above),
             Anchor::At(micros) => at(Place::of(*micros).unwrap()),
         };
         let end = (start + count).min(len);
-        Window { rows: found[start..end].to_vec(), more_above: start > 0, more_below: end < len }
+        Window {
+            rows: found[start..end].to_vec(),
+            more_above: start > 0,
+            more_below: end < len,
+        }
     }
 
     fn opened(&self, id: &EmailId) -> Opened {
-        let row = self.rows.iter().find(|row| row.summary.id == *id).expect("only listed emails are opened");
-        Opened { email: Arc::new(email(&row.summary)), history: vec![seen(&row.summary.status)] }
+        let row = self
+            .rows
+            .iter()
+            .find(|row| row.summary.id == *id)
+            .expect("only listed emails are opened");
+        Opened {
+            email: Arc::new(email(&row.summary)),
+            history: vec![seen(&row.summary.status)],
+        }
     }
 }
 
@@ -189,9 +347,27 @@ fn choices() -> Vec<Choice> {
     };
     let profile = |name: &str| Door::Profile(name.to_owned());
     vec![
-        choice(profile("acme"), "acme", "https://api.resend.com", "key from file ~/.config/sentbox/keys/acme", "12 MB kept"),
-        choice(profile("staging"), "staging", "https://mail.staging.example.com/api", "key from command pass ...", "nothing kept"),
-        choice(Door::Demo, "demo", "sample mail", "no key needed", "nothing is kept"),
+        choice(
+            profile("acme"),
+            "acme",
+            "https://api.resend.com",
+            "key from file ~/.config/sentbox/keys/acme",
+            "12 MB kept",
+        ),
+        choice(
+            profile("staging"),
+            "staging",
+            "https://mail.staging.example.com/api",
+            "key from command pass ...",
+            "nothing kept",
+        ),
+        choice(
+            Door::Demo,
+            "demo",
+            "sample mail",
+            "no key needed",
+            "nothing is kept",
+        ),
     ]
 }
 
@@ -232,21 +408,45 @@ fn stamp(n: i64) -> String {
 
 /// The email that belongs to a summary.
 pub fn email(summary: &Summary) -> Email {
-    let tag = Tag { name: Shown::new("category"), value: Shown::new("receipt") };
-    Email { summary: summary.clone(), html: None, text: Some(Arc::from("Thanks for your order.")), tags: vec![tag], json: Arc::from("{}") }
+    let tag = Tag {
+        name: Shown::new("category"),
+        value: Shown::new("receipt"),
+    };
+    Email {
+        summary: summary.clone(),
+        html: None,
+        text: Some(Arc::from("Thanks for your order.")),
+        tags: vec![tag],
+        json: Arc::from("{}"),
+    }
 }
 
 /// A status, seen now.
 pub fn seen(status: &Status) -> Observation {
-    Observation { status: status.clone(), seen: NOW.parse().unwrap() }
+    Observation {
+        status: status.clone(),
+        seen: NOW.parse().unwrap(),
+    }
 }
 
 /// A body that names its email, so that a test sees whose it is.
 pub fn body(email: &Email) -> Body {
-    let line = |text: String| Line { spans: vec![Span { text: text.into(), mark: Mark::default() }], ..Line::default() };
-    let mut lines = vec![line(format!("body of {}", email.summary.id.as_str())), line(String::new())];
+    let line = |text: String| Line {
+        spans: vec![Span {
+            text: text.into(),
+            mark: Mark::default(),
+        }],
+        ..Line::default()
+    };
+    let mut lines = vec![
+        line(format!("body of {}", email.summary.id.as_str())),
+        line(String::new()),
+    ];
     lines.extend((1..=60).map(|n| line(format!("Line {n} of the email."))));
-    Body { lines, ..Body::default() }
+    Body {
+        lines,
+        ..Body::default()
+    }
 }
 
 /// A model and the world it lives in, with the effects that are under way.
@@ -262,7 +462,12 @@ impl World {
     /// Starts the program; nothing is answered yet.
     pub fn start(opening: Opening, mailbox: Mailbox) -> Self {
         let (model, effects) = Model::start(opening);
-        Self { model, mailbox, pending: effects.clone(), asked: effects }
+        Self {
+            model,
+            mailbox,
+            pending: effects.clone(),
+            asked: effects,
+        }
     }
 
     /// Starts the program and lets everything come to rest.
@@ -282,7 +487,9 @@ impl World {
     /// Presses keys, written as in the key table and separated by blanks.
     pub fn press(&mut self, keys: &str) -> &mut Self {
         for key in keys.split_whitespace() {
-            self.happen(Msg::Pressed(sentbox::app::Key::parse(key).expect("a key of the table")));
+            self.happen(Msg::Pressed(
+                sentbox::app::Key::parse(key).expect("a key of the table"),
+            ));
         }
         self
     }
@@ -290,7 +497,10 @@ impl World {
     /// Types letters.
     pub fn write(&mut self, text: &str) -> &mut Self {
         for letter in text.chars() {
-            self.happen(Msg::Pressed(sentbox::app::Key::new(KeyCode::Char(letter), KeyModifiers::NONE)));
+            self.happen(Msg::Pressed(sentbox::app::Key::new(
+                KeyCode::Char(letter),
+                KeyModifiers::NONE,
+            )));
         }
         self
     }
@@ -306,8 +516,15 @@ impl World {
     /// Answers everything but pauses for a refresh, in order, until nothing is under way.
     pub fn settle(&mut self) -> &mut Self {
         use sentbox::app::Rest;
-        let clock =
-            |effect: &Effect| matches!(effect, Effect::Rest { what: Rest::Refresh | Rest::Extend | Rest::Second | Rest::Freshness, .. });
+        let clock = |effect: &Effect| {
+            matches!(
+                effect,
+                Effect::Rest {
+                    what: Rest::Refresh | Rest::Extend | Rest::Second | Rest::Freshness,
+                    ..
+                }
+            )
+        };
         while let Some(n) = self.pending.iter().position(|effect| !clock(effect)) {
             self.answer(n);
         }
@@ -316,8 +533,15 @@ impl World {
 
     /// Answers what the archive is asked, which takes no time that a person would notice.
     pub fn answer_archive(&mut self) -> &mut Self {
-        let archive =
-            |effect: &Effect| matches!(effect, Effect::Look { .. } | Effect::Count { .. } | Effect::Tally { .. } | Effect::Complete { .. });
+        let archive = |effect: &Effect| {
+            matches!(
+                effect,
+                Effect::Look { .. }
+                    | Effect::Count { .. }
+                    | Effect::Tally { .. }
+                    | Effect::Complete { .. }
+            )
+        };
         while let Some(n) = self.pending.iter().position(archive) {
             self.answer(n);
         }
@@ -327,7 +551,15 @@ impl World {
     /// Lets the pause before the next refresh end.
     pub fn wait_for_refresh(&mut self) -> &mut Self {
         use sentbox::app::Rest;
-        if let Some(n) = self.pending.iter().rposition(|effect| matches!(effect, Effect::Rest { what: Rest::Refresh, .. })) {
+        if let Some(n) = self.pending.iter().rposition(|effect| {
+            matches!(
+                effect,
+                Effect::Rest {
+                    what: Rest::Refresh,
+                    ..
+                }
+            )
+        }) {
             self.answer(n);
         }
         self.settle()
@@ -335,11 +567,18 @@ impl World {
 
     /// The number of the selected email.
     pub fn selected(&self) -> i64 {
-        self.model.list.selected().map_or(-1, |row| row.place.micros())
+        self.model
+            .list
+            .selected()
+            .map_or(-1, |row| row.place.micros())
     }
 
     /// Numbers of the emails on the screen.
     pub fn visible(&self) -> Vec<i64> {
-        self.model.list.visible(self.model.list_height()).map(|(_, row)| row.place.micros()).collect()
+        self.model
+            .list
+            .visible(self.model.list_height())
+            .map(|(_, row)| row.place.micros())
+            .collect()
     }
 }

@@ -12,7 +12,10 @@ pub(super) struct Bucket {
 impl Bucket {
     /// A bucket that holds so many at first.
     pub(super) const fn of(tokens: f64) -> Self {
-        Self { tokens, counted_at: Duration::ZERO }
+        Self {
+            tokens,
+            counted_at: Duration::ZERO,
+        }
     }
 
     /// Lets flow in what has come since the last time, up to `most`.

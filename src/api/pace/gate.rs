@@ -43,7 +43,13 @@ impl Gate {
     /// measure time by `clock`.
     pub(in crate::api) fn new(rate: Rate, file: Option<PathBuf>, clock: Clock) -> Self {
         let shared = file.map(|file| (SharedBucket::new(file), clock));
-        Self { pace: Mutex::new(Pace::new(rate)), changed: Notify::new(), born: Instant::now(), shared, waited: Mutex::default() }
+        Self {
+            pace: Mutex::new(Pace::new(rate)),
+            changed: Notify::new(),
+            born: Instant::now(),
+            shared,
+            waited: Mutex::default(),
+        }
     }
 
     /// Waits in the queue for a token. Whoever stops waiting has left the queue and sent nothing.
@@ -101,10 +107,19 @@ impl Gate {
             }
             turn
         });
-        let Some((bucket, clock)) = self.shared.as_ref().filter(|_| turn == Turn::Go) else { return turn };
-        let (bucket, at, demand) = (bucket.clone(), clock(), self.with(|pace, _| pace.demand(place.urgency)));
+        let Some((bucket, clock)) = self.shared.as_ref().filter(|_| turn == Turn::Go) else {
+            return turn;
+        };
+        let (bucket, at, demand) = (
+            bucket.clone(),
+            clock(),
+            self.with(|pace, _| pace.demand(place.urgency)),
+        );
         // A disk may take its time. Without the file this process has its own bucket.
-        let taken = tokio::task::spawn_blocking(move || bucket.take(at, demand)).await.ok().flatten();
+        let taken = tokio::task::spawn_blocking(move || bucket.take(at, demand))
+            .await
+            .ok()
+            .flatten();
         match taken.filter(|taken| *taken == Taken::Token || self.clock_runs(at)) {
             None | Some(Taken::Token) => {
                 self.with(|pace, now| pace.send(now, place, jitter()));
@@ -121,7 +136,11 @@ impl Gate {
     /// Whether the clock of the shared bucket has gone on since that last made a request wait. In a bucket
     /// whose clock stands still nothing flows in.
     fn clock_runs(&self, at: Timestamp) -> bool {
-        let before = self.waited.lock().unwrap_or_else(PoisonError::into_inner).replace(at);
+        let before = self
+            .waited
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .replace(at);
         before.is_none_or(|before| at > before)
     }
 
@@ -137,7 +156,9 @@ impl Gate {
         self.changed.notify_waiters();
         if let Some((bucket, clock)) = self.shared.clone() {
             // What cannot be written holds for this process all the same.
-            let _ = tokio::task::spawn_blocking(move || bucket.pause(clock(), wait.unwrap_or(PAUSE))).await;
+            let _ =
+                tokio::task::spawn_blocking(move || bucket.pause(clock(), wait.unwrap_or(PAUSE)))
+                    .await;
         }
     }
 
@@ -146,7 +167,10 @@ impl Gate {
     }
 
     fn join(&self, urgency: Urgency) -> Queued<'_> {
-        Queued { place: self.with(|pace, _| pace.join(urgency)), gate: self }
+        Queued {
+            place: self.with(|pace, _| pace.join(urgency)),
+            gate: self,
+        }
     }
 
     fn with<T>(&self, act: impl FnOnce(&mut Pace, Duration) -> T) -> T {
@@ -173,7 +197,8 @@ impl Drop for Queued<'_> {
 /// A number from 0 to 1 that differs from call to call: each `RandomState` has other keys.
 #[must_use]
 pub fn jitter() -> f64 {
-    f64::from(u32::try_from(RandomState::new().hash_one(()) >> 32).expect("the upper half fits")) / f64::from(u32::MAX)
+    f64::from(u32::try_from(RandomState::new().hash_one(()) >> 32).expect("the upper half fits"))
+        / f64::from(u32::MAX)
 }
 
 #[cfg(test)]
@@ -186,7 +211,13 @@ mod tests {
 
     async fn pass(gate: &Gate, wish: &Wish) -> Result<(), Turned> {
         let mut paused = Duration::ZERO;
-        gate.pass(wish, &mut paused, |paused, wait| paused + wait < Duration::from_mins(1), |_| ()).await
+        gate.pass(
+            wish,
+            &mut paused,
+            |paused, wait| paused + wait < Duration::from_mins(1),
+            |_| (),
+        )
+        .await
     }
 
     /// A gate whose tokens are used up.
@@ -200,7 +231,13 @@ mod tests {
 
     fn queue(gate: &Arc<Gate>, tasks: &mut JoinSet<&'static str>, name: &'static str, wish: &Wish) {
         let (gate, wish) = (Arc::clone(gate), wish.clone());
-        tasks.spawn(async move { if pass(&gate, &wish).await.is_ok() { name } else { "turned away" } });
+        tasks.spawn(async move {
+            if pass(&gate, &wish).await.is_ok() {
+                name
+            } else {
+                "turned away"
+            }
+        });
     }
 
     #[tokio::test(start_paused = true)]
@@ -211,8 +248,13 @@ mod tests {
         queue(&gate, &mut tasks, "new mail", &Wish::of(Urgency::Head));
         yield_now().await;
         queue(&gate, &mut tasks, "an email", &Wish::of(Urgency::Person));
-        let order: Vec<_> =
-            [tasks.join_next().await, tasks.join_next().await, tasks.join_next().await].map(|name| name.unwrap().unwrap()).into();
+        let order: Vec<_> = [
+            tasks.join_next().await,
+            tasks.join_next().await,
+            tasks.join_next().await,
+        ]
+        .map(|name| name.unwrap().unwrap())
+        .into();
         assert_eq!(order, ["an email", "new mail", "older mail"]);
     }
 
@@ -228,37 +270,68 @@ mod tests {
         withdrawn.withdraw();
         assert_eq!(tasks.join_next().await.unwrap().unwrap(), "turned away");
         pass(&gate, &Wish::of(Urgency::Person)).await.unwrap();
-        assert!(began.elapsed() < Duration::from_millis(510), "the next token is for who is left: {:?}", began.elapsed());
-        assert_eq!(pass(&gate, &withdrawn).await, Err(Turned::Away), "and it stays so");
+        assert!(
+            began.elapsed() < Duration::from_millis(510),
+            "the next token is for who is left: {:?}",
+            began.elapsed()
+        );
+        assert_eq!(
+            pass(&gate, &withdrawn).await,
+            Err(Turned::Away),
+            "and it stays so"
+        );
     }
 
     #[tokio::test(start_paused = true)]
     async fn two_gates_with_one_file_share_the_rate() {
         let folder = tempfile::tempdir().unwrap();
         let began = Instant::now();
-        let clock: Clock = Arc::new(move || jiff::Timestamp::from_second(1_790_000_000).unwrap() + began.elapsed());
-        let gate = || Gate::new(Rate::default(), Some(folder.path().join("rate")), clock.clone());
+        let clock: Clock = Arc::new(move || {
+            jiff::Timestamp::from_second(1_790_000_000).unwrap() + began.elapsed()
+        });
+        let gate = || {
+            Gate::new(
+                Rate::default(),
+                Some(folder.path().join("rate")),
+                clock.clone(),
+            )
+        };
         let (one, other) = (gate(), gate());
         for _ in 0..10 {
             pass(&one, &Wish::of(Urgency::Person)).await.unwrap();
             pass(&other, &Wish::of(Urgency::Person)).await.unwrap();
         }
         let took = began.elapsed();
-        assert!(took >= Duration::from_millis(7900) && took < Duration::from_millis(8500), "20 requests, 4 of them at once: {took:?}");
+        assert!(
+            took >= Duration::from_millis(7900) && took < Duration::from_millis(8500),
+            "20 requests, 4 of them at once: {took:?}"
+        );
         one.refuse(Some(Duration::from_secs(3))).await;
         pass(&other, &Wish::of(Urgency::Person)).await.unwrap();
-        assert!(began.elapsed() >= took + Duration::from_secs(3), "{:?}", began.elapsed());
+        assert!(
+            began.elapsed() >= took + Duration::from_secs(3),
+            "{:?}",
+            began.elapsed()
+        );
     }
 
     #[tokio::test(start_paused = true)]
     async fn clock_that_stands_still_stops_no_request() {
         let folder = tempfile::tempdir().unwrap();
-        let gate = Gate::new(Rate::default(), Some(folder.path().join("rate")), Arc::new(|| Timestamp::UNIX_EPOCH));
+        let gate = Gate::new(
+            Rate::default(),
+            Some(folder.path().join("rate")),
+            Arc::new(|| Timestamp::UNIX_EPOCH),
+        );
         let began = Instant::now();
         for _ in 0..8 {
             pass(&gate, &Wish::of(Urgency::Person)).await.unwrap();
         }
-        assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+        assert!(
+            began.elapsed() < Duration::from_secs(5),
+            "{:?}",
+            began.elapsed()
+        );
     }
 
     #[tokio::test(start_paused = true)]
@@ -266,10 +339,14 @@ mod tests {
         let gate = Gate::new(Rate::default(), None, crate::config::clock::system());
         gate.refuse(Some(Duration::from_secs(90))).await;
         let person = Wish::of(Urgency::Person);
-        let Err(Turned::Back(wait)) = pass(&gate, &person).await else { panic!("that is too long") };
+        let Err(Turned::Back(wait)) = pass(&gate, &person).await else {
+            panic!("that is too long")
+        };
         assert!(wait >= Duration::from_secs(90));
         let mut paused = Duration::ZERO;
-        gate.pass(&person, &mut paused, |_, _| true, |_| ()).await.unwrap();
+        gate.pass(&person, &mut paused, |_, _| true, |_| ())
+            .await
+            .unwrap();
         assert!(paused >= Duration::from_secs(90) && gate.budget().paused_for.is_zero());
     }
 }

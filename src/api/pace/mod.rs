@@ -106,7 +106,12 @@ pub(super) struct Pace {
 impl Pace {
     pub(super) const fn new(rate: Rate) -> Self {
         let zero = Duration::ZERO;
-        let limits = Limits { limit: None, window: None, remaining: None, reset: None };
+        let limits = Limits {
+            limit: None,
+            window: None,
+            remaining: None,
+            reset: None,
+        };
         Self {
             rate,
             tokens: Bucket::of(BURST),
@@ -123,7 +128,10 @@ impl Pace {
     /// Joins the queue.
     pub(super) fn join(&mut self, urgency: Urgency) -> Place {
         self.places += 1;
-        let place = Place { urgency, number: self.places };
+        let place = Place {
+            urgency,
+            number: self.places,
+        };
         self.queue.insert(place);
         place
     }
@@ -170,7 +178,9 @@ impl Pace {
             self.share.take(jitter);
         } else if self.share.is_in_company(now) {
             // Others may have been asked for something just now as well: that is enough for a moment.
-            self.silent_until = self.silent_until.max(now + self.window().mul_f64(0.5 + jitter));
+            self.silent_until = self
+                .silent_until
+                .max(now + self.window().mul_f64(0.5 + jitter));
         }
         self.leave(place);
     }
@@ -178,14 +188,21 @@ impl Pace {
     /// What a request of this urgency needs of the bucket that the processes of this machine share.
     fn demand(&self, urgency: Urgency) -> Demand {
         let burst = self.burst();
-        Demand { rate: self.speed(), burst, needed: (1.0 + reserve(urgency, burst)).min(burst) }
+        Demand {
+            rate: self.speed(),
+            burst,
+            needed: (1.0 + reserve(urgency, burst)).min(burst),
+        }
     }
 
     /// How long a request of this urgency still has to wait, if the service has not asked for a pause.
     fn wait(&mut self, now: Duration, urgency: Urgency) -> Duration {
         let (speed, burst, window) = (self.speed(), self.burst(), self.window());
         self.refill(now);
-        let token = self.tokens.wait((1.0 + reserve(urgency, burst)).min(burst), self.interactive());
+        let token = self.tokens.wait(
+            (1.0 + reserve(urgency, burst)).min(burst),
+            self.interactive(),
+        );
         if urgency == Urgency::Person {
             return token;
         }
@@ -202,14 +219,27 @@ impl Pace {
             self.limits_until = now + limits.reset.unwrap_or_else(|| self.window());
             self.tokens.cap(self.burst());
         }
-        if let (Some(limit), Some(remaining)) = (limits.limit.filter(|limit| *limit > 0), limits.remaining) {
+        if let (Some(limit), Some(remaining)) =
+            (limits.limit.filter(|limit| *limit > 0), limits.remaining)
+        {
             let (limit, remaining) = (f64::from(limit), f64::from(remaining));
             let spared = self.spared(limit);
-            self.share.learn(now, self.speed(), Told { limit, remaining, spared, window: self.window() });
+            self.share.learn(
+                now,
+                self.speed(),
+                Told {
+                    limit,
+                    remaining,
+                    spared,
+                    window: self.window(),
+                },
+            );
             // Others take from what is left as well, so that nobody takes more than a part of it at once.
             self.tokens.cap(remaining * self.rate.share);
             if remaining < spared {
-                self.silent_until = self.silent_until.max(self.limits_until + self.window().mul_f64(jitter));
+                self.silent_until = self
+                    .silent_until
+                    .max(self.limits_until + self.window().mul_f64(jitter));
             }
         } else {
             self.share.learn_nothing();
@@ -225,8 +255,12 @@ impl Pace {
         self.refill(now);
         self.tokens.cap(0.0);
         self.share.halve(now);
-        self.paused_until = self.paused_until.max(now + wait.unwrap_or(PAUSE) + self.window().mul_f64(jitter / 2.0));
-        self.silent_until = self.silent_until.max(self.paused_until + SILENCE.mul_f64(1.0 + jitter));
+        self.paused_until = self
+            .paused_until
+            .max(now + wait.unwrap_or(PAUSE) + self.window().mul_f64(jitter / 2.0));
+        self.silent_until = self
+            .silent_until
+            .max(self.paused_until + SILENCE.mul_f64(1.0 + jitter));
     }
 
     /// Pauses all requests, at least for so long.
@@ -255,12 +289,17 @@ impl Pace {
     }
 
     fn window(&self) -> Duration {
-        self.limits.window.filter(|window| !window.is_zero()).unwrap_or(PAUSE)
+        self.limits
+            .window
+            .filter(|window| !window.is_zero())
+            .unwrap_or(PAUSE)
     }
 
     /// Requests a second: what was asked for, but never more than its share of the service's limit.
     fn speed(&self) -> f64 {
-        self.part().map_or(self.rate.per_second, |part| self.rate.per_second.min(part / self.window().as_secs_f64()))
+        self.part().map_or(self.rate.per_second, |part| {
+            self.rate.per_second.min(part / self.window().as_secs_f64())
+        })
     }
 
     /// Requests that may follow each other at once: no more than our part of one window.
@@ -270,19 +309,26 @@ impl Pace {
 
     /// The part of the service's limit that is ours, if it has stated one.
     fn part(&self) -> Option<f64> {
-        self.limits.limit.filter(|limit| *limit > 0).map(|limit| f64::from(limit) * self.rate.share)
+        self.limits
+            .limit
+            .filter(|limit| *limit > 0)
+            .map(|limit| f64::from(limit) * self.rate.share)
     }
 
     /// What has to be left of the limit for background work to go on: half of it, unless a person has
     /// set a rate that is more than the other half.
     fn spared(&self, limit: f64) -> f64 {
-        (limit / 2.0).ceil().min(limit - (self.speed() * self.window().as_secs_f64()).floor())
+        (limit / 2.0)
+            .ceil()
+            .min(limit - (self.speed() * self.window().as_secs_f64()).floor())
     }
 
     /// Whether next to nobody else uses the limit, as far as is known.
     fn is_plenty(&self, now: Duration) -> bool {
         let is_used = match (self.limits.remaining, self.limits.limit) {
-            (Some(remaining), Some(limit)) => self.limits_until > now && f64::from(remaining) < f64::from(limit) * 0.75,
+            (Some(remaining), Some(limit)) => {
+                self.limits_until > now && f64::from(remaining) < f64::from(limit) * 0.75
+            }
             _ => false,
         };
         !is_used && !self.share.is_in_company(now)

@@ -116,7 +116,11 @@ impl Share {
     /// Requests a second, interactive ones included: the whole `speed` until others are noticed, and then
     /// the same part as for background requests, but not less than a user can work with.
     pub(super) fn interactive(&self, speed: f64) -> f64 {
-        if self.noticed_at.is_some() { self.part.max(INTERACTIVE_LEAST) * speed } else { speed }
+        if self.noticed_at.is_some() {
+            self.part.max(INTERACTIVE_LEAST) * speed
+        } else {
+            speed
+        }
     }
 
     /// How long until the next request; zero if it may go now.
@@ -124,8 +128,14 @@ impl Share {
         let per_second = self.per_second(speed);
         self.bucket.refill(now, per_second, MOST);
         let is_blind = self.is_told && now >= self.heard_at + window * BLIND;
-        let lonely = self.sent.back().filter(|_| is_blind).map(|sent| *sent + counted(window));
-        self.bucket.wait(1.0, per_second).max(lonely.unwrap_or_default().saturating_sub(now))
+        let lonely = self
+            .sent
+            .back()
+            .filter(|_| is_blind)
+            .map(|sent| *sent + counted(window));
+        self.bucket
+            .wait(1.0, per_second)
+            .max(lonely.unwrap_or_default().saturating_sub(now))
     }
 
     /// A request goes out that nobody waits for. `jitter`, a number from 0 to 1, makes the next distance
@@ -160,7 +170,12 @@ impl Share {
 
     /// Learns from an answer.
     pub(super) fn learn(&mut self, now: Duration, speed: f64, told: Told) {
-        let Told { limit, remaining, spared, window } = told;
+        let Told {
+            limit,
+            remaining,
+            spared,
+            window,
+        } = told;
         self.is_told = true;
         let own = f64::from(u32::try_from(self.sent.len()).unwrap_or(u32::MAX));
         self.bucket.refill(now, self.per_second(speed), MOST);
@@ -190,7 +205,11 @@ impl Share {
             } else {
                 1.0
             };
-            self.part = if self.part > most { most.max(self.part / 2.0) } else { most.min(self.part + step) };
+            self.part = if self.part > most {
+                most.max(self.part / 2.0)
+            } else {
+                most.min(self.part + step)
+            };
         } else {
             self.part = (self.part * 2.0).min(1.0);
         }

@@ -56,32 +56,56 @@ impl State {
     /// The state in `text`; a full bucket if there is none.
     fn parse(text: &str, now: i64) -> Self {
         let mut words = text.split_ascii_whitespace();
-        let tokens = words.next().and_then(|word| word.parse().ok()).filter(|tokens: &f64| tokens.is_finite());
+        let tokens = words
+            .next()
+            .and_then(|word| word.parse().ok())
+            .filter(|tokens: &f64| tokens.is_finite());
         let mut time = || words.next().and_then(|word| word.parse().ok());
         match (tokens, time(), time(), time()) {
-            (Some(tokens), Some(counted_at), Some(paused_from), Some(paused_until)) => {
-                Self { tokens, counted_at, paused_from, paused_until }
-            }
-            _ => Self { tokens: FULL, counted_at: now, paused_from: now, paused_until: now },
+            (Some(tokens), Some(counted_at), Some(paused_from), Some(paused_until)) => Self {
+                tokens,
+                counted_at,
+                paused_from,
+                paused_until,
+            },
+            _ => Self {
+                tokens: FULL,
+                counted_at: now,
+                paused_from: now,
+                paused_until: now,
+            },
         }
     }
 
     fn print(&self) -> String {
-        let Self { tokens, counted_at, paused_from, paused_until } = self;
+        let Self {
+            tokens,
+            counted_at,
+            paused_from,
+            paused_until,
+        } = self;
         format!("{tokens:.6} {counted_at} {paused_from} {paused_until}\n")
     }
 
     fn take(&mut self, now: i64, demand: Demand) -> Taken {
-        let Demand { rate, burst, needed } = demand;
+        let Demand {
+            rate,
+            burst,
+            needed,
+        } = demand;
         // While the clock goes back nothing flows in, and when it leaps the bucket is full at most.
-        let passed = Duration::from_micros(u64::try_from(now.saturating_sub(self.counted_at)).unwrap_or(0));
+        let passed =
+            Duration::from_micros(u64::try_from(now.saturating_sub(self.counted_at)).unwrap_or(0));
         self.tokens = (self.tokens + passed.as_secs_f64() * rate).min(burst);
         self.counted_at = now;
         if (self.paused_from..self.paused_until).contains(&now) {
             return Taken::Paused(Duration::from_micros(self.paused_until.abs_diff(now)));
         }
         if self.tokens < needed {
-            return Taken::Later(Duration::from_secs_f64((needed - self.tokens) / rate).max(Duration::from_millis(1)));
+            return Taken::Later(
+                Duration::from_secs_f64((needed - self.tokens) / rate)
+                    .max(Duration::from_millis(1)),
+            );
         }
         self.tokens -= 1.0;
         Taken::Token
@@ -131,7 +155,14 @@ impl SharedBucket {
 
     fn lock(&self) -> Option<File> {
         let mut options = OpenOptions::new();
-        let file = options.read(true).write(true).create(true).truncate(false).mode(0o600).open(&self.0).ok()?;
+        let file = options
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(&self.0)
+            .ok()?;
         for _ in 0..TRIES {
             match file.try_lock() {
                 Ok(()) => return Some(file),
@@ -147,10 +178,15 @@ impl SharedBucket {
 mod tests {
     use super::*;
 
-    const DEMAND: Demand = Demand { rate: 2.0, burst: 4.0, needed: 1.0 };
+    const DEMAND: Demand = Demand {
+        rate: 2.0,
+        burst: 4.0,
+        needed: 1.0,
+    };
 
     fn at(seconds: f64) -> Timestamp {
-        Timestamp::from_second(1_790_000_000).unwrap() + jiff::SignedDuration::from_secs_f64(seconds)
+        Timestamp::from_second(1_790_000_000).unwrap()
+            + jiff::SignedDuration::from_secs_f64(seconds)
     }
 
     fn taken(bucket: &SharedBucket, seconds: f64) -> Taken {
@@ -192,9 +228,15 @@ mod tests {
         let bucket = SharedBucket::new(path);
         while taken(&bucket, 0.0) == Taken::Token {}
         bucket.pause(at(0.0), Duration::from_hours(1));
-        assert_eq!(taken(&bucket, -1_000_000.0), Taken::Later(Duration::from_millis(500)), "the pause lies ahead");
+        assert_eq!(
+            taken(&bucket, -1_000_000.0),
+            Taken::Later(Duration::from_millis(500)),
+            "the pause lies ahead"
+        );
         assert_eq!(taken(&bucket, -999_999.5), Taken::Token);
-        let leap = (0..10).filter(|_| taken(&bucket, 1e9) == Taken::Token).count();
+        let leap = (0..10)
+            .filter(|_| taken(&bucket, 1e9) == Taken::Token)
+            .count();
         assert_eq!(leap, 4, "a full bucket");
     }
 
@@ -202,9 +244,23 @@ mod tests {
     fn unreadable_state_is_written_anew() {
         let (_folder, path) = folder();
         let bucket = SharedBucket::new(path.clone());
-        for text in [&b""[..], b"NaN 1 2 3", b"2.0 17", b"inf 1 2 3", b"\xff\xfe\n", &[b'9'; 5000]] {
+        for text in [
+            &b""[..],
+            b"NaN 1 2 3",
+            b"2.0 17",
+            b"inf 1 2 3",
+            b"\xff\xfe\n",
+            &[b'9'; 5000],
+        ] {
             std::fs::write(&path, text).unwrap();
-            assert_eq!((0..10).filter(|_| taken(&bucket, 0.0) == Taken::Token).count(), 4, "{}", text.len());
+            assert_eq!(
+                (0..10)
+                    .filter(|_| taken(&bucket, 0.0) == Taken::Token)
+                    .count(),
+                4,
+                "{}",
+                text.len()
+            );
             assert!(std::fs::read(&path).unwrap().len() < 100);
         }
     }
@@ -212,11 +268,21 @@ mod tests {
     #[test]
     fn file_that_cannot_be_used_is_no_bucket() {
         let (folder, path) = folder();
-        assert_eq!(SharedBucket::new(folder.path().join("absent/rate")).take(at(0.0), DEMAND), None);
+        assert_eq!(
+            SharedBucket::new(folder.path().join("absent/rate")).take(at(0.0), DEMAND),
+            None
+        );
         let held = File::create(&path).unwrap();
         held.lock().unwrap();
-        assert_eq!(SharedBucket::new(path.clone()).take(at(0.0), DEMAND), None, "one that was stopped holds it");
+        assert_eq!(
+            SharedBucket::new(path.clone()).take(at(0.0), DEMAND),
+            None,
+            "one that was stopped holds it"
+        );
         drop(held);
-        assert_eq!(SharedBucket::new(path).take(at(0.0), DEMAND), Some(Taken::Token));
+        assert_eq!(
+            SharedBucket::new(path).take(at(0.0), DEMAND),
+            Some(Taken::Token)
+        );
     }
 }

@@ -10,7 +10,12 @@ const S: fn(f64) -> Duration = Duration::from_secs_f64;
 const MIDDLE: f64 = 0.5;
 
 fn limits(limit: u32, remaining: u32, reset: f64) -> Limits {
-    Limits { limit: Some(limit), window: Some(S(1.0)), remaining: Some(remaining), reset: Some(S(reset)) }
+    Limits {
+        limit: Some(limit),
+        window: Some(S(1.0)),
+        remaining: Some(remaining),
+        reset: Some(S(reset)),
+    }
 }
 
 /// Asks for one request, and gives it up if it may not go at once.
@@ -43,8 +48,18 @@ fn background_leaves_a_token_for_the_person() {
 #[test]
 fn the_queue_is_let_through_by_urgency_and_then_in_turn() {
     let mut pace = Pace::new(Rate::default());
-    let wanted = [Urgency::Warm, Urgency::Extend, Urgency::Person, Urgency::Status, Urgency::Person, Urgency::Head];
-    let places: Vec<Place> = wanted.into_iter().map(|urgency| pace.join(urgency)).collect();
+    let wanted = [
+        Urgency::Warm,
+        Urgency::Extend,
+        Urgency::Person,
+        Urgency::Status,
+        Urgency::Person,
+        Urgency::Head,
+    ];
+    let places: Vec<Place> = wanted
+        .into_iter()
+        .map(|urgency| pace.join(urgency))
+        .collect();
     let mut gone = Vec::new();
     for second in 0..20 {
         for (n, place) in places.iter().enumerate() {
@@ -87,7 +102,10 @@ fn a_small_limit_makes_a_small_burst_and_background_still_gets_its_turn() {
 fn background_yields_when_less_than_half_is_left_and_everybody_when_nothing_is() {
     let mut pace = Pace::new(Rate::default());
     pace.learn(S(0.0), limits(10, 4, 1.0), 0.0);
-    assert_eq!(ask(&mut pace, 0.2, Urgency::Head), Turn::Later(S(0.8)).max_of(&mut pace, 0.2));
+    assert_eq!(
+        ask(&mut pace, 0.2, Urgency::Head),
+        Turn::Later(S(0.8)).max_of(&mut pace, 0.2)
+    );
     assert_eq!(ask(&mut pace, 0.2, Urgency::Person), Turn::Go);
     pace.learn(S(1.0), limits(10, 0, 0.5), 0.0);
     assert_eq!(ask(&mut pace, 1.25, Urgency::Person), Turn::Paused(S(0.25)));
@@ -108,18 +126,37 @@ impl Turn {
 fn what_is_left_bounds_what_a_person_may_take_at_once() {
     let mut pace = Pace::new(Rate::default());
     pace.learn(S(0.0), limits(10, 2, 1.0), MIDDLE);
-    assert_eq!(ask(&mut pace, 0.0, Urgency::Person), Turn::Later(S(1.0)), "half a token, at the rate of one among others");
+    assert_eq!(
+        ask(&mut pace, 0.0, Urgency::Person),
+        Turn::Later(S(1.0)),
+        "half a token, at the rate of one among others"
+    );
 }
 
 #[test]
 fn warming_is_for_when_there_is_plenty() {
     let mut pace = Pace::new(Rate::default());
     assert_eq!(ask(&mut pace, 0.0, Urgency::Warm), Turn::Go);
-    assert!(matches!(ask(&mut pace, 0.0, Urgency::Warm), Turn::Later(_)), "one token is missing");
-    assert_eq!(ask(&mut pace, 1.0, Urgency::Extend), Turn::Later(S(1.0)).max_of(&mut pace, 1.0), "half a token a second");
+    assert!(
+        matches!(ask(&mut pace, 0.0, Urgency::Warm), Turn::Later(_)),
+        "one token is missing"
+    );
+    assert_eq!(
+        ask(&mut pace, 1.0, Urgency::Extend),
+        Turn::Later(S(1.0)).max_of(&mut pace, 1.0),
+        "half a token a second"
+    );
     pace.learn(S(20.0), limits(10, 7, 1.0), MIDDLE);
-    assert_eq!(ask(&mut pace, 20.9, Urgency::Warm), Turn::Scarce, "somebody is using the limit");
-    assert_eq!(ask(&mut pace, 25.0, Urgency::Warm), Turn::Scarce, "somebody was there just now");
+    assert_eq!(
+        ask(&mut pace, 20.9, Urgency::Warm),
+        Turn::Scarce,
+        "somebody is using the limit"
+    );
+    assert_eq!(
+        ask(&mut pace, 25.0, Urgency::Warm),
+        Turn::Scarce,
+        "somebody was there just now"
+    );
     assert_eq!(ask(&mut pace, 60.0, Urgency::Warm), Turn::Go);
 }
 
@@ -144,9 +181,17 @@ fn alone(rate: f64, told: Limits, requests: u32) -> f64 {
 fn one_alone_loses_little_to_holding_its_breath_however_fast_it_goes() {
     let took = alone(9.0, limits(10, 10, 1.0), 900);
     assert!(took <= 100.0 * 1.04, "{took}");
-    let untold = Limits { limit: None, window: None, remaining: None, reset: None };
+    let untold = Limits {
+        limit: None,
+        window: None,
+        remaining: None,
+        reset: None,
+    };
     let took = alone(1000.0, untold, 1000);
-    assert!(took <= 2.0, "where nothing is told there is nothing to listen for: {took}");
+    assert!(
+        took <= 2.0,
+        "where nothing is told there is nothing to listen for: {took}"
+    );
 }
 
 #[test]
@@ -158,7 +203,11 @@ fn a_refusal_silences_everybody_and_background_for_longer() {
     assert_eq!(ask(&mut pace, 3.0, Urgency::Person), Turn::Go);
     assert_eq!(ask(&mut pace, 3.0, Urgency::Extend), Turn::Later(S(5.0)));
     pace.refuse(S(20.0), Some(S(3.0)), 1.0);
-    assert_eq!(pace.budget(S(20.0)).paused_for, S(3.5), "not all at the same moment");
+    assert_eq!(
+        pace.budget(S(20.0)).paused_for,
+        S(3.5),
+        "not all at the same moment"
+    );
 }
 
 #[test]
@@ -171,7 +220,13 @@ fn a_rate_by_hand_may_use_more_than_half_if_it_says_so() {
 }
 
 fn urgency() -> impl Strategy<Value = Urgency> {
-    prop::sample::select(vec![Urgency::Person, Urgency::Head, Urgency::Status, Urgency::Extend, Urgency::Warm])
+    prop::sample::select(vec![
+        Urgency::Person,
+        Urgency::Head,
+        Urgency::Status,
+        Urgency::Extend,
+        Urgency::Warm,
+    ])
 }
 
 /// Something that happens to a pace.

@@ -12,18 +12,28 @@ impl Model {
     /// Opens the chooser of profiles.
     pub(in crate::app) fn choose_profile(&mut self) -> Effect {
         let mut choices = Slot::default();
-        let asked = Effect::Doors { ticket: choices.begin() };
+        let asked = Effect::Doors {
+            ticket: choices.begin(),
+        };
         self.hall = Some(Hall::new(Face::Profiles(choices)));
         asked
     }
 
     /// Takes the profiles; the one that is shown is marked.
-    pub(in crate::app) fn learn_doors(&mut self, ticket: Ticket, outcome: Result<Vec<Choice>, Failure>) {
+    pub(in crate::app) fn learn_doors(
+        &mut self,
+        ticket: Ticket,
+        outcome: Result<Vec<Choice>, Failure>,
+    ) {
         let Some(hall) = &mut self.hall else { return };
-        let Face::Profiles(choices) = &mut hall.face else { return };
+        let Face::Profiles(choices) = &mut hall.face else {
+            return;
+        };
         hall.trouble = outcome.as_ref().err().cloned();
         if choices.settle(ticket, outcome) {
-            let here = choices.ready().and_then(|choices| choices.iter().position(|choice| choice.door == self.door));
+            let here = choices
+                .ready()
+                .and_then(|choices| choices.iter().position(|choice| choice.door == self.door));
             hall.chosen = here.unwrap_or(0);
         }
     }
@@ -48,7 +58,13 @@ impl Model {
                     *form = Some(Form::new(&welcome.base_url));
                 }
             }
-            Act::Enter(door, answer) => return Some(Effect::Enter { ticket: hall.waiting.begin(), door, answer }),
+            Act::Enter(door, answer) => {
+                return Some(Effect::Enter {
+                    ticket: hall.waiting.begin(),
+                    door,
+                    answer,
+                });
+            }
             Act::Stay => self.hall = None,
             Act::Leave => self.ending = Some(Ending::Quit),
         }
@@ -57,7 +73,9 @@ impl Model {
 
     /// Goes back one step in the hall; says whether there was one.
     pub(in crate::app) fn peel_hall(&mut self) -> bool {
-        let Some(hall) = &mut self.hall else { return false };
+        let Some(hall) = &mut self.hall else {
+            return false;
+        };
         if hall.is_waiting() {
             hall.waiting.clear();
             return true;
@@ -86,8 +104,13 @@ impl Model {
 
     /// Changes the form, unless its key is being tried.
     pub(in crate::app) fn fill_in(&mut self, change: impl FnOnce(&mut Form)) {
-        let Some(hall) = self.hall.as_mut().filter(|hall| !hall.is_waiting()) else { return };
-        if let Face::SetUp { form: Some(form), .. } = &mut hall.face {
+        let Some(hall) = self.hall.as_mut().filter(|hall| !hall.is_waiting()) else {
+            return;
+        };
+        if let Face::SetUp {
+            form: Some(form), ..
+        } = &mut hall.face
+        {
             change(form);
         }
     }
@@ -99,27 +122,55 @@ impl Model {
     /// Has the key tried.
     pub(in crate::app) fn log_in(&mut self) -> Option<Effect> {
         let hall = self.hall.as_mut().filter(|hall| !hall.is_waiting())?;
-        let Face::SetUp { form: Some(form), .. } = &hall.face else { return None };
+        let Face::SetUp {
+            form: Some(form), ..
+        } = &hall.face
+        else {
+            return None;
+        };
         let (base_url, key) = (form.base_url().to_owned(), form.key().clone());
         if key.letters() == 0 {
-            hall.trouble = Some(Failure::new(Kind::KeyMissing, "there is no key yet").hint("type it or paste it; it is not shown"));
+            hall.trouble = Some(
+                Failure::new(Kind::KeyMissing, "there is no key yet")
+                    .hint("type it or paste it; it is not shown"),
+            );
             return None;
         }
         hall.trouble = None;
-        Some(Effect::Check { ticket: hall.waiting.begin(), base_url, key })
+        Some(Effect::Check {
+            ticket: hall.waiting.begin(),
+            base_url,
+            key,
+        })
     }
 
     /// The key was tried: a good one opens its door.
-    pub(in crate::app) fn checked(&mut self, ticket: Ticket, outcome: Result<(), Failure>) -> Option<Effect> {
+    pub(in crate::app) fn checked(
+        &mut self,
+        ticket: Ticket,
+        outcome: Result<(), Failure>,
+    ) -> Option<Effect> {
         let hall = self.hall.as_mut()?;
         if !hall.waiting.settle(ticket, Ok(())) {
             return None;
         }
-        let Face::SetUp { form: Some(form), .. } = &hall.face else { return None };
+        let Face::SetUp {
+            form: Some(form), ..
+        } = &hall.face
+        else {
+            return None;
+        };
         match outcome {
             Ok(()) => {
-                let door = Door::New { base_url: form.base_url().to_owned(), key: form.key().clone() };
-                Some(Effect::Enter { ticket: hall.waiting.begin(), door, answer: Answer::None })
+                let door = Door::New {
+                    base_url: form.base_url().to_owned(),
+                    key: form.key().clone(),
+                };
+                Some(Effect::Enter {
+                    ticket: hall.waiting.begin(),
+                    door,
+                    answer: Answer::None,
+                })
             }
             Err(failure) => {
                 hall.trouble = Some(failure);
@@ -143,6 +194,9 @@ impl Model {
 
     fn ask(&mut self, question: Question) {
         let over_mail = self.hall.as_ref().is_some_and(Hall::is_over_mail);
-        self.hall = Some(Hall::new(Face::Question { question, over_mail }));
+        self.hall = Some(Hall::new(Face::Question {
+            question,
+            over_mail,
+        }));
     }
 }

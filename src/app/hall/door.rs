@@ -39,10 +39,28 @@ pub struct Choice {
 
 impl Choice {
     pub(super) fn item(&self, is_here: bool) -> Item {
-        let Self { door, name, base_url, key_from, kept } = self;
-        let act = if is_here { Act::Stay } else { Act::Enter(door.clone(), Answer::None) };
-        let label = if is_here { format!("{name} (here)") } else { name.clone() };
-        Item { label, words: vec![base_url.clone(), kept.clone(), key_from.clone()], act }
+        let Self {
+            door,
+            name,
+            base_url,
+            key_from,
+            kept,
+        } = self;
+        let act = if is_here {
+            Act::Stay
+        } else {
+            Act::Enter(door.clone(), Answer::None)
+        };
+        let label = if is_here {
+            format!("{name} (here)")
+        } else {
+            name.clone()
+        };
+        Item {
+            label,
+            words: vec![base_url.clone(), kept.clone(), key_from.clone()],
+            act,
+        }
     }
 }
 

@@ -29,7 +29,13 @@ pub enum Field {
 
 impl PartialEq for Form {
     fn eq(&self, other: &Self) -> bool {
-        let seen = |form: &Self| (form.base_url.value().to_owned(), form.base_url.cursor(), form.field);
+        let seen = |form: &Self| {
+            (
+                form.base_url.value().to_owned(),
+                form.base_url.cursor(),
+                form.field,
+            )
+        };
         seen(self) == seen(other) && self.key == other.key
     }
 }
@@ -38,7 +44,10 @@ impl Form {
     /// Without a key, for this service.
     #[must_use]
     pub fn new(base_url: &str) -> Self {
-        Self { base_url: Input::new(base_url.to_owned()), ..Self::default() }
+        Self {
+            base_url: Input::new(base_url.to_owned()),
+            ..Self::default()
+        }
     }
 
     /// The key so far.
@@ -62,7 +71,10 @@ impl Form {
     /// The column of the cursor in its line, and the first column that is visible, where so many are.
     #[must_use]
     pub fn columns(&self, width: usize) -> (usize, usize) {
-        (self.base_url.visual_cursor(), self.base_url.visual_scroll(width.saturating_sub(1)))
+        (
+            self.base_url.visual_cursor(),
+            self.base_url.visual_scroll(width.saturating_sub(1)),
+        )
     }
 
     /// Moves the cursor to the other line.
@@ -79,7 +91,11 @@ impl Form {
             Field::Key => self.key.push(text),
             Field::BaseUrl => {
                 let room = LONGEST.saturating_sub(self.base_url().len());
-                for letter in text.chars().filter(|c| !c.is_whitespace() && clean::is_safe(*c)).take(room) {
+                for letter in text
+                    .chars()
+                    .filter(|c| !c.is_whitespace() && clean::is_safe(*c))
+                    .take(room)
+                {
                     self.base_url.handle(InputRequest::InsertChar(letter));
                 }
             }
@@ -95,7 +111,12 @@ impl Form {
             Field::Key => match edit {
                 Edit::Backspace => self.key.pop(),
                 Edit::DeleteWord | Edit::DeleteBefore => self.key.clear(),
-                Edit::Left | Edit::Right | Edit::WordLeft | Edit::WordRight | Edit::Start | Edit::End => {}
+                Edit::Left
+                | Edit::Right
+                | Edit::WordLeft
+                | Edit::WordRight
+                | Edit::Start
+                | Edit::End => {}
                 Edit::Delete | Edit::DeleteAfter => {}
             },
         }

@@ -73,25 +73,40 @@ pub(super) enum Act {
 
 impl Hall {
     fn new(face: Face) -> Self {
-        Self { face, chosen: 0, trouble: None, waiting: Slot::default() }
+        Self {
+            face,
+            chosen: 0,
+            trouble: None,
+            waiting: Slot::default(),
+        }
     }
 
     /// The set-up screen.
     #[must_use]
     pub fn set_up(welcome: Welcome) -> Self {
-        Self::new(Face::SetUp { welcome, form: None })
+        Self::new(Face::SetUp {
+            welcome,
+            form: None,
+        })
     }
 
     /// A question before there is any mail.
     #[must_use]
     pub fn question(question: Question) -> Self {
-        Self::new(Face::Question { question, over_mail: false })
+        Self::new(Face::Question {
+            question,
+            over_mail: false,
+        })
     }
 
     /// What can be marked and taken, top to bottom. `here` is the door that the mail behind belongs to.
     #[must_use]
     pub fn items(&self, here: &Door) -> Vec<Item> {
-        let item = |label: &str, words: &str, act| Item { label: label.to_owned(), words: vec![words.to_owned()], act };
+        let item = |label: &str, words: &str, act| Item {
+            label: label.to_owned(),
+            words: vec![words.to_owned()],
+            act,
+        };
         match &self.face {
             Face::SetUp { welcome, .. } => {
                 let mut items = Vec::new();
@@ -100,20 +115,43 @@ impl Hall {
                 }
                 items.extend(welcome.profiles.iter().map(|(name, base_url)| {
                     let door = Door::Profile(name.clone());
-                    item(&format!("Open {name}"), base_url, Act::Enter(door, Answer::None))
+                    item(
+                        &format!("Open {name}"),
+                        base_url,
+                        Act::Enter(door, Answer::None),
+                    )
                 }));
-                items.push(item("Look around", "a sample mailbox: no key, nothing kept", Act::Enter(Door::Demo, Answer::None)));
+                items.push(item(
+                    "Look around",
+                    "a sample mailbox: no key, nothing kept",
+                    Act::Enter(Door::Demo, Answer::None),
+                ));
                 items.push(item("Leave", "", Act::Leave));
                 items
             }
             Face::Profiles(choices) => {
                 let choices = choices.ready().map_or(&[][..], |choices| choices);
-                choices.iter().map(|choice| choice.item(choice.door == *here)).collect()
+                choices
+                    .iter()
+                    .map(|choice| choice.item(choice.door == *here))
+                    .collect()
             }
-            Face::Question { question, over_mail } => {
-                let mut items: Vec<Item> =
-                    question.answers.iter().map(|(answer, words)| item(words, "", Act::Enter(question.door.clone(), *answer))).collect();
-                items.push(if *over_mail { item("Stay here", "", Act::Stay) } else { item("Leave", "nothing is changed", Act::Leave) });
+            Face::Question {
+                question,
+                over_mail,
+            } => {
+                let mut items: Vec<Item> = question
+                    .answers
+                    .iter()
+                    .map(|(answer, words)| {
+                        item(words, "", Act::Enter(question.door.clone(), *answer))
+                    })
+                    .collect();
+                items.push(if *over_mail {
+                    item("Stay here", "", Act::Stay)
+                } else {
+                    item("Leave", "nothing is changed", Act::Leave)
+                });
                 items
             }
         }

@@ -56,13 +56,21 @@ impl List {
             self.owed += by;
             return None;
         }
-        let by = if std::mem::take(&mut self.at_foot) { by + 1 } else { by };
+        let by = if std::mem::take(&mut self.at_foot) {
+            by + 1
+        } else {
+            by
+        };
         let window = self.slot.ready()?;
         let last = window.rows.len().checked_sub(1)?.cast_signed();
         let target = self.cursor.cast_signed() + by;
         let reached = target.clamp(0, last);
         let beyond = target - reached;
-        let more = if beyond > 0 { window.more_below } else { window.more_above };
+        let more = if beyond > 0 {
+            window.more_below
+        } else {
+            window.more_above
+        };
         if more && beyond != 0 {
             self.owed += beyond;
         }
@@ -75,7 +83,9 @@ impl List {
     fn turn(&mut self, by: isize, height: usize) -> Option<Effect> {
         let len = self.rows().len();
         let furthest = self.lines().saturating_sub(height);
-        let top = (self.top.cast_signed() + by).clamp(0, furthest.cast_signed()).cast_unsigned();
+        let top = (self.top.cast_signed() + by)
+            .clamp(0, furthest.cast_signed())
+            .cast_unsigned();
         if top == self.top {
             return self.walk(by, height);
         }
@@ -87,22 +97,40 @@ impl List {
 
     fn jump(&mut self, aim: Aim, height: usize) -> Option<Effect> {
         let window = self.slot.ready()?;
-        let here = if aim == Aim::Last { !window.more_below } else { !window.more_above };
+        let here = if aim == Aim::Last {
+            !window.more_below
+        } else {
+            !window.more_above
+        };
         self.owed = 0;
         // Rows of another filter are on their way while it jumps: the end of these is not the end of those.
         if here && !self.is_jumping() {
-            self.cursor = if aim == Aim::Last { window.rows.len().saturating_sub(1) } else { 0 };
+            self.cursor = if aim == Aim::Last {
+                window.rows.len().saturating_sub(1)
+            } else {
+                0
+            };
             return self.show(height);
         }
         self.aim = aim;
-        Some(self.look(if aim == Aim::Last { Anchor::Oldest } else { Anchor::Newest }, WINDOW))
+        Some(self.look(
+            if aim == Aim::Last {
+                Anchor::Oldest
+            } else {
+                Anchor::Newest
+            },
+            WINDOW,
+        ))
     }
 
     /// Turns pages until the selection is visible, and asks for rows before the edge is reached.
     ///
     /// Pages, not single rows: a list that scrolls by one repaints every cell for each key.
     pub(super) fn show(&mut self, height: usize) -> Option<Effect> {
-        let (more_above, more_below, len) = self.slot.ready().map(|window| (window.more_above, window.more_below, window.rows.len()))?;
+        let (more_above, more_below, len) = self
+            .slot
+            .ready()
+            .map(|window| (window.more_above, window.more_below, window.rows.len()))?;
         let line = self.cursor + usize::from(self.at_foot);
         if line < self.top {
             self.top = (line + 1).saturating_sub(height.max(1));
@@ -128,10 +156,21 @@ impl List {
     }
 
     pub(super) fn look_around(&mut self, place: Place) -> Effect {
-        self.look(Anchor::Around { place, above: WINDOW / 2 }, WINDOW)
+        self.look(
+            Anchor::Around {
+                place,
+                above: WINDOW / 2,
+            },
+            WINDOW,
+        )
     }
 
     pub(super) fn look(&mut self, anchor: Anchor, rows: usize) -> Effect {
-        Effect::Look { ticket: self.slot.begin(), query: self.filter.query().clone(), anchor, rows }
+        Effect::Look {
+            ticket: self.slot.begin(),
+            query: self.filter.query().clone(),
+            anchor,
+            rows,
+        }
     }
 }

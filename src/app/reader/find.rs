@@ -25,7 +25,11 @@ impl Reader {
     /// Looks for text in the email, from here on; without any, for what the filter looks for.
     pub fn find(&mut self, text: &str) {
         let from = self.find.as_ref().map_or(self.scroll, |find| find.from);
-        self.find = Needle::new(text).map(|needle| Find { needle, from, leaps: true });
+        self.find = Needle::new(text).map(|needle| Find {
+            needle,
+            from,
+            leaps: true,
+        });
     }
 
     /// Takes where the text stands now for where a search begins.
@@ -76,14 +80,21 @@ impl Reader {
         if same {
             return None;
         }
-        let other_text = self.sought.as_ref().is_none_or(|(_, before)| *before != sought);
+        let other_text = self
+            .sought
+            .as_ref()
+            .is_none_or(|(_, before)| *before != sought);
         self.sought = wanted.map(|body| (body.clone(), sought));
         self.marks.clear();
         if other_text {
             self.at = None;
         }
         let (body, sought) = self.sought.clone()?;
-        Some(Effect::Seek { ticket: self.marks.begin(), body, sought })
+        Some(Effect::Seek {
+            ticket: self.marks.begin(),
+            body,
+            sought,
+        })
     }
 
     /// Takes the marks. What a person looks for in the email is gone to at once.
@@ -92,13 +103,18 @@ impl Reader {
             return;
         }
         self.at = self.at.filter(|at| *at < self.marks().len());
-        let Some(find) = self.find.as_mut().filter(|find| find.leaps) else { return };
+        let Some(find) = self.find.as_mut().filter(|find| find.leaps) else {
+            return;
+        };
         find.leaps = false;
         let from = find.from;
         let head = row.map_or(0, |row| self.head(row).len());
         self.scroll = from;
         if !self.marks().is_empty() {
-            let below = self.marks().iter().position(|mark| head + mark.line() >= from);
+            let below = self
+                .marks()
+                .iter()
+                .position(|mark| head + mark.line() >= from);
             self.go_to(below.unwrap_or(0), row);
         }
         self.clamp(row);

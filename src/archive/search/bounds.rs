@@ -11,11 +11,21 @@ pub(super) fn bounds(node: &Node, wanted: bool) -> (i64, i64) {
     let before = |at: jiff::Timestamp| (at.as_microsecond(), i64::MIN);
     let after = |at: jiff::Timestamp| (i64::MAX, at.as_microsecond());
     match (node, wanted) {
-        (Node::And(nodes), true) | (Node::Or(nodes), false) => nodes.iter().map(|node| bounds(node, wanted)).fold(OPEN, both),
-        (Node::Or(nodes), true) | (Node::And(nodes), false) => nodes.iter().map(|node| bounds(node, wanted)).fold(NONE, hull),
+        (Node::And(nodes), true) | (Node::Or(nodes), false) => nodes
+            .iter()
+            .map(|node| bounds(node, wanted))
+            .fold(OPEN, both),
+        (Node::Or(nodes), true) | (Node::And(nodes), false) => nodes
+            .iter()
+            .map(|node| bounds(node, wanted))
+            .fold(NONE, hull),
         (Node::Not(inner), _) => bounds(inner, !wanted),
-        (Node::Term(Term::After(moment)), true) | (Node::Term(Term::Before(moment)), false) => after(moment.start),
-        (Node::Term(Term::Before(moment)), true) | (Node::Term(Term::After(moment)), false) => before(moment.start),
+        (Node::Term(Term::After(moment)), true) | (Node::Term(Term::Before(moment)), false) => {
+            after(moment.start)
+        }
+        (Node::Term(Term::Before(moment)), true) | (Node::Term(Term::After(moment)), false) => {
+            before(moment.start)
+        }
         (Node::Term(Term::On(moment)), true) => both(after(moment.start), before(moment.end)),
         (Node::Term(_), _) => OPEN,
     }

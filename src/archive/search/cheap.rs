@@ -14,13 +14,24 @@ const FEW: usize = 64;
 pub(super) fn first(ask: &Ask) -> Option<(Ask, usize)> {
     let few = if has(ask, &is_short) { MANY } else { FEW };
     // Alone, a word that nobody uses would cost the index as much a second time.
-    has(ask, &is_costly).then(|| (if matches!(ask, Ask::And(_)) { cheap(ask) } else { Ask::All }, few))
+    has(ask, &is_costly).then(|| {
+        (
+            if matches!(ask, Ask::And(_)) {
+                cheap(ask)
+            } else {
+                Ask::All
+            },
+            few,
+        )
+    })
 }
 
 /// A superset of `ask` without what is costly.
 fn cheap(ask: &Ask) -> Ask {
     match ask {
-        Ask::Start(start) if is_costly(start) && !is_short(start) => Ask::Token(token(kind::START, start.chars().skip(1).take(START))),
+        Ask::Start(start) if is_costly(start) && !is_short(start) => {
+            Ask::Token(token(kind::START, start.chars().skip(1).take(START)))
+        }
         Ask::And(members) => Ask::and(members.iter().map(cheap)),
         Ask::Or(members) => Ask::or(members.iter().map(cheap)),
         other if has(other, &is_costly) => Ask::All,

@@ -26,7 +26,8 @@ pub struct Scope {
 }
 
 pub(super) const PAST: &str = "SELECT count(*) FROM (SELECT 1 FROM search WHERE search MATCH ?1 AND rowid > ?2 AND rowid < ?3 LIMIT ?4)";
-pub(super) const TOKENS: &str = "SELECT count(*) FROM (SELECT 1 FROM search WHERE search MATCH ?1 LIMIT ?2)";
+pub(super) const TOKENS: &str =
+    "SELECT count(*) FROM (SELECT 1 FROM search WHERE search MATCH ?1 LIMIT ?2)";
 
 impl Archive {
     /// How many emails match, as far as `most`; `None` if `halt` broke it off.
@@ -34,7 +35,12 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be read.
-    pub fn count_matching(&self, query: &Query, most: u64, halt: &Halt) -> Result<Option<Counted>, Failure> {
+    pub fn count_matching(
+        &self,
+        query: &Query,
+        most: u64,
+        halt: &Halt,
+    ) -> Result<Option<Counted>, Failure> {
         if query.is_everything() {
             return Ok(Some(Counted::Exactly(self.count()?)));
         }
@@ -46,16 +52,33 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be read.
-    pub fn rank_matching(&self, query: &Query, place: Place, most: u64, halt: &Halt) -> Result<Option<Counted>, Failure> {
+    pub fn rank_matching(
+        &self,
+        query: &Query,
+        place: Place,
+        most: u64,
+        halt: &Halt,
+    ) -> Result<Option<Counted>, Failure> {
         self.count_past(query, Way::Up, place, most, halt)
     }
 
-    fn count_past(&self, query: &Query, way: Way, from: Place, most: u64, halt: &Halt) -> Result<Option<Counted>, Failure> {
+    fn count_past(
+        &self,
+        query: &Query,
+        way: Way,
+        from: Place,
+        most: u64,
+        halt: &Halt,
+    ) -> Result<Option<Counted>, Failure> {
         self.connections.search(halt, |connection| {
             let walk = Walk::new(connection, query)?;
             let found = walk.count(way, from, most.saturating_add(1))?;
             walk.check()?;
-            Ok(if found > most { Counted::MoreThan(most) } else { Counted::Exactly(found) })
+            Ok(if found > most {
+                Counted::MoreThan(most)
+            } else {
+                Counted::Exactly(found)
+            })
         })
     }
 
@@ -67,8 +90,12 @@ impl Archive {
     pub fn scope(&self) -> Result<Scope, Failure> {
         self.connections.read(|connection| {
             let sql = "SELECT bodies, emails FROM tally";
-            let (fetched, emails): (i64, i64) = connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
-            Ok(Scope { fetched: fetched.unsigned_abs(), emails: emails.unsigned_abs() })
+            let (fetched, emails): (i64, i64) =
+                connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            Ok(Scope {
+                fetched: fetched.unsigned_abs(),
+                emails: emails.unsigned_abs(),
+            })
         })
     }
 }

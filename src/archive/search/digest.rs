@@ -42,16 +42,34 @@ pub(in crate::archive) struct Expected<'a> {
 
 impl<'a> Expected<'a> {
     pub(in crate::archive) fn new(connection: &'a Connection) -> Result<Self, Failure> {
-        let has_all_labels = label::has_room(connection, label::FROM)? && label::has_room(connection, label::REPLY_TO)?;
-        Ok(Self { connection, index: Index::reading(connection), has_all_labels, sum: Sum::default() })
+        let has_all_labels = label::has_room(connection, label::FROM)?
+            && label::has_room(connection, label::REPLY_TO)?;
+        Ok(Self {
+            connection,
+            index: Index::reading(connection),
+            has_all_labels,
+            sum: Sum::default(),
+        })
     }
 
     /// Adds an email.
-    pub(in crate::archive) fn add(&mut self, slot: i64, mail: &Summary, changed: bool, whole: Option<&wire::Email>) -> Result<(), Failure> {
-        let text = self.index.tokens(mail, changed, whole)?.to_ascii_lowercase();
+    pub(in crate::archive) fn add(
+        &mut self,
+        slot: i64,
+        mail: &Summary,
+        changed: bool,
+        whole: Option<&wire::Email>,
+    ) -> Result<(), Failure> {
+        let text = self
+            .index
+            .tokens(mail, changed, whole)?
+            .to_ascii_lowercase();
         let mut met = HashSet::new();
         // As the tokenizer `ascii` cuts.
-        for token in text.as_bytes().split(|byte| byte.is_ascii() && !byte.is_ascii_alphanumeric()) {
+        for token in text
+            .as_bytes()
+            .split(|byte| byte.is_ascii() && !byte.is_ascii_alphanumeric())
+        {
             let token = &token[..token.len().min(LONGEST)];
             if !token.is_empty() && is_compared(token, self.has_all_labels) && met.insert(token) {
                 self.sum.add(slot, token);
@@ -67,7 +85,9 @@ impl<'a> Expected<'a> {
         self.connection.execute_batch("CREATE VIRTUAL TABLE IF NOT EXISTS temp.search_terms USING fts5vocab(main, search, instance)")?;
         let mut found = Sum::default();
         {
-            let mut statement = self.connection.prepare("SELECT doc, term FROM temp.search_terms")?;
+            let mut statement = self
+                .connection
+                .prepare("SELECT doc, term FROM temp.search_terms")?;
             let mut rows = statement.query([])?;
             while let Some(row) = rows.next()? {
                 let token = row.get_ref(1)?.as_bytes().map_err(rusqlite::Error::from)?;
@@ -76,7 +96,8 @@ impl<'a> Expected<'a> {
                 }
             }
         }
-        self.connection.execute_batch("DROP TABLE temp.search_terms")?;
+        self.connection
+            .execute_batch("DROP TABLE temp.search_terms")?;
         self.connection.pragma_update(None, "query_only", true)?;
         Ok(found == self.sum)
     }
@@ -86,5 +107,8 @@ impl<'a> Expected<'a> {
 /// depends on when it was indexed; then these tokens are left out.
 fn is_compared(token: &[u8], has_all_labels: bool) -> bool {
     let by_label = [kind::LABEL, kind::SENDER, kind::RECIPIENT];
-    has_all_labels || token.first().is_none_or(|first| !by_label.contains(&char::from(*first)))
+    has_all_labels
+        || token
+            .first()
+            .is_none_or(|first| !by_label.contains(&char::from(*first)))
 }

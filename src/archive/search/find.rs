@@ -20,12 +20,29 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be read.
-    pub fn search(&self, query: &Query, anchor: &Anchor, rows: usize, halt: &Halt) -> Result<Option<Window>, Failure> {
+    pub fn search(
+        &self,
+        query: &Query,
+        anchor: &Anchor,
+        rows: usize,
+        halt: &Halt,
+    ) -> Result<Option<Window>, Failure> {
         if query.is_everything() && query.sort == Sort::Newest {
-            return if halt.is_halted() { Ok(None) } else { self.window(anchor, rows).map(Some) };
+            return if halt.is_halted() {
+                Ok(None)
+            } else {
+                self.window(anchor, rows).map(Some)
+            };
         }
         self.connections.search(halt, |connection| {
-            let list = List { walk: Walk::new(connection, query)?, down: if query.sort == Sort::Newest { Way::Down } else { Way::Up } };
+            let list = List {
+                walk: Walk::new(connection, query)?,
+                down: if query.sort == Sort::Newest {
+                    Way::Down
+                } else {
+                    Way::Up
+                },
+            };
             let window = list.window(anchor, rows)?;
             list.walk.check()?;
             Ok(window)
@@ -39,10 +56,19 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be read; for emails that cannot be read, after all others were handed over.
-    pub fn each(&self, query: &Query, halt: &Halt, mut take: impl FnMut(Row) -> bool) -> Result<bool, Failure> {
+    pub fn each(
+        &self,
+        query: &Query,
+        halt: &Halt,
+        mut take: impl FnMut(Row) -> bool,
+    ) -> Result<bool, Failure> {
         let mut is_whole = true;
         let done = self.connections.search(halt, |connection| {
-            let way = if query.sort == Sort::Newest { Way::Down } else { Way::Up };
+            let way = if query.sort == Sort::Newest {
+                Way::Down
+            } else {
+                Way::Up
+            };
             let walk = Walk::new(connection, query)?;
             walk.each(way, end(way.back()), |row| {
                 is_whole = take(row);
@@ -95,13 +121,20 @@ impl Archive {
                 }
                 true
             })?;
-            Ok(Candidates { rows, passed, is_end })
+            Ok(Candidates {
+                rows,
+                passed,
+                is_end,
+            })
         })
     }
 }
 
 /// Where everything stands that the query finds.
-pub(in crate::archive) fn places(connection: &Connection, query: &Query) -> Result<Vec<Place>, Failure> {
+pub(in crate::archive) fn places(
+    connection: &Connection,
+    query: &Query,
+) -> Result<Vec<Place>, Failure> {
     let mut places = Vec::new();
     let walk = Walk::new(connection, query)?;
     walk.each(Way::Down, TOP, |row| {
@@ -129,7 +162,11 @@ impl List<'_> {
             Anchor::Below(place) => self.below(place, rows),
             Anchor::Around { place, above } => self.around(self.edge(place), above, rows),
             Anchor::At(micros) => {
-                let place = if self.down == Way::Down { Place::last_of(micros) } else { Place::first_of(micros) };
+                let place = if self.down == Way::Down {
+                    Place::last_of(micros)
+                } else {
+                    Place::first_of(micros)
+                };
                 self.around(self.edge(place), 0, rows)
             }
         }
@@ -137,7 +174,11 @@ impl List<'_> {
 
     /// Right above `place`, so that what lies below it begins with it.
     fn edge(&self, place: Place) -> Place {
-        if self.down == Way::Down { place.above() } else { place.below() }
+        if self.down == Way::Down {
+            place.above()
+        } else {
+            place.below()
+        }
     }
 
     fn below(&self, from: Place, rows: usize) -> Result<Window, Failure> {
@@ -145,33 +186,61 @@ impl List<'_> {
         let more_below = found.len() > rows;
         found.truncate(rows);
         // What began at the top has nothing above it; to find that out costs as much as the rows.
-        let more_above = from != end(self.down.back()) && self.is_more(self.down.back(), found.first())?;
-        Ok(Window { rows: found, more_above, more_below })
+        let more_above =
+            from != end(self.down.back()) && self.is_more(self.down.back(), found.first())?;
+        Ok(Window {
+            rows: found,
+            more_above,
+            more_below,
+        })
     }
 
     fn above(&self, from: Place, rows: usize) -> Result<Window, Failure> {
-        let mut found = self.walk.rows(self.down.back(), from, rows.saturating_add(1))?;
+        let mut found = self
+            .walk
+            .rows(self.down.back(), from, rows.saturating_add(1))?;
         let more_above = found.len() > rows;
         found.truncate(rows);
         found.reverse();
         let more_below = from != end(self.down) && self.is_more(self.down, found.last())?;
-        Ok(Window { rows: found, more_above, more_below })
+        Ok(Window {
+            rows: found,
+            more_above,
+            more_below,
+        })
     }
 
     /// Around an edge, filled from the other side where one has too few.
     fn around(&self, edge: Place, lead: usize, rows: usize) -> Result<Window, Failure> {
         let lead = lead.min(rows.saturating_sub(1));
         let mut older = self.walk.rows(self.down, edge, rows - lead)?;
-        let inclusive = if self.down == Way::Down { edge.below() } else { edge.above() };
+        let inclusive = if self.down == Way::Down {
+            edge.below()
+        } else {
+            edge.above()
+        };
         // The row at the edge itself is below it, so what is above begins past that.
-        let mut found = self.walk.rows(self.down.back(), inclusive, rows - older.len())?;
+        let mut found = self
+            .walk
+            .rows(self.down.back(), inclusive, rows - older.len())?;
         found.reverse();
         found.append(&mut older);
-        if let Some(last) = found.last().filter(|_| found.len() < rows).map(|row| row.place) {
+        if let Some(last) = found
+            .last()
+            .filter(|_| found.len() < rows)
+            .map(|row| row.place)
+        {
             found.extend(self.walk.rows(self.down, last, rows - found.len())?);
         }
-        let (more_above, more_below) = (self.is_more(self.down.back(), found.first())?, self.is_more(self.down, found.last())?);
-        Ok(Window { rows: found, more_above, more_below })
+        let (more_above, more_below) = (
+            self.is_more(self.down.back(), found.first())?,
+            self.is_more(self.down, found.last())?,
+        );
+        Ok(Window {
+            rows: found,
+            more_above,
+            more_below,
+        })
     }
 
     fn is_more(&self, way: Way, from: Option<&Row>) -> Result<bool, Failure> {

@@ -15,7 +15,9 @@ pub(in crate::archive) fn forget(writer: &Connection) -> Result<(), Failure> {
     let change = writer.unchecked_transaction()?;
     let labels: Vec<(i64, String, String)> = {
         let mut statement = change.prepare("SELECT nth, kind, text FROM label")?;
-        statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?.collect::<Result<_, _>>()?
+        statement
+            .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+            .collect::<Result<_, _>>()?
     };
     for (nth, of, text) in labels {
         let token = match of.strip_prefix("tag=") {
@@ -26,7 +28,9 @@ pub(in crate::archive) fn forget(writer: &Connection) -> Result<(), Failure> {
             None => format!("{}{nth}", kind::LABEL),
         };
         let sql = "DELETE FROM label WHERE nth = ?1 AND NOT EXISTS (SELECT 1 FROM search WHERE search MATCH ?2)";
-        change.prepare_cached(sql)?.execute((nth, format!("\"{}\"", token.replace('"', "\"\""))))?;
+        change
+            .prepare_cached(sql)?
+            .execute((nth, format!("\"{}\"", token.replace('"', "\"\""))))?;
     }
     let sql = "DELETE FROM label WHERE kind = ?1 AND nth NOT IN (SELECT sender FROM mail WHERE typeof(sender) = 'integer')";
     change.execute(sql, [label::SENDER])?;

@@ -27,8 +27,10 @@ const FIRST: usize = 64;
 const MOST: usize = 1 << 16;
 
 pub(super) const SLOT: &str = "SELECT slot FROM mail WHERE place = ?1 AND slot IS NOT NULL";
-pub(super) const HOLD_DOWN: &str = "SELECT rowid FROM search WHERE search MATCH ?2 AND rowid >= ?1 ORDER BY rowid";
-pub(super) const HOLD_UP: &str = "SELECT rowid FROM search WHERE search MATCH ?2 AND rowid <= ?1 ORDER BY rowid DESC";
+pub(super) const HOLD_DOWN: &str =
+    "SELECT rowid FROM search WHERE search MATCH ?2 AND rowid >= ?1 ORDER BY rowid";
+pub(super) const HOLD_UP: &str =
+    "SELECT rowid FROM search WHERE search MATCH ?2 AND rowid <= ?1 ORDER BY rowid DESC";
 
 /// The words of a query, for one walk one way.
 pub(super) struct Held<'a> {
@@ -41,13 +43,21 @@ impl<'a> Held<'a> {
     /// `None` if the query asks more of bodies than whether they hold single words.
     pub(super) fn new(connection: &'a Connection, query: &Query, way: Way) -> Option<Self> {
         let mut words = Vec::new();
-        (gather(&query.filter, &mut words) && words.len() <= WORDS).then_some(Self { connection, way, words })
+        (gather(&query.filter, &mut words) && words.len() <= WORDS).then_some(Self {
+            connection,
+            way,
+            words,
+        })
     }
 
     /// Those words that the body at `place` holds; `None` if it had better be read. No place may come
     /// before one that was asked for already.
     pub(super) fn text(&mut self, place: Place) -> Result<Option<String>, Failure> {
-        let slot = self.connection.prepare_cached(SLOT)?.query_row([place], |row| row.get(0)).optional()?;
+        let slot = self
+            .connection
+            .prepare_cached(SLOT)?
+            .query_row([place], |row| row.get(0))
+            .optional()?;
         let Some(slot) = slot else { return Ok(None) };
         let mut text = String::new();
         for word in &mut self.words {
@@ -88,14 +98,24 @@ impl Word {
         Self {
             text: text.to_owned(),
             whole: Ahead::new(&Ask::Token(tokens(kind::WORD))),
-            start: (start.len() > 1).then(|| Ahead::new(&Ask::Token(token(kind::START, start.into_iter())))),
+            start: (start.len() > 1)
+                .then(|| Ahead::new(&Ask::Token(token(kind::START, start.into_iter())))),
             begun: Ahead::new(&Ask::Start(tokens(kind::WORD))),
-            bodies: if text.chars().nth(1).is_none() { BODIES.0 } else { BODIES.1 },
+            bodies: if text.chars().nth(1).is_none() {
+                BODIES.0
+            } else {
+                BODIES.1
+            },
         }
     }
 
     /// Whether the body has a word that begins so, if it costs little to say.
-    fn is_held(&mut self, connection: &Connection, way: Way, slot: i64) -> Result<Option<bool>, Failure> {
+    fn is_held(
+        &mut self,
+        connection: &Connection,
+        way: Way,
+        slot: i64,
+    ) -> Result<Option<bool>, Failure> {
         if let Some(start) = &mut self.start {
             let starts = start.holds(connection, way, slot)?;
             if !starts || self.text.chars().count() <= START {
@@ -116,13 +136,22 @@ struct Ahead {
 
 impl Ahead {
     fn new(ask: &Ask) -> Self {
-        Self { ask: ask.text(), slots: VecDeque::new(), next: FIRST, is_end: false }
+        Self {
+            ask: ask.text(),
+            slots: VecDeque::new(),
+            next: FIRST,
+            is_end: false,
+        }
     }
 
     fn holds(&mut self, connection: &Connection, way: Way, slot: i64) -> Result<bool, Failure> {
         loop {
             while let Some(ahead) = self.slots.front() {
-                let is_past = if way == Way::Down { *ahead > slot } else { *ahead < slot };
+                let is_past = if way == Way::Down {
+                    *ahead > slot
+                } else {
+                    *ahead < slot
+                };
                 if is_past || *ahead == slot {
                     return Ok(!is_past);
                 }
@@ -138,7 +167,8 @@ impl Ahead {
     /// Reads on from `slot`, each time more: a question for the beginning of a word gathers all its
     /// answers before it gives the first.
     fn read(&mut self, connection: &Connection, way: Way, slot: i64) -> Result<(), Failure> {
-        let mut statement = connection.prepare_cached(if way == Way::Down { HOLD_DOWN } else { HOLD_UP })?;
+        let mut statement =
+            connection.prepare_cached(if way == Way::Down { HOLD_DOWN } else { HOLD_UP })?;
         let mut rows = statement.query(params![slot, self.ask])?;
         while self.slots.len() < self.next {
             let Some(row) = rows.next()? else {
@@ -157,8 +187,12 @@ fn gather(node: &Node, found: &mut Vec<Word>) -> bool {
     match node {
         Node::And(nodes) | Node::Or(nodes) => nodes.iter().all(|node| gather(node, found)),
         Node::Not(inner) => gather(inner, found),
-        Node::Term(Term::Word(needle) | Term::Text(Field::Body, needle)) => one(needle).map(|word| found.push(word)).is_some(),
-        Node::Term(Term::Tag { .. } | Term::Has(Has::Text | Has::Html | Has::Body | Has::Tag)) => false,
+        Node::Term(Term::Word(needle) | Term::Text(Field::Body, needle)) => {
+            one(needle).map(|word| found.push(word)).is_some()
+        }
+        Node::Term(Term::Tag { .. } | Term::Has(Has::Text | Has::Html | Has::Body | Has::Tag)) => {
+            false
+        }
         Node::Term(_) => true,
     }
 }
@@ -166,6 +200,8 @@ fn gather(node: &Node, found: &mut Vec<Word>) -> bool {
 /// The word of a needle, if that is all, and the index has it uncut.
 fn one(needle: &Needle) -> Option<Word> {
     let mut words = words(needle.folded());
-    let word = words.next().filter(|word| word.chars().count() < LONGEST && unspaced(word).is_none())?;
+    let word = words
+        .next()
+        .filter(|word| word.chars().count() < LONGEST && unspaced(word).is_none())?;
     words.next().is_none().then(|| Word::new(word))
 }

@@ -39,44 +39,89 @@ pub(super) struct Beyond<'a> {
 
 impl<'a> Index<'a> {
     pub(in crate::archive) fn new(change: &'a Transaction<'a>) -> Self {
-        Self { change, adds_labels: true, labels: HashMap::new(), tokens: Tokens::new() }
+        Self {
+            change,
+            adds_labels: true,
+            labels: HashMap::new(),
+            tokens: Tokens::new(),
+        }
     }
 
     /// The index without writing to it, for [`tokens`](Self::tokens).
     pub(super) fn reading(connection: &'a Connection) -> Self {
-        Self { change: connection, adds_labels: false, labels: HashMap::new(), tokens: Tokens::new() }
+        Self {
+            change: connection,
+            adds_labels: false,
+            labels: HashMap::new(),
+            tokens: Tokens::new(),
+        }
     }
 
     /// The tokens that an email should have, with blanks between them.
-    pub(super) fn tokens(&mut self, mail: &Summary, changed: bool, whole: Option<&wire::Email>) -> Result<&str, Failure> {
+    pub(super) fn tokens(
+        &mut self,
+        mail: &Summary,
+        changed: bool,
+        whole: Option<&wire::Email>,
+    ) -> Result<&str, Failure> {
         self.gather(mail, &Beyond { changed, whole })?;
         Ok(self.tokens.text())
     }
 
     /// Adds an email that was not there before. Of those added in one transaction the newest comes
     /// first: the index writes a segment for each step back.
-    pub(in crate::archive) fn add(&mut self, place: Place, slot: i64, summary: &wire::Summary, whole: Option<&str>) -> Result<(), Failure> {
+    pub(in crate::archive) fn add(
+        &mut self,
+        place: Place,
+        slot: i64,
+        summary: &wire::Summary,
+        whole: Option<&str>,
+    ) -> Result<(), Failure> {
         let whole = whole.and_then(|json| wire::Email::read(json).ok());
         let mail = Summary::from(summary);
-        self.gather(&mail, &Beyond { changed: false, whole: whole.as_ref() })?;
-        self.change.prepare_cached("INSERT INTO search (rowid, tokens) VALUES (?1, ?2)")?.execute(params![slot, self.tokens.text()])?;
+        self.gather(
+            &mail,
+            &Beyond {
+                changed: false,
+                whole: whole.as_ref(),
+            },
+        )?;
+        self.change
+            .prepare_cached("INSERT INTO search (rowid, tokens) VALUES (?1, ?2)")?
+            .execute(params![slot, self.tokens.text()])?;
         if whole.is_some() {
             // Its body has announced itself, and is in the index now.
-            self.change.prepare_cached("DELETE FROM stale WHERE place = ?1")?.execute([place])?;
+            self.change
+                .prepare_cached("DELETE FROM stale WHERE place = ?1")?
+                .execute([place])?;
         }
         if is_displaced(place, &mail) {
-            self.change.prepare_cached("INSERT INTO displaced VALUES (?1)")?.execute([place])?;
+            self.change
+                .prepare_cached("INSERT INTO displaced VALUES (?1)")?
+                .execute([place])?;
         }
         Ok(())
     }
 
     /// Puts an email in place of what the index knew of it.
-    pub(super) fn renew(&mut self, place: Place, slot: i64, mail: &Summary, beyond: &Beyond<'_>) -> Result<(), Failure> {
+    pub(super) fn renew(
+        &mut self,
+        place: Place,
+        slot: i64,
+        mail: &Summary,
+        beyond: &Beyond<'_>,
+    ) -> Result<(), Failure> {
         self.gather(mail, beyond)?;
         let sql = "INSERT OR REPLACE INTO search (rowid, tokens) VALUES (?1, ?2)";
-        self.change.prepare_cached(sql)?.execute(params![slot, self.tokens.text()])?;
+        self.change
+            .prepare_cached(sql)?
+            .execute(params![slot, self.tokens.text()])?;
         let displaced = is_displaced(place, mail);
-        let sql = if displaced { "INSERT OR IGNORE INTO displaced VALUES (?1)" } else { "DELETE FROM displaced WHERE place = ?1" };
+        let sql = if displaced {
+            "INSERT OR IGNORE INTO displaced VALUES (?1)"
+        } else {
+            "DELETE FROM displaced WHERE place = ?1"
+        };
         self.change.prepare_cached(sql)?.execute([place])?;
         Ok(())
     }
@@ -92,7 +137,13 @@ impl<'a> Index<'a> {
         if let Some(email) = beyond.whole {
             let tags: Vec<Tag> = email.tags.iter().map(Tag::from).collect();
             let html = email.html.as_deref().map(render::plain);
-            self.tokens.fetched(&Bodies { text: email.text.as_deref(), html: html.as_deref() }, &tags);
+            self.tokens.fetched(
+                &Bodies {
+                    text: email.text.as_deref(),
+                    html: html.as_deref(),
+                },
+                &tags,
+            );
             for tag in &tags {
                 self.label(label::TAG, &tag.name)?;
                 self.label(&label::value_of(&tag.name), &tag.value)?;
@@ -116,7 +167,11 @@ impl<'a> Index<'a> {
         if let Some(known) = self.labels.get(&key) {
             return Ok(*known);
         }
-        let number = if self.adds_labels { label::number(self.change, of, text)? } else { label::known(self.change, of, text)? };
+        let number = if self.adds_labels {
+            label::number(self.change, of, text)?
+        } else {
+            label::known(self.change, of, text)?
+        };
         self.labels.insert(key, number);
         Ok(number)
     }
@@ -124,5 +179,7 @@ impl<'a> Index<'a> {
 
 /// Whether it stands so far from its time that a search by time would miss it.
 pub(in crate::archive) fn is_displaced(place: Place, mail: &Summary) -> bool {
-    mail.created.micros().is_some_and(|micros| micros.abs_diff(place.micros()) > DRIFT.unsigned_abs())
+    mail.created
+        .micros()
+        .is_some_and(|micros| micros.abs_diff(place.micros()) > DRIFT.unsigned_abs())
 }

@@ -35,32 +35,57 @@ pub(super) const HOLDING: &str = "SELECT nth FROM label WHERE kind = ?1 AND inst
 pub(super) const OF_KIND: &str = "SELECT nth, text FROM label WHERE kind = ?1";
 
 /// The number of a label, which is new if need be; `None` if there are too many of its kind.
-pub(in crate::archive) fn number(change: &Connection, kind: &str, text: &str) -> Result<Option<i64>, Failure> {
+pub(in crate::archive) fn number(
+    change: &Connection,
+    kind: &str,
+    text: &str,
+) -> Result<Option<i64>, Failure> {
     let known = known(change, kind, text)?;
     if known.is_some() || !has_room(change, kind)? {
         return Ok(known);
     }
     // One plain row: see `Index` for what a statement that may be undone in part would cost.
-    change.prepare_cached("INSERT INTO label (kind, text) VALUES (?1, ?2)")?.execute([kind, text])?;
+    change
+        .prepare_cached("INSERT INTO label (kind, text) VALUES (?1, ?2)")?
+        .execute([kind, text])?;
     Ok(Some(change.last_insert_rowid()))
 }
 
 /// The number of a label, if there is one.
-pub(super) fn known(connection: &Connection, kind: &str, text: &str) -> Result<Option<i64>, Failure> {
-    Ok(connection.prepare_cached(KNOWN)?.query_row([kind, text], |row| row.get(0)).optional()?)
+pub(super) fn known(
+    connection: &Connection,
+    kind: &str,
+    text: &str,
+) -> Result<Option<i64>, Failure> {
+    Ok(connection
+        .prepare_cached(KNOWN)?
+        .query_row([kind, text], |row| row.get(0))
+        .optional()?)
 }
 
 /// Whether there may be more labels of a kind.
 pub(super) fn has_room(connection: &Connection, kind: &str) -> Result<bool, Failure> {
-    let most = if kind == FROM || kind == REPLY_TO { ADDRESSES } else { VALUES };
+    let most = if kind == FROM || kind == REPLY_TO {
+        ADDRESSES
+    } else {
+        VALUES
+    };
     let last = i64::try_from(most - 1).unwrap_or(i64::MAX);
-    Ok(!connection.prepare_cached(NTH)?.exists(params![kind, last])?)
+    Ok(!connection
+        .prepare_cached(NTH)?
+        .exists(params![kind, last])?)
 }
 
 /// The labels that hold the needle; `None` if they are too many to be asked for.
-pub(super) fn holding(connection: &Connection, kind: &str, needle: &Needle) -> Result<Option<Vec<i64>>, Failure> {
+pub(super) fn holding(
+    connection: &Connection,
+    kind: &str,
+    needle: &Needle,
+) -> Result<Option<Vec<i64>>, Failure> {
     let mut statement = connection.prepare_cached(HOLDING)?;
-    let found: Vec<i64> = statement.query_map([kind, needle.folded()], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let found: Vec<i64> = statement
+        .query_map([kind, needle.folded()], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
     Ok((found.len() <= ADDRESSES).then_some(found))
 }
 

@@ -88,8 +88,16 @@ impl Plan {
             exact,
             first: cheap::first(&ask),
             ask,
-            newest: if is_open(newest) { Place(newest) } else { Place::last_of(newest.saturating_add(DRIFT)) },
-            oldest: if is_open(oldest) { Place(oldest) } else { Place::first_of(oldest.saturating_sub(DRIFT)) },
+            newest: if is_open(newest) {
+                Place(newest)
+            } else {
+                Place::last_of(newest.saturating_add(DRIFT))
+            },
+            oldest: if is_open(oldest) {
+                Place(oldest)
+            } else {
+                Place::first_of(oldest.saturating_sub(DRIFT))
+            },
             times: moment::between(oldest, newest),
             depth: depth(&query.filter, true),
             gone: demands_gone(&query.filter),
@@ -160,20 +168,43 @@ impl Ask {
 
     /// In the words of the index, for what is neither all nor nothing.
     pub(super) fn text(&self) -> String {
-        let joined = |members: &[Self], with: &str| format!("({})", members.iter().map(Self::text).collect::<Vec<_>>().join(with));
+        let joined = |members: &[Self], with: &str| {
+            format!(
+                "({})",
+                members
+                    .iter()
+                    .map(Self::text)
+                    .collect::<Vec<_>>()
+                    .join(with)
+            )
+        };
         match self {
             Self::All | Self::Nothing => Self::Token(flag::ANY.to_owned()).text(),
             Self::Token(token) => format!("\"{token}\""),
             Self::Start(start) => format!("\"{start}\"*"),
             Self::Or(members) => joined(members, " OR "),
             Self::And(members) => {
-                let without = members.iter().filter_map(|ask| if let Self::Not(inner) = ask { Some(&**inner) } else { None });
+                let without = members.iter().filter_map(|ask| {
+                    if let Self::Not(inner) = ask {
+                        Some(&**inner)
+                    } else {
+                        None
+                    }
+                });
                 let mut without: Vec<Self> = without.cloned().collect();
-                let mut with: Vec<Self> = members.iter().filter(|ask| !matches!(ask, Self::Not(_))).cloned().collect();
+                let mut with: Vec<Self> = members
+                    .iter()
+                    .filter(|ask| !matches!(ask, Self::Not(_)))
+                    .cloned()
+                    .collect();
                 if with.is_empty() {
                     with.push(Self::All);
                 }
-                let with = if with.len() == 1 { with.remove(0).text() } else { joined(&with, " AND ") };
+                let with = if with.len() == 1 {
+                    with.remove(0).text()
+                } else {
+                    joined(&with, " AND ")
+                };
                 match without.len() {
                     0 => with,
                     1 => format!("({with} NOT {})", without.remove(0).text()),
@@ -194,7 +225,9 @@ fn is_exact(node: &Node, wanted: bool, deep: usize) -> bool {
         Node::Not(inner) => is_exact(inner, !wanted, deep + 1),
         Node::Term(Term::Domain(_) | Term::Status(_) | Term::Has(_) | Term::Tag { .. }) => true,
         // All grams of three characters are there, so a needle of that length is its gram.
-        Node::Term(Term::Text(Field::Subject, needle)) => wanted && needle.folded().chars().count() == 3,
+        Node::Term(Term::Text(Field::Subject, needle)) => {
+            wanted && needle.folded().chars().count() == 3
+        }
         Node::Term(
             Term::Word(_)
             | Term::Recipient(_)
@@ -218,7 +251,12 @@ impl Asker<'_> {
         if deep > DEEPEST {
             return Ok(Ask::All);
         }
-        let members = |nodes: &[Node]| nodes.iter().map(|node| self.node(node, wanted, deep + 1)).collect::<Result<Vec<_>, _>>();
+        let members = |nodes: &[Node]| {
+            nodes
+                .iter()
+                .map(|node| self.node(node, wanted, deep + 1))
+                .collect::<Result<Vec<_>, _>>()
+        };
         Ok(match (node, wanted) {
             (Node::And(nodes), true) | (Node::Or(nodes), false) => Ask::and(members(nodes)?),
             (Node::Or(nodes), true) | (Node::And(nodes), false) => Ask::or(members(nodes)?),
@@ -231,7 +269,13 @@ impl Asker<'_> {
         let fetched = || Ask::Token(flag::FETCHED.to_owned());
         // What the index knows exactly, what it knows so if it was fetched, and what only in part.
         let exactly = |ask: Ask| if wanted { ask } else { ask.except() };
-        let if_fetched = |ask: Ask| if wanted { ask } else { Ask::and([fetched(), ask.except()]) };
+        let if_fetched = |ask: Ask| {
+            if wanted {
+                ask
+            } else {
+                Ask::and([fetched(), ask.except()])
+            }
+        };
         let roughly = |ask: Ask| if wanted { ask } else { Ask::All };
         Ok(match term {
             Term::Word(_) | Term::Text(..) if !wanted => {
@@ -250,21 +294,33 @@ impl Asker<'_> {
                 whole_id(kind::ID, needle.folded()),
                 whole_id(kind::MESSAGE_ID, tokens::bare(needle.folded())),
             ]),
-            Term::Text(Field::To | Field::Cc | Field::Bcc, needle) => grams(kind::RECIPIENT, needle),
+            Term::Text(Field::To | Field::Cc | Field::Bcc, needle) => {
+                grams(kind::RECIPIENT, needle)
+            }
             Term::Text(Field::From, needle) => self.sender(label::FROM, needle)?,
             Term::Text(Field::ReplyTo, needle) => self.sender(label::REPLY_TO, needle)?,
-            Term::Text(Field::Any, needle) => {
-                Ask::or([grams(kind::RECIPIENT, needle), self.sender(label::FROM, needle)?, self.sender(label::REPLY_TO, needle)?])
-            }
+            Term::Text(Field::Any, needle) => Ask::or([
+                grams(kind::RECIPIENT, needle),
+                self.sender(label::FROM, needle)?,
+                self.sender(label::REPLY_TO, needle)?,
+            ]),
             Term::Text(Field::Subject, needle) => grams(kind::SUBJECT, needle),
             Term::Text(Field::Body, needle) => body(needle),
             Term::Text(Field::Id, needle) => id_start(kind::ID, needle.folded()),
-            Term::Text(Field::MessageId, needle) => id_start(kind::MESSAGE_ID, tokens::bare(needle.folded())),
+            Term::Text(Field::MessageId, needle) => {
+                id_start(kind::MESSAGE_ID, tokens::bare(needle.folded()))
+            }
             Term::Recipient(needle) => roughly(grams(kind::RECIPIENT, needle)),
-            Term::Domain(needle) => exactly(Ask::Token(tokens::token(kind::DOMAIN, needle.folded().chars()))),
+            Term::Domain(needle) => exactly(Ask::Token(tokens::token(
+                kind::DOMAIN,
+                needle.folded().chars(),
+            ))),
             Term::Status(statuses) => exactly(any_status(statuses)),
             Term::Is(Is::Trouble) => {
-                let trouble: Vec<Status> = Status::KNOWN.into_iter().filter(Status::is_trouble).collect();
+                let trouble: Vec<Status> = Status::KNOWN
+                    .into_iter()
+                    .filter(Status::is_trouble)
+                    .collect();
                 roughly(any_status(&trouble))
             }
             Term::Is(Is::Scheduled) => roughly(any_status(&[Status::Scheduled])),
@@ -273,8 +329,13 @@ impl Asker<'_> {
             Term::Has(Has::Body) => if_fetched(Ask::or([flagged(Has::Text), flagged(Has::Html)])),
             Term::Has(part @ (Has::Text | Has::Html | Has::Tag)) => if_fetched(flagged(*part)),
             Term::Has(part @ (Has::Cc | Has::Bcc | Has::ReplyTo)) => exactly(flagged(*part)),
-            Term::Tag { name, value: None } => if_fetched(Ask::Token(tokens::tag_name(name.folded()))),
-            Term::Tag { name, value: Some(value) } => if_fetched(Ask::Token(tokens::tag_value(name.folded(), value.folded()))),
+            Term::Tag { name, value: None } => {
+                if_fetched(Ask::Token(tokens::tag_name(name.folded())))
+            }
+            Term::Tag {
+                name,
+                value: Some(value),
+            } => if_fetched(Ask::Token(tokens::tag_value(name.folded(), value.folded()))),
             Term::After(_) | Term::Before(_) | Term::On(_) => Ask::All,
             Term::SeenChange(_) => roughly(Ask::Token(flag::CHANGED.to_owned())),
         })
@@ -282,9 +343,17 @@ impl Asker<'_> {
 
     /// A sender or an address for answers: by its label, or by grams if it has none.
     fn sender(&self, field: &str, needle: &Needle) -> Result<Ask, Failure> {
-        let Some(labels) = label::holding(self.connection, field, needle)? else { return Ok(Ask::All) };
-        let labels = labels.into_iter().map(|nth| Ask::Token(format!("{}{nth}", kind::LABEL)));
-        let kind = if field == label::FROM { kind::SENDER } else { kind::RECIPIENT };
+        let Some(labels) = label::holding(self.connection, field, needle)? else {
+            return Ok(Ask::All);
+        };
+        let labels = labels
+            .into_iter()
+            .map(|nth| Ask::Token(format!("{}{nth}", kind::LABEL)));
+        let kind = if field == label::FROM {
+            kind::SENDER
+        } else {
+            kind::RECIPIENT
+        };
         Ok(Ask::or(labels.chain([grams(kind, needle)])))
     }
 }
@@ -294,7 +363,11 @@ fn flagged(part: Has) -> Ask {
 }
 
 fn any_status(statuses: &[Status]) -> Ask {
-    Ask::or(statuses.iter().map(|status| Ask::Token(tokens::status(status))))
+    Ask::or(
+        statuses
+            .iter()
+            .map(|status| Ask::Token(tokens::status(status))),
+    )
 }
 
 fn grams(kind: char, needle: &Needle) -> Ask {
@@ -306,13 +379,21 @@ fn grams(kind: char, needle: &Needle) -> Ask {
         _ => {
             // Digits tell emails apart better than letters do, and a question takes as long as its most
             // common gram is.
-            let digits = || chars.windows(3).filter(|gram| gram.iter().all(char::is_ascii_digit));
+            let digits = || {
+                chars
+                    .windows(3)
+                    .filter(|gram| gram.iter().all(char::is_ascii_digit))
+            };
             if digits().count() > 1 {
                 return Ask::and(spread(digits().map(gram).collect(), GRAMS));
             }
             // Thousands of addresses share what stands behind the sign.
-            let sign = chars.iter().position(|c| *c == '@').filter(|sign| *sign > 2);
-            let (own, shared) = sign.map_or((&*chars, &[][..]), |sign| (&chars[..=sign], &chars[sign..]));
+            let sign = chars
+                .iter()
+                .position(|c| *c == '@')
+                .filter(|sign| *sign > 2);
+            let (own, shared) =
+                sign.map_or((&*chars, &[][..]), |sign| (&chars[..=sign], &chars[sign..]));
             let grams = |chars: &[char], most| spread(chars.windows(3).map(gram).collect(), most);
             Ask::and(grams(own, GRAMS).chain(grams(shared, SHARED)))
         }
@@ -331,8 +412,12 @@ fn spread(mut grams: Vec<String>, most: usize) -> impl Iterator<Item = Ask> {
 fn body(needle: &Needle) -> Ask {
     let words: Vec<&str> = words(needle.folded()).collect();
     let cut = |word: &str| tokens::token(kind::WORD, word.chars().take(LONGEST));
-    let Some((last, whole)) = words.split_last() else { return Ask::Nothing };
-    let pairs = words.windows(2).filter_map(|pair| Some([tokens::unspaced(pair[0])?, tokens::unspaced(pair[1])?]));
+    let Some((last, whole)) = words.split_last() else {
+        return Ask::Nothing;
+    };
+    let pairs = words
+        .windows(2)
+        .filter_map(|pair| Some([tokens::unspaced(pair[0])?, tokens::unspaced(pair[1])?]));
     let pairs = pairs.map(|pair| Ask::Token(tokens::token(kind::WORD, pair.into_iter())));
     let whole = whole.iter().map(|word| Ask::Token(cut(word)));
     let end = match last.chars().count() {
@@ -367,12 +452,20 @@ fn demands_gone(node: &Node) -> bool {
 
 fn depth(node: &Node, positive: bool) -> Depth {
     match node {
-        Node::And(nodes) | Node::Or(nodes) => nodes.iter().map(|node| depth(node, positive)).max().unwrap_or(Depth::Summary),
+        Node::And(nodes) | Node::Or(nodes) => nodes
+            .iter()
+            .map(|node| depth(node, positive))
+            .max()
+            .unwrap_or(Depth::Summary),
         Node::Not(inner) => depth(inner, !positive),
         // A body may hold the word that the headers lack.
         Node::Term(Term::Word(_)) if positive => Depth::Adds,
         Node::Term(Term::Word(_)) => Depth::Decides,
-        Node::Term(Term::Text(Field::Body, _) | Term::Tag { .. } | Term::Has(Has::Text | Has::Html | Has::Body | Has::Tag)) => Depth::Waits,
+        Node::Term(
+            Term::Text(Field::Body, _)
+            | Term::Tag { .. }
+            | Term::Has(Has::Text | Has::Html | Has::Body | Has::Tag),
+        ) => Depth::Waits,
         Node::Term(_) => Depth::Summary,
     }
 }

@@ -12,20 +12,30 @@ const BITS: u32 = 29;
 /// How many more slots than needed are made where there are too few.
 const SLACK: i64 = 64;
 
-pub(super) const FLOOR: &str = "SELECT slot FROM mail WHERE place <= ?1 AND slot IS NOT NULL ORDER BY place DESC LIMIT 1";
-pub(super) const CEILING: &str = "SELECT slot FROM mail WHERE place >= ?1 AND slot IS NOT NULL ORDER BY place LIMIT 1";
+pub(super) const FLOOR: &str =
+    "SELECT slot FROM mail WHERE place <= ?1 AND slot IS NOT NULL ORDER BY place DESC LIMIT 1";
+pub(super) const CEILING: &str =
+    "SELECT slot FROM mail WHERE place >= ?1 AND slot IS NOT NULL ORDER BY place LIMIT 1";
 pub(super) const GIVEN: &str = "SELECT 1 FROM mail WHERE place = ?1 AND slot IS NOT NULL";
 pub(super) const NEXT: &str = "SELECT place, slot FROM mail WHERE slot > ?1 ORDER BY slot LIMIT 1";
 pub(super) const FROM: &str = "SELECT slot, place FROM mail WHERE slot >= ?1 ORDER BY slot";
 
 /// The largest slot of what stands at `place` or is newer.
 pub(super) fn floor(connection: &Connection, place: Place) -> Result<i64, Failure> {
-    Ok(connection.prepare_cached(FLOOR)?.query_row([place], |row| row.get(0)).optional()?.unwrap_or(i64::MIN))
+    Ok(connection
+        .prepare_cached(FLOOR)?
+        .query_row([place], |row| row.get(0))
+        .optional()?
+        .unwrap_or(i64::MIN))
 }
 
 /// The smallest slot of what stands at `place` or is older.
 pub(super) fn ceiling(connection: &Connection, place: Place) -> Result<i64, Failure> {
-    Ok(connection.prepare_cached(CEILING)?.query_row([place], |row| row.get(0)).optional()?.unwrap_or(i64::MAX))
+    Ok(connection
+        .prepare_cached(CEILING)?
+        .query_row([place], |row| row.get(0))
+        .optional()?
+        .unwrap_or(i64::MAX))
 }
 
 /// Whether the email at `place` has a slot.
@@ -35,7 +45,10 @@ pub(super) fn is_given(connection: &Connection, place: Place) -> Result<bool, Fa
 
 /// Slots for emails that are to stand at `places` (newest first) and have none yet, by their times as
 /// far as their neighbours leave room. Where they leave none, those below move down and become stale.
-pub(in crate::archive) fn slots(change: &Transaction, places: &[Place]) -> Result<Vec<i64>, Failure> {
+pub(in crate::archive) fn slots(
+    change: &Transaction,
+    places: &[Place],
+) -> Result<Vec<i64>, Failure> {
     let mut given: Vec<i64> = Vec::with_capacity(places.len());
     // What has a slot already right above and right below.
     let mut above = i64::MIN;
@@ -43,9 +56,15 @@ pub(in crate::archive) fn slots(change: &Transaction, places: &[Place]) -> Resul
     for (at, place) in places.iter().enumerate() {
         if at == 0 || below.is_some_and(|(below, _)| below > *place) {
             above = floor(change, *place)?;
-            below = change.prepare_cached(NEXT)?.query_row([above], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+            below = change
+                .prepare_cached(NEXT)?
+                .query_row([above], |row| Ok((row.get(0)?, row.get(1)?)))
+                .optional()?;
         }
-        let lowest = given.last().map_or(above, |last| above.max(*last)).saturating_add(1);
+        let lowest = given
+            .last()
+            .map_or(above, |last| above.max(*last))
+            .saturating_add(1);
         let mut highest = i64::MAX;
         if let Some((below, slot)) = &mut below {
             let until = places.partition_point(|other| other > below);
@@ -78,9 +97,15 @@ fn make_room(change: &Transaction, slot: i64, to: i64) -> Result<i64, Failure> {
         }
     }
     for (from, to, place) in moves.into_iter().rev() {
-        change.prepare_cached("UPDATE mail SET slot = ?2 WHERE place = ?1")?.execute(params![place, to])?;
-        change.prepare_cached("DELETE FROM search WHERE rowid = ?1")?.execute([from])?;
-        change.prepare_cached("INSERT OR IGNORE INTO stale VALUES (?1)")?.execute([place])?;
+        change
+            .prepare_cached("UPDATE mail SET slot = ?2 WHERE place = ?1")?
+            .execute(params![place, to])?;
+        change
+            .prepare_cached("DELETE FROM search WHERE rowid = ?1")?
+            .execute([from])?;
+        change
+            .prepare_cached("INSERT OR IGNORE INTO stale VALUES (?1)")?
+            .execute([place])?;
     }
     Ok(to)
 }

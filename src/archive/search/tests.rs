@@ -9,7 +9,9 @@ use super::*;
 use crate::api::{Item, Retrieved, wire};
 use crate::archive::{Anchor, Archive, Joins, Location, Row, Stretch, Window};
 use crate::query::samples::{self, Sample};
-use crate::query::{Bodies, Facts, Field, Known as _, Needle, Node, Query, Sort, Source, Term, matches};
+use crate::query::{
+    Bodies, Facts, Field, Known as _, Needle, Node, Query, Sort, Source, Term, matches,
+};
 use crate::render;
 
 fn at(second: i64) -> Timestamp {
@@ -23,16 +25,27 @@ fn memory() -> Archive {
 /// An email's JSON as a list has it, or as the retrieve operation does.
 fn json(sample: &Sample, event: &str, whole: bool) -> Arc<str> {
     let mail = &sample.summary;
-    let list = |addresses: &[crate::mail::Address]| addresses.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let list = |addresses: &[crate::mail::Address]| {
+        addresses
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+    };
     let mut json = serde_json::json!({
         "id": mail.id.as_str(), "to": list(&mail.to), "cc": list(&mail.cc), "bcc": list(&mail.bcc), "reply_to": list(&mail.reply_to),
         "from": mail.from.to_string(), "subject": &*mail.subject, "message_id": &*mail.message_id, "created_at": &*mail.created.raw,
         "last_event": event,
     });
     if whole {
-        let tags: Vec<_> = sample.tags.iter().map(|tag| serde_json::json!({"name": &*tag.name, "value": &*tag.value})).collect();
+        let tags: Vec<_> = sample
+            .tags
+            .iter()
+            .map(|tag| serde_json::json!({"name": &*tag.name, "value": &*tag.value}))
+            .collect();
         let rest = serde_json::json!({"object": "email", "text": sample.text, "html": sample.html, "tags": tags});
-        json.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
+        json.as_object_mut()
+            .unwrap()
+            .extend(rest.as_object().unwrap().clone());
     }
     json.to_string().into()
 }
@@ -40,11 +53,26 @@ fn json(sample: &Sample, event: &str, whole: bool) -> Arc<str> {
 fn carry(archive: &Archive, items: Vec<Arc<str>>, asked: Timestamp) {
     let item = |json: Arc<str>| Item::read(&json).unwrap();
     let items = items.into_iter().map(item).collect();
-    archive.carry(&Stretch { items, joins: Joins::Nothing, rising: false, asked: asked.into() }).unwrap();
+    archive
+        .carry(&Stretch {
+            items,
+            joins: Joins::Nothing,
+            rising: false,
+            asked: asked.into(),
+        })
+        .unwrap();
 }
 
 fn keep(archive: &Archive, json: Arc<str>) {
-    archive.keep(&Retrieved { email: wire::Email::read(&json).unwrap(), json }, at(1_900_000_000).into()).unwrap();
+    archive
+        .keep(
+            &Retrieved {
+                email: wire::Email::read(&json).unwrap(),
+                json,
+            },
+            at(1_900_000_000).into(),
+        )
+        .unwrap();
 }
 
 /// A mailbox in which some statuses changed and some emails were retrieved.
@@ -53,16 +81,29 @@ fn filled(mails: &[(Sample, bool)]) -> Archive {
     let event = |sample: &Sample| sample.summary.status.word().to_owned();
     for (sample, whole) in mails {
         if let Some(seen) = sample.seen_change {
-            carry(&archive, vec![json(sample, "before", false)], at(1_700_000_000));
+            carry(
+                &archive,
+                vec![json(sample, "before", false)],
+                at(1_700_000_000),
+            );
             carry(&archive, vec![json(sample, &event(sample), false)], seen);
         }
         if *whole {
             keep(&archive, json(sample, &event(sample), true));
         }
     }
-    carry(&archive, mails.iter().map(|(sample, _)| json(sample, &event(sample), false)).collect(), at(1_900_000_000));
+    carry(
+        &archive,
+        mails
+            .iter()
+            .map(|(sample, _)| json(sample, &event(sample), false))
+            .collect(),
+        at(1_900_000_000),
+    );
     for (sample, _) in mails.iter().filter(|(sample, _)| sample.gone) {
-        archive.mark_gone(&sample.summary.id, at(1_950_000_000).into()).unwrap();
+        archive
+            .mark_gone(&sample.summary.id, at(1_950_000_000).into())
+            .unwrap();
     }
     archive
 }
@@ -75,11 +116,26 @@ fn all(archive: &Archive) -> Vec<Row> {
 fn plainly(archive: &Archive, query: &Query) -> Vec<Row> {
     let is_found = |row: &Row| {
         let email = archive.email(&row.summary.id).unwrap();
-        let html = email.as_ref().and_then(|email| email.html.as_deref()).map(render::plain);
-        let bodies = email.as_ref().map(|email| Bodies { text: email.text.as_deref(), html: html.as_deref() });
+        let html = email
+            .as_ref()
+            .and_then(|email| email.html.as_deref())
+            .map(render::plain);
+        let bodies = email.as_ref().map(|email| Bodies {
+            text: email.text.as_deref(),
+            html: html.as_deref(),
+        });
         let seen_change = row.changed.as_ref().map(|observation| observation.seen);
         let tags = email.as_ref().map(|email| &*email.tags);
-        matches(query, &Facts { summary: &row.summary, bodies, tags, seen_change, gone: row.gone.is_some() }) == Some(true)
+        matches(
+            query,
+            &Facts {
+                summary: &row.summary,
+                bodies,
+                tags,
+                seen_change,
+                gone: row.gone.is_some(),
+            },
+        ) == Some(true)
     };
     let mut rows: Vec<Row> = all(archive).into_iter().filter(is_found).collect();
     if query.sort == Sort::Oldest {
@@ -89,7 +145,10 @@ fn plainly(archive: &Archive, query: &Query) -> Vec<Row> {
 }
 
 fn found(archive: &Archive, query: &Query, anchor: &Anchor, rows: usize) -> Window {
-    archive.search(query, anchor, rows, &Halt::default()).unwrap().expect("nobody halts it")
+    archive
+        .search(query, anchor, rows, &Halt::default())
+        .unwrap()
+        .expect("nobody halts it")
 }
 
 fn everything(archive: &Archive, query: &Query) -> Vec<Row> {
@@ -101,24 +160,68 @@ fn parsed(text: &str) -> Query {
 }
 
 fn ids(archive: &Archive, text: &str) -> String {
-    everything(archive, &parsed(text)).iter().map(|row| row.summary.id.as_str().to_owned()).collect::<Vec<_>>().join(" ")
+    everything(archive, &parsed(text))
+        .iter()
+        .map(|row| row.summary.id.as_str().to_owned())
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// Terms of few letters, parts of words and ids, which the samples of the language seldom have.
 fn part() -> impl Strategy<Value = Term> {
-    let parts =
-        ["a", "lo", "@ex", "文", "注文", "の確認", "4821", "RECEI", "eceipt", "p", "r a", "<", "ご", "your r", "é", "receipt, an", "x"];
-    let needle = prop_oneof![prop::sample::select(parts.to_vec()).prop_map(str::to_owned), "[0-9a-f]{1,3}"];
-    let fields = [Field::To, Field::From, Field::Any, Field::Subject, Field::Body, Field::Id, Field::MessageId, Field::ReplyTo];
-    (prop::option::weighted(0.6, prop::sample::select(fields.to_vec())), needle).prop_map(|(field, needle)| {
-        let needle = Needle::new(&needle).expect("it has letters");
-        field.map_or_else(|| Term::Word(needle.clone()), |field| Term::Text(field, needle.clone()))
-    })
+    let parts = [
+        "a",
+        "lo",
+        "@ex",
+        "文",
+        "注文",
+        "の確認",
+        "4821",
+        "RECEI",
+        "eceipt",
+        "p",
+        "r a",
+        "<",
+        "ご",
+        "your r",
+        "é",
+        "receipt, an",
+        "x",
+    ];
+    let needle = prop_oneof![
+        prop::sample::select(parts.to_vec()).prop_map(str::to_owned),
+        "[0-9a-f]{1,3}"
+    ];
+    let fields = [
+        Field::To,
+        Field::From,
+        Field::Any,
+        Field::Subject,
+        Field::Body,
+        Field::Id,
+        Field::MessageId,
+        Field::ReplyTo,
+    ];
+    (
+        prop::option::weighted(0.6, prop::sample::select(fields.to_vec())),
+        needle,
+    )
+        .prop_map(|(field, needle)| {
+            let needle = Needle::new(&needle).expect("it has letters");
+            field.map_or_else(
+                || Term::Word(needle.clone()),
+                |field| Term::Text(field, needle.clone()),
+            )
+        })
 }
 
 fn query() -> impl Strategy<Value = Query> {
     let term = prop_oneof![samples::term(), part()];
-    (samples::node(term), prop::sample::select(Sort::ALL.to_vec())).prop_map(|(filter, sort)| Query { filter, sort })
+    (
+        samples::node(term),
+        prop::sample::select(Sort::ALL.to_vec()),
+    )
+        .prop_map(|(filter, sort)| Query { filter, sort })
 }
 
 fn mailbox() -> impl Strategy<Value = Vec<(Sample, bool)>> {
@@ -185,35 +288,98 @@ fn plain_mail(id: &str, to: &str, subject: &str, event: &str) -> Arc<str> {
 }
 
 fn with_body(mail: &str, text: &str, tags: &str) -> Arc<str> {
-    format!(r#"{},"text":"{text}","html":null,"tags":{tags}}}"#, mail.trim_end_matches('}')).into()
+    format!(
+        r#"{},"text":"{text}","html":null,"tags":{tags}}}"#,
+        mail.trim_end_matches('}')
+    )
+    .into()
 }
 
 #[test]
 fn the_index_follows_every_change() {
     let archive = memory();
-    let (one, two) = (plain_mail("one", "ana@example.com", "Your receipt", "sent"), plain_mail("two", "bo@example.org", "Reset", "sent"));
-    carry(&archive, vec![Arc::clone(&one), Arc::clone(&two)], at(1_800_000_000));
+    let (one, two) = (
+        plain_mail("one", "ana@example.com", "Your receipt", "sent"),
+        plain_mail("two", "bo@example.org", "Reset", "sent"),
+    );
+    carry(
+        &archive,
+        vec![Arc::clone(&one), Arc::clone(&two)],
+        at(1_800_000_000),
+    );
     assert_eq!(ids(&archive, "status:sent"), "one two");
-    carry(&archive, vec![plain_mail("one", "ana@example.com", "Your receipt", "bounced")], at(1_800_000_100));
-    assert_eq!((ids(&archive, "status:sent"), ids(&archive, "is:trouble receipt")), ("two".to_owned(), "one".to_owned()));
-    assert_eq!(ids(&archive, "seen-change:2020"), "one");
-    assert_eq!((ids(&archive, "zephyr"), ids(&archive, "tag:plan")), (String::new(), String::new()));
-    keep(&archive, with_body(&two, "a zephyrine wind", r#"[{"name":"plan","value":"pro"}]"#));
+    carry(
+        &archive,
+        vec![plain_mail(
+            "one",
+            "ana@example.com",
+            "Your receipt",
+            "bounced",
+        )],
+        at(1_800_000_100),
+    );
     assert_eq!(
-        (ids(&archive, "zephyr"), ids(&archive, "tag:plan=pro"), ids(&archive, "has:text")),
+        (
+            ids(&archive, "status:sent"),
+            ids(&archive, "is:trouble receipt")
+        ),
+        ("two".to_owned(), "one".to_owned())
+    );
+    assert_eq!(ids(&archive, "seen-change:2020"), "one");
+    assert_eq!(
+        (ids(&archive, "zephyr"), ids(&archive, "tag:plan")),
+        (String::new(), String::new())
+    );
+    keep(
+        &archive,
+        with_body(
+            &two,
+            "a zephyrine wind",
+            r#"[{"name":"plan","value":"pro"}]"#,
+        ),
+    );
+    assert_eq!(
+        (
+            ids(&archive, "zephyr"),
+            ids(&archive, "tag:plan=pro"),
+            ids(&archive, "has:text")
+        ),
         ("two".into(), "two".into(), "two".into())
     );
     keep(&archive, with_body(&two, "no wind", "[]"));
     assert_eq!(
-        (ids(&archive, "zephyr"), ids(&archive, "body:wind"), ids(&archive, "-tag:plan")),
+        (
+            ids(&archive, "zephyr"),
+            ids(&archive, "body:wind"),
+            ids(&archive, "-tag:plan")
+        ),
         (String::new(), "two".into(), "two".into())
     );
-    assert_eq!(archive.scope().unwrap(), Scope { fetched: 1, emails: 2 });
-    carry(&archive, vec![plain_mail("gone", "cy@example.net", "Hi", "sent")], at(1_800_000_000));
+    assert_eq!(
+        archive.scope().unwrap(),
+        Scope {
+            fetched: 1,
+            emails: 2
+        }
+    );
+    carry(
+        &archive,
+        vec![plain_mail("gone", "cy@example.net", "Hi", "sent")],
+        at(1_800_000_000),
+    );
     assert_eq!(ids(&archive, "domain:example.net"), "gone");
-    archive.connections.write(|change| Ok(change.execute_batch("DELETE FROM mail WHERE id = 'gone'")?)).unwrap();
+    archive
+        .connections
+        .write(|change| Ok(change.execute_batch("DELETE FROM mail WHERE id = 'gone'")?))
+        .unwrap();
     assert_eq!(ids(&archive, "domain:example.net or to:example"), "one two");
-    assert_eq!(archive.scope().unwrap(), Scope { fetched: 1, emails: 2 });
+    assert_eq!(
+        archive.scope().unwrap(),
+        Scope {
+            fetched: 1,
+            emails: 2
+        }
+    );
     // The other way round: both rows move.
     let swapped = Stretch {
         items: [&two, &one].map(|json| Item::read(json).unwrap()).to_vec(),
@@ -223,7 +389,11 @@ fn the_index_follows_every_change() {
     };
     archive.carry(&swapped).unwrap();
     assert_eq!(
-        (ids(&archive, "example"), ids(&archive, "body:wind"), ids(&archive, "receipt")),
+        (
+            ids(&archive, "example"),
+            ids(&archive, "body:wind"),
+            ids(&archive, "receipt")
+        ),
         ("two one".into(), "two".into(), "one".into())
     );
 }
@@ -233,21 +403,56 @@ fn the_syntax_of_the_index_is_data() {
     let archive = memory();
     carry(
         &archive,
-        vec![plain_mail("one", "ana@example.com", "a OR b* NEAR(\"c\" d) col:x ^y \\ ' % _ AND NOT", "sent")],
+        vec![plain_mail(
+            "one",
+            "ana@example.com",
+            "a OR b* NEAR(\"c\" d) col:x ^y \\ ' % _ AND NOT",
+            "sent",
+        )],
         at(1_800_000_000),
     );
     let found = |text: &str| {
         let term = |field: Option<Field>| {
             let needle = Needle::new(text).unwrap();
-            let filter = Node::Term(field.map_or_else(|| Term::Word(needle.clone()), |field| Term::Text(field, needle.clone())));
-            everything(&archive, &Query { filter, sort: Sort::Newest }).len()
+            let filter = Node::Term(field.map_or_else(
+                || Term::Word(needle.clone()),
+                |field| Term::Text(field, needle.clone()),
+            ));
+            everything(
+                &archive,
+                &Query {
+                    filter,
+                    sort: Sort::Newest,
+                },
+            )
+            .len()
         };
         (term(None), term(Some(Field::Subject)))
     };
-    for text in ["OR b*", "NEAR(\"c\"", "col:x", "^y", "'", "%", "_", "\\", "*", "\"", "\"c\" d", "and not"] {
+    for text in [
+        "OR b*",
+        "NEAR(\"c\"",
+        "col:x",
+        "^y",
+        "'",
+        "%",
+        "_",
+        "\\",
+        "*",
+        "\"",
+        "\"c\" d",
+        "and not",
+    ] {
         assert_eq!(found(text), (1, 1), "{text}");
     }
-    for text in ["OR b%", "b*x", "NEAR(z", "a\u{0}b", "\" OR \"", "acme* OR receipt"] {
+    for text in [
+        "OR b%",
+        "b*x",
+        "NEAR(z",
+        "a\u{0}b",
+        "\" OR \"",
+        "acme* OR receipt",
+    ] {
         assert_eq!(found(text), (0, 0), "{text}");
     }
 }
@@ -255,11 +460,22 @@ fn the_syntax_of_the_index_is_data() {
 #[test]
 fn an_email_far_from_its_time_is_found_by_its_time() {
     let archive = memory();
-    let mail = |id: &str, created: &str| -> Arc<str> { format!(r#"{{"id":"{id}","created_at":"{created}"}}"#).into() };
-    let items = [mail("skewed", "2036-01-01T00:00:00Z"), mail("b", "2026-11-02T09:00:00Z"), mail("a", "2026-10-02T09:00:00Z")];
+    let mail = |id: &str, created: &str| -> Arc<str> {
+        format!(r#"{{"id":"{id}","created_at":"{created}"}}"#).into()
+    };
+    let items = [
+        mail("skewed", "2036-01-01T00:00:00Z"),
+        mail("b", "2026-11-02T09:00:00Z"),
+        mail("a", "2026-10-02T09:00:00Z"),
+    ];
     let items = items.map(|json| Item::read(&json).unwrap()).to_vec();
     archive
-        .carry(&Stretch { items, joins: Joins::Top, rising: false, asked: "2026-11-20T00:00:00Z".parse::<Timestamp>().unwrap().into() })
+        .carry(&Stretch {
+            items,
+            joins: Joins::Top,
+            rising: false,
+            asked: "2026-11-20T00:00:00Z".parse::<Timestamp>().unwrap().into(),
+        })
         .unwrap();
     assert_eq!(ids(&archive, "after:2030"), "skewed");
     assert_eq!(ids(&archive, "before:2030"), "b a");
@@ -270,11 +486,18 @@ fn an_email_far_from_its_time_is_found_by_its_time() {
 #[test]
 fn what_is_halted_has_no_answer_and_the_next_question_has() {
     let archive = memory();
-    carry(&archive, vec![plain_mail("one", "ana@example.com", "Hi", "sent")], at(1_800_000_000));
+    carry(
+        &archive,
+        vec![plain_mail("one", "ana@example.com", "Hi", "sent")],
+        at(1_800_000_000),
+    );
     let halt = Halt::default();
     halt.halt();
     let query = parsed("ana");
-    assert_eq!(archive.search(&query, &Anchor::Newest, 9, &halt).unwrap(), None);
+    assert_eq!(
+        archive.search(&query, &Anchor::Newest, 9, &halt).unwrap(),
+        None
+    );
     assert_eq!(archive.count_matching(&query, 9, &halt).unwrap(), None);
     assert!(!archive.each(&query, &halt, |_| true).unwrap());
     // In the middle: after the first row, the walk ends at its next step through the machine or by the row.
@@ -293,14 +516,39 @@ fn what_is_halted_has_no_answer_and_the_next_question_has() {
 #[test]
 fn what_occurs_is_offered_with_its_number() {
     let archive = memory();
-    let mails =
-        (0..5).map(|n| plain_mail(&format!("m{n}"), if n < 3 { "Ana <ana@example.com>" } else { "joana@example.org" }, "Hi", "sent"));
+    let mails = (0..5).map(|n| {
+        plain_mail(
+            &format!("m{n}"),
+            if n < 3 {
+                "Ana <ana@example.com>"
+            } else {
+                "joana@example.org"
+            },
+            "Hi",
+            "sent",
+        )
+    });
     carry(&archive, mails.collect(), at(1_800_000_000));
-    keep(&archive, with_body(&plain_mail("m9", "x@y.test", "Hi", "bounced"), "x", r#"[{"name":"Plan","value":"pro max"}]"#));
+    keep(
+        &archive,
+        with_body(
+            &plain_mail("m9", "x@y.test", "Hi", "bounced"),
+            "x",
+            r#"[{"name":"Plan","value":"pro max"}]"#,
+        ),
+    );
     let known = |source: Source<'_>, part: &str| {
-        archive.values(source, part, 3).into_iter().map(|value| format!("{} {}", value.text, value.emails)).collect::<Vec<_>>().join(", ")
+        archive
+            .values(source, part, 3)
+            .into_iter()
+            .map(|value| format!("{} {}", value.text, value.emails))
+            .collect::<Vec<_>>()
+            .join(", ")
     };
-    assert_eq!(known(Source::Address(Field::To), "ANA@"), "ana@example.com 3, joana@example.org 2");
+    assert_eq!(
+        known(Source::Address(Field::To), "ANA@"),
+        "ana@example.com 3, joana@example.org 2"
+    );
     assert_eq!(known(Source::Address(Field::From), ""), "hi@acme.example 6");
     assert_eq!(known(Source::Domain, "ex"), "example.com 3, example.org 2");
     assert_eq!(known(Source::Status, ""), "sent 5, bounced 1");
@@ -320,35 +568,83 @@ fn emails_of_one_moment_make_room_for_those_between_them() {
         rising: false,
         asked: at(1_800_000_000).into(),
     };
-    archive.carry(&page(&(0..200).step_by(2).collect::<Vec<_>>())).unwrap();
+    archive
+        .carry(&page(&(0..200).step_by(2).collect::<Vec<_>>()))
+        .unwrap();
     archive.carry(&page(&(0..200).collect::<Vec<_>>())).unwrap();
     let expected: Vec<String> = (0..200).map(|n| format!("m{n:03}")).collect();
-    assert_eq!(ids(&archive, "to:ana").split(' ').collect::<Vec<_>>(), expected);
+    assert_eq!(
+        ids(&archive, "to:ana").split(' ').collect::<Vec<_>>(),
+        expected
+    );
     assert_eq!(ids(&archive, "id:m101 status:sent"), "m101");
 }
 
 #[test]
 fn words_of_bodies_are_told_by_the_index_as_they_are_by_the_bodies() {
     let archive = memory();
-    let bodies = ["a receipt", "two receipts", "recently received", "the recital", "nothing", "Q", "quay", "re"];
+    let bodies = [
+        "a receipt",
+        "two receipts",
+        "recently received",
+        "the recital",
+        "nothing",
+        "Q",
+        "quay",
+        "re",
+    ];
     for n in 0..120 {
         let subject = if n % 9 == 0 { "Your receipt" } else { "Hi" };
-        let mail = plain_mail(&format!("m{n:03}"), "ana@example.com", subject, if n % 4 == 0 { "bounced" } else { "sent" });
+        let mail = plain_mail(
+            &format!("m{n:03}"),
+            "ana@example.com",
+            subject,
+            if n % 4 == 0 { "bounced" } else { "sent" },
+        );
         if n % 7 == 0 {
             carry(&archive, vec![mail], at(1_800_000_000));
         } else {
             keep(&archive, with_body(&mail, bodies[n % bodies.len()], "[]"));
         }
     }
-    let words = ["receipt", "recei", "rece", "rec", "re", "q", "qu", "recital", "receiptx", "body:receipts"];
-    let others = ["", "status:bounced", "or nothing", "-quay", "-body:recently", "sort:oldest", "tag:plan", "\"two receipts\""];
+    let words = [
+        "receipt",
+        "recei",
+        "rece",
+        "rec",
+        "re",
+        "q",
+        "qu",
+        "recital",
+        "receiptx",
+        "body:receipts",
+    ];
+    let others = [
+        "",
+        "status:bounced",
+        "or nothing",
+        "-quay",
+        "-body:recently",
+        "sort:oldest",
+        "tag:plan",
+        "\"two receipts\"",
+    ];
     for word in words {
-        for text in others.iter().flat_map(|other| [format!("{word} {other}"), format!("-{word} {other}")]) {
+        for text in others
+            .iter()
+            .flat_map(|other| [format!("{word} {other}"), format!("-{word} {other}")])
+        {
             let query = parsed(&text);
             let (found, plain) = (everything(&archive, &query), plainly(&archive, &query));
             assert_eq!(found, plain, "{text}");
-            let counted = archive.count_matching(&query, u64::MAX, &Halt::default()).unwrap();
-            assert_eq!(counted, Some(Counted::Exactly(u64::try_from(plain.len()).unwrap())), "{text}");
+            let counted = archive
+                .count_matching(&query, u64::MAX, &Halt::default())
+                .unwrap();
+            assert_eq!(
+                counted,
+                Some(Counted::Exactly(u64::try_from(plain.len()).unwrap())),
+                "{text}"
+            );
         }
     }
 }

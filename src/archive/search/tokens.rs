@@ -100,7 +100,11 @@ impl Tokens {
         self.push(&token(kind::ID, fold(mail.id.as_str()).chars().take(ID)));
         let message_id = fold(&mail.message_id);
         self.push(&token(kind::MESSAGE_ID, bare(&message_id).chars().take(ID)));
-        for (has, name) in [(!mail.cc.is_empty(), "cc"), (!mail.bcc.is_empty(), "bcc"), (!mail.reply_to.is_empty(), "reply-to")] {
+        for (has, name) in [
+            (!mail.cc.is_empty(), "cc"),
+            (!mail.bcc.is_empty(), "bcc"),
+            (!mail.reply_to.is_empty(), "reply-to"),
+        ] {
             self.flag(has, name);
         }
         if changed {
@@ -118,7 +122,11 @@ impl Tokens {
             self.push(&tag_name(&fold(&tag.name)));
             self.push(&tag_value(&fold(&tag.name), &fold(&tag.value)));
         }
-        let folded: Vec<String> = [bodies.text, bodies.html].into_iter().flatten().map(fold).collect();
+        let folded: Vec<String> = [bodies.text, bodies.html]
+            .into_iter()
+            .flatten()
+            .map(fold)
+            .collect();
         let mut met = HashSet::new();
         for body in &folded {
             self.words(body, &mut met);
@@ -137,13 +145,18 @@ impl Tokens {
         let mut met = (folded.len() > LONG).then(HashSet::new);
         let mut rest = folded;
         while let Some(first) = rest.chars().next() {
-            let gram = rest.char_indices().nth(3).map_or(rest, |(end, _)| &rest[..end]);
+            let gram = rest
+                .char_indices()
+                .nth(3)
+                .map_or(rest, |(end, _)| &rest[..end]);
             if met.as_mut().is_some_and(|met| !met.insert(gram)) {
                 rest = &rest[first.len_utf8()..];
                 continue;
             }
             self.start(kind);
-            rest.chars().take(3).for_each(|c| self.0.push_str(encoded(c, &mut [0; 4])));
+            rest.chars()
+                .take(3)
+                .for_each(|c| self.0.push_str(encoded(c, &mut [0; 4])));
             let mut two = rest.chars().take(2).filter(|c| !c.is_ascii());
             if let (Some(one), Some(other)) = (two.next(), two.next()) {
                 self.start(kind);
@@ -217,7 +230,10 @@ pub(super) fn tag_name(name: &str) -> String {
 }
 
 pub(super) fn tag_value(name: &str, value: &str) -> String {
-    token(kind::TAG_VALUE, name.chars().chain(['\0']).chain(value.chars()))
+    token(
+        kind::TAG_VALUE,
+        name.chars().chain(['\0']).chain(value.chars()),
+    )
 }
 
 /// A message id without its angle brackets.
@@ -232,6 +248,10 @@ pub(super) fn unspaced(word: &str) -> Option<char> {
 
 fn encoded(c: char, buffer: &mut [u8; 4]) -> &str {
     const PRIVATE: u32 = 0xE000;
-    let moved = if c.is_ascii() && !c.is_ascii_alphanumeric() { char::from_u32(PRIVATE + u32::from(c)).unwrap_or(c) } else { c };
+    let moved = if c.is_ascii() && !c.is_ascii_alphanumeric() {
+        char::from_u32(PRIVATE + u32::from(c)).unwrap_or(c)
+    } else {
+        c
+    };
     moved.encode_utf8(buffer)
 }

@@ -26,8 +26,16 @@ macro_rules! timely {
     };
 }
 
-pub(super) const ROWS_DOWN: &str = concat!("SELECT place FROM mail WHERE place > ?1 AND place <= ?2 AND ", timely!(), " ORDER BY place");
-pub(super) const ROWS_UP: &str = concat!("SELECT place FROM mail WHERE place < ?1 AND place >= ?2 AND ", timely!(), " ORDER BY place DESC");
+pub(super) const ROWS_DOWN: &str = concat!(
+    "SELECT place FROM mail WHERE place > ?1 AND place <= ?2 AND ",
+    timely!(),
+    " ORDER BY place"
+);
+pub(super) const ROWS_UP: &str = concat!(
+    "SELECT place FROM mail WHERE place < ?1 AND place >= ?2 AND ",
+    timely!(),
+    " ORDER BY place DESC"
+);
 pub(super) const GONE_DOWN: &str = concat!(
     "SELECT place FROM mail INDEXED BY mail_gone WHERE gone IS NOT NULL AND place > ?1 AND place <= ?2 AND ",
     timely!(),
@@ -48,8 +56,10 @@ pub(super) const FOUND_UP: &str = concat!(
     timely!(),
     ") FROM search WHERE search MATCH ?5 AND rowid < ?1 AND rowid >= ?2 ORDER BY rowid DESC"
 );
-pub(super) const DISPLACED_DOWN: &str = "SELECT place FROM displaced WHERE place > ?1 ORDER BY place";
-pub(super) const DISPLACED_UP: &str = "SELECT place FROM displaced WHERE place < ?1 ORDER BY place DESC";
+pub(super) const DISPLACED_DOWN: &str =
+    "SELECT place FROM displaced WHERE place > ?1 ORDER BY place";
+pub(super) const DISPLACED_UP: &str =
+    "SELECT place FROM displaced WHERE place < ?1 ORDER BY place DESC";
 
 /// Which way to walk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,13 +98,28 @@ pub(super) struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     pub(super) fn new(connection: &'a Connection, query: &'a Query) -> Result<Self, Failure> {
-        Ok(Self { connection, query, plan: Plan::of(query, connection)?, unreadable: RefCell::default() })
+        Ok(Self {
+            connection,
+            query,
+            plan: Plan::of(query, connection)?,
+            unreadable: RefCell::default(),
+        })
     }
 
     /// Hands each match past `from` to `take`, nearest first, until that wants no more.
-    pub(super) fn each(&self, way: Way, from: Place, mut take: impl FnMut(Row) -> bool) -> Result<(), Failure> {
+    pub(super) fn each(
+        &self,
+        way: Way,
+        from: Place,
+        mut take: impl FnMut(Row) -> bool,
+    ) -> Result<(), Failure> {
         let held = Held::new(self.connection, self.query, way);
-        let mut judge = Judge { connection: self.connection, query: self.query, plan: &self.plan, held };
+        let mut judge = Judge {
+            connection: self.connection,
+            query: self.query,
+            plan: &self.plan,
+            held,
+        };
         let mut from = from;
         if let Some((first, at_once)) = &self.plan.first {
             let (mut looked, mut found) = (0, 0);
@@ -113,7 +138,9 @@ impl<'a> Walk<'a> {
                 return Ok(());
             }
         }
-        self.candidates(&self.plan.ask, way, from, |place| Ok(self.load(&mut judge, place)?.is_none_or(&mut take)))
+        self.candidates(&self.plan.ask, way, from, |place| {
+            Ok(self.load(&mut judge, place)?.is_none_or(&mut take))
+        })
     }
 
     /// The row at `place`, if it matches. One that cannot be read is noted, and the walk goes on.
@@ -147,7 +174,10 @@ impl<'a> Walk<'a> {
             };
             let most = i64::try_from(most).unwrap_or(i64::MAX);
             let mut statement = self.connection.prepare_cached(PAST)?;
-            let count: i64 = statement.query_row(params![self.plan.ask.text(), above, below, most], |row| row.get(0))?;
+            let count: i64 = statement
+                .query_row(params![self.plan.ask.text(), above, below, most], |row| {
+                    row.get(0)
+                })?;
             found = count.unsigned_abs();
         } else if most > 0 {
             self.each(way, from, |_| {
@@ -178,16 +208,30 @@ impl<'a> Walk<'a> {
 
     /// Hands over the places that `ask` may mean, nearest first: those within the bounds of the query
     /// and, in their order, the displaced ones.
-    fn candidates(&self, ask: &Ask, way: Way, from: Place, mut take: impl FnMut(Place) -> Result<bool, Failure>) -> Result<(), Failure> {
+    fn candidates(
+        &self,
+        ask: &Ask,
+        way: Way,
+        from: Place,
+        mut take: impl FnMut(Place) -> Result<bool, Failure>,
+    ) -> Result<(), Failure> {
         let is_bounded = (self.plan.newest.0, self.plan.oldest.0) != (i64::MAX, i64::MIN);
-        let displaced = if is_bounded { self.displaced(way, from)? } else { Vec::new() };
+        let displaced = if is_bounded {
+            self.displaced(way, from)?
+        } else {
+            Vec::new()
+        };
         let mut displaced = displaced.into_iter().peekable();
         if *ask != Ask::Nothing {
             let (first, last) = match way {
                 Way::Down => (from.min(self.plan.newest.above()), self.plan.oldest),
                 Way::Up => (from.max(self.plan.oldest.below()), self.plan.newest),
             };
-            let slot = if way == Way::Down { slot::floor } else { slot::ceiling };
+            let slot = if way == Way::Down {
+                slot::floor
+            } else {
+                slot::ceiling
+            };
             let (since, until) = self.plan.times;
             let sql = match (way, *ask == Ask::All) {
                 (Way::Down, true) if self.plan.gone => GONE_DOWN,
@@ -200,11 +244,21 @@ impl<'a> Walk<'a> {
             let mut statement = self.connection.prepare_cached(sql)?;
             let mut rows = match ask {
                 Ask::All => statement.query(params![first, last, since, until])?,
-                ask => statement.query(params![slot(self.connection, first)?, slot(self.connection, last)?, since, until, ask.text()])?,
+                ask => statement.query(params![
+                    slot(self.connection, first)?,
+                    slot(self.connection, last)?,
+                    since,
+                    until,
+                    ask.text()
+                ])?,
             };
             while let Some(row) = rows.next()? {
-                let Some(place) = row.get::<_, Option<Place>>(0)? else { continue };
-                while let Some(other) = displaced.next_if(|other| *other == place || way.is_before(*other, place)) {
+                let Some(place) = row.get::<_, Option<Place>>(0)? else {
+                    continue;
+                };
+                while let Some(other) =
+                    displaced.next_if(|other| *other == place || way.is_before(*other, place))
+                {
                     if other != place && !take(other)? {
                         return Ok(());
                     }
@@ -223,8 +277,14 @@ impl<'a> Walk<'a> {
     }
 
     fn displaced(&self, way: Way, from: Place) -> Result<Vec<Place>, Failure> {
-        let sql = if way == Way::Down { DISPLACED_DOWN } else { DISPLACED_UP };
+        let sql = if way == Way::Down {
+            DISPLACED_DOWN
+        } else {
+            DISPLACED_UP
+        };
         let mut statement = self.connection.prepare_cached(sql)?;
-        Ok(statement.query_map([from], |row| row.get(0))?.collect::<Result<_, _>>()?)
+        Ok(statement
+            .query_map([from], |row| row.get(0))?
+            .collect::<Result<_, _>>()?)
     }
 }

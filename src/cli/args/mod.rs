@@ -9,7 +9,10 @@ use clap_complete::Shell;
 use jiff::tz::TimeZone;
 
 pub use super::column::Column;
-pub use verbs::{ConfigVerb, Form, Import, List, Order, ProfileVerb, Purge, Render, Sample, Search, Serve, Show, Sync, Upkeep};
+pub use verbs::{
+    ConfigVerb, Form, Import, List, Order, ProfileVerb, Purge, Render, Sample, Search, Serve, Show,
+    Sync, Upkeep,
+};
 
 use crate::config::{Asking, Flags};
 
@@ -120,7 +123,9 @@ pub enum Verb {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// List sent emails as the service has them, newest first
-    #[command(after_help = "On a terminal of less than 110 columns the ids are left out; a pipe and JSON always have them.")]
+    #[command(
+        after_help = "On a terminal of less than 110 columns the ids are left out; a pipe and JSON always have them."
+    )]
     List(List),
     /// Search the archive
     #[command(after_help = SEARCH_HELP)]
@@ -159,9 +164,11 @@ pub enum Command {
         verb: ConfigVerb,
     },
     /// Say of everything that must work whether it does
-    #[command(after_help = "The service is asked once. Of the archive every email and body is read and compared with the search index \
+    #[command(
+        after_help = "The service is asked once. Of the archive every email and body is read and compared with the search index \
                             and the counts, which takes minutes for a million; --quick looks only whether the pages of its file \
-                            fit together. The exit code is that of the first thing that failed, or 0.")]
+                            fit together. The exit code is that of the first thing that failed, or 0."
+    )]
     Doctor {
         /// Only look whether the archive's file is whole, not at each email
         #[arg(long)]
@@ -211,7 +218,16 @@ impl Global {
     /// The part that settles where to go.
     #[must_use]
     pub fn flags(&self) -> Flags {
-        let Self { profile, base_url, in_memory, rate, ca_file, utc, timezone, .. } = self;
+        let Self {
+            profile,
+            base_url,
+            in_memory,
+            rate,
+            ca_file,
+            utc,
+            timezone,
+            ..
+        } = self;
         Flags {
             profile: profile.clone(),
             base_url: base_url.clone(),
@@ -225,5 +241,7 @@ impl Global {
 }
 
 fn zone(name: &str) -> Result<TimeZone, String> {
-    TimeZone::get(name).map_err(|_| "this machine knows no such time zone; they are named as in Europe/Madrid".to_owned())
+    TimeZone::get(name).map_err(|_| {
+        "this machine knows no such time zone; they are named as in Europe/Madrid".to_owned()
+    })
 }

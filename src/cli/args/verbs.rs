@@ -218,8 +218,10 @@ pub enum Upkeep {
     /// Write its file anew, without the room that removed mail has left
     Vacuum,
     /// Write its file anew from what can be read of it, and forget what cannot: sync reads that again
-    #[command(after_help = "For an archive that is damaged, as sentbox doctor finds out. The search index and the counts are made anew. \
-                            The damaged file stays beside the new one; remove it when nothing is missed.")]
+    #[command(
+        after_help = "For an archive that is damaged, as sentbox doctor finds out. The search index and the counts are made anew. \
+                            The damaged file stays beside the new one; remove it when nothing is missed."
+    )]
     Repair,
     /// Go on with the archive of the profile's former key: the new key is of the same team
     Adopt,
@@ -249,7 +251,10 @@ pub struct Purge {
 }
 
 fn one_or_more<N: FromStr + From<u8> + PartialOrd>(text: &str) -> Result<N, String> {
-    text.parse().ok().filter(|number| *number >= N::from(1)).ok_or_else(|| "say a whole number, 1 or more".to_owned())
+    text.parse()
+        .ok()
+        .filter(|number| *number >= N::from(1))
+        .ok_or_else(|| "say a whole number, 1 or more".to_owned())
 }
 
 fn age(text: &str) -> Result<SignedDuration, String> {
@@ -275,7 +280,8 @@ pub struct Serve {
 
 /// A name or an address without its port.
 fn host(text: &str) -> Result<Host, String> {
-    Host::parse(text).map_err(|error| format!("{error}; a name without a port belongs here, or an address"))
+    Host::parse(text)
+        .map_err(|error| format!("{error}; a name without a port belongs here, or an address"))
 }
 
 /// What a sample mailbox is made of.

@@ -8,7 +8,9 @@ use crate::config::Env;
 /// Columns and rows of the terminal that one of the streams is.
 pub(super) fn size() -> Option<(u16, u16)> {
     let of_stdout = rustix::termios::tcgetwinsize(io::stdout());
-    let size = of_stdout.or_else(|_| rustix::termios::tcgetwinsize(io::stderr())).ok()?;
+    let size = of_stdout
+        .or_else(|_| rustix::termios::tcgetwinsize(io::stderr()))
+        .ok()?;
     (size.ws_col > 0).then_some((size.ws_col, size.ws_row))
 }
 
@@ -28,11 +30,19 @@ pub(super) fn look(env: &Env, size: Option<(u16, u16)>) -> Vec<Finding> {
     };
     let is_poor = term == "dumb";
     let about = if is_poor {
-        Finding::note("terminal", format!("{about}; it cannot show the terminal program"))
+        Finding::note(
+            "terminal",
+            format!("{about}; it cannot show the terminal program"),
+        )
     } else {
         Finding::good("terminal", about)
     };
-    vec![about, Finding::good("colours", colours(env, term)), unicode(env, term), clipboard(env, term)]
+    vec![
+        about,
+        Finding::good("colours", colours(env, term)),
+        unicode(env, term),
+        clipboard(env, term),
+    ]
 }
 
 fn colours(env: &Env, term: &str) -> &'static str {
@@ -41,7 +51,10 @@ fn colours(env: &Env, term: &str) -> &'static str {
         "none, as NO_COLOR asks"
     } else if term == "dumb" {
         "none"
-    } else if has("COLORTERM", "truecolor") || has("COLORTERM", "24bit") || term.ends_with("-direct") {
+    } else if has("COLORTERM", "truecolor")
+        || has("COLORTERM", "24bit")
+        || term.ends_with("-direct")
+    {
         "16 million"
     } else if term.contains("256color") {
         "256"
@@ -51,15 +64,25 @@ fn colours(env: &Env, term: &str) -> &'static str {
 }
 
 fn unicode(env: &Env, term: &str) -> Finding {
-    let named = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(|name| Some((name, env.get(name)?)));
+    let named = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .into_iter()
+        .find_map(|name| Some((name, env.get(name)?)));
     let is_utf8 = |locale: &str| locale.to_lowercase().replace('-', "").contains("utf8");
     match named {
-        _ if term == "linux" || term.starts_with("vt") => Finding::good("unicode", "no: this terminal is drawn on with ASCII alone"),
-        Some((_, locale)) if is_utf8(locale) => Finding::good("unicode", format!("yes, by {locale}")),
-        Some((name, locale)) => {
-            Finding::note("unicode", format!("{name} is {locale}, which is not UTF-8; if lines look wrong, use --ascii"))
+        _ if term == "linux" || term.starts_with("vt") => {
+            Finding::good("unicode", "no: this terminal is drawn on with ASCII alone")
         }
-        None => Finding::note("unicode", "no locale is set; if lines look wrong, use --ascii"),
+        Some((_, locale)) if is_utf8(locale) => {
+            Finding::good("unicode", format!("yes, by {locale}"))
+        }
+        Some((name, locale)) => Finding::note(
+            "unicode",
+            format!("{name} is {locale}, which is not UTF-8; if lines look wrong, use --ascii"),
+        ),
+        None => Finding::note(
+            "unicode",
+            "no locale is set; if lines look wrong, use --ascii",
+        ),
     }
 }
 
@@ -67,7 +90,10 @@ fn clipboard(env: &Env, term: &str) -> Finding {
     if matches!(term, "dumb" | "linux") {
         Finding::note("clipboard", "none: this terminal has no way to it")
     } else if env.get("TMUX").is_some() {
-        Finding::good("clipboard", "OSC 52 through tmux, which needs: set -g set-clipboard on")
+        Finding::good(
+            "clipboard",
+            "OSC 52 through tmux, which needs: set -g set-clipboard on",
+        )
     } else if env.get("STY").is_some() || term.starts_with("screen") {
         Finding::note("clipboard", "OSC 52, which GNU screen does not pass on")
     } else {
@@ -81,17 +107,30 @@ mod tests {
 
     fn words(variables: &[(&str, &str)]) -> String {
         let found = look(&variables.iter().copied().collect(), Some((120, 40)));
-        found.into_iter().map(|finding| finding.words).collect::<Vec<_>>().join(" | ")
+        found
+            .into_iter()
+            .map(|finding| finding.words)
+            .collect::<Vec<_>>()
+            .join(" | ")
     }
 
     #[test]
     fn a_terminal_is_known_by_what_it_says_about_itself() {
         assert_eq!(
-            words(&[("TERM", "tmux-256color"), ("TMUX", "/tmp/t"), ("LANG", "de_DE.UTF-8")]),
+            words(&[
+                ("TERM", "tmux-256color"),
+                ("TMUX", "/tmp/t"),
+                ("LANG", "de_DE.UTF-8")
+            ]),
             "tmux-256color in tmux, 120x40 | 256 | yes, by de_DE.UTF-8 | OSC 52 through tmux, which needs: set -g set-clipboard on"
         );
         assert_eq!(
-            words(&[("TERM", "xterm"), ("COLORTERM", "truecolor"), ("NO_COLOR", "1"), ("LC_ALL", "C")]),
+            words(&[
+                ("TERM", "xterm"),
+                ("COLORTERM", "truecolor"),
+                ("NO_COLOR", "1"),
+                ("LC_ALL", "C")
+            ]),
             "xterm, 120x40 | none, as NO_COLOR asks | LC_ALL is C, which is not UTF-8; if lines look wrong, use --ascii | OSC 52, if the terminal allows it"
         );
         assert!(words(&[]).starts_with("dumb, 120x40; it cannot show the terminal program | none"));

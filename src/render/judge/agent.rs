@@ -1,7 +1,10 @@
 //! What a browser does without any style sheet: its own one, and the attributes that style elements.
 
 use super::declare::{align, vertical};
-use super::style::{Align, BOTTOM, Colour, Display, LEFT, Length, LineHeight, ListStyle, RIGHT, Style, TOP, Vertical, WhiteSpace};
+use super::style::{
+    Align, BOTTOM, Colour, Display, LEFT, Length, LineHeight, ListStyle, RIGHT, Style, TOP,
+    Vertical, WhiteSpace,
+};
 use super::values::{attribute_colour, attribute_length};
 use crate::render::read::{Id, Tree};
 
@@ -29,13 +32,16 @@ pub(in crate::render) fn is_closed(tree: &Tree, id: Id) -> bool {
 
 fn display(name: &str) -> Display {
     match name {
-        "head" | "title" | "style" | "script" | "meta" | "link" | "base" | "template" | "area" | "datalist" | "param" | "rp"
-        | "noembed" | "noframes" | "dialog" | "iframe" | "video" | "audio" | "canvas" | "svg" | "math" | "textarea" | "col"
-        | "colgroup" | "map" | "frameset" | "embed" | "progress" | "meter" => Display::None,
-        "html" | "body" | "div" | "p" | "h1" | "h2" | "h3" | "h4" | "h5" | "h6" | "ul" | "ol" | "dl" | "dt" | "dd" | "blockquote"
-        | "pre" | "address" | "article" | "aside" | "section" | "header" | "footer" | "main" | "nav" | "figure" | "figcaption" | "form"
-        | "fieldset" | "legend" | "hr" | "center" | "details" | "summary" | "menu" | "dir" | "hgroup" | "search" | "optgroup"
-        | "option" | "listing" | "xmp" | "plaintext" | "noscript" => Display::Block,
+        "head" | "title" | "style" | "script" | "meta" | "link" | "base" | "template" | "area"
+        | "datalist" | "param" | "rp" | "noembed" | "noframes" | "dialog" | "iframe" | "video"
+        | "audio" | "canvas" | "svg" | "math" | "textarea" | "col" | "colgroup" | "map"
+        | "frameset" | "embed" | "progress" | "meter" => Display::None,
+        "html" | "body" | "div" | "p" | "h1" | "h2" | "h3" | "h4" | "h5" | "h6" | "ul" | "ol"
+        | "dl" | "dt" | "dd" | "blockquote" | "pre" | "address" | "article" | "aside"
+        | "section" | "header" | "footer" | "main" | "nav" | "figure" | "figcaption" | "form"
+        | "fieldset" | "legend" | "hr" | "center" | "details" | "summary" | "menu" | "dir"
+        | "hgroup" | "search" | "optgroup" | "option" | "listing" | "xmp" | "plaintext"
+        | "noscript" => Display::Block,
         "li" => Display::ListItem,
         "table" => Display::Table,
         "thead" | "tbody" | "tfoot" => Display::RowGroup,
@@ -48,10 +54,21 @@ fn display(name: &str) -> Display {
 }
 
 fn defaults(name: &str, style: &mut Style, parent: &Style, quirks: bool, inside_list: bool) {
-    let above = |px: f32| if is_list(name) && inside_list { 0.0 } else { px };
+    let above = |px: f32| {
+        if is_list(name) && inside_list {
+            0.0
+        } else {
+            px
+        }
+    };
     let mut around = |px: f32, beside: f32| {
         let above = above(px);
-        style.margin = [Length::Em(above), Length::Px(beside), Length::Em(above), Length::Px(beside)];
+        style.margin = [
+            Length::Em(above),
+            Length::Px(beside),
+            Length::Em(above),
+            Length::Px(beside),
+        ];
     };
     match name {
         "body" => style.margin = [Length::Px(8.0); 4],
@@ -60,7 +77,11 @@ fn defaults(name: &str, style: &mut Style, parent: &Style, quirks: bool, inside_
         "ul" | "ol" | "menu" | "dir" => {
             around(1.0, 0.0);
             style.padding[if style.rtl { RIGHT } else { LEFT }] = Length::Px(40.0);
-            style.list = if name == "ol" { ListStyle::Decimal } else { ListStyle::Disc };
+            style.list = if name == "ol" {
+                ListStyle::Decimal
+            } else {
+                ListStyle::Disc
+            };
         }
         "dd" => style.margin[LEFT] = Length::Px(40.0),
         "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => {
@@ -141,11 +162,23 @@ fn mono(style: &mut Style, parent: &Style) {
 /// The attributes that style elements, from before there were style sheets.
 fn hints(tree: &Tree, id: Id, name: &str, style: &mut Style) {
     let attribute = |wanted: &str| tree.attribute(id, wanted);
-    let pixels = |wanted: &str| attribute(wanted).and_then(attribute_length).and_then(|length| length.px(0.0, 0.0));
-    if attribute("hidden").is_some() || (name == "input" && attribute("type").is_some_and(|kind| kind.eq_ignore_ascii_case("hidden"))) {
+    let pixels = |wanted: &str| {
+        attribute(wanted)
+            .and_then(attribute_length)
+            .and_then(|length| length.px(0.0, 0.0))
+    };
+    if attribute("hidden").is_some()
+        || (name == "input"
+            && attribute("type").is_some_and(|kind| kind.eq_ignore_ascii_case("hidden")))
+    {
         style.display = Display::None;
     }
-    if name != "summary" && tree.node(id).parent.is_some_and(|parent| is_closed(tree, parent)) {
+    if name != "summary"
+        && tree
+            .node(id)
+            .parent
+            .is_some_and(|parent| is_closed(tree, parent))
+    {
         style.display = Display::None;
     }
     if name == "a" && attribute("href").is_some() {
@@ -161,8 +194,9 @@ fn hints(tree: &Tree, id: Id, name: &str, style: &mut Style) {
     if attribute("background").is_some_and(|url| !url.trim().is_empty()) {
         style.picture = true;
     }
-    if let Some(to) =
-        attribute("align").and_then(|word| align(&word.trim().to_ascii_lowercase())).filter(|_| name != "table" && name != "img")
+    if let Some(to) = attribute("align")
+        .and_then(|word| align(&word.trim().to_ascii_lowercase()))
+        .filter(|_| name != "table" && name != "img")
     {
         style.align = to;
     }
@@ -195,8 +229,11 @@ fn hints(tree: &Tree, id: Id, name: &str, style: &mut Style) {
         "table" => {
             style.spacing = pixels("cellspacing").unwrap_or(style.spacing);
             style.cell_padding = pixels("cellpadding");
-            style.floats =
-                attribute("align").is_some_and(|word| ["left", "right"].iter().any(|side| word.trim().eq_ignore_ascii_case(side)));
+            style.floats = attribute("align").is_some_and(|word| {
+                ["left", "right"]
+                    .iter()
+                    .any(|side| word.trim().eq_ignore_ascii_case(side))
+            });
             let border = attribute("border").map(|text| text.trim().parse::<f32>().unwrap_or(1.0));
             style.cell_border = border.is_some_and(|width| width > 0.0);
             style.border = [border.unwrap_or(0.0); 4];
@@ -218,7 +255,11 @@ fn hints(tree: &Tree, id: Id, name: &str, style: &mut Style) {
 fn font_size(text: &str) -> Option<f32> {
     let text = text.trim();
     let number: i32 = text.trim_start_matches('+').parse().ok()?;
-    let step = if text.starts_with(['+', '-']) { 3_i32.saturating_add(number) } else { number };
+    let step = if text.starts_with(['+', '-']) {
+        3_i32.saturating_add(number)
+    } else {
+        number
+    };
     let index = usize::try_from(step.clamp(1, 7)).ok()?;
     Some([10.0, 13.0, 16.0, 18.0, 24.0, 32.0, 48.0][index - 1])
 }

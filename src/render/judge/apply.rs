@@ -19,15 +19,28 @@ impl Style {
             Declared::Background(colour) => self.background = colour,
             Declared::Picture(picture) => self.picture = picture,
             Declared::Font(Length::Percent(share)) => self.font = parent.font * share,
-            Declared::Font(length) => self.font = own(length).px(parent.font, 0.0).unwrap_or(ROOT_FONT),
+            Declared::Font(length) => {
+                self.font = own(length).px(parent.font, 0.0).unwrap_or(ROOT_FONT)
+            }
             Declared::FontFactor(factor) => self.font = parent.font * factor,
             Declared::Weight(weight) => self.weight = weight,
-            Declared::Bolder(up) => self.weight = if up { parent.weight.max(400) + 300 } else { 400.min(parent.weight) },
+            Declared::Bolder(up) => {
+                self.weight = if up {
+                    parent.weight.max(400) + 300
+                } else {
+                    400.min(parent.weight)
+                }
+            }
             Declared::Italic(italic) => self.italic = italic,
             Declared::Mono(mono) => self.mono = mono,
             Declared::LineHeight(line) => self.line_height = line,
-            Declared::LineLength(Length::Em(em)) => self.line_height = LineHeight::Px(em * self.font),
-            Declared::LineLength(length) => self.line_height = LineHeight::Px(own(length).px(self.font, 0.0).unwrap_or(self.font)),
+            Declared::LineLength(Length::Em(em)) => {
+                self.line_height = LineHeight::Px(em * self.font)
+            }
+            Declared::LineLength(length) => {
+                self.line_height =
+                    LineHeight::Px(own(length).px(self.font, 0.0).unwrap_or(self.font))
+            }
             Declared::Decoration { underline, strike } => {
                 // A decoration goes through everything inside, so that a child cannot take it off.
                 self.underline = underline;
@@ -49,7 +62,9 @@ impl Style {
             Declared::MinHeight(length) => self.min_height = own(length),
             Declared::MaxHeight(length) => self.max_height = own(length),
             Declared::Clips(clips) => self.clips = clips,
-            Declared::Position { absolute, relative } => (self.absolute, self.relative) = (absolute, relative),
+            Declared::Position { absolute, relative } => {
+                (self.absolute, self.relative) = (absolute, relative)
+            }
             Declared::Place(side, length) => self.place[side] = own(length),
             Declared::Cut(cut) => self.cut = cut,
             Declared::Vanished(vanished) => self.vanished = vanished,
@@ -69,7 +84,9 @@ impl Style {
         };
         match property {
             Property::Colour => self.colour = from.colour,
-            Property::Background => (self.background, self.picture) = (from.background, from.picture),
+            Property::Background => {
+                (self.background, self.picture) = (from.background, from.picture)
+            }
             Property::Font => self.font = from.font,
             Property::Weight => self.weight = from.weight,
             Property::Style => self.italic = from.italic,

@@ -7,17 +7,32 @@ use super::style::{Length, ROOT_FONT};
 use super::values::{Fault, colour, fault, length, word};
 
 /// The properties that come as four sides.
-pub(super) fn sides(name: &str, input: &mut Parser<'_>, quirks: bool, out: &mut Vec<Declared>) -> Result<(), Fault> {
-    let side = |word: &str| ["top", "right", "bottom", "left"].iter().position(|side| *side == word);
+pub(super) fn sides(
+    name: &str,
+    input: &mut Parser<'_>,
+    quirks: bool,
+    out: &mut Vec<Declared>,
+) -> Result<(), Fault> {
+    let side = |word: &str| {
+        ["top", "right", "bottom", "left"]
+            .iter()
+            .position(|side| *side == word)
+    };
     match name.split_once('-').unwrap_or((name, "")) {
         ("margin", "") => four(input, |input| length(input, quirks), out, Declared::Margin),
         ("padding", "") => four(input, |input| length(input, quirks), out, Declared::Padding),
         ("margin", word) => {
-            out.push(Declared::Margin(side(word).ok_or_else(fault)?, length(input, quirks)?));
+            out.push(Declared::Margin(
+                side(word).ok_or_else(fault)?,
+                length(input, quirks)?,
+            ));
             Ok(())
         }
         ("padding", word) => {
-            out.push(Declared::Padding(side(word).ok_or_else(fault)?, length(input, quirks)?));
+            out.push(Declared::Padding(
+                side(word).ok_or_else(fault)?,
+                length(input, quirks)?,
+            ));
             Ok(())
         }
         ("border", "width") => four(input, border_width, out, Declared::BorderWidth),
@@ -25,11 +40,17 @@ pub(super) fn sides(name: &str, input: &mut Parser<'_>, quirks: bool, out: &mut 
         ("border", "") => border(input, &[0, 1, 2, 3], out),
         ("border", rest) => match rest.split_once('-') {
             Some((word, "width")) => {
-                out.push(Declared::BorderWidth(side(word).ok_or_else(fault)?, border_width(input)?));
+                out.push(Declared::BorderWidth(
+                    side(word).ok_or_else(fault)?,
+                    border_width(input)?,
+                ));
                 Ok(())
             }
             Some((word, "style")) => {
-                out.push(Declared::BorderOn(side(word).ok_or_else(fault)?, border_style(input)?));
+                out.push(Declared::BorderOn(
+                    side(word).ok_or_else(fault)?,
+                    border_style(input)?,
+                ));
                 Ok(())
             }
             Some(_) => Err(fault()),
@@ -53,7 +74,12 @@ fn four<T: Copy>(
     let right = values.get(1).copied().unwrap_or(values[0]);
     let bottom = values.get(2).copied().unwrap_or(values[0]);
     let left = values.get(3).copied().unwrap_or(right);
-    out.extend([values[0], right, bottom, left].into_iter().enumerate().map(|(side, value)| make(side, value)));
+    out.extend(
+        [values[0], right, bottom, left]
+            .into_iter()
+            .enumerate()
+            .map(|(side, value)| make(side, value)),
+    );
     Ok(())
 }
 
@@ -72,7 +98,9 @@ fn border_width(input: &mut Parser<'_>) -> Result<f32, Fault> {
 fn border_style(input: &mut Parser<'_>) -> Result<bool, Fault> {
     match &*word(input)? {
         "none" | "hidden" => Ok(false),
-        "solid" | "dashed" | "dotted" | "double" | "groove" | "ridge" | "inset" | "outset" => Ok(true),
+        "solid" | "dashed" | "dotted" | "double" | "groove" | "ridge" | "inset" | "outset" => {
+            Ok(true)
+        }
         _ => Err(fault()),
     }
 }
@@ -97,12 +125,18 @@ fn border(input: &mut Parser<'_>, sides: &[usize], out: &mut Vec<Declared>) -> R
 
 /// `rect(0, 0, 0, 0)` and the like, with which text is kept for screen readers only.
 pub(super) fn is_clipped_away(input: &mut Parser<'_>) -> bool {
-    let Ok(true) = input.try_parse(|input| Ok::<bool, Fault>(input.expect_function_matching("rect").is_ok())) else { return false };
+    let Ok(true) =
+        input.try_parse(|input| Ok::<bool, Fault>(input.expect_function_matching("rect").is_ok()))
+    else {
+        return false;
+    };
     let small = input.parse_nested_block(|inner| {
         let mut small = true;
         while !inner.is_exhausted() {
             if inner.try_parse(Parser::expect_comma).is_err() {
-                small &= length(inner, true)?.px(16.0, 0.0).is_some_and(|px| px <= 1.0);
+                small &= length(inner, true)?
+                    .px(16.0, 0.0)
+                    .is_some_and(|px| px <= 1.0);
             }
         }
         Ok::<bool, Fault>(small)
@@ -124,7 +158,12 @@ pub(super) fn is_inset_away(input: &mut Parser<'_>) -> bool {
 
 /// `scale(0)`, or a move to where nobody looks.
 pub(super) fn is_moved_away(input: &mut Parser<'_>) -> bool {
-    let Ok(name) = input.expect_function().map(|name| name.to_ascii_lowercase()) else { return false };
+    let Ok(name) = input
+        .expect_function()
+        .map(|name| name.to_ascii_lowercase())
+    else {
+        return false;
+    };
     let first = input.parse_nested_block(|inner| {
         let first = length(inner, true);
         while inner.next().is_ok() {}

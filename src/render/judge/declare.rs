@@ -4,7 +4,9 @@ use cssparser::{Parser, Token};
 
 use super::boxes::{is_clipped_away, is_inset_away, is_moved_away, sides};
 use super::fonts::{font, font_size, is_mono, line_height, weight};
-use super::style::{Align, Case, Colour, Display, Length, LineHeight, ListStyle, Vertical, WhiteSpace};
+use super::style::{
+    Align, Case, Colour, Display, Length, LineHeight, ListStyle, Vertical, WhiteSpace,
+};
 use super::values::{Fault, colour, fault, length, word};
 
 /// A property with its value.
@@ -79,7 +81,10 @@ impl Declared {
 
     /// Whether it sets the size that other lengths refer to.
     pub(super) const fn is_font_size(&self) -> bool {
-        matches!(self, Self::Font(_) | Self::FontFactor(_) | Self::Like(Property::Font, _))
+        matches!(
+            self,
+            Self::Font(_) | Self::FontFactor(_) | Self::Like(Property::Font, _)
+        )
     }
 }
 
@@ -113,7 +118,12 @@ pub(super) enum Origin {
 }
 
 /// Reads the value of property `name` and adds what it declares to `out`.
-pub(super) fn declare(name: &str, input: &mut Parser<'_>, quirks: bool, out: &mut Vec<Declared>) -> Result<(), Fault> {
+pub(super) fn declare(
+    name: &str,
+    input: &mut Parser<'_>,
+    quirks: bool,
+    out: &mut Vec<Declared>,
+) -> Result<(), Fault> {
     if let Ok(origin) = input.try_parse(wide_keyword) {
         out.extend(property(name).map(|property| Declared::Like(property, origin)));
         return Ok(());
@@ -123,8 +133,14 @@ pub(super) fn declare(name: &str, input: &mut Parser<'_>, quirks: bool, out: &mu
         "visibility" => Declared::Visible(!matches!(&*word(input)?, "hidden" | "collapse")),
         "opacity" => Declared::Opacity(number(input)?.clamp(0.0, 1.0)),
         "color" => Declared::Colour(colour(input, quirks)?),
-        "background-color" => Declared::Background(Some(colour(input, quirks)?).filter(|colour| colour.alpha > 0.0)),
-        "background-image" => Declared::Picture(input.try_parse(|input| input.expect_ident_matching("none")).is_err()),
+        "background-color" => {
+            Declared::Background(Some(colour(input, quirks)?).filter(|colour| colour.alpha > 0.0))
+        }
+        "background-image" => Declared::Picture(
+            input
+                .try_parse(|input| input.expect_ident_matching("none"))
+                .is_err(),
+        ),
         "background" => return background(input, quirks, out),
         "font-size" => font_size(input, quirks)?,
         "font-weight" => weight(input)?,
@@ -159,7 +175,10 @@ pub(super) fn declare(name: &str, input: &mut Parser<'_>, quirks: bool, out: &mu
         "overflow" | "overflow-x" | "overflow-y" => Declared::Clips(word(input)? != "visible"),
         "position" => {
             let word = word(input)?;
-            Declared::Position { absolute: matches!(&*word, "absolute" | "fixed"), relative: word == "relative" }
+            Declared::Position {
+                absolute: matches!(&*word, "absolute" | "fixed"),
+                relative: word == "relative",
+            }
         }
         "top" => Declared::Place(0, length(input, quirks)?),
         "right" => Declared::Place(1, length(input, quirks)?),
@@ -262,7 +281,9 @@ fn background(input: &mut Parser<'_>, quirks: bool, out: &mut Vec<Declared>) -> 
             _ => {}
         }
     }
-    out.push(Declared::Background(found.filter(|colour| colour.alpha > 0.0)));
+    out.push(Declared::Background(
+        found.filter(|colour| colour.alpha > 0.0),
+    ));
     out.push(Declared::Picture(picture));
     Ok(())
 }

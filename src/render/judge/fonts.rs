@@ -54,14 +54,24 @@ pub(super) fn is_mono(input: &mut Parser<'_>) -> bool {
     match first {
         Some(Token::Ident(name) | Token::QuotedString(name)) => {
             let name = name.to_ascii_lowercase();
-            ["mono", "courier", "consolas", "menlo", "monaco"].iter().any(|part| name.contains(part))
+            ["mono", "courier", "consolas", "menlo", "monaco"]
+                .iter()
+                .any(|part| name.contains(part))
         }
         _ => false,
     }
 }
 
-pub(super) fn font(input: &mut Parser<'_>, quirks: bool, out: &mut Vec<Declared>) -> Result<(), Fault> {
-    let mut found = vec![Declared::Weight(400), Declared::Italic(false), Declared::LineHeight(LineHeight::Normal)];
+pub(super) fn font(
+    input: &mut Parser<'_>,
+    quirks: bool,
+    out: &mut Vec<Declared>,
+) -> Result<(), Fault> {
+    let mut found = vec![
+        Declared::Weight(400),
+        Declared::Italic(false),
+        Declared::LineHeight(LineHeight::Normal),
+    ];
     loop {
         if let Ok(size) = input.try_parse(|input| font_size(input, quirks)) {
             found.push(size);
@@ -82,7 +92,10 @@ pub(super) fn font(input: &mut Parser<'_>, quirks: bool, out: &mut Vec<Declared>
 }
 
 pub(super) fn line_height(input: &mut Parser<'_>, quirks: bool) -> Result<Declared, Fault> {
-    if input.try_parse(|input| input.expect_ident_matching("normal")).is_ok() {
+    if input
+        .try_parse(|input| input.expect_ident_matching("normal"))
+        .is_ok()
+    {
         return Ok(Declared::LineHeight(LineHeight::Normal));
     }
     if let Ok(factor) = input.try_parse(Parser::expect_number) {

@@ -78,7 +78,10 @@ fn feature(input: &mut Parser<'_>) -> Result<bool, Fault> {
     }
     let name = input.expect_ident()?.to_ascii_lowercase();
     let truth = match input.next() {
-        Err(_) => matches!(&*name, "width" | "height" | "color" | "hover" | "pointer" | "min-width"),
+        Err(_) => matches!(
+            &*name,
+            "width" | "height" | "color" | "hover" | "pointer" | "min-width"
+        ),
         Ok(Token::Colon) => plain(&name, input)?,
         Ok(Token::Delim(sign)) => {
             let sign = *sign;
@@ -113,11 +116,17 @@ fn plain(name: &str, input: &mut Parser<'_>) -> Result<bool, Fault> {
         "width" | "height" => (side(&bare)? - pixels(input)?).abs() < f32::EPSILON,
         "orientation" => input.expect_ident_matching("portrait").is_ok(),
         "prefers-color-scheme" => input.expect_ident_matching("light").is_ok(),
-        "prefers-reduced-motion" | "prefers-contrast" => input.expect_ident_matching("no-preference").is_ok(),
+        "prefers-reduced-motion" | "prefers-contrast" => {
+            input.expect_ident_matching("no-preference").is_ok()
+        }
         "hover" => input.expect_ident_matching("hover").is_ok(),
         "pointer" => input.expect_ident_matching("fine").is_ok(),
-        "-webkit-min-pixel-ratio" | "-webkit-min-device-pixel-ratio" => input.expect_number()? <= 1.0,
-        "-webkit-max-pixel-ratio" | "-webkit-max-device-pixel-ratio" => input.expect_number()? >= 1.0,
+        "-webkit-min-pixel-ratio" | "-webkit-min-device-pixel-ratio" => {
+            input.expect_number()? <= 1.0
+        }
+        "-webkit-max-pixel-ratio" | "-webkit-max-device-pixel-ratio" => {
+            input.expect_number()? >= 1.0
+        }
         "color" | "min-color" => true,
         _ => false,
     })

@@ -17,7 +17,10 @@ mod values;
 use std::cell::Cell;
 use std::collections::HashMap;
 
-use selectors::context::{MatchingContext, MatchingForInvalidation, MatchingMode, NeedsSelectorFlags, QuirksMode, SelectorCaches};
+use selectors::context::{
+    MatchingContext, MatchingForInvalidation, MatchingMode, NeedsSelectorFlags, QuirksMode,
+    SelectorCaches,
+};
 use selectors::matching::matches_selector;
 use selectors::parser::{Component, Selector};
 
@@ -26,7 +29,10 @@ use self::sheet::Rule;
 use super::read::{Data, Tree};
 
 pub(in crate::render) use agent::is_closed;
-pub(in crate::render) use style::{Align, BOTTOM, Case, Colour, Display, LEFT, Length, ListStyle, RIGHT, Style, TOP, Vertical, WhiteSpace};
+pub(in crate::render) use style::{
+    Align, BOTTOM, Case, Colour, Display, LEFT, Length, ListStyle, RIGHT, Style, TOP, Vertical,
+    WhiteSpace,
+};
 
 /// More style text than any email has.
 const MAX_CSS: usize = 512 << 10;
@@ -52,20 +58,48 @@ pub(in crate::render) fn judge(tree: &Tree) -> Vec<Style> {
         if !matches!(tree.node(id).data, Data::Element { .. }) {
             continue;
         }
-        let parent = tree.node(id).parent.map_or_else(Style::default, |parent| styles[parent.index()]);
+        let parent = tree
+            .node(id)
+            .parent
+            .map_or_else(Style::default, |parent| styles[parent.index()]);
         let mut style = agent::begin(tree, id, &parent);
         found.clear();
-        sheets.matching(Element { tree, id, steps: &steps }, &mut tries, &mut caches, &mut found);
-        let inline =
-            tree.attribute(id, "style").filter(|css| css.len() <= MAX_ATTRIBUTE).map(|css| sheet::read_attribute(css, tree.quirks));
-        let rules = found.iter().map(|(_, rule)| &sheets.rules[*rule].declarations);
-        let normal = rules.clone().chain(&inline).flat_map(|declarations| &declarations.normal);
-        let declared = normal.chain(rules.chain(&inline).flat_map(|declarations| &declarations.important));
+        sheets.matching(
+            Element {
+                tree,
+                id,
+                steps: &steps,
+            },
+            &mut tries,
+            &mut caches,
+            &mut found,
+        );
+        let inline = tree
+            .attribute(id, "style")
+            .filter(|css| css.len() <= MAX_ATTRIBUTE)
+            .map(|css| sheet::read_attribute(css, tree.quirks));
+        let rules = found
+            .iter()
+            .map(|(_, rule)| &sheets.rules[*rule].declarations);
+        let normal = rules
+            .clone()
+            .chain(&inline)
+            .flat_map(|declarations| &declarations.normal);
+        let declared = normal.chain(
+            rules
+                .chain(&inline)
+                .flat_map(|declarations| &declarations.important),
+        );
         // The size of the font comes first: the height of a line may be a part of it.
         for font in [true, false] {
-            declared.clone().filter(|declared| declared.is_font_size() == font).for_each(|declared| style.apply(declared, &parent));
+            declared
+                .clone()
+                .filter(|declared| declared.is_font_size() == font)
+                .for_each(|declared| style.apply(declared, &parent));
         }
-        if (style.floats || style.absolute) && matches!(style.display, Display::Inline | Display::InlineBlock) {
+        if (style.floats || style.absolute)
+            && matches!(style.display, Display::Inline | Display::InlineBlock)
+        {
             style.display = Display::Block;
         }
         if parent.display == Display::Flex && style.display == Display::Inline {
@@ -100,7 +134,9 @@ struct Entry {
 
 fn weight(selector: &Selector<Names>) -> u64 {
     let inner = |component: &Component<Names>| match component {
-        Component::Negation(list) | Component::Is(list) | Component::Where(list) => list.slice().iter().map(weight).sum(),
+        Component::Negation(list) | Component::Is(list) | Component::Where(list) => {
+            list.slice().iter().map(weight).sum()
+        }
         _ => 1,
     };
     selector.iter_raw_match_order().map(inner).sum()
@@ -111,7 +147,11 @@ impl Sheets {
         let mut rules = Vec::new();
         let mut room = MAX_CSS;
         for id in tree.walk() {
-            if tree.name(id) == "style" && tree.attribute(id, "media").is_none_or(media::attribute_matches) {
+            if tree.name(id) == "style"
+                && tree
+                    .attribute(id, "media")
+                    .is_none_or(media::attribute_matches)
+            {
                 let css = tree.text_of(id);
                 if css.len() > room {
                     break;
@@ -120,9 +160,16 @@ impl Sheets {
                 sheet::read(&css, tree.quirks, &mut rules);
             }
         }
-        let mut sheets = Self { quirks: tree.quirks, ..Self::default() };
+        let mut sheets = Self {
+            quirks: tree.quirks,
+            ..Self::default()
+        };
         for (rule, Rule { selectors, .. }) in rules.iter().enumerate() {
-            for selector in selectors.slice().iter().filter(|selector| !selector.has_pseudo_element()) {
+            for selector in selectors
+                .slice()
+                .iter()
+                .filter(|selector| !selector.has_pseudo_element())
+            {
                 sheets.file(selector, rule);
             }
         }
@@ -131,7 +178,13 @@ impl Sheets {
     }
 
     fn file(&mut self, selector: &Selector<Names>, rule: usize) {
-        let fold = |word: &str| if self.quirks { word.to_ascii_lowercase() } else { word.to_owned() };
+        let fold = |word: &str| {
+            if self.quirks {
+                word.to_ascii_lowercase()
+            } else {
+                word.to_owned()
+            }
+        };
         let mut key: Option<(u8, String)> = None;
         for component in selector.iter() {
             let (rank, word) = match component {
@@ -144,7 +197,11 @@ impl Sheets {
                 key = Some((rank, word));
             }
         }
-        let entry = Entry { selector: selector.clone(), rule, weight: weight(selector) };
+        let entry = Entry {
+            selector: selector.clone(),
+            rule,
+            weight: weight(selector),
+        };
         match key {
             Some((3, word)) => self.by_id.entry(word).or_default().push(entry),
             Some((2, word)) => self.by_class.entry(word).or_default().push(entry),
@@ -154,18 +211,53 @@ impl Sheets {
     }
 
     /// The rules that match, the weakest first: by specificity, then by order.
-    fn matching(&self, element: Element<'_>, tries: &mut u64, caches: &mut SelectorCaches, found: &mut Vec<(u32, usize)>) {
-        let fold = |word: &str| if self.quirks { word.to_ascii_lowercase() } else { word.to_owned() };
-        let quirks = if self.quirks { QuirksMode::Quirks } else { QuirksMode::NoQuirks };
-        let mut context =
-            MatchingContext::new(MatchingMode::Normal, None, caches, quirks, NeedsSelectorFlags::No, MatchingForInvalidation::No);
+    fn matching(
+        &self,
+        element: Element<'_>,
+        tries: &mut u64,
+        caches: &mut SelectorCaches,
+        found: &mut Vec<(u32, usize)>,
+    ) {
+        let fold = |word: &str| {
+            if self.quirks {
+                word.to_ascii_lowercase()
+            } else {
+                word.to_owned()
+            }
+        };
+        let quirks = if self.quirks {
+            QuirksMode::Quirks
+        } else {
+            QuirksMode::NoQuirks
+        };
+        let mut context = MatchingContext::new(
+            MatchingMode::Normal,
+            None,
+            caches,
+            quirks,
+            NeedsSelectorFlags::No,
+            MatchingForInvalidation::No,
+        );
         let tree = element.tree;
-        let id = tree.attribute(element.id, "id").and_then(|id| self.by_id.get(&fold(id)));
+        let id = tree
+            .attribute(element.id, "id")
+            .and_then(|id| self.by_id.get(&fold(id)));
         let classes = tree.attribute(element.id, "class").unwrap_or_default();
-        let classes = classes.split_ascii_whitespace().take(64).filter_map(|class| self.by_class.get(&fold(class)));
+        let classes = classes
+            .split_ascii_whitespace()
+            .take(64)
+            .filter_map(|class| self.by_class.get(&fold(class)));
         let name = self.by_name.get(tree.name(element.id));
-        for entry in id.into_iter().chain(classes).chain(name).flatten().chain(&self.others) {
-            let Some(left) = tries.checked_sub(entry.weight) else { break };
+        for entry in id
+            .into_iter()
+            .chain(classes)
+            .chain(name)
+            .flatten()
+            .chain(&self.others)
+        {
+            let Some(left) = tries.checked_sub(entry.weight) else {
+                break;
+            };
             *tries = left;
             if matches_selector(&entry.selector, 0, None, element, &mut context) {
                 *tries = tries.saturating_sub(self.rules[entry.rule].declarations.len() as u64);

@@ -120,13 +120,17 @@ impl<'i> Parser<'i> for Reader {
         true
     }
 
-    fn parse_non_ts_pseudo_class(&self, name: &str) -> Result<Pseudo, ParseError<SelectorParseErrorKind>> {
+    fn parse_non_ts_pseudo_class(
+        &self,
+        name: &str,
+    ) -> Result<Pseudo, ParseError<SelectorParseErrorKind>> {
         match &*name.to_ascii_lowercase() {
             "link" | "any-link" => Ok(Pseudo::Link),
-            "hover" | "active" | "focus" | "visited" | "focus-within" | "focus-visible" | "target" | "checked" | "disabled" | "enabled" => {
-                Ok(Pseudo::Never)
-            }
-            _ => Err(ParseError::custom(SelectorParseErrorKind::UnsupportedPseudoClassOrElement)),
+            "hover" | "active" | "focus" | "visited" | "focus-within" | "focus-visible"
+            | "target" | "checked" | "disabled" | "enabled" => Ok(Pseudo::Never),
+            _ => Err(ParseError::custom(
+                SelectorParseErrorKind::UnsupportedPseudoClassOrElement,
+            )),
         }
     }
 
@@ -137,7 +141,9 @@ impl<'i> Parser<'i> for Reader {
         _: bool,
     ) -> Result<Pseudo, ParseError<SelectorParseErrorKind>> {
         while input.next().is_ok() {}
-        Err(ParseError::custom(SelectorParseErrorKind::UnsupportedPseudoClassOrElement))
+        Err(ParseError::custom(
+            SelectorParseErrorKind::UnsupportedPseudoClassOrElement,
+        ))
     }
 
     fn parse_pseudo_element(&self, _: &str) -> Result<Beside, ParseError<SelectorParseErrorKind>> {
@@ -200,7 +206,8 @@ impl Matched for Element<'_> {
     }
 
     fn parent_element(&self) -> Option<Self> {
-        self.step(self.tree.node(self.id).parent).filter(Self::is_element)
+        self.step(self.tree.node(self.id).parent)
+            .filter(Self::is_element)
     }
 
     fn parent_node_is_shadow_root(&self) -> bool {
@@ -225,7 +232,11 @@ impl Matched for Element<'_> {
 
     fn first_element_child(&self) -> Option<Self> {
         let first = self.step(self.tree.node(self.id).first)?;
-        if first.is_element() { Some(first) } else { first.next_sibling_element() }
+        if first.is_element() {
+            Some(first)
+        } else {
+            first.next_sibling_element()
+        }
     }
 
     fn is_html_element_in_html_document(&self) -> bool {
@@ -244,11 +255,22 @@ impl Matched for Element<'_> {
         self.tree.name(self.id) == self.tree.name(other.id)
     }
 
-    fn attr_matches(&self, _: &NamespaceConstraint<&Space>, name: &Word, operation: &AttrSelectorOperation<&Word>) -> bool {
-        self.tree.attribute(self.id, &name.0).is_some_and(|value| self.afford(value) && operation.eval_str(value))
+    fn attr_matches(
+        &self,
+        _: &NamespaceConstraint<&Space>,
+        name: &Word,
+        operation: &AttrSelectorOperation<&Word>,
+    ) -> bool {
+        self.tree
+            .attribute(self.id, &name.0)
+            .is_some_and(|value| self.afford(value) && operation.eval_str(value))
     }
 
-    fn match_non_ts_pseudo_class(&self, pseudo: &Pseudo, _: &mut MatchingContext<'_, Names>) -> bool {
+    fn match_non_ts_pseudo_class(
+        &self,
+        pseudo: &Pseudo,
+        _: &mut MatchingContext<'_, Names>,
+    ) -> bool {
         match pseudo {
             Pseudo::Link => self.is_link(),
             Pseudo::Never => false,
@@ -270,12 +292,17 @@ impl Matched for Element<'_> {
     }
 
     fn has_id(&self, id: &Word, case: CaseSensitivity) -> bool {
-        self.tree.attribute(self.id, "id").is_some_and(|value| case.eq(value.as_bytes(), id.0.as_bytes()))
+        self.tree
+            .attribute(self.id, "id")
+            .is_some_and(|value| case.eq(value.as_bytes(), id.0.as_bytes()))
     }
 
     fn has_class(&self, name: &Word, case: CaseSensitivity) -> bool {
         let classes = self.tree.attribute(self.id, "class").unwrap_or_default();
-        self.afford(classes) && classes.split_ascii_whitespace().any(|class| case.eq(class.as_bytes(), name.0.as_bytes()))
+        self.afford(classes)
+            && classes
+                .split_ascii_whitespace()
+                .any(|class| case.eq(class.as_bytes(), name.0.as_bytes()))
     }
 
     fn has_custom_state(&self, _: &Word) -> bool {
@@ -291,11 +318,13 @@ impl Matched for Element<'_> {
     }
 
     fn is_empty(&self) -> bool {
-        self.tree.children(self.id).all(|child| match &self.tree.node(child).data {
-            Data::Element { .. } => false,
-            Data::Text(text) => text.is_empty(),
-            Data::Other => true,
-        })
+        self.tree
+            .children(self.id)
+            .all(|child| match &self.tree.node(child).data {
+                Data::Element { .. } => false,
+                Data::Text(text) => text.is_empty(),
+                Data::Other => true,
+            })
     }
 
     fn is_root(&self) -> bool {

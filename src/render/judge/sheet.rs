@@ -1,8 +1,9 @@
 //! Reads style sheets: their rules with what they select, without those for other screens.
 
 use cssparser::{
-    AtRuleParser, BasicParseErrorKind, CowRcStr, DeclarationParser, ParseError, Parser, ParserState, QualifiedRuleParser,
-    RuleBodyItemParser, RuleBodyParser, StyleSheetParser, parse_important,
+    AtRuleParser, BasicParseErrorKind, CowRcStr, DeclarationParser, ParseError, Parser,
+    ParserState, QualifiedRuleParser, RuleBodyItemParser, RuleBodyParser, StyleSheetParser,
+    parse_important,
 };
 use selectors::SelectorList;
 use selectors::parser::{ParseRelative, SelectorParseErrorKind};
@@ -49,13 +50,20 @@ pub(super) struct Rule {
 
 /// Adds the rules of a style sheet to `rules`.
 pub(super) fn read(css: &str, quirks: bool, rules: &mut Vec<Rule>) {
-    let mut reader = Sheet { rules, quirks, depth: 0 };
+    let mut reader = Sheet {
+        rules,
+        quirks,
+        depth: 0,
+    };
     reader.read(&mut Parser::new(css));
 }
 
 /// Reads a style attribute.
 pub(super) fn read_attribute(css: &str, quirks: bool) -> Declarations {
-    let mut body = Body { declarations: Declarations::default(), quirks };
+    let mut body = Body {
+        declarations: Declarations::default(),
+        quirks,
+    };
     for _ in RuleBodyParser::new(&mut Parser::new(css), &mut body) {}
     body.declarations.settled()
 }
@@ -77,18 +85,34 @@ impl<'i> QualifiedRuleParser<'i> for Sheet<'_> {
     type QualifiedRule = ();
     type Error = SelectorParseErrorKind;
 
-    fn parse_prelude(&mut self, input: &mut Parser<'i>) -> Result<Self::Prelude, ParseError<Self::Error>> {
+    fn parse_prelude(
+        &mut self,
+        input: &mut Parser<'i>,
+    ) -> Result<Self::Prelude, ParseError<Self::Error>> {
         if self.rules.len() >= MAX_RULES {
-            return Err(ParseError::from_basic_kind(BasicParseErrorKind::QualifiedRuleInvalid));
+            return Err(ParseError::from_basic_kind(
+                BasicParseErrorKind::QualifiedRuleInvalid,
+            ));
         }
         SelectorList::parse(&Reader, input, ParseRelative::No)
     }
 
-    fn parse_block(&mut self, selectors: Self::Prelude, _: &ParserState, input: &mut Parser<'i>) -> Result<(), ParseError<Self::Error>> {
-        let mut body = Body { declarations: Declarations::default(), quirks: self.quirks };
+    fn parse_block(
+        &mut self,
+        selectors: Self::Prelude,
+        _: &ParserState,
+        input: &mut Parser<'i>,
+    ) -> Result<(), ParseError<Self::Error>> {
+        let mut body = Body {
+            declarations: Declarations::default(),
+            quirks: self.quirks,
+        };
         for _ in RuleBodyParser::new(input, &mut body) {}
         if selectors.len() <= MAX_LIST {
-            self.rules.push(Rule { selectors, declarations: body.declarations.settled() });
+            self.rules.push(Rule {
+                selectors,
+                declarations: body.declarations.settled(),
+            });
         }
         Ok(())
     }
@@ -100,18 +124,30 @@ impl<'i> AtRuleParser<'i> for Sheet<'_> {
     type AtRule = ();
     type Error = SelectorParseErrorKind;
 
-    fn parse_prelude(&mut self, name: CowRcStr<'i>, input: &mut Parser<'i>) -> Result<bool, ParseError<Self::Error>> {
+    fn parse_prelude(
+        &mut self,
+        name: CowRcStr<'i>,
+        input: &mut Parser<'i>,
+    ) -> Result<bool, ParseError<Self::Error>> {
         let holds = match &*name.to_ascii_lowercase() {
             "media" => media::matches(input),
             "layer" => true,
-            "supports" => !input.slice_from(input.position()).trim_start().starts_with("not"),
+            "supports" => !input
+                .slice_from(input.position())
+                .trim_start()
+                .starts_with("not"),
             _ => false,
         };
         while input.next().is_ok() {}
         Ok(holds)
     }
 
-    fn parse_block(&mut self, holds: bool, _: &ParserState, input: &mut Parser<'i>) -> Result<(), ParseError<Self::Error>> {
+    fn parse_block(
+        &mut self,
+        holds: bool,
+        _: &ParserState,
+        input: &mut Parser<'i>,
+    ) -> Result<(), ParseError<Self::Error>> {
         if holds && self.depth < MAX_DEPTH {
             self.depth += 1;
             self.read(input);
@@ -137,7 +173,12 @@ impl<'i> DeclarationParser<'i> for Body {
     type Declaration = ();
     type Error = ();
 
-    fn parse_value(&mut self, name: CowRcStr<'i>, input: &mut Parser<'i>, _: &ParserState) -> Result<(), ParseError<()>> {
+    fn parse_value(
+        &mut self,
+        name: CowRcStr<'i>,
+        input: &mut Parser<'i>,
+        _: &ParserState,
+    ) -> Result<(), ParseError<()>> {
         let mut found = Vec::new();
         let name = name.to_ascii_lowercase();
         input.parse_until_before(cssparser::Delimiter::Bang, |value| {

@@ -57,7 +57,12 @@ impl Colour {
     pub(in crate::render) const WHITE: Self = Self::opaque(255, 255, 255);
 
     pub(in crate::render) const fn opaque(red: u8, green: u8, blue: u8) -> Self {
-        Self { red, green, blue, alpha: 1.0 }
+        Self {
+            red,
+            green,
+            blue,
+            alpha: 1.0,
+        }
     }
 
     /// Sum of the differences of the three channels.
@@ -279,12 +284,20 @@ impl Style {
 
     /// Width of a border in pixels.
     pub(in crate::render) fn border_px(&self, side: usize) -> f32 {
-        if self.border_on[side] { self.border[side] } else { 0.0 }
+        if self.border_on[side] {
+            self.border[side]
+        } else {
+            0.0
+        }
     }
 
     /// Padding and border on one side, in pixels.
     pub(in crate::render) fn inset(&self, side: usize, around: f32) -> f32 {
-        self.padding[side].px(self.font, around).unwrap_or(0.0).max(0.0) + self.border_px(side)
+        self.padding[side]
+            .px(self.font, around)
+            .unwrap_or(0.0)
+            .max(0.0)
+            + self.border_px(side)
     }
 
     /// Height of the letters of a line: ascent and descent of the usual fonts of emails, each in

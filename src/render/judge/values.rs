@@ -23,8 +23,16 @@ pub(super) fn length(input: &mut Parser<'_>, quirks: bool) -> Result<Length, Fau
         Token::Dimension { value, unit, .. } => unit_length(value, &unit),
         Token::Percentage { unit_value, .. } => Ok(Length::Percent(unit_value)),
         Token::Number { value, .. } if value == 0.0 || quirks => Ok(Length::Px(value)),
-        Token::Ident(word) if word.eq_ignore_ascii_case("auto") || word.eq_ignore_ascii_case("none") => Ok(Length::Auto),
-        Token::Ident(word) if ["fit-content", "max-content", "min-content"].iter().any(|known| word.eq_ignore_ascii_case(known)) => {
+        Token::Ident(word)
+            if word.eq_ignore_ascii_case("auto") || word.eq_ignore_ascii_case("none") =>
+        {
+            Ok(Length::Auto)
+        }
+        Token::Ident(word)
+            if ["fit-content", "max-content", "min-content"]
+                .iter()
+                .any(|known| word.eq_ignore_ascii_case(known)) =>
+        {
             Ok(Length::Auto)
         }
         Token::Function(_) => {
@@ -62,7 +70,10 @@ pub(super) fn colour(input: &mut Parser<'_>, quirks: bool) -> Result<Colour, Fau
     let token = input.next()?.clone();
     match token {
         Token::Hash(digits) | Token::IDHash(digits) => hash(&digits),
-        Token::Ident(word) if word.eq_ignore_ascii_case("transparent") => Ok(Colour { alpha: 0.0, ..Colour::BLACK }),
+        Token::Ident(word) if word.eq_ignore_ascii_case("transparent") => Ok(Colour {
+            alpha: 0.0,
+            ..Colour::BLACK
+        }),
         Token::Ident(word) if word.eq_ignore_ascii_case("windowtext") => Ok(Colour::BLACK),
         Token::Ident(word) if word.eq_ignore_ascii_case("window") => Ok(Colour::WHITE),
         Token::Ident(word) => match color::parse_named_color(&word) {
@@ -79,37 +90,62 @@ pub(super) fn colour(input: &mut Parser<'_>, quirks: bool) -> Result<Colour, Fau
 }
 
 fn hash(digits: &str) -> Result<Colour, Fault> {
-    let (red, green, blue, alpha) = color::parse_hash_color(digits.as_bytes()).map_err(|()| fault())?;
-    Ok(Colour { red, green, blue, alpha })
+    let (red, green, blue, alpha) =
+        color::parse_hash_color(digits.as_bytes()).map_err(|()| fault())?;
+    Ok(Colour {
+        red,
+        green,
+        blue,
+        alpha,
+    })
 }
 
 fn function(name: &str, input: &mut Parser<'_>) -> Result<Colour, Fault> {
     let mut parts = Vec::new();
     while let Ok(token) = input.next() {
         match token {
-            Token::Number { value, .. } | Token::Dimension { value, .. } => parts.push((*value, false)),
+            Token::Number { value, .. } | Token::Dimension { value, .. } => {
+                parts.push((*value, false))
+            }
             Token::Percentage { unit_value, .. } => parts.push((*unit_value, true)),
             Token::Comma | Token::Delim('/') => {}
             _ => return Err(fault()),
         }
     }
     let alpha = parts.get(3).map_or(1.0, |(value, _)| value.clamp(0.0, 1.0));
-    let [first, second, third, ..] = parts[..] else { return Err(fault()) };
+    let [first, second, third, ..] = parts[..] else {
+        return Err(fault());
+    };
     match name {
         "rgb" | "rgba" => {
-            let channel = |(value, percent): (f32, bool)| color::clamp_floor_256_f32(if percent { value * 255.0 } else { value });
-            Ok(Colour { red: channel(first), green: channel(second), blue: channel(third), alpha })
+            let channel = |(value, percent): (f32, bool)| {
+                color::clamp_floor_256_f32(if percent { value * 255.0 } else { value })
+            };
+            Ok(Colour {
+                red: channel(first),
+                green: channel(second),
+                blue: channel(third),
+                alpha,
+            })
         }
         "hsl" | "hsla" => {
             let (red, green, blue) = from_hue(first.0, second.0, third.0);
-            Ok(Colour { red, green, blue, alpha })
+            Ok(Colour {
+                red,
+                green,
+                blue,
+                alpha,
+            })
         }
         _ => Err(fault()),
     }
 }
 
 fn from_hue(hue: f32, saturation: f32, lightness: f32) -> (u8, u8, u8) {
-    let chroma = saturation.clamp(0.0, 1.0) * lightness.clamp(0.0, 1.0).min(1.0 - lightness.clamp(0.0, 1.0));
+    let chroma = saturation.clamp(0.0, 1.0)
+        * lightness
+            .clamp(0.0, 1.0)
+            .min(1.0 - lightness.clamp(0.0, 1.0));
     let channel = |offset: f32| {
         let k = (offset + hue / 30.0).rem_euclid(12.0);
         color::clamp_unit_f32(lightness - chroma * (k - 3.0).min(9.0 - k).clamp(-1.0, 1.0))
@@ -120,9 +156,15 @@ fn from_hue(hue: f32, saturation: f32, lightness: f32) -> (u8, u8, u8) {
 /// A length from an attribute such as `width="50%"` or `height=20`.
 pub(super) fn attribute_length(text: &str) -> Option<Length> {
     let text = text.trim();
-    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let digits = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
     let value: f32 = text[..digits].parse().ok()?;
-    Some(if text[digits..].starts_with('%') { Length::Percent(value / 100.0) } else { Length::Px(value) })
+    Some(if text[digits..].starts_with('%') {
+        Length::Percent(value / 100.0)
+    } else {
+        Length::Px(value)
+    })
 }
 
 /// A colour from an attribute such as `bgcolor`, where anything goes.

@@ -19,26 +19,44 @@ const SHORT: usize = 26;
 
 /// The rows of one table, as lines. Each row keeps its own lines, so that blank ones can stand between.
 pub(super) fn rows(rows: &[&[Cell]], width: usize) -> Vec<Vec<Line>> {
-    if rows.iter().any(|row| row.last().is_some_and(|cell| cell.column >= MAX_COLUMNS)) {
+    if rows
+        .iter()
+        .any(|row| row.last().is_some_and(|cell| cell.column >= MAX_COLUMNS))
+    {
         return rows.iter().map(|row| text(&[joined(row)], width)).collect();
     }
     let natural = columns(rows);
     let mut widths = natural.clone();
-    let is_data = rows.len() >= 3 && rows.iter().filter(|row| row.len() >= 3).count() * 2 > rows.len();
+    let is_data =
+        rows.len() >= 3 && rows.iter().filter(|row| row.len() >= 3).count() * 2 > rows.len();
     let pictures = rows.iter().any(|row| row.iter().any(is_picture));
-    let may_shrink = |widths: &mut Vec<usize>| !pictures && shrink(widths, &longest_words(rows, natural.len()), width);
-    if total(&widths) <= width || (may_shrink(&mut widths) && (is_data || one_shrank(&widths, &natural))) {
+    let may_shrink = |widths: &mut Vec<usize>| {
+        !pictures && shrink(widths, &longest_words(rows, natural.len()), width)
+    };
+    if total(&widths) <= width
+        || (may_shrink(&mut widths) && (is_data || one_shrank(&widths, &natural)))
+    {
         return rows.iter().map(|row| aligned(row, &widths)).collect();
     }
-    let alone = |row: &[Cell]| row.iter().map(Cell::width).sum::<usize>() + GAP * row.len().saturating_sub(1) <= width;
+    let alone = |row: &[Cell]| {
+        row.iter().map(Cell::width).sum::<usize>() + GAP * row.len().saturating_sub(1) <= width
+    };
     if is_data && !rows.iter().all(|row| alone(row)) {
         let wide = |line: Line| Line { wide: true, ..line };
-        return rows.iter().map(|row| aligned(row, &natural).into_iter().map(wide).collect()).collect();
+        return rows
+            .iter()
+            .map(|row| aligned(row, &natural).into_iter().map(wide).collect())
+            .collect();
     }
     let narrowed = |row: &[Cell]| match row {
         row if alone(row) => aligned(row, &columns(&[row])),
         row if alone(&bare(row)) => aligned(&bare(row), &columns(&[&bare(row)])),
-        row if row.iter().all(|cell| cell.paras.len() == 1 && (cell.width() <= SHORT || is_picture(cell))) => text(&[joined(row)], width),
+        row if row
+            .iter()
+            .all(|cell| cell.paras.len() == 1 && (cell.width() <= SHORT || is_picture(cell))) =>
+        {
+            text(&[joined(row)], width)
+        }
         row => stacked(row, width),
     };
     rows.iter().map(|row| narrowed(row)).collect()
@@ -51,14 +69,28 @@ fn is_picture(cell: &Cell) -> bool {
 
 /// Columns of prose beside each other are harder to read than one below the other.
 fn one_shrank(widths: &[usize], natural: &[usize]) -> bool {
-    widths.iter().zip(natural).filter(|(width, natural)| width < natural).count() <= 1
+    widths
+        .iter()
+        .zip(natural)
+        .filter(|(width, natural)| width < natural)
+        .count()
+        <= 1
 }
 
 /// The row without the brackets of its buttons.
 fn bare(row: &[Cell]) -> Vec<Cell> {
     let mut row = row.to_vec();
-    for run in row.iter_mut().flat_map(|cell| &mut cell.paras).flat_map(|para| &mut para.runs).filter(|run| run.mark.role == Role::Button) {
-        run.text = run.text.trim_start_matches("[ ").trim_end_matches(" ]").to_owned();
+    for run in row
+        .iter_mut()
+        .flat_map(|cell| &mut cell.paras)
+        .flat_map(|para| &mut para.runs)
+        .filter(|run| run.mark.role == Role::Button)
+    {
+        run.text = run
+            .text
+            .trim_start_matches("[ ")
+            .trim_end_matches(" ]")
+            .to_owned();
     }
     row
 }
@@ -68,7 +100,10 @@ fn joined(row: &[Cell]) -> Para {
     let mut all = Para::default();
     for para in row.iter().flat_map(|cell| &cell.paras) {
         if !all.runs.is_empty() {
-            all.runs.push(Run { text: "\u{A0} ".to_owned(), mark: Mark::default() });
+            all.runs.push(Run {
+                text: "\u{A0} ".to_owned(),
+                mark: Mark::default(),
+            });
         }
         all.runs.extend(para.runs.iter().cloned());
         all.rtl |= para.rtl;
@@ -78,7 +113,11 @@ fn joined(row: &[Cell]) -> Para {
 
 /// The width that each column needs for its cells.
 fn columns(rows: &[&[Cell]]) -> Vec<usize> {
-    let count = rows.iter().flat_map(|row| row.iter().map(|cell| cell.column + 1)).max().unwrap_or(0);
+    let count = rows
+        .iter()
+        .flat_map(|row| row.iter().map(|cell| cell.column + 1))
+        .max()
+        .unwrap_or(0);
     let mut widths = vec![0; count];
     // A cell that reaches over several columns, or stands last in its row, may run on to the right.
     for row in rows {
@@ -113,7 +152,11 @@ fn longest_words(rows: &[&[Cell]], count: usize) -> Vec<usize> {
     for row in rows {
         for (at, cell) in row.iter().enumerate() {
             // The last of the columns that a cell reaches over is the one that was widened for it.
-            let last = row.get(at + 1).map_or(count, |next| next.column).max(cell.column + 1) - 1;
+            let last = row
+                .get(at + 1)
+                .map_or(count, |next| next.column)
+                .max(cell.column + 1)
+                - 1;
             for para in &cell.paras {
                 // A word may go on in the next run, and a hard blank does not end it.
                 let whole: String = para.runs.iter().map(|run| &*run.text).collect();
@@ -136,7 +179,11 @@ fn shrink(widths: &mut [usize], least: &[usize], width: usize) -> bool {
     let (mut fits, mut over) = (0, width + 1);
     while over - fits > 1 {
         let middle = fits + (over - fits) / 2;
-        if cut(middle) { fits = middle } else { over = middle }
+        if cut(middle) {
+            fits = middle
+        } else {
+            over = middle
+        }
     }
     cut(fits)
 }
@@ -145,13 +192,24 @@ fn aligned(row: &[Cell], widths: &[usize]) -> Vec<Line> {
     let mut left = Vec::with_capacity(row.len());
     let mut cells: Vec<Vec<Line>> = Vec::with_capacity(row.len());
     for (at, cell) in row.iter().enumerate() {
-        let next = row.get(at + 1).map_or(widths.len(), |next| next.column).max(cell.column + 1);
+        let next = row
+            .get(at + 1)
+            .map_or(widths.len(), |next| next.column)
+            .max(cell.column + 1);
         let before = total(&widths[..cell.column]);
         let room = total(&widths[cell.column..next]).max(1);
         let lines = text(&cell.paras, room);
         let start = if before == 0 { 0 } else { before + GAP };
-        let wide = lines.iter().map(|line| width_of(&line.spans)).max().unwrap_or(0);
-        left.push(if cell.right { start + room.saturating_sub(wide) } else { start });
+        let wide = lines
+            .iter()
+            .map(|line| width_of(&line.spans))
+            .max()
+            .unwrap_or(0);
+        left.push(if cell.right {
+            start + room.saturating_sub(wide)
+        } else {
+            start
+        });
         cells.push(lines);
     }
     let height = cells.iter().map(Vec::len).max().unwrap_or(0);
@@ -159,10 +217,14 @@ fn aligned(row: &[Cell], widths: &[usize]) -> Vec<Line> {
         .map(|number| {
             let mut line = Line::default();
             for (cell, start) in cells.iter().zip(&left) {
-                let Some(part) = cell.get(number) else { continue };
+                let Some(part) = cell.get(number) else {
+                    continue;
+                };
                 let gap = start.saturating_sub(width_of(&line.spans));
                 push(&mut line.spans, &" ".repeat(gap), Mark::default());
-                part.spans.iter().for_each(|span| push(&mut line.spans, &span.text, span.mark));
+                part.spans
+                    .iter()
+                    .for_each(|span| push(&mut line.spans, &span.text, span.mark));
                 line.rtl |= part.rtl;
             }
             line
@@ -185,5 +247,8 @@ fn stacked(row: &[Cell], width: usize) -> Vec<Line> {
 }
 
 fn text(paras: &[Para], width: usize) -> Vec<Line> {
-    engine::lines(&paras.iter().collect::<Vec<_>>(), width).into_iter().flatten().collect()
+    engine::lines(&paras.iter().collect::<Vec<_>>(), width)
+        .into_iter()
+        .flatten()
+        .collect()
 }

@@ -19,7 +19,10 @@ const MAX_BATCH: usize = 64 << 10;
 
 /// Lines of each of `paras` at `width` columns.
 pub(super) fn lines(paras: &[&Para], width: usize) -> Vec<Vec<Line>> {
-    let mut done: Vec<Vec<Line>> = paras.iter().map(|para| as_it_is(para, width).into_iter().collect()).collect();
+    let mut done: Vec<Vec<Line>> = paras
+        .iter()
+        .map(|para| as_it_is(para, width).into_iter().collect())
+        .collect();
     let long: Vec<usize> = (0..paras.len()).filter(|at| done[*at].is_empty()).collect();
     let mut rest = &long[..];
     while !rest.is_empty() {
@@ -46,8 +49,14 @@ fn as_it_is(para: &Para, width: usize) -> Option<Line> {
         return None;
     }
     let mut spans = Vec::with_capacity(para.runs.len());
-    para.runs.iter().for_each(|run| flow::push(&mut spans, &run.text.replace('\u{A0}', " "), run.mark));
-    Some(Line { spans, rtl: para.rtl, ..Line::default() })
+    para.runs
+        .iter()
+        .for_each(|run| flow::push(&mut spans, &run.text.replace('\u{A0}', " "), run.mark));
+    Some(Line {
+        spans,
+        rtl: para.rtl,
+        ..Line::default()
+    })
 }
 
 fn batch_lines(paras: &[&Para], width: usize) -> Vec<Vec<Line>> {
@@ -57,16 +66,46 @@ fn batch_lines(paras: &[&Para], width: usize) -> Vec<Vec<Line>> {
 
 /// Wrapping of our own: for text whose blanks are the author's, and should the library fail.
 fn by_hand(para: &Para, width: usize) -> Vec<Line> {
-    let plain: Vec<String> = para.runs.iter().map(|run| run.text.replace('\u{A0}', " ")).collect();
-    let pieces: Vec<Piece<'_>> = plain.iter().zip(&para.runs).map(|(text, run)| Piece { text, mark: run.mark, whole: false }).collect();
+    let plain: Vec<String> = para
+        .runs
+        .iter()
+        .map(|run| run.text.replace('\u{A0}', " "))
+        .collect();
+    let pieces: Vec<Piece<'_>> = plain
+        .iter()
+        .zip(&para.runs)
+        .map(|(text, run)| Piece {
+            text,
+            mark: run.mark,
+            whole: false,
+        })
+        .collect();
     let lines = flow::wrap(&pieces, width, &[], &[]);
-    lines.into_iter().map(|line| Line { rtl: para.rtl, ..line }).collect()
+    lines
+        .into_iter()
+        .map(|line| Line {
+            rtl: para.rtl,
+            ..line
+        })
+        .collect()
 }
 
 fn by_html2text(paras: &[&Para], width: usize) -> Option<Vec<Vec<Line>>> {
-    let mut done: Vec<Vec<Line>> = paras.iter().map(|para| if para.pre { by_hand(para, width) } else { Vec::new() }).collect();
-    let numbers: Vec<(usize, Mark)> =
-        paras.iter().enumerate().flat_map(|(number, para)| para.runs.iter().map(move |run| (number, run.mark))).collect();
+    let mut done: Vec<Vec<Line>> = paras
+        .iter()
+        .map(|para| {
+            if para.pre {
+                by_hand(para, width)
+            } else {
+                Vec::new()
+            }
+        })
+        .collect();
+    let numbers: Vec<(usize, Mark)> = paras
+        .iter()
+        .enumerate()
+        .flat_map(|(number, para)| para.runs.iter().map(move |run| (number, run.mark)))
+        .collect();
     let config = config();
     let tree = config.dom_to_render_tree(&tree(paras)).ok()?;
     for line in config.render_to_lines(tree, width).ok()? {
@@ -75,25 +114,42 @@ fn by_html2text(paras: &[&Para], width: usize) -> Option<Vec<Vec<Line>>> {
     for (lines, para) in done.iter_mut().zip(paras).filter(|(_, para)| !para.pre) {
         say_ends(lines, para);
     }
-    done.iter().zip(paras).all(|(lines, para)| !lines.is_empty() || para.runs.is_empty()).then_some(done)
+    done.iter()
+        .zip(paras)
+        .all(|(lines, para)| !lines.is_empty() || para.runs.is_empty())
+        .then_some(done)
 }
 
 fn config() -> Config<Numbered> {
-    config::with_decorator(Numbered).no_table_borders().allow_width_overflow().min_wrap_width(18).unicode_strikeout(false)
+    config::with_decorator(Numbered)
+        .no_table_borders()
+        .allow_width_overflow()
+        .min_wrap_width(18)
+        .unicode_strikeout(false)
 }
 
-fn add_line(line: &TaggedLine<Vec<Number>>, numbers: &[(usize, Mark)], paras: &[&Para], done: &mut [Vec<Line>]) {
+fn add_line(
+    line: &TaggedLine<Vec<Number>>,
+    numbers: &[(usize, Mark)],
+    paras: &[&Para],
+    done: &mut [Vec<Line>],
+) {
     let mut spans = Vec::new();
     let mut of = None;
     for piece in line.tagged_strings() {
         let number = piece.tag.iter().find_map(|number| number.0);
-        let (para, mark) =
-            number.and_then(|number| numbers.get(number)).map_or((None, Mark::default()), |(para, mark)| (Some(*para), *mark));
+        let (para, mark) = number
+            .and_then(|number| numbers.get(number))
+            .map_or((None, Mark::default()), |(para, mark)| (Some(*para), *mark));
         of = of.or(para);
         flow::push(&mut spans, &piece.s.replace('\u{A0}', " "), mark);
     }
     if let Some(of) = of {
-        done[of].push(Line { spans, rtl: paras[of].rtl, ..Line::default() });
+        done[of].push(Line {
+            spans,
+            rtl: paras[of].rtl,
+            ..Line::default()
+        });
     }
 }
 
@@ -101,14 +157,25 @@ fn add_line(line: &TaggedLine<Vec<Number>>, numbers: &[(usize, Mark)], paras: &[
 fn say_ends(lines: &mut [Line], para: &Para) {
     let text: String = para.runs.iter().map(|run| &*run.text).collect();
     let mut rest = text.chars().peekable();
-    let Some((_, wrapped)) = lines.split_last_mut() else { return };
+    let Some((_, wrapped)) = lines.split_last_mut() else {
+        return;
+    };
     for line in wrapped {
-        let mut letters = line.spans.iter().flat_map(|span| span.text.chars()).filter(|c| !c.is_whitespace()).count();
+        let mut letters = line
+            .spans
+            .iter()
+            .flat_map(|span| span.text.chars())
+            .filter(|c| !c.is_whitespace())
+            .count();
         while letters > 0 {
             let Some(c) = rest.next() else { return };
             letters -= usize::from(!c.is_whitespace());
         }
-        line.end = if rest.peek().is_some_and(|c| c.is_whitespace()) { End::Blank } else { End::Nothing };
+        line.end = if rest.peek().is_some_and(|c| c.is_whitespace()) {
+            End::Blank
+        } else {
+            End::Nothing
+        };
     }
 }
 
@@ -130,8 +197,17 @@ fn tree(paras: &[&Para]) -> html2text::RcDom {
                 dom.append(&block, NodeOrText::AppendText(run.text.as_str().into()));
             } else if !para.pre {
                 let href = QualName::new(None, ns!(), LocalName::from("href"));
-                let link = element("a", vec![Attribute { name: href, value: number.to_string().into() }]);
-                dom.append(&link, NodeOrText::AppendText(breakable(&run.text, &mut before).into()));
+                let link = element(
+                    "a",
+                    vec![Attribute {
+                        name: href,
+                        value: number.to_string().into(),
+                    }],
+                );
+                dom.append(
+                    &link,
+                    NodeOrText::AppendText(breakable(&run.text, &mut before).into()),
+                );
                 dom.append(&block, NodeOrText::AppendNode(link));
             }
             number += 1;

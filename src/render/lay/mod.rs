@@ -45,9 +45,15 @@ pub(super) fn lay(blocks: &[Block], width: usize) -> Vec<Line> {
         item = number;
         for line in lines {
             let mut spans = lead_spans(leads, std::mem::take(&mut first));
-            line.spans.iter().for_each(|span| flow::push(&mut spans, &span.text, span.mark));
+            line.spans
+                .iter()
+                .for_each(|span| flow::push(&mut spans, &span.text, span.mark));
             let wide = line.wide || flow::width_of(&spans) > width;
-            out.push(Line { spans, wide, ..line });
+            out.push(Line {
+                spans,
+                wide,
+                ..line
+            });
         }
     }
     out
@@ -60,19 +66,34 @@ fn texts(blocks: &[Block], width: usize) -> Vec<Vec<Line>> {
     let mut at = 0;
     while at < blocks.len() {
         let block = &blocks[at];
-        let same = |other: &&Block| other.leads == block.leads && is_alike(&block.kind, &other.kind);
+        let same =
+            |other: &&Block| other.leads == block.leads && is_alike(&block.kind, &other.kind);
         let count = blocks[at..].iter().take_while(same).count();
         let group = &blocks[at..at + count];
         match &block.kind {
             Kind::Para(_) => {
-                let paras: Vec<&Para> =
-                    group.iter().filter_map(|block| if let Kind::Para(para) = &block.kind { Some(para) } else { None }).collect();
+                let paras: Vec<&Para> = group
+                    .iter()
+                    .filter_map(|block| {
+                        if let Kind::Para(para) = &block.kind {
+                            Some(para)
+                        } else {
+                            None
+                        }
+                    })
+                    .collect();
                 laid.extend(engine::lines(&paras, inner(block)));
             }
             Kind::Row { .. } => {
                 let rows: Vec<&[Cell]> = group
                     .iter()
-                    .filter_map(|block| if let Kind::Row { cells, .. } = &block.kind { Some(&cells[..]) } else { None })
+                    .filter_map(|block| {
+                        if let Kind::Row { cells, .. } = &block.kind {
+                            Some(&cells[..])
+                        } else {
+                            None
+                        }
+                    })
                     .collect();
                 laid.extend(columns::rows(&rows, inner(block)));
             }
@@ -100,9 +121,14 @@ fn wants_blank(before: &Block, block: &Block, words: Option<f32>) -> bool {
     } else {
         words.unwrap_or(before.top).min(before.bottom)
     };
-    let least = if matches!(block.kind, Kind::Row { .. }) && is_alike(&before.kind, &block.kind) { BETWEEN_ROWS } else { BLANK };
+    let least = if matches!(block.kind, Kind::Row { .. }) && is_alike(&before.kind, &block.kind) {
+        BETWEEN_ROWS
+    } else {
+        BLANK
+    };
     // Beside each other on the page, below each other here.
-    let beside = !is_pictures(before) && block.bottom <= before.bottom && block.top < before.bottom - BLANK;
+    let beside =
+        !is_pictures(before) && block.bottom <= before.bottom && block.top < before.bottom - BLANK;
     block.top - above >= least || beside
 }
 
@@ -132,20 +158,47 @@ fn width_of(lead: &Lead) -> usize {
 
 fn lead_spans(leads: &[Lead], first: bool) -> Vec<Span> {
     let mut spans = Vec::new();
-    let last = leads.iter().rposition(|lead| matches!(lead, Lead::Item { .. }));
+    let last = leads
+        .iter()
+        .rposition(|lead| matches!(lead, Lead::Item { .. }));
     for (at, lead) in leads.iter().enumerate() {
         match lead {
-            Lead::Quote => flow::push(&mut spans, "> ", Mark { role: Role::Quote, ..Mark::default() }),
+            Lead::Quote => flow::push(
+                &mut spans,
+                "> ",
+                Mark {
+                    role: Role::Quote,
+                    ..Mark::default()
+                },
+            ),
             Lead::Item { mark, .. } if first && Some(at) == last => {
-                flow::push(&mut spans, mark, Mark { role: Role::Rule, ..Mark::default() });
+                flow::push(
+                    &mut spans,
+                    mark,
+                    Mark {
+                        role: Role::Rule,
+                        ..Mark::default()
+                    },
+                );
             }
-            Lead::Item { mark, .. } => flow::push(&mut spans, &" ".repeat(mark.width()), Mark::default()),
+            Lead::Item { mark, .. } => {
+                flow::push(&mut spans, &" ".repeat(mark.width()), Mark::default())
+            }
         }
     }
     spans
 }
 
 fn rule(width: usize) -> Line {
-    let mark = Mark { role: Role::Rule, ..Mark::default() };
-    Line { spans: vec![Span { text: "─".repeat((width / 8).clamp(1, 12)).into(), mark }], ..Line::default() }
+    let mark = Mark {
+        role: Role::Rule,
+        ..Mark::default()
+    };
+    Line {
+        spans: vec![Span {
+            text: "─".repeat((width / 8).clamp(1, 12)).into(),
+            mark,
+        }],
+        ..Line::default()
+    }
 }

@@ -27,7 +27,11 @@ pub(in crate::render) fn fence(source: &str, max: usize) -> Fenced<'_> {
         if out.len() + (start - copied) > max {
             break;
         }
-        if !source.as_bytes().get(start + 1).is_some_and(u8::is_ascii_alphabetic) {
+        if !source
+            .as_bytes()
+            .get(start + 1)
+            .is_some_and(u8::is_ascii_alphabetic)
+        {
             at = start + 1;
             continue;
         }
@@ -84,8 +88,18 @@ impl Tag {
                 at += 1;
             }
             match bytes.get(at) {
-                None => return Self { len: at, attributes },
-                Some(b'>') => return Self { len: at + 1, attributes },
+                None => {
+                    return Self {
+                        len: at,
+                        attributes,
+                    };
+                }
+                Some(b'>') => {
+                    return Self {
+                        len: at + 1,
+                        attributes,
+                    };
+                }
                 Some(_) => {}
             }
             let start = at;
@@ -102,9 +116,18 @@ impl Tag {
 
     /// Writes the tag with its first short attributes only.
     fn write_short(&self, tag: &str, out: &mut String) {
-        let name_end = self.attributes.first().map_or(tag.len(), |first| first.0).min(MAX_VALUE);
+        let name_end = self
+            .attributes
+            .first()
+            .map_or(tag.len(), |first| first.0)
+            .min(MAX_VALUE);
         out.push_str(tag.get(..name_end).unwrap_or("<span").trim_end_matches('>'));
-        for (start, end) in self.attributes.iter().take(MAX_ATTRIBUTES).filter(|(start, end)| end - start <= MAX_VALUE) {
+        for (start, end) in self
+            .attributes
+            .iter()
+            .take(MAX_ATTRIBUTES)
+            .filter(|(start, end)| end - start <= MAX_VALUE)
+        {
             out.push(' ');
             out.push_str(&tag[*start..*end]);
         }
@@ -126,8 +149,14 @@ fn value_end(bytes: &[u8], name_end: usize) -> usize {
         at += 1;
     }
     match bytes.get(at) {
-        Some(quote @ (b'"' | b'\'')) => bytes[at + 1..].iter().position(|byte| byte == quote).map_or(bytes.len(), |len| at + len + 2),
-        _ => bytes[at..].iter().position(|byte| byte.is_ascii_whitespace() || *byte == b'>').map_or(bytes.len(), |len| at + len),
+        Some(quote @ (b'"' | b'\'')) => bytes[at + 1..]
+            .iter()
+            .position(|byte| byte == quote)
+            .map_or(bytes.len(), |len| at + len + 2),
+        _ => bytes[at..]
+            .iter()
+            .position(|byte| byte.is_ascii_whitespace() || *byte == b'>')
+            .map_or(bytes.len(), |len| at + len),
     }
 }
 
@@ -147,7 +176,10 @@ mod tests {
 
     #[test]
     fn a_picture_in_its_own_address_goes_and_the_tag_stays() {
-        let source = format!("<img alt=a src=\"data:{}\" width=3>bye", "A".repeat(100_000));
+        let source = format!(
+            "<img alt=a src=\"data:{}\" width=3>bye",
+            "A".repeat(100_000)
+        );
         let fenced = fence(&source, 1000);
         assert_eq!(fenced.text, "<img  alt=a width=3>bye");
         assert!(!fenced.short);
@@ -155,8 +187,14 @@ mod tests {
 
     #[test]
     fn attributes_are_counted() {
-        let source = format!("<p {}>text", (0..1000).fold(String::new(), |all, i| all + &format!("a{i}=1 ")));
-        assert_eq!(fence(&source, 100_000).text.matches('=').count(), MAX_ATTRIBUTES);
+        let source = format!(
+            "<p {}>text",
+            (0..1000).fold(String::new(), |all, i| all + &format!("a{i}=1 "))
+        );
+        assert_eq!(
+            fence(&source, 100_000).text.matches('=').count(),
+            MAX_ATTRIBUTES
+        );
     }
 
     #[test]

@@ -22,7 +22,14 @@ pub(super) struct Guard {
 
 impl Guard {
     pub(super) fn new(builder: TreeBuilder<Id, Builder>, max_nodes: usize, max_depth: u16) -> Self {
-        Self { builder, max_nodes, max_depth, kept_back: RefCell::default(), dropped: Cell::new(false), overflowed: Cell::new(false) }
+        Self {
+            builder,
+            max_nodes,
+            max_depth,
+            kept_back: RefCell::default(),
+            dropped: Cell::new(false),
+            overflowed: Cell::new(false),
+        }
     }
 
     /// Whether nothing more should be read.
@@ -49,12 +56,18 @@ impl Guard {
             self.overflowed.set(true);
             return true;
         }
-        let Token::TagToken(tag) = token else { return false };
+        let Token::TagToken(tag) = token else {
+            return false;
+        };
         match tag.kind {
             TagKind::StartTag if self.builder.sink.open_depth() >= self.max_depth => {
                 if !is_void(&tag.name) && !tag.self_closing {
                     self.dropped.set(true);
-                    *self.kept_back.borrow_mut().entry(tag.name.clone()).or_default() += 1;
+                    *self
+                        .kept_back
+                        .borrow_mut()
+                        .entry(tag.name.clone())
+                        .or_default() += 1;
                 }
                 true
             }
@@ -85,10 +98,14 @@ impl TokenSink for Guard {
     }
 
     fn adjusted_current_node_present_but_not_in_html_namespace(&self) -> bool {
-        self.builder.adjusted_current_node_present_but_not_in_html_namespace()
+        self.builder
+            .adjusted_current_node_present_but_not_in_html_namespace()
     }
 }
 
 fn is_void(name: &LocalName) -> bool {
-    matches!(&**name, "br" | "img" | "hr" | "input" | "wbr" | "meta" | "link" | "col" | "area" | "base")
+    matches!(
+        &**name,
+        "br" | "img" | "hr" | "input" | "wbr" | "meta" | "link" | "col" | "area" | "base"
+    )
 }

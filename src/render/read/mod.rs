@@ -43,8 +43,15 @@ pub(in crate::render) fn read(source: &str) -> Page {
     if fenced.short {
         cuts.push("it is larger than 4 MB");
     }
-    let options = TreeBuilderOpts { scripting_enabled: false, ..TreeBuilderOpts::default() };
-    let guard = guard::Guard::new(TreeBuilder::new(tree::Builder::new(MAX_DEPTH), options), MAX_NODES, MAX_DEPTH);
+    let options = TreeBuilderOpts {
+        scripting_enabled: false,
+        ..TreeBuilderOpts::default()
+    };
+    let guard = guard::Guard::new(
+        TreeBuilder::new(tree::Builder::new(MAX_DEPTH), options),
+        MAX_NODES,
+        MAX_DEPTH,
+    );
     let tokenizer = Tokenizer::new(guard, TokenizerOpts::default());
     let input = BufferQueue::default();
     let mut rest = &*fenced.text;
@@ -67,7 +74,10 @@ pub(in crate::render) fn read(source: &str) -> Page {
     if tokenizer.sink.dropped() {
         cuts.push("its elements are nested too deep");
     }
-    Page { tree: tokenizer.sink.into_tree(), cuts }
+    Page {
+        tree: tokenizer.sink.into_tree(),
+        cuts,
+    }
 }
 
 #[cfg(test)]
@@ -85,7 +95,11 @@ mod tests {
 
     #[test]
     fn nesting_is_flattened_and_the_content_stays() {
-        let page = read(&format!("{}core{}", "<div>".repeat(20_000), "</div>".repeat(20_000)));
+        let page = read(&format!(
+            "{}core{}",
+            "<div>".repeat(20_000),
+            "</div>".repeat(20_000)
+        ));
         assert!(page.tree.len() < 1_000, "{} nodes", page.tree.len());
         assert_eq!(text(&page.tree), "core");
         assert_eq!(page.cuts, ["its elements are nested too deep"]);
@@ -93,21 +107,37 @@ mod tests {
 
     #[test]
     fn open_formatting_tags_cannot_multiply() {
-        let open: String = (0..1500).fold(String::new(), |all, i| all + &format!("<font color=\"#{i:06x}\">"));
+        let open: String = (0..1500).fold(String::new(), |all, i| {
+            all + &format!("<font color=\"#{i:06x}\">")
+        });
         let page = read(&format!("<p>{open}{}", "<p>x".repeat(1500)));
-        assert!(page.tree.len() <= MAX_NODES + 1_000, "{} nodes", page.tree.len());
+        assert!(
+            page.tree.len() <= MAX_NODES + 1_000,
+            "{} nodes",
+            page.tree.len()
+        );
     }
 
     #[test]
     fn no_node_is_much_deeper_than_the_limit() {
-        let page = read(&(0..3_000).fold(String::new(), |all, i| all + &format!("<p><font size={i}></p>")));
-        assert!(deepest(&page.tree) <= usize::from(MAX_DEPTH) + 40, "{} deep", deepest(&page.tree));
+        let page = read(&(0..3_000).fold(String::new(), |all, i| {
+            all + &format!("<p><font size={i}></p>")
+        }));
+        assert!(
+            deepest(&page.tree) <= usize::from(MAX_DEPTH) + 40,
+            "{} deep",
+            deepest(&page.tree)
+        );
     }
 
     #[test]
     fn too_many_elements_end_the_reading_and_it_is_said() {
         let page = read(&"<b>x</b>".repeat(200_000));
-        assert!(page.tree.len() <= MAX_NODES + 20_000, "{} nodes", page.tree.len());
+        assert!(
+            page.tree.len() <= MAX_NODES + 20_000,
+            "{} nodes",
+            page.tree.len()
+        );
         assert_eq!(page.cuts, ["it has too many elements"]);
     }
 
@@ -118,7 +148,8 @@ mod tests {
         assert_eq!(text(&page.tree), "OneTwo threeno");
         assert!(!page.tree.quirks);
         assert!(read("<p>x").tree.quirks);
-        let charset = "<meta http-equiv='Content-Type' content='text/html; charset=us-ascii'><p>after";
+        let charset =
+            "<meta http-equiv='Content-Type' content='text/html; charset=us-ascii'><p>after";
         assert_eq!(text(&read(charset).tree), "after");
     }
 }

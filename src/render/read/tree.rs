@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 
-use html5ever::interface::tree_builder::{ElemName, ElementFlags, NodeOrText, QuirksMode, TreeSink};
+use html5ever::interface::tree_builder::{
+    ElemName, ElementFlags, NodeOrText, QuirksMode, TreeSink,
+};
 use html5ever::tendril::StrTendril;
 use html5ever::{Attribute, LocalName, Namespace, QualName};
 
@@ -76,9 +78,10 @@ impl Tree {
     /// The value of an attribute.
     pub(in crate::render) fn attribute(&self, id: Id, wanted: &str) -> Option<&str> {
         match &self.node(id).data {
-            Data::Element { attributes, .. } => {
-                attributes.iter().find(|attribute| &*attribute.name.local == wanted).map(|found| &*found.value)
-            }
+            Data::Element { attributes, .. } => attributes
+                .iter()
+                .find(|attribute| &*attribute.name.local == wanted)
+                .map(|found| &*found.value),
             Data::Text(_) | Data::Other => None,
         }
     }
@@ -123,7 +126,12 @@ pub(super) struct Builder {
 
 impl Builder {
     pub(super) fn new(max_depth: u16) -> Self {
-        Self { nodes: RefCell::new(vec![Node::default()]), open_depth: Cell::new(0), quirks: Cell::new(false), max_depth }
+        Self {
+            nodes: RefCell::new(vec![Node::default()]),
+            open_depth: Cell::new(0),
+            quirks: Cell::new(false),
+            max_depth,
+        }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -135,13 +143,20 @@ impl Builder {
     }
 
     pub(super) fn into_tree(self) -> Tree {
-        Tree { nodes: self.nodes.into_inner(), quirks: self.quirks.get() }
+        Tree {
+            nodes: self.nodes.into_inner(),
+            quirks: self.quirks.get(),
+        }
     }
 
     fn add(&self, data: Data) -> Id {
         let mut nodes = self.nodes.borrow_mut();
-        let id = Id(u32::try_from(nodes.len()).expect("the guard keeps the tree far smaller than this"));
-        nodes.push(Node { data, ..Node::default() });
+        let id =
+            Id(u32::try_from(nodes.len()).expect("the guard keeps the tree far smaller than this"));
+        nodes.push(Node {
+            data,
+            ..Node::default()
+        });
         id
     }
 
@@ -149,10 +164,13 @@ impl Builder {
     fn insert(&self, parent: Id, before: Option<Id>, child: Id) {
         let mut nodes = self.nodes.borrow_mut();
         detach(&mut nodes, child);
-        let previous = before.map_or(nodes[parent.index()].last, |before| nodes[before.index()].previous);
+        let previous = before.map_or(nodes[parent.index()].last, |before| {
+            nodes[before.index()].previous
+        });
         let depth = nodes[parent.index()].depth.saturating_add(1);
         let node = &mut nodes[child.index()];
-        (node.parent, node.previous, node.next, node.depth) = (Some(parent), previous, before, depth);
+        (node.parent, node.previous, node.next, node.depth) =
+            (Some(parent), previous, before, depth);
         let is_element = matches!(node.data, Data::Element { .. });
         match previous {
             Some(previous) => nodes[previous.index()].next = Some(child),
@@ -171,7 +189,9 @@ impl Builder {
     fn insert_text(&self, parent: Id, before: Option<Id>, text: StrTendril) {
         let beside = {
             let nodes = self.nodes.borrow();
-            before.map_or(nodes[parent.index()].last, |before| nodes[before.index()].previous)
+            before.map_or(nodes[parent.index()].last, |before| {
+                nodes[before.index()].previous
+            })
         };
         if let Some(beside) = beside
             && let Data::Text(there) = &mut self.nodes.borrow_mut()[beside.index()].data
@@ -189,7 +209,9 @@ impl Builder {
         let nodes = self.nodes.borrow();
         let mut at = parent;
         while nodes[at.index()].depth > self.max_depth + 32 {
-            let Some(up) = nodes[at.index()].parent else { break };
+            let Some(up) = nodes[at.index()].parent else {
+                break;
+            };
             at = up;
         }
         at
@@ -249,7 +271,9 @@ impl TreeSink for Builder {
     fn elem_name<'a>(&'a self, target: &'a Id) -> Name {
         match &self.nodes.borrow()[target.index()].data {
             Data::Element { name, .. } => Name(name.clone()),
-            Data::Text(_) | Data::Other => unreachable!("the tree builder asks for the names of elements only"),
+            Data::Text(_) | Data::Other => {
+                unreachable!("the tree builder asks for the names of elements only")
+            }
         }
     }
 
@@ -300,7 +324,8 @@ impl TreeSink for Builder {
     }
 
     fn add_attrs_if_missing(&self, target: &Id, more: Vec<Attribute>) {
-        if let Data::Element { attributes, .. } = &mut self.nodes.borrow_mut()[target.index()].data {
+        if let Data::Element { attributes, .. } = &mut self.nodes.borrow_mut()[target.index()].data
+        {
             for attribute in more {
                 if !attributes.iter().any(|there| there.name == attribute.name) {
                     attributes.push(attribute);
@@ -323,7 +348,9 @@ impl TreeSink for Builder {
 
     fn pop(&self, node: &Id) {
         let nodes = self.nodes.borrow();
-        let depth = nodes[node.index()].parent.map_or(0, |parent| nodes[parent.index()].depth);
+        let depth = nodes[node.index()]
+            .parent
+            .map_or(0, |parent| nodes[parent.index()].depth);
         self.open_depth.set(depth);
     }
 }

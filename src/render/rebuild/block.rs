@@ -91,7 +91,12 @@ impl Block {
     pub(in crate::render) fn runs_mut(&mut self) -> Box<dyn Iterator<Item = &mut Run> + '_> {
         match &mut self.kind {
             Kind::Para(para) => Box::new(para.runs.iter_mut()),
-            Kind::Row { cells, .. } => Box::new(cells.iter_mut().flat_map(|cell| &mut cell.paras).flat_map(|para| &mut para.runs)),
+            Kind::Row { cells, .. } => Box::new(
+                cells
+                    .iter_mut()
+                    .flat_map(|cell| &mut cell.paras)
+                    .flat_map(|para| &mut para.runs),
+            ),
             Kind::Rule => Box::new(std::iter::empty()),
         }
     }
@@ -100,7 +105,12 @@ impl Block {
     pub(in crate::render) fn runs(&self) -> Box<dyn Iterator<Item = &Run> + '_> {
         match &self.kind {
             Kind::Para(para) => Box::new(para.runs.iter()),
-            Kind::Row { cells, .. } => Box::new(cells.iter().flat_map(|cell| &cell.paras).flat_map(|para| &para.runs)),
+            Kind::Row { cells, .. } => Box::new(
+                cells
+                    .iter()
+                    .flat_map(|cell| &cell.paras)
+                    .flat_map(|para| &para.runs),
+            ),
             Kind::Rule => Box::new(std::iter::empty()),
         }
     }

@@ -20,21 +20,47 @@ pub(super) struct Beside {
 
 impl Walk<'_> {
     /// Lays out a box that stands beside the one before it, if there is room.
-    pub(super) fn column(&mut self, id: Id, style: &Style, around: Around, content: fn(&mut Self, Id, Around)) {
+    pub(super) fn column(
+        &mut self,
+        id: Id,
+        style: &Style,
+        around: Around,
+        content: fn(&mut Self, Id, Around),
+    ) {
         self.end_line(around);
         self.page.settle();
         let parent = self.tree.node(id).parent;
-        let limit = style.max_width.px(style.font, around.width).unwrap_or(f32::MAX);
-        let width = style.width.px(style.font, around.width).unwrap_or(around.width).min(limit);
+        let limit = style
+            .max_width
+            .px(style.font, around.width)
+            .unwrap_or(f32::MAX);
+        let width = style
+            .width
+            .px(style.font, around.width)
+            .unwrap_or(around.width)
+            .min(limit);
         let y = self.page.y;
-        let fits = |row: &Beside| row.parent == parent && (row.bottom - y).abs() < 0.5 && row.width + width <= around.width + 1.0;
-        let row = self.beside.filter(fits).unwrap_or(Beside { parent, top: y, bottom: y, width: 0.0 });
+        let fits = |row: &Beside| {
+            row.parent == parent
+                && (row.bottom - y).abs() < 0.5
+                && row.width + width <= around.width + 1.0
+        };
+        let row = self.beside.filter(fits).unwrap_or(Beside {
+            parent,
+            top: y,
+            bottom: y,
+            width: 0.0,
+        });
         self.page.y = row.top;
         self.block(id, style, around, content);
         self.page.settle();
         let bottom = row.bottom.max(self.page.y);
         self.page.y = bottom;
-        self.beside = Some(Beside { bottom, width: row.width + width, ..row });
+        self.beside = Some(Beside {
+            bottom,
+            width: row.width + width,
+            ..row
+        });
     }
 
     /// What is placed outside the flow takes no room in it.
@@ -47,7 +73,13 @@ impl Walk<'_> {
     }
 
     /// Lays out a block; `content` walks what is inside.
-    pub(super) fn block(&mut self, id: Id, style: &Style, around: Around, content: fn(&mut Self, Id, Around)) {
+    pub(super) fn block(
+        &mut self,
+        id: Id,
+        style: &Style,
+        around: Around,
+        content: fn(&mut Self, Id, Around),
+    ) {
         self.end_line(around);
         let margin = |side: usize| style.margin[side].px(style.font, around.width);
         let own_flow = style.clips || style.floats || style.display == Display::InlineBlock;
@@ -59,9 +91,21 @@ impl Walk<'_> {
         let start = self.page.y;
         let sides = style.inset(LEFT, around.width) + style.inset(RIGHT, around.width);
         let free = around.width - margin(LEFT).unwrap_or(0.0) - margin(RIGHT).unwrap_or(0.0);
-        let width =
-            style.width.px(style.font, around.width).unwrap_or(free).min(style.max_width.px(style.font, around.width).unwrap_or(f32::MAX));
-        let inner = Around { width: (width - sides).max(1.0), strut: style.line(), ..around };
+        let width = style
+            .width
+            .px(style.font, around.width)
+            .unwrap_or(free)
+            .min(
+                style
+                    .max_width
+                    .px(style.font, around.width)
+                    .unwrap_or(f32::MAX),
+            );
+        let inner = Around {
+            width: (width - sides).max(1.0),
+            strut: style.line(),
+            ..around
+        };
         let name = self.tree.name(id);
         let lead = self.lead(id, name, style);
         let button = inner.button && name == "a" && !self.survey.blocks[id.index()];
@@ -101,7 +145,10 @@ impl Walk<'_> {
             Lead::Quote
         } else if style.display == Display::ListItem && style.list != ListStyle::None {
             self.items += 1;
-            Lead::Item { number: self.items, mark: self.item_mark(id, style.list).into() }
+            Lead::Item {
+                number: self.items,
+                mark: self.item_mark(id, style.list).into(),
+            }
         } else {
             return false;
         };

@@ -60,24 +60,43 @@ pub(super) fn is_away(style: &Style, around: f32) -> bool {
         Length::Percent(share) if share > 0.0 => None,
         length => length.px(style.font, around),
     };
-    if (style.vanished && !matches!(style.display, Display::Inline | Display::Contents)) || (style.cut && style.absolute) {
+    if (style.vanished && !matches!(style.display, Display::Inline | Display::Contents))
+        || (style.cut && style.absolute)
+    {
         return true;
     }
-    if (style.absolute || style.relative) && [LEFT, TOP].iter().any(|side| px(style.place[*side]).is_some_and(|px| px < -400.0)) {
+    if (style.absolute || style.relative)
+        && [LEFT, TOP]
+            .iter()
+            .any(|side| px(style.place[*side]).is_some_and(|px| px < -400.0))
+    {
         return true;
     }
     if px(style.indent).is_some_and(|px| px < -500.0)
-        || [LEFT, TOP].iter().any(|side| px(style.margin[*side]).is_some_and(|px| px < -1_000.0))
+        || [LEFT, TOP]
+            .iter()
+            .any(|side| px(style.margin[*side]).is_some_and(|px| px < -1_000.0))
     {
         return true;
     }
     if !style.clips
-        || matches!(style.display, Display::Inline | Display::Table | Display::Cell | Display::Row | Display::RowGroup | Display::Contents)
+        || matches!(
+            style.display,
+            Display::Inline
+                | Display::Table
+                | Display::Cell
+                | Display::Row
+                | Display::RowGroup
+                | Display::Contents
+        )
     {
         return false;
     }
     let small = |length: Length, insets: f32| px(length).is_some_and(|px| px + insets <= 1.5);
     let upright = style.inset(TOP, around) + style.inset(BOTTOM, around);
     let across = style.inset(RIGHT, around) + style.inset(LEFT, around);
-    small(style.height, upright) || small(style.max_height, upright) || small(style.width, across) || small(style.max_width, across)
+    small(style.height, upright)
+        || small(style.max_height, upright)
+        || small(style.width, across)
+        || small(style.max_width, across)
 }

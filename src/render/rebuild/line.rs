@@ -59,7 +59,11 @@ impl Line {
                 Case::Capitals | Case::AsIs => out.push(c),
             }
             capital = !(c.is_alphanumeric() || matches!(c, '\'' | '’'));
-            let shown = !matches!(c, '\u{A0}' | '\u{2000}'..='\u{200B}' | '\u{202F}' | '\u{205F}' | '\u{3000}' | '\u{2800}' | ' ');
+            let shown = !matches!(
+                c,
+                '\u{A0}' | '\u{2000}'
+                    ..='\u{200B}' | '\u{202F}' | '\u{205F}' | '\u{3000}' | '\u{2800}' | ' '
+            );
             if shown && !ghost {
                 self.visible = true;
                 self.words = true;
@@ -118,7 +122,12 @@ impl Line {
         if self.occupied {
             self.blank = true;
         }
-        if std::mem::take(&mut self.blank) && self.runs.last().is_some_and(|run| !run.text.ends_with([' ', '\u{A0}'])) {
+        if std::mem::take(&mut self.blank)
+            && self
+                .runs
+                .last()
+                .is_some_and(|run| !run.text.ends_with([' ', '\u{A0}']))
+        {
             self.push(" ", Mark::default());
         }
     }
@@ -145,7 +154,10 @@ impl Line {
         }
         match self.runs.last_mut() {
             Some(last) if last.mark == mark => last.text.push_str(text),
-            _ => self.runs.push(Run { text: text.to_owned(), mark }),
+            _ => self.runs.push(Run {
+                text: text.to_owned(),
+                mark,
+            }),
         }
     }
 
@@ -156,22 +168,37 @@ impl Line {
         }
         let is_blank = |c: char| c.is_whitespace() || c == '\u{2800}';
         while let Some(last) = self.runs.last_mut() {
-            last.text.truncate(last.text.trim_end_matches(is_blank).len());
+            last.text
+                .truncate(last.text.trim_end_matches(is_blank).len());
             if !last.text.is_empty() {
                 break;
             }
             self.runs.pop();
         }
         if !self.pre {
-            let blank = self.runs.iter().take_while(|run| run.text.trim_start_matches(is_blank).is_empty()).count();
+            let blank = self
+                .runs
+                .iter()
+                .take_while(|run| run.text.trim_start_matches(is_blank).is_empty())
+                .count();
             self.runs.drain(..blank);
             if let Some(first) = self.runs.first_mut() {
                 first.text = first.text.trim_start_matches(is_blank).to_owned();
             }
         }
-        let words: String = self.runs.iter().filter(|run| run.mark.role != Role::Image).map(|run| &*run.text).collect();
+        let words: String = self
+            .runs
+            .iter()
+            .filter(|run| run.mark.role != Role::Image)
+            .map(|run| &*run.text)
+            .collect();
         let rtl = is_rtl(&words) || (self.rtl && !words.chars().any(char::is_alphabetic));
-        Some(Para { runs: self.runs, rtl, pre: self.pre, pictures: self.pictures && !self.words })
+        Some(Para {
+            runs: self.runs,
+            rtl,
+            pre: self.pre,
+            pictures: self.pictures && !self.words,
+        })
     }
 }
 
@@ -189,5 +216,9 @@ fn advance(c: char, style: &Style) -> f32 {
             _ => 0.0,
         },
     };
-    if style.weight >= 600 { width * 1.07 } else { width }
+    if style.weight >= 600 {
+        width * 1.07
+    } else {
+        width
+    }
 }

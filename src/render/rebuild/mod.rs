@@ -68,7 +68,11 @@ fn number_links(rebuilt: &mut Rebuilt, targets: &[String]) {
             let next = u16::try_from(named.len()).unwrap_or(u16::MAX);
             let number = *numbers.entry(target).or_insert(next);
             if number == next {
-                named.push(Named { target, words: String::new(), picture: true });
+                named.push(Named {
+                    target,
+                    words: String::new(),
+                    picture: true,
+                });
             }
             named[usize::from(number)].add(run, last == Some(number));
             run.mark.link = Some(number);
@@ -78,7 +82,10 @@ fn number_links(rebuilt: &mut Rebuilt, targets: &[String]) {
             name.words.push(' ');
         }
     }
-    rebuilt.links = named.into_iter().map(|name| links::link(&name.words, &targets[usize::from(name.target)])).collect();
+    rebuilt.links = named
+        .into_iter()
+        .map(|name| links::link(&name.words, &targets[usize::from(name.target)]))
+        .collect();
 }
 
 /// A link and the words it is known by.

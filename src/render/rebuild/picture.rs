@@ -25,10 +25,23 @@ impl Walk<'_> {
             return;
         }
         self.note_attached(id);
-        let attribute = |name: &str| self.tree.attribute(id, name).map(shown).filter(|text| !text.is_empty());
+        let attribute = |name: &str| {
+            self.tree
+                .attribute(id, name)
+                .map(shown)
+                .filter(|text| !text.is_empty())
+        };
         let words = attribute("alt").or_else(|| self.only_label(id, around));
         let height = style.height.px(style.font, 0.0).unwrap_or(0.0);
-        let mark = Mark { role: if around.button { Role::Button } else { Role::Image }, link: around.link, ..Mark::default() };
+        let mark = Mark {
+            role: if around.button {
+                Role::Button
+            } else {
+                Role::Image
+            },
+            link: around.link,
+            ..Mark::default()
+        };
         let words = words.map(|words| format!("[{words}]")).unwrap_or_default();
         if style.display == Display::Inline || style.display == Display::InlineBlock {
             self.line.picture(&words, style, mark, height);
@@ -42,19 +55,37 @@ impl Walk<'_> {
     /// A link that holds nothing but pictures without words still needs something to show.
     fn only_label(&self, id: Id, around: Around) -> Option<String> {
         around.link?;
-        let link = std::iter::successors(Some(id), |id| self.tree.node(*id).parent).find(|id| self.tree.name(*id) == "a")?;
+        let link = std::iter::successors(Some(id), |id| self.tree.node(*id).parent)
+            .find(|id| self.tree.name(*id) == "a")?;
         let pictures = self.pictures_in(link);
         if self.survey.letters[link.index()] > 0 || pictures.first() != Some(&id) {
             return None;
         }
-        if pictures.iter().any(|picture| self.tree.attribute(*picture, "alt").is_some_and(|alt| !alt.trim().is_empty())) {
+        if pictures.iter().any(|picture| {
+            self.tree
+                .attribute(*picture, "alt")
+                .is_some_and(|alt| !alt.trim().is_empty())
+        }) {
             return None;
         }
-        let given = [(id, "title"), (link, "title"), (link, "aria-label"), (id, "aria-label")];
-        let given = given.iter().find_map(|(id, name)| self.tree.attribute(*id, name).map(shown).filter(|text| !text.is_empty()));
+        let given = [
+            (id, "title"),
+            (link, "title"),
+            (link, "aria-label"),
+            (id, "aria-label"),
+        ];
+        let given = given.iter().find_map(|(id, name)| {
+            self.tree
+                .attribute(*id, name)
+                .map(shown)
+                .filter(|text| !text.is_empty())
+        });
         given.or_else(|| {
             let target = self.tree.attribute(link, "href")?;
-            let host = Url::parse(target.trim()).ok()?.host_str().map(|host| host.trim_start_matches("www.").to_owned());
+            let host = Url::parse(target.trim())
+                .ok()?
+                .host_str()
+                .map(|host| host.trim_start_matches("www.").to_owned());
             Some(host.unwrap_or_else(|| "picture".to_owned()))
         })
     }
@@ -77,7 +108,10 @@ impl Walk<'_> {
     /// Whether this picture is there to be loaded, not to be seen.
     fn note_tracker(&mut self, id: Id, style: &Style) -> bool {
         let tiny = |length: Length, name: &str| {
-            let said = self.tree.attribute(id, name).and_then(|text| text.trim().trim_end_matches("px").parse::<f32>().ok());
+            let said = self
+                .tree
+                .attribute(id, name)
+                .and_then(|text| text.trim().trim_end_matches("px").parse::<f32>().ok());
             said.is_some_and(|px| px <= 2.0) || matches!(length, Length::Px(px) if px <= 1.0)
         };
         if !tiny(style.width, "width") && !tiny(style.height, "height") {
@@ -100,13 +134,22 @@ impl Walk<'_> {
     fn count_tracker(&mut self, id: Id) {
         let source = self.tree.attribute(id, "src").unwrap_or_default();
         let host = Url::parse(source.get(..source.len().min(2048)).unwrap_or_default()).ok();
-        if let Some(host) = host.filter(|url| matches!(url.scheme(), "http" | "https")).and_then(|url| url.host_str().map(str::to_owned)) {
+        if let Some(host) = host
+            .filter(|url| matches!(url.scheme(), "http" | "https"))
+            .and_then(|url| url.host_str().map(str::to_owned))
+        {
             self.rebuilt.trackers.push(clean::line(&host).into_owned());
         }
     }
 
     fn note_attached(&mut self, id: Id) {
-        let Some(name) = self.tree.attribute(id, "src").and_then(|source| source.trim().strip_prefix("cid:")) else { return };
+        let Some(name) = self
+            .tree
+            .attribute(id, "src")
+            .and_then(|source| source.trim().strip_prefix("cid:"))
+        else {
+            return;
+        };
         let name = shown(name);
         if self.rebuilt.attached.len() < 100 && !self.rebuilt.attached.contains(&name) {
             self.rebuilt.attached.push(name);
@@ -120,7 +163,10 @@ impl Walk<'_> {
             return false;
         }
         let stands_out = |style: &Style, ground| {
-            let filled = style.background.is_some_and(|colour| colour.alpha > 0.3 && colour.distance(ground) > 30) || style.picture;
+            let filled = style
+                .background
+                .is_some_and(|colour| colour.alpha > 0.3 && colour.distance(ground) > 30)
+                || style.picture;
             let framed = style.border_on.iter().all(|on| *on) && style.border[0] >= 1.0;
             let padded = style.inset(3, around.width) >= 5.0 || style.inset(0, around.width) >= 5.0;
             (filled || framed) && (padded || style.display != Display::Inline)
@@ -128,7 +174,9 @@ impl Walk<'_> {
         let mut at = id;
         let mut style = *style;
         for _ in 0..4 {
-            let Some(parent) = self.tree.node(at).parent else { return false };
+            let Some(parent) = self.tree.node(at).parent else {
+                return false;
+            };
             let ground = self.ground_of(parent);
             if stands_out(&style, ground) {
                 return true;
@@ -146,18 +194,35 @@ impl Walk<'_> {
     fn ground_of(&self, id: Id) -> crate::render::judge::Colour {
         std::iter::successors(Some(id), |id| self.tree.node(*id).parent)
             .take(64)
-            .find_map(|id| self.styles[id.index()].background.filter(|colour| colour.alpha > 0.5))
+            .find_map(|id| {
+                self.styles[id.index()]
+                    .background
+                    .filter(|colour| colour.alpha > 0.5)
+            })
             .unwrap_or(crate::render::judge::Colour::WHITE)
     }
 
     /// Buttons of forms show their label; everything else that can be filled in is empty.
     pub(super) fn input(&mut self, id: Id, around: Around) {
-        let kind = self.tree.attribute(id, "type").unwrap_or_default().to_ascii_lowercase();
-        let label = self.tree.attribute(id, "value").map(shown).filter(|text| !text.is_empty());
-        if let (Some(label), "submit" | "button" | "reset", false) = (label, &*kind, around.hidden) {
+        let kind = self
+            .tree
+            .attribute(id, "type")
+            .unwrap_or_default()
+            .to_ascii_lowercase();
+        let label = self
+            .tree
+            .attribute(id, "value")
+            .map(shown)
+            .filter(|text| !text.is_empty());
+        if let (Some(label), "submit" | "button" | "reset", false) = (label, &*kind, around.hidden)
+        {
             let style = &self.styles[id.index()];
-            let mark = Mark { role: Role::Button, ..Mark::default() };
-            self.line.picture(&format!("[ {label} ]"), style, mark, style.line());
+            let mark = Mark {
+                role: Role::Button,
+                ..Mark::default()
+            };
+            self.line
+                .picture(&format!("[ {label} ]"), style, mark, style.line());
         }
     }
 }

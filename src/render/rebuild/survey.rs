@@ -13,7 +13,10 @@ pub(super) struct Survey {
 
 impl Survey {
     pub(super) fn of(tree: &Tree, styles: &[Style]) -> Self {
-        let mut survey = Self { letters: vec![0; tree.len()], blocks: vec![false; tree.len()] };
+        let mut survey = Self {
+            letters: vec![0; tree.len()],
+            blocks: vec![false; tree.len()],
+        };
         // Whether a line ends inside: a box of several lines cannot stand in a line of text either.
         let mut breaks = vec![false; tree.len()];
         let order: Vec<Id> = tree.walk().collect();
@@ -21,7 +24,10 @@ impl Survey {
             let style = &styles[id.index()];
             match &tree.node(id).data {
                 Data::Text(text) => {
-                    let tiny = tree.node(id).parent.is_some_and(|parent| styles[parent.index()].font <= super::TINY);
+                    let tiny = tree
+                        .node(id)
+                        .parent
+                        .is_some_and(|parent| styles[parent.index()].font <= super::TINY);
                     if tiny {
                         continue;
                     }
@@ -36,12 +42,14 @@ impl Survey {
                 Data::Element { .. } | Data::Other => {}
             }
             breaks[id.index()] |= tree.name(id) == "br";
-            survey.blocks[id.index()] |= breaks[id.index()] && style.display == Display::InlineBlock;
+            survey.blocks[id.index()] |=
+                breaks[id.index()] && style.display == Display::InlineBlock;
             if let Some(parent) = tree.node(id).parent {
                 breaks[parent.index()] |= breaks[id.index()] && !style.is_block();
                 let sum = survey.letters[parent.index()].saturating_add(survey.letters[id.index()]);
                 survey.letters[parent.index()] = sum;
-                survey.blocks[parent.index()] |= survey.blocks[id.index()] || (!tree.name(id).is_empty() && style.is_block());
+                survey.blocks[parent.index()] |=
+                    survey.blocks[id.index()] || (!tree.name(id).is_empty() && style.is_block());
             }
         }
         survey

@@ -51,7 +51,9 @@ impl Walk<'_> {
         let tree = self.tree;
         for child in tree.children(id) {
             match (&tree.node(child).data, self.styles[child.index()].display) {
-                (Data::Element { .. }, Display::RowGroup) => self.rows(child, table, hanging, around),
+                (Data::Element { .. }, Display::RowGroup) => {
+                    self.rows(child, table, hanging, around)
+                }
                 (Data::Element { .. }, Display::Row) => self.row(child, table, hanging, around),
                 _ => self.node(child, around),
             }
@@ -76,7 +78,8 @@ impl Walk<'_> {
             .tree
             .children(id)
             .filter(|child| {
-                matches!(self.tree.node(*child).data, Data::Element { .. }) && self.styles[child.index()].display != Display::None
+                matches!(self.tree.node(*child).data, Data::Element { .. })
+                    && self.styles[child.index()].display != Display::None
             })
             .collect();
         let widths = self.widths(&cells, around.width);
@@ -87,7 +90,11 @@ impl Walk<'_> {
             let from = self.rebuilt.blocks.len();
             self.cell(cell, Around { width, ..around });
             let number = |name: &str| {
-                self.tree.attribute(cell, name).and_then(|text| text.trim().parse().ok()).unwrap_or(1_usize).clamp(1, MAX_SPAN)
+                self.tree
+                    .attribute(cell, name)
+                    .and_then(|text| text.trim().parse().ok())
+                    .unwrap_or(1_usize)
+                    .clamp(1, MAX_SPAN)
             };
             let (span, rows) = (number("colspan"), number("rowspan"));
             while hanging.get(column).is_some_and(|left| *left > 0) {
@@ -98,7 +105,13 @@ impl Walk<'_> {
                 hanging.resize(hanging.len().max(column + span), 0);
                 hanging[column..column + span].fill(rows - 1);
             }
-            laid.push(Laid { id: cell, column, span, blocks: from..self.rebuilt.blocks.len(), height: self.page.y - start });
+            laid.push(Laid {
+                id: cell,
+                column,
+                span,
+                blocks: from..self.rebuilt.blocks.len(),
+                height: self.page.y - start,
+            });
             column += span;
         }
         for left in hanging.iter_mut().skip(column) {
@@ -153,7 +166,11 @@ impl Walk<'_> {
         self.page.settle();
         if let Length::Px(px) = style.height {
             // In a table, a height is one of the whole box in old documents, and of its content in new ones.
-            let insets = if self.tree.quirks { 0.0 } else { style.inset(TOP, around.width) + style.inset(BOTTOM, around.width) };
+            let insets = if self.tree.quirks {
+                0.0
+            } else {
+                style.inset(TOP, around.width) + style.inset(BOTTOM, around.width)
+            };
             self.page.reach(start + px + insets);
         }
     }
@@ -171,26 +188,51 @@ impl Walk<'_> {
         let rest = (total - taken).max(0.0);
         #[expect(clippy::cast_precision_loss, reason = "a guess at widths")]
         let weight = |id: &Id| (self.survey.letters[id.index()].min(200) + 1) as f32;
-        let weights: f32 = cells.iter().zip(&asked).filter(|(_, asked)| asked.is_none()).map(|(id, _)| weight(id)).sum();
+        let weights: f32 = cells
+            .iter()
+            .zip(&asked)
+            .filter(|(_, asked)| asked.is_none())
+            .map(|(id, _)| weight(id))
+            .sum();
         let squeeze = if taken > total { total / taken } else { 1.0 };
-        cells.iter().zip(&asked).map(|(id, asked)| asked.map_or(rest * weight(id) / weights.max(1.0), |px| px * squeeze).max(1.0)).collect()
+        cells
+            .iter()
+            .zip(&asked)
+            .map(|(id, asked)| {
+                asked
+                    .map_or(rest * weight(id) / weights.max(1.0), |px| px * squeeze)
+                    .max(1.0)
+            })
+            .collect()
     }
 
     /// Makes one row of the blocks of its cells, if it reads better as one.
     fn join(&mut self, laid: &[Laid], table: u32) {
         let full: Vec<&Laid> = laid.iter().filter(|cell| !cell.blocks.is_empty()).collect();
-        let ([first, .., last], true) = (&full[..], self.reads_as_row(&full)) else { return };
+        let ([first, .., last], true) = (&full[..], self.reads_as_row(&full)) else {
+            return;
+        };
         let (from, to) = (first.blocks.start, last.blocks.end);
         let mut cells: Vec<Cell> = Vec::new();
         for cell in &full {
             let style = &self.styles[cell.id.index()];
-            let mut own = Cell { column: cell.column, span: cell.span, paras: Vec::new(), right: style.align == Align::End };
+            let mut own = Cell {
+                column: cell.column,
+                span: cell.span,
+                paras: Vec::new(),
+                right: style.align == Align::End,
+            };
             for block in &self.rebuilt.blocks[cell.blocks.clone()] {
                 match &block.kind {
-                    Kind::Para(para) if para.pictures && !own.paras.is_empty() => beside(&mut own.paras, para),
+                    Kind::Para(para) if para.pictures && !own.paras.is_empty() => {
+                        beside(&mut own.paras, para)
+                    }
                     Kind::Para(para) => own.paras.push(para.clone()),
                     Kind::Row { cells: inner, .. } => {
-                        cells.extend(inner.iter().map(|inner| Cell { column: cell.column + inner.column, ..inner.clone() }));
+                        cells.extend(inner.iter().map(|inner| Cell {
+                            column: cell.column + inner.column,
+                            ..inner.clone()
+                        }));
                     }
                     Kind::Rule => {}
                 }
@@ -199,7 +241,10 @@ impl Walk<'_> {
                 cells.push(own);
             }
         }
-        let (top, bottom) = (self.rebuilt.blocks[from].top, self.rebuilt.blocks[to - 1].bottom);
+        let (top, bottom) = (
+            self.rebuilt.blocks[from].top,
+            self.rebuilt.blocks[to - 1].bottom,
+        );
         self.rebuilt.blocks.truncate(from);
         let mut next = 0;
         for cell in &mut cells {
@@ -212,54 +257,99 @@ impl Walk<'_> {
     fn reads_as_row(&self, full: &[&Laid]) -> bool {
         let leads = self.leads();
         let blocks = |cell: &Laid| &self.rebuilt.blocks[cell.blocks.clone()];
-        if full.len() < 2 || full.iter().any(|cell| blocks(cell).iter().any(|block| block.leads != *leads)) {
+        if full.len() < 2
+            || full
+                .iter()
+                .any(|cell| blocks(cell).iter().any(|block| block.leads != *leads))
+        {
             return false;
         }
         let count = |cell: &Laid| match blocks(cell) {
-            [Block { kind: Kind::Row { cells, .. }, .. }] => cells.len(),
+            [
+                Block {
+                    kind: Kind::Row { cells, .. },
+                    ..
+                },
+            ] => cells.len(),
             _ => 1,
         };
         if full.iter().map(|cell| count(cell)).sum::<usize>() > MAX_COLUMNS {
             return false;
         }
         let is_line = |cell: &Laid| match blocks(cell) {
-            [Block { kind: Kind::Para(_) | Kind::Row { .. }, .. }] => true,
+            [
+                Block {
+                    kind: Kind::Para(_) | Kind::Row { .. },
+                    ..
+                },
+            ] => true,
             // Pictures below a line of words, such as the signs of networks, can stand beside it.
-            [Block { kind: Kind::Para(_), .. }, rest @ ..] => {
-                rest.len() <= 2 && rest.iter().all(|block| matches!(&block.kind, Kind::Para(para) if para.pictures))
+            [
+                Block {
+                    kind: Kind::Para(_),
+                    ..
+                },
+                rest @ ..,
+            ] => {
+                rest.len() <= 2
+                    && rest
+                        .iter()
+                        .all(|block| matches!(&block.kind, Kind::Para(para) if para.pictures))
             }
             _ => false,
         };
         let several: Vec<usize> = (0..full.len()).filter(|at| !is_line(full[*at])).collect();
-        let [text] = several[..] else { return several.is_empty() };
+        let [text] = several[..] else {
+            return several.is_empty();
+        };
         let lines = blocks(full[text]);
-        if lines.len() > MAX_LINES || !lines.iter().all(|block| matches!(&block.kind, Kind::Para(para) if !para.pre)) {
+        if lines.len() > MAX_LINES
+            || !lines
+                .iter()
+                .all(|block| matches!(&block.kind, Kind::Para(para) if !para.pre))
+        {
             return false;
         }
-        let others: Vec<&Para> =
-            full.iter().enumerate().filter(|(at, _)| *at != text).filter_map(|(_, cell)| one_para(blocks(cell))).collect();
-        let words = |para: &Para| !para.pictures && !para.runs.iter().any(|run| run.mark.role == Role::Button);
+        let others: Vec<&Para> = full
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| *at != text)
+            .filter_map(|(_, cell)| one_para(blocks(cell)))
+            .collect();
+        let words = |para: &Para| {
+            !para.pictures && !para.runs.iter().any(|run| run.mark.role == Role::Button)
+        };
         if others.len() + 1 != full.len() || !others.iter().all(|para| words(para)) {
             return false;
         }
         let label = text == full.len() - 1 && full.len() == 2;
         let most = if label { LABEL } else { FIGURE };
-        let narrow = |block: &Block| matches!(&block.kind, Kind::Para(para) if para.width() <= NAME);
-        (label || (text == 0 && lines.iter().all(narrow))) && others.iter().all(|para| para.width() <= most)
+        let narrow =
+            |block: &Block| matches!(&block.kind, Kind::Para(para) if para.width() <= NAME);
+        (label || (text == 0 && lines.iter().all(narrow)))
+            && others.iter().all(|para| para.width() <= most)
     }
 }
 
 /// Puts pictures at the end of the last line.
 fn beside(paras: &mut [Para], pictures: &Para) {
     if let Some(last) = paras.last_mut() {
-        last.runs.push(Run { text: " ".to_owned(), mark: Mark::default() });
+        last.runs.push(Run {
+            text: " ".to_owned(),
+            mark: Mark::default(),
+        });
         last.runs.extend(pictures.runs.iter().cloned());
     }
 }
 
 fn one_para(blocks: &[Block]) -> Option<&Para> {
     match blocks {
-        [Block { kind: Kind::Para(para), .. }] => Some(para),
+        [
+            Block {
+                kind: Kind::Para(para),
+                ..
+            },
+        ] => Some(para),
         _ => None,
     }
 }

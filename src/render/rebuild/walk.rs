@@ -11,7 +11,9 @@ use super::survey::Survey;
 use super::{MAX_BLOCKS, Rebuilt, TINY};
 use crate::mail::clean::{self, Place};
 use crate::render::body::{Mark, Role};
-use crate::render::judge::{BOTTOM, Colour, Display, LEFT, RIGHT, Style, TOP, WhiteSpace, is_closed};
+use crate::render::judge::{
+    BOTTOM, Colour, Display, LEFT, RIGHT, Style, TOP, WhiteSpace, is_closed,
+};
 use crate::render::links;
 use crate::render::read::{Data, Id, Tree};
 
@@ -117,7 +119,9 @@ impl<'a> Walk<'a> {
     }
 
     fn text(&mut self, text: &str, id: Id, around: Around) {
-        let Some(parent) = self.tree.node(id).parent else { return };
+        let Some(parent) = self.tree.node(id).parent else {
+            return;
+        };
         let style = &self.styles[parent.index()];
         if style.font <= TINY || is_closed(self.tree, parent) {
             return;
@@ -148,12 +152,16 @@ impl<'a> Walk<'a> {
         let role = match around.link {
             _ if around.button => Role::Button,
             Some(_) => Role::Link,
-            None if around.heading || (style.font >= 20.0 && bold) || style.font >= 24.0 => Role::Heading,
+            None if around.heading || (style.font >= 20.0 && bold) || style.font >= 24.0 => {
+                Role::Heading
+            }
             None if quoted => Role::Quote,
             None if style.mono => Role::Code,
             None => Role::Text,
         };
-        let Colour { red, green, blue, .. } = style.colour;
+        let Colour {
+            red, green, blue, ..
+        } = style.colour;
         let hue = red.max(green).max(blue) - red.min(green).min(blue);
         Mark {
             role,
@@ -201,17 +209,31 @@ impl<'a> Walk<'a> {
             Display::Table if style.floats => self.column(id, style, inner, Self::table),
             Display::Table => self.block(id, style, inner, Self::table),
             Display::InlineBlock => self.column(id, style, inner, Self::children),
-            Display::Block | Display::Flex if style.floats => self.column(id, style, inner, Self::children),
-            Display::Block | Display::Flex | Display::ListItem | Display::RowGroup | Display::Row | Display::Cell | Display::Caption => {
+            Display::Block | Display::Flex if style.floats => {
+                self.column(id, style, inner, Self::children)
+            }
+            Display::Block
+            | Display::Flex
+            | Display::ListItem
+            | Display::RowGroup
+            | Display::Row
+            | Display::Cell
+            | Display::Caption => {
                 self.block(id, style, inner, Self::children);
             }
         }
     }
 
     fn inline(&mut self, id: Id, style: &Style, inner: Around, around: Around) {
-        let gap = |side: usize| style.margin[side].px(style.font, around.width).unwrap_or(0.0) + style.inset(side, around.width);
+        let gap = |side: usize| {
+            style.margin[side]
+                .px(style.font, around.width)
+                .unwrap_or(0.0)
+                + style.inset(side, around.width)
+        };
         let parent = self.tree.node(id).parent;
-        let item = parent.is_some_and(|parent| self.styles[parent.index()].display == Display::Flex);
+        let item =
+            parent.is_some_and(|parent| self.styles[parent.index()].display == Display::Flex);
         if item || gap(LEFT) >= 3.0 {
             self.line.soft_space();
         }
@@ -232,13 +254,19 @@ impl<'a> Walk<'a> {
     }
 
     fn link(&mut self, id: Id, style: &Style, inner: &mut Around, around: Around) {
-        let Some(href) = self.tree.attribute(id, "href") else { return };
+        let Some(href) = self.tree.attribute(id, "href") else {
+            return;
+        };
         let target = links::target_of(href);
         if target.is_empty() {
             return;
         }
-        let next = u16::try_from(self.targets.len()).ok().filter(|next| *next < MAX_LINKS);
-        let Some(number) = self.known.get(&target).copied().or(next) else { return };
+        let next = u16::try_from(self.targets.len())
+            .ok()
+            .filter(|next| *next < MAX_LINKS);
+        let Some(number) = self.known.get(&target).copied().or(next) else {
+            return;
+        };
         if Some(number) == next {
             self.known.insert(target.clone(), number);
             self.targets.push(target);
@@ -269,7 +297,12 @@ impl<'a> Walk<'a> {
     }
 
     pub(super) fn push(&mut self, top: f32, bottom: f32, kind: Kind) {
-        self.rebuilt.blocks.push(Block { top, bottom, leads: Arc::clone(&self.shared_leads), kind });
+        self.rebuilt.blocks.push(Block {
+            top,
+            bottom,
+            leads: Arc::clone(&self.shared_leads),
+            kind,
+        });
     }
 
     pub(super) fn leads(&self) -> &Arc<[Lead]> {
@@ -282,16 +315,31 @@ impl<'a> Walk<'a> {
 
     fn rule(&mut self, style: &Style, around: Around) {
         self.end_line(around);
-        self.page.margin(style.margin[TOP].px(style.font, around.width).unwrap_or(0.0));
-        let thick = style.height.px(style.font, 0.0).unwrap_or(0.0) + style.border_px(TOP) + style.border_px(BOTTOM);
+        self.page.margin(
+            style.margin[TOP]
+                .px(style.font, around.width)
+                .unwrap_or(0.0),
+        );
+        let thick = style.height.px(style.font, 0.0).unwrap_or(0.0)
+            + style.border_px(TOP)
+            + style.border_px(BOTTOM);
         if thick > 0.0 {
             self.page.settle();
             let top = self.page.y;
             self.page.solid(thick);
-            if style.visible && !around.hidden && style.background.is_none_or(|colour| colour.distance(around.ground) == 0) {
+            if style.visible
+                && !around.hidden
+                && style
+                    .background
+                    .is_none_or(|colour| colour.distance(around.ground) == 0)
+            {
                 self.push(top, top + thick, Kind::Rule);
             }
         }
-        self.page.margin(style.margin[BOTTOM].px(style.font, around.width).unwrap_or(0.0));
+        self.page.margin(
+            style.margin[BOTTOM]
+                .px(style.font, around.width)
+                .unwrap_or(0.0),
+        );
     }
 }

@@ -12,7 +12,12 @@ fn layout_tables_leave_no_trace() {
 fn data_tables_stay_in_columns() {
     let html = "<table><tr><th>Item<th align=right>Qty<th align=right>Price<tr><td>Blue notebook<td align=right>2<td align=right>€14.00\
         <tr><td>Shipping<td><td align=right>€3.90<tr><td colspan=2>Total<td align=right>€31.90</table>";
-    let table = ["Item           Qty   Price", "Blue notebook    2  €14.00", "Shipping             €3.90", "Total               €31.90"];
+    let table = [
+        "Item           Qty   Price",
+        "Blue notebook    2  €14.00",
+        "Shipping             €3.90",
+        "Total               €31.90",
+    ];
     assert_eq!(shown(html, 40), table);
     assert_eq!(shown(html, 120), table);
 }
@@ -26,14 +31,28 @@ fn a_cell_that_reaches_down_keeps_the_columns_below_it_in_place() {
 #[test]
 fn columns_too_narrow_for_their_words_are_given_up() {
     let html = "<table><tr><td>A first column with a sentence in it<td>and a second one with another</table>";
-    assert_eq!(shown(html, 80), ["A first column with a sentence in it  and a second one with another"]);
-    assert_eq!(shown(html, 30), ["A first column with a sentence", "in it", "", "and a second one with another"]);
+    assert_eq!(
+        shown(html, 80),
+        ["A first column with a sentence in it  and a second one with another"]
+    );
+    assert_eq!(
+        shown(html, 30),
+        [
+            "A first column with a sentence",
+            "in it",
+            "",
+            "and a second one with another"
+        ]
+    );
 }
 
 #[test]
 fn a_data_table_that_does_not_fit_is_wide_and_says_so() {
     let row = "<tr><td>unbreakable-name-one<td>unbreakable-name-two<td>unbreakable-name-three";
-    let body = super::html(&format!("<p>Before</p><table>{}</table>", row.repeat(4)), 40);
+    let body = super::html(
+        &format!("<p>Before</p><table>{}</table>", row.repeat(4)),
+        40,
+    );
     let wide: Vec<bool> = body.lines.iter().map(|line| line.wide).collect();
     assert!(!wide[0]);
     assert!(wide[2..].iter().all(|wide| *wide), "{wide:?}");
@@ -42,30 +61,58 @@ fn a_data_table_that_does_not_fit_is_wide_and_says_so() {
 #[test]
 fn a_label_beside_a_text_is_a_hanging_indent() {
     let html = "<table><tr><td>09:30<td><b>Opening</b><br>Main hall<tr><td>10:00<td><b>Keynote</b><br>Room 2</table>";
-    assert_eq!(shown(html, 40), ["09:30  Opening", "       Main hall", "10:00  Keynote", "       Room 2"]);
+    assert_eq!(
+        shown(html, 40),
+        [
+            "09:30  Opening",
+            "       Main hall",
+            "10:00  Keynote",
+            "       Room 2"
+        ]
+    );
 }
 
 #[test]
 fn short_cells_that_do_not_fit_follow_each_other() {
-    let cells: String = ["Home", "Products", "Catalogue", "Contact us", "Imprint"].map(|word| format!("<td>{word}</td>")).concat();
-    assert_eq!(shown(&format!("<table><tr>{cells}</tr></table>"), 30), ["Home  Products  Catalogue", "Contact us  Imprint"]);
+    let cells: String = ["Home", "Products", "Catalogue", "Contact us", "Imprint"]
+        .map(|word| format!("<td>{word}</td>"))
+        .concat();
+    assert_eq!(
+        shown(&format!("<table><tr>{cells}</tr></table>"), 30),
+        ["Home  Products  Catalogue", "Contact us  Imprint"]
+    );
 }
 
 #[test]
 fn pictures_in_a_row_follow_each_other_instead_of_sharing_the_width() {
-    let cells: String =
-        ["a picture of somebody", "an arrow to the right", "the sign of a team"].map(|alt| format!("<td><img src=x alt='{alt}'>")).concat();
+    let cells: String = [
+        "a picture of somebody",
+        "an arrow to the right",
+        "the sign of a team",
+    ]
+    .map(|alt| format!("<td><img src=x alt='{alt}'>"))
+    .concat();
     assert_eq!(
         shown(&format!("<table><tr>{cells}</table>"), 50),
-        ["[a picture of somebody]  [an arrow to the right]", "[the sign of a team]"]
+        [
+            "[a picture of somebody]  [an arrow to the right]",
+            "[the sign of a team]"
+        ]
     );
 }
 
 #[test]
 fn figures_stand_beside_the_first_line_of_what_they_are_of() {
-    let html =
-        "<table><tr><td>Field jacket<br>Size M, quantity 1<td align=right>€248.00<tr><td>Beanie<br>One size<td align=right>€42.00</table>";
-    assert_eq!(shown(html, 40), ["Field jacket        €248.00", "Size M, quantity 1", "Beanie               €42.00", "One size"]);
+    let html = "<table><tr><td>Field jacket<br>Size M, quantity 1<td align=right>€248.00<tr><td>Beanie<br>One size<td align=right>€42.00</table>";
+    assert_eq!(
+        shown(html, 40),
+        [
+            "Field jacket        €248.00",
+            "Size M, quantity 1",
+            "Beanie               €42.00",
+            "One size"
+        ]
+    );
 }
 
 #[test]
@@ -92,7 +139,11 @@ fn what_a_browser_hides_is_hidden() {
         "position:absolute;top:-200em",
     ];
     for way in ways {
-        assert_eq!(text(&format!("<div style=\"{way}\">gone</div><p>seen")), "seen\n", "{way}");
+        assert_eq!(
+            text(&format!("<div style=\"{way}\">gone</div><p>seen")),
+            "seen\n",
+            "{way}"
+        );
     }
     let rest = "<p hidden>gone</p><input type=hidden value=gone><details>gone<p>gone</p></details><template>gone</template><!-- gone --><title>gone</title>";
     assert_eq!(text(&format!("{rest}<p>seen")), "seen\n");
@@ -111,69 +162,126 @@ fn what_only_looks_hidden_is_shown() {
         "text-indent:-20px",
     ];
     for way in ways {
-        assert_eq!(text(&format!("<div style=\"{way}\">seen</div>")), "seen\n", "{way}");
+        assert_eq!(
+            text(&format!("<div style=\"{way}\">seen</div>")),
+            "seen\n",
+            "{way}"
+        );
     }
-    assert_eq!(text("<div style='visibility:hidden'>gone <b style='visibility:visible'>seen</b></div>"), "seen\n");
     assert_eq!(
-        text("<h1 style='background:linear-gradient(red,blue);-webkit-background-clip:text;-webkit-text-fill-color:transparent'>seen"),
+        text("<div style='visibility:hidden'>gone <b style='visibility:visible'>seen</b></div>"),
         "seen\n"
     );
-    assert_eq!(text("<div style='background:url(x.png)'><p style='color:#fff'>seen"), "seen\n");
+    assert_eq!(
+        text(
+            "<h1 style='background:linear-gradient(red,blue);-webkit-background-clip:text;-webkit-text-fill-color:transparent'>seen"
+        ),
+        "seen\n"
+    );
+    assert_eq!(
+        text("<div style='background:url(x.png)'><p style='color:#fff'>seen"),
+        "seen\n"
+    );
 }
 
 #[test]
 fn rules_for_other_screens_do_not_hold() {
-    let css =
-        "<style>@media (max-width:600px){.wide{display:none}} @media only screen and (min-width:480px){.narrow{display:none}}</style>";
-    assert_eq!(text(&format!("{css}<p class=wide>seen<p class=narrow>gone")), "seen\n");
-    assert_eq!(text("<!--[if mso]><p>gone</p><![endif]--><![if !mso]><p>seen</p><![endif]>"), "seen\n");
+    let css = "<style>@media (max-width:600px){.wide{display:none}} @media only screen and (min-width:480px){.narrow{display:none}}</style>";
+    assert_eq!(
+        text(&format!("{css}<p class=wide>seen<p class=narrow>gone")),
+        "seen\n"
+    );
+    assert_eq!(
+        text("<!--[if mso]><p>gone</p><![endif]--><![if !mso]><p>seen</p><![endif]>"),
+        "seen\n"
+    );
 }
 
 #[test]
 fn filler_behind_the_preheader_goes_and_what_scripts_need_stays() {
     let filler = "&#847;&zwnj;&nbsp;&#8199;&shy;&#65279;".repeat(40);
-    assert_eq!(text(&format!("<div>Your order{filler}</div><p>می‌خواهم 👩‍💻</p>")), "Your order\n\nمی‌خواهم 👩‍💻\n");
+    assert_eq!(
+        text(&format!("<div>Your order{filler}</div><p>می‌خواهم 👩‍💻</p>")),
+        "Your order\n\nمی‌خواهم 👩‍💻\n"
+    );
 }
 
 #[test]
 fn letters_with_hidden_words_between_them_read_clean() {
     let noise = "<span style='font-size:0'>xyz</span>";
-    assert_eq!(text(&format!("<p>a{noise}c{noise}c{noise}ount")), "account\n");
+    assert_eq!(
+        text(&format!("<p>a{noise}c{noise}c{noise}ount")),
+        "account\n"
+    );
 }
 
 #[test]
 fn space_on_the_page_is_a_blank_line_and_never_two() {
     assert_eq!(shown("<p>One</p><p>Two</p>", 40), ["One", "", "Two"]);
     assert_eq!(shown("<div>One</div><div>Two</div>", 40), ["One", "Two"]);
-    assert_eq!(shown("<p>One</p><br><br>&nbsp;<br><p>&nbsp;</p><p>Two</p>", 40), ["One", "", "Two"]);
-    assert_eq!(shown("<table><tr><td>One<tr><td height=20>&nbsp;<tr><td>Two</table>", 40), ["One", "", "Two"]);
-    assert_eq!(shown("<div style='padding-bottom:16px'>One</div>Two", 40), ["One", "", "Two"]);
-    assert_eq!(shown("<p style='margin:0'>One<p style='margin:0'>Two", 40), ["One", "Two"]);
+    assert_eq!(
+        shown("<p>One</p><br><br>&nbsp;<br><p>&nbsp;</p><p>Two</p>", 40),
+        ["One", "", "Two"]
+    );
+    assert_eq!(
+        shown(
+            "<table><tr><td>One<tr><td height=20>&nbsp;<tr><td>Two</table>",
+            40
+        ),
+        ["One", "", "Two"]
+    );
+    assert_eq!(
+        shown("<div style='padding-bottom:16px'>One</div>Two", 40),
+        ["One", "", "Two"]
+    );
+    assert_eq!(
+        shown("<p style='margin:0'>One<p style='margin:0'>Two", 40),
+        ["One", "Two"]
+    );
     assert_eq!(shown("<p>One<br>Two", 40), ["One", "Two"]);
     assert_eq!(shown("One<img src=x height=80>", 40), ["One"]);
 }
 
 #[test]
 fn weight_and_headings_come_from_the_style() {
-    let body = super::html("<h2>Head</h2><p>plain <span style='font-weight:600'>heavy</span> <i>slanted</i> <s>gone</s> <u>under</u>", 80);
+    let body = super::html(
+        "<h2>Head</h2><p>plain <span style='font-weight:600'>heavy</span> <i>slanted</i> <s>gone</s> <u>under</u>",
+        80,
+    );
     assert_eq!(mark(&body, "Head").role, Role::Heading);
-    assert!(mark(&body, "heavy").bold && mark(&body, "slanted").italic && mark(&body, "gone").strike && mark(&body, "under").underline);
+    assert!(
+        mark(&body, "heavy").bold
+            && mark(&body, "slanted").italic
+            && mark(&body, "gone").strike
+            && mark(&body, "under").underline
+    );
     assert_eq!(mark(&body, "plain"), Mark::default());
 }
 
 #[test]
 fn colours_are_kept_only_where_they_are_colours() {
-    let body = super::html("<p style='color:#333'>grey <span style='color:#c00'>red</span>", 80);
-    assert_eq!((mark(&body, "grey").tint, mark(&body, "red").tint), (None, Some([204, 0, 0])));
+    let body = super::html(
+        "<p style='color:#333'>grey <span style='color:#c00'>red</span>",
+        80,
+    );
+    assert_eq!(
+        (mark(&body, "grey").tint, mark(&body, "red").tint),
+        (None, Some([204, 0, 0]))
+    );
 }
 
 #[test]
 fn buttons_have_brackets_and_links_have_not() {
-    let button =
-        "<a href='https://example.com/r' style='background:#06c;color:#fff;padding:12px 20px;display:inline-block'> Reset password </a>";
+    let button = "<a href='https://example.com/r' style='background:#06c;color:#fff;padding:12px 20px;display:inline-block'> Reset password </a>";
     let cell = "<table><tr><td bgcolor='#0066cc' style='padding:10px'><a href='https://example.com/s' style='color:#fff'>Sign in</a></td></tr></table>";
-    let body = super::html(&format!("<p>{button}</p>{cell}<p>or <a href='https://example.com/t'>read on</a></p>"), 80);
-    assert_eq!(body.text(), "[ Reset password ]\n\n[ Sign in ]\n\nor read on\n");
+    let body = super::html(
+        &format!("<p>{button}</p>{cell}<p>or <a href='https://example.com/t'>read on</a></p>"),
+        80,
+    );
+    assert_eq!(
+        body.text(),
+        "[ Reset password ]\n\n[ Sign in ]\n\nor read on\n"
+    );
     assert_eq!(mark(&body, "Reset").role, Role::Button);
     assert_eq!(mark(&body, "read on").role, Role::Link);
 }
@@ -186,82 +294,169 @@ fn a_box_with_a_font_of_no_size_still_holds_what_sets_its_own() {
              <a href=x style='font-size:14px;background:#000;color:#fff;padding:9px;display:inline-block'>Go</a></td></tr></table></div>"
         )
     };
-    let html = format!("<div style='font-size:0'>{}{}</div>", column("One"), column("Two"));
+    let html = format!(
+        "<div style='font-size:0'>{}{}</div>",
+        column("One"),
+        column("Two")
+    );
     assert_eq!(shown(&html, 80), ["One", "[ Go ]", "", "Two", "[ Go ]"]);
 }
 
 #[test]
 fn pictures_are_their_words() {
-    assert_eq!(text("<p>Hello<img src=a alt=wave>you"), "Hello [wave] you\n");
-    assert_eq!(text("<a href='https://www.example.com/x'><img src=a></a>"), "[example.com]\n");
-    assert_eq!(text("<a href='https://example.com/x' title='Our shop'><img src=a></a>"), "[Our shop]\n");
+    assert_eq!(
+        text("<p>Hello<img src=a alt=wave>you"),
+        "Hello [wave] you\n"
+    );
+    assert_eq!(
+        text("<a href='https://www.example.com/x'><img src=a></a>"),
+        "[example.com]\n"
+    );
+    assert_eq!(
+        text("<a href='https://example.com/x' title='Our shop'><img src=a></a>"),
+        "[Our shop]\n"
+    );
     assert_eq!(text("<p>Text<img src=a>"), "Text\n");
 }
 
 #[test]
 fn trackers_are_counted_and_named() {
-    let body = super::html("<p>Hi<img src='https://open.example.net/o.gif' width=1 height=1 alt=''><img src='cid:logo@1' alt=Logo>", 80);
-    let notes: Vec<(NoteKind, &str)> = body.notes.iter().map(|note| (note.kind, &*note.short)).collect();
-    assert_eq!(notes, [(NoteKind::Tracker, "1 tracker"), (NoteKind::Attachment, "1 attached picture")]);
-    assert!(body.notes[0].sentence.contains("open.example.net") && body.notes[1].sentence.contains("logo@1"));
+    let body = super::html(
+        "<p>Hi<img src='https://open.example.net/o.gif' width=1 height=1 alt=''><img src='cid:logo@1' alt=Logo>",
+        80,
+    );
+    let notes: Vec<(NoteKind, &str)> = body
+        .notes
+        .iter()
+        .map(|note| (note.kind, &*note.short))
+        .collect();
+    assert_eq!(
+        notes,
+        [
+            (NoteKind::Tracker, "1 tracker"),
+            (NoteKind::Attachment, "1 attached picture")
+        ]
+    );
+    assert!(
+        body.notes[0].sentence.contains("open.example.net")
+            && body.notes[1].sentence.contains("logo@1")
+    );
     assert_eq!(body.text(), "Hi [Logo]\n");
 }
 
 #[test]
 fn links_are_listed_once_in_the_order_of_reading() {
     let html = "<a href='https://example.com/b'><img src=x alt=Logo></a><p><a href='https://example.com/a'>One</a> <a href='https://example.com/b'>Two</a>";
-    let links: Vec<String> = super::html(html, 80).links.iter().map(|link| format!("{} {}", link.text, link.target)).collect();
-    assert_eq!(links, ["Two https://example.com/b", "One https://example.com/a"]);
+    let links: Vec<String> = super::html(html, 80)
+        .links
+        .iter()
+        .map(|link| format!("{} {}", link.text, link.target))
+        .collect();
+    assert_eq!(
+        links,
+        ["Two https://example.com/b", "One https://example.com/a"]
+    );
 }
 
 #[test]
 fn lists_are_indented_under_their_marks() {
     let html = "<ol start=9><li>nine<li>ten<ul><li>nested and long enough to wrap</ul></ol><ul style='list-style:none'><li>bare</ul>";
-    assert_eq!(shown(html, 24), ["9. nine", "10. ten", "    • nested and long", "      enough to wrap", "", "bare"]);
+    assert_eq!(
+        shown(html, 24),
+        [
+            "9. nine",
+            "10. ten",
+            "    • nested and long",
+            "      enough to wrap",
+            "",
+            "bare"
+        ]
+    );
 }
 
 #[test]
 fn quotes_are_marked_on_every_line() {
     let html = "<p>Yes.</p><blockquote><p>one two three four five</p><blockquote>older</blockquote></blockquote>";
-    assert_eq!(shown(html, 22), ["Yes.", "", "> one two three four", "> five", "", "> > older"]);
+    assert_eq!(
+        shown(html, 22),
+        [
+            "Yes.",
+            "",
+            "> one two three four",
+            "> five",
+            "",
+            "> > older"
+        ]
+    );
     assert_eq!(mark(&super::html(html, 80), "one").role, Role::Quote);
 }
 
 #[test]
 fn preformatted_text_keeps_its_blanks() {
-    assert_eq!(shown("<pre>if x:\n    y()\n\nz</pre>", 40), ["if x:", "    y()", "", "z"]);
+    assert_eq!(
+        shown("<pre>if x:\n    y()\n\nz</pre>", 40),
+        ["if x:", "    y()", "", "z"]
+    );
 }
 
 #[test]
 fn japanese_wraps_between_characters_and_not_before_a_full_stop() {
-    assert_eq!(shown("<p>ご注文の確認です。ありがとう。</p>", 18), ["ご注文の確認です。", "ありがとう。"]);
-    assert_eq!(shown("<p>ご注文の確認です。ありがとう。</p>", 16), ["ご注文の確認で", "す。ありがとう。"]);
+    assert_eq!(
+        shown("<p>ご注文の確認です。ありがとう。</p>", 18),
+        ["ご注文の確認です。", "ありがとう。"]
+    );
+    assert_eq!(
+        shown("<p>ご注文の確認です。ありがとう。</p>", 16),
+        ["ご注文の確認で", "す。ありがとう。"]
+    );
 }
 
 #[test]
 fn japanese_cells_wrap_in_their_column() {
-    let html = "<table><tr><td>商品<td>とても長い商品の名前がここにあります<tr><td>数量<td>二</table>";
-    assert_eq!(shown(html, 24), ["商品  とても長い商品の名", "      前がここにあります", "数量  二"]);
+    let html =
+        "<table><tr><td>商品<td>とても長い商品の名前がここにあります<tr><td>数量<td>二</table>";
+    assert_eq!(
+        shown(html, 24),
+        [
+            "商品  とても長い商品の名",
+            "      前がここにあります",
+            "数量  二"
+        ]
+    );
 }
 
 #[test]
 fn right_to_left_text_stays_logical_and_is_flagged() {
     let body = super::html("<p dir=rtl>مرحبا Ana</p><p>Hello</p>", 80);
-    assert_eq!(body.lines.iter().map(|line| line.rtl).collect::<Vec<_>>(), [true, false, false]);
+    assert_eq!(
+        body.lines.iter().map(|line| line.rtl).collect::<Vec<_>>(),
+        [true, false, false]
+    );
     assert_eq!(body.lines[0].text(), "مرحبا Ana");
 }
 
 #[test]
 fn case_and_blanks_are_as_the_browser_shows_them() {
-    assert_eq!(text("<p style='text-transform:uppercase'>straße"), "STRASSE\n");
-    assert_eq!(text("<p style='text-transform:capitalize'>it's an order"), "It's An Order\n");
+    assert_eq!(
+        text("<p style='text-transform:uppercase'>straße"),
+        "STRASSE\n"
+    );
+    assert_eq!(
+        text("<p style='text-transform:capitalize'>it's an order"),
+        "It's An Order\n"
+    );
     assert_eq!(text("<p>  a \n <b> b</b> <i>c </i> d"), "a b c d\n");
 }
 
 #[test]
 fn html2text_would_drop_a_blank_between_two_links() {
     // A link without words is left out by html2text, and with it a blank that stood in it.
-    assert_eq!(text("<a href=https://a.test>a</a><a href=https://b.test> </a><a href=https://c.test>c</a>"), "a c\n");
+    assert_eq!(
+        text(
+            "<a href=https://a.test>a</a><a href=https://b.test> </a><a href=https://c.test>c</a>"
+        ),
+        "a c\n"
+    );
 }
 
 #[test]
@@ -269,10 +464,16 @@ fn columns_of_several_lines_do_not_run_together() {
     let html = "<style>.c{display:inline-block;width:50%}</style><div><div class=c><b>Ships to</b><br>Ana<br>Brno</div>\
                 <div class=c><b>Paid with</b><br>Card</div></div>";
     assert_eq!(text(html), "Ships to\nAna\nBrno\n\nPaid with\nCard\n");
-    assert_eq!(text("<p>See <span style='display:inline-block'>page 2</span>.</p>"), "See page 2.\n");
+    assert_eq!(
+        text("<p>See <span style='display:inline-block'>page 2</span>.</p>"),
+        "See page 2.\n"
+    );
 }
 
 #[test]
 fn items_beside_each_other_are_words_of_their_own() {
-    assert_eq!(text("<div style='display:flex'><span>Refund</span><strong>£51.90</strong></div>"), "Refund £51.90\n");
+    assert_eq!(
+        text("<div style='display:flex'><span>Refund</span><strong>£51.90</strong></div>"),
+        "Refund £51.90\n"
+    );
 }

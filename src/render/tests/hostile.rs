@@ -5,23 +5,57 @@ use super::*;
 /// Any body of an email, however it was made, stays within these.
 fn assert_bounded(name: &str, html: &str) -> Body {
     let body = super::html(html, 80);
-    assert!(body.lines.len() <= 50_010, "{name}: {} lines", body.lines.len());
-    assert!(body.links.len() <= 20_000, "{name}: {} links", body.links.len());
-    let bytes: usize = body.lines.iter().flat_map(|line| &line.spans).map(|span| span.text.len()).sum();
+    assert!(
+        body.lines.len() <= 50_010,
+        "{name}: {} lines",
+        body.lines.len()
+    );
+    assert!(
+        body.links.len() <= 20_000,
+        "{name}: {} links",
+        body.links.len()
+    );
+    let bytes: usize = body
+        .lines
+        .iter()
+        .flat_map(|line| &line.spans)
+        .map(|span| span.text.len())
+        .sum();
     assert!(bytes <= 8 << 20, "{name}: {bytes} bytes");
-    let bad = |c: char| c.is_control() || matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
-    assert!(!body.text().replace('\n', "").chars().any(bad), "{name}: a control character came through");
-    assert!(!body.links.iter().any(|link| link.target.chars().chain(link.text.chars()).any(bad)), "{name}: in a link");
+    let bad =
+        |c: char| c.is_control() || matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
+    assert!(
+        !body.text().replace('\n', "").chars().any(bad),
+        "{name}: a control character came through"
+    );
+    assert!(
+        !body
+            .links
+            .iter()
+            .any(|link| link.target.chars().chain(link.text.chars()).any(bad)),
+        "{name}: in a link"
+    );
     body
 }
 
 fn says_cut(body: &Body) -> bool {
-    body.notes.iter().any(|note| note.kind == NoteKind::Cut) && body.text().contains("not everything is shown")
+    body.notes.iter().any(|note| note.kind == NoteKind::Cut)
+        && body.text().contains("not everything is shown")
 }
 
 #[test]
 fn depth() {
-    for tag in ["div", "blockquote", "ul><li", "table><tr><td", "span", "a href=x><b><i", "font color=red", "center", "dl><dd"] {
+    for tag in [
+        "div",
+        "blockquote",
+        "ul><li",
+        "table><tr><td",
+        "span",
+        "a href=x><b><i",
+        "font color=red",
+        "center",
+        "dl><dd",
+    ] {
         let body = assert_bounded(tag, &format!("{}core", format!("<{tag}>").repeat(5_000)));
         assert!(body.text().contains("core"), "{tag}");
         assert!(says_cut(&body), "{tag}");
@@ -37,7 +71,9 @@ fn numbers() {
         format!("<table>{}</table>", "<tr><td>a<td>b".repeat(8_000)),
         format!("<table><tr>{}</table>", "<td>x".repeat(5_000)),
         "<a href='https://example.com/'>x</a>".repeat(5_000),
-        (0..25_000).fold(String::new(), |all, i| all + &format!("<a href='https://e.test/{i}'>x</a> ")),
+        (0..25_000).fold(String::new(), |all, i| {
+            all + &format!("<a href='https://e.test/{i}'>x</a> ")
+        }),
         "&nbsp;".repeat(20_000),
         "x".repeat(100_000),
         format!("<pre>{}</pre>", "line\n".repeat(60_000)),
@@ -48,7 +84,10 @@ fn numbers() {
 
 #[test]
 fn a_source_that_is_too_long_is_cut_and_says_so() {
-    assert!(says_cut(&assert_bounded("long", &"word ".repeat(1_200_000))));
+    assert!(says_cut(&assert_bounded(
+        "long",
+        &"word ".repeat(1_200_000)
+    )));
 }
 
 #[test]
@@ -75,7 +114,9 @@ fn spans_that_break_html2text_never_reach_it() {
 
 #[test]
 fn style_sheets_end() {
-    let many = (0..9_000).fold(String::new(), |all, i| all + &format!(".c{i} .d{i}{{color:red}}"));
+    let many = (0..9_000).fold(String::new(), |all, i| {
+        all + &format!(".c{i} .d{i}{{color:red}}")
+    });
     for css in [
         many,
         "@media screen{".repeat(20_000),
@@ -88,9 +129,15 @@ fn style_sheets_end() {
     ] {
         let name = css[..30].to_owned();
         let body = assert_bounded(&name, &format!("<style>{css}</style><div><div><p>text"));
-        assert!(body.text().contains("text") || css.starts_with("/*"), "{name}");
+        assert!(
+            body.text().contains("text") || css.starts_with("/*"),
+            "{name}"
+        );
     }
-    assert_bounded("inline", &format!("<p style=\"{}\">text", "color:red;".repeat(50_000)));
+    assert_bounded(
+        "inline",
+        &format!("<p style=\"{}\">text", "color:red;".repeat(50_000)),
+    );
 }
 
 #[test]
@@ -102,26 +149,49 @@ fn escapes_in_every_place_stay_text() {
          <ol start='{evil}'><li>x</ol><table><tr><td>{evil}<td>b</table><pre>{evil}\r\n\u{b}</pre><input type=submit value='{evil}'>"
     );
     let body = assert_bounded("escapes", &html);
-    for style in [ansi::Style { colour: true, links: true }, ansi::Style::default()] {
+    for style in [
+        ansi::Style {
+            colour: true,
+            links: true,
+        },
+        ansi::Style::default(),
+    ] {
         let written = ansi::write(&body, style);
         let ours = written.replace("\u{1b}]8;;", "").replace("\u{1b}\\", "");
-        let left = ours.split("\u{1b}[").map(|part| part.split_once('m').map_or(part, |(_, text)| text)).collect::<String>();
-        assert!(!left.chars().any(|c| c.is_control() && c != '\n'), "{left:?}");
+        let left = ours
+            .split("\u{1b}[")
+            .map(|part| part.split_once('m').map_or(part, |(_, text)| text))
+            .collect::<String>();
+        assert!(
+            !left.chars().any(|c| c.is_control() && c != '\n'),
+            "{left:?}"
+        );
     }
     assert!(body.notes.iter().any(|note| note.kind == NoteKind::Removed));
 }
 
 #[test]
 fn floods_of_marks_and_invisible_characters_are_drained() {
-    let marks: String = (0..1_000).filter_map(|i| char::from_u32(0x300 + i % 112)).collect();
+    let marks: String = (0..1_000)
+        .filter_map(|i| char::from_u32(0x300 + i % 112))
+        .collect();
     assert!(text(&format!("<p>z{marks}a")).chars().count() < 12);
-    assert_eq!(text(&format!("<p>pre{}post", "\u{200b}\u{200d}\u{feff}\u{34f}\u{ad}".repeat(20_000))), "prepost\n");
+    assert_eq!(
+        text(&format!(
+            "<p>pre{}post",
+            "\u{200b}\u{200d}\u{feff}\u{34f}\u{ad}".repeat(20_000)
+        )),
+        "prepost\n"
+    );
 }
 
 #[test]
 fn attributes_without_end() {
     let many = (0..20_000).fold(String::new(), |all, i| all + &format!("a{i}=v "));
     assert_eq!(text(&format!("<p {many}>text")), "text\n");
-    let picture = format!("<p>hi<img src='data:image/png;base64,{}' alt=chart> bye", "A".repeat(5_000_000));
+    let picture = format!(
+        "<p>hi<img src='data:image/png;base64,{}' alt=chart> bye",
+        "A".repeat(5_000_000)
+    );
     assert_eq!(text(&picture), "hi [chart] bye\n");
 }

@@ -9,7 +9,11 @@ use super::*;
 
 /// The lines of an html source at a width, without looks.
 fn shown(html: &str, width: u16) -> Vec<String> {
-    super::html(html, width).lines.iter().map(|line| line.text().trim_end().to_owned()).collect()
+    super::html(html, width)
+        .lines
+        .iter()
+        .map(|line| line.text().trim_end().to_owned())
+        .collect()
 }
 
 /// The same as one text.
@@ -20,5 +24,9 @@ fn text(html: &str) -> String {
 /// The mark of the first span that holds `words`.
 fn mark(body: &Body, words: &str) -> Mark {
     let spans = body.lines.iter().flat_map(|line| &line.spans);
-    spans.into_iter().find(|span| span.text.contains(words)).expect("the words are shown").mark
+    spans
+        .into_iter()
+        .find(|span| span.text.contains(words))
+        .expect("the words are shown")
+        .mark
 }

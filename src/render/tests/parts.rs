@@ -20,11 +20,21 @@ fn email(html: Option<&str>, text: Option<&str>) -> Email {
         status: Status::Sent,
         extra: Vec::new(),
     };
-    Email { summary, html: html.map(Arc::from), text: text.map(Arc::from), tags: Vec::new(), json: Arc::from(r#"{"id":"1"}"#) }
+    Email {
+        summary,
+        html: html.map(Arc::from),
+        text: text.map(Arc::from),
+        tags: Vec::new(),
+        json: Arc::from(r#"{"id":"1"}"#),
+    }
 }
 
 fn notes(email: &Email) -> Vec<String> {
-    lay_out(email, View::Rendered, 80).notes.into_iter().map(|note| note.short).collect()
+    lay_out(email, View::Rendered, 80)
+        .notes
+        .into_iter()
+        .map(|note| note.short)
+        .collect()
 }
 
 #[test]
@@ -33,16 +43,34 @@ fn each_view_shows_its_part() {
     assert_eq!(lay_out(&both, View::Rendered, 80).text(), "Hello\n");
     assert_eq!(lay_out(&both, View::Text, 80).text(), "Hello\n");
     assert_eq!(lay_out(&both, View::Source, 80).text(), "<p>Hello</p>\n");
-    assert_eq!(lay_out(&both, View::Raw, 80).text(), "{\n  \"id\": \"1\"\n}\n");
+    assert_eq!(
+        lay_out(&both, View::Raw, 80).text(),
+        "{\n  \"id\": \"1\"\n}\n"
+    );
 }
 
 #[test]
 fn a_missing_part_is_said_in_words_and_the_other_one_stands_in() {
-    assert_eq!(lay_out(&email(None, Some("Only text")), View::Rendered, 80).text(), "Only text\n");
-    assert_eq!(lay_out(&email(Some("<p>x"), None), View::Text, 80).text(), "This email has no plain-text part.\n");
-    assert_eq!(lay_out(&email(None, Some("x")), View::Source, 80).text(), "This email has no html part.\n");
-    assert_eq!(lay_out(&email(None, None), View::Rendered, 80).text(), "This email has no content.\n");
-    assert_eq!(lay_out(&email(Some("<p></p>"), None), View::Rendered, 80).text(), "The html part shows nothing.\n");
+    assert_eq!(
+        lay_out(&email(None, Some("Only text")), View::Rendered, 80).text(),
+        "Only text\n"
+    );
+    assert_eq!(
+        lay_out(&email(Some("<p>x"), None), View::Text, 80).text(),
+        "This email has no plain-text part.\n"
+    );
+    assert_eq!(
+        lay_out(&email(None, Some("x")), View::Source, 80).text(),
+        "This email has no html part.\n"
+    );
+    assert_eq!(
+        lay_out(&email(None, None), View::Rendered, 80).text(),
+        "This email has no content.\n"
+    );
+    assert_eq!(
+        lay_out(&email(Some("<p></p>"), None), View::Rendered, 80).text(),
+        "The html part shows nothing.\n"
+    );
 }
 
 #[test]
@@ -50,7 +78,13 @@ fn the_parts_are_compared_by_their_words() {
     let html = "<p>Your parcel has left our warehouse and will reach you on Friday.</p><p><a href='https://example.com/x'>Track it</a></p>";
     let same = "Your parcel has left our warehouse and will reach you on Friday.\n\nTrack it: https://example.com/x\n";
     assert!(notes(&email(Some(html), Some(same))).is_empty());
-    assert_eq!(notes(&email(Some(html), Some("Please enable html to view this message in your reader"))), ["text part differs"]);
+    assert_eq!(
+        notes(&email(
+            Some(html),
+            Some("Please enable html to view this message in your reader")
+        )),
+        ["text part differs"]
+    );
     assert_eq!(notes(&email(Some(html), Some(" \n"))), ["text part empty"]);
     assert_eq!(notes(&email(Some(html), None)), ["no text part"]);
 }

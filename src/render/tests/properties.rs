@@ -75,7 +75,11 @@ fn html() -> impl Strategy<Value = (String, usize)> {
 fn words(text: &str) -> Vec<String> {
     let joined: String = text.chars().filter(char::is_ascii_alphanumeric).collect();
     let numbered = |word: &String| word[1..].parse::<usize>().is_ok();
-    joined.split('z').filter_map(|part| part.rfind('w').map(|at| part[at..].to_owned())).filter(numbered).collect()
+    joined
+        .split('z')
+        .filter_map(|part| part.rfind('w').map(|at| part[at..].to_owned()))
+        .filter(numbered)
+        .collect()
 }
 
 proptest! {
@@ -127,9 +131,20 @@ proptest! {
 #[test]
 fn work_grows_with_the_source_and_not_faster() {
     // Twice the source may give twice the lines and spans, and a little for the ends.
-    for unit in ["<div><p>text</p>", "<table><tr><td>a<td>b", "<ul><li>x", "<a href=y>z</a> ", "<td>q"] {
-        let spans =
-            |times: usize| -> usize { super::super::html(&unit.repeat(times), 80).lines.iter().map(|line| line.spans.len() + 1).sum() };
+    for unit in [
+        "<div><p>text</p>",
+        "<table><tr><td>a<td>b",
+        "<ul><li>x",
+        "<a href=y>z</a> ",
+        "<td>q",
+    ] {
+        let spans = |times: usize| -> usize {
+            super::super::html(&unit.repeat(times), 80)
+                .lines
+                .iter()
+                .map(|line| line.spans.len() + 1)
+                .sum()
+        };
         let (once, twice) = (spans(100), spans(200));
         assert!(twice <= once * 2 + 60, "{unit}: {once} then {twice}");
     }

@@ -19,7 +19,9 @@ const RECENT: u64 = 48;
 const HOUR_MICROS: u128 = 3_600_000_000;
 
 /// How much mail goes out in each hour of a day (UTC): business hours and a bump in the evening.
-const BY_HOUR: [u16; 24] = [6, 4, 3, 3, 4, 8, 20, 45, 80, 95, 100, 92, 70, 84, 96, 90, 78, 60, 48, 44, 40, 28, 16, 9];
+const BY_HOUR: [u16; 24] = [
+    6, 4, 3, 3, 4, 8, 20, 45, 80, 95, 100, 92, 70, 84, 96, 90, 78, 60, 48, 44, 40, 28, 16, 9,
+];
 
 /// How much of that goes out on a day of the week, in percent, Monday first.
 const BY_DAY: [u16; 7] = [110, 105, 100, 100, 90, 42, 34];
@@ -42,7 +44,13 @@ pub(super) struct Calendar {
 impl Calendar {
     pub(super) fn new(seed: u64, emails: u32, start: Timestamp) -> Self {
         let emails = u64::from(emails);
-        let mut calendar = Self { seed, emails, start, paced: emails - RECENT.min(emails / 8), sums: Vec::new() };
+        let mut calendar = Self {
+            seed,
+            emails,
+            start,
+            paced: emails - RECENT.min(emails / 8),
+            sums: Vec::new(),
+        };
         let begin = calendar.begin();
         let weights = (0..REACH).map(|hour| weight(begin + SignedDuration::from_hours(hour)));
         calendar.sums = std::iter::once(0)
@@ -57,7 +65,8 @@ impl Calendar {
     /// How many emails there are at `now`. A clock set back below the start loses none of the first.
     pub(super) fn count(&self, now: Timestamp) -> u64 {
         let served = now.duration_since(self.start).max(SignedDuration::ZERO);
-        let whole = u64::try_from(served.as_micros() / i128::from(PACE_MICROS)).expect("a time after the start is not negative");
+        let whole = u64::try_from(served.as_micros() / i128::from(PACE_MICROS))
+            .expect("a time after the start is not negative");
         let next = self.emails + whole;
         next + u64::from(self.accepted(next) <= self.start + served)
     }
@@ -83,7 +92,9 @@ impl Calendar {
     /// When the oldest hour begins.
     fn begin(&self) -> Timestamp {
         let paced = (self.emails - self.paced).cast_signed();
-        self.start - SignedDuration::from_micros(PACE_MICROS * paced) - SignedDuration::from_hours(REACH)
+        self.start
+            - SignedDuration::from_micros(PACE_MICROS * paced)
+            - SignedDuration::from_hours(REACH)
     }
 }
 
@@ -110,7 +121,9 @@ mod tests {
         assert!(start().duration_since(oldest) > SignedDuration::from_hours(24 * 89));
         assert!(start().duration_since(oldest) < SignedDuration::from_hours(24 * 91));
         let at = |n| calendar.accepted(n).to_zoned(TimeZone::UTC);
-        let weekend = (0..20_000).filter(|n| at(*n).weekday().to_monday_zero_offset() > 4).count();
+        let weekend = (0..20_000)
+            .filter(|n| at(*n).weekday().to_monday_zero_offset() > 4)
+            .count();
         let night = (0..20_000).filter(|n| at(*n).hour() < 5).count();
         assert!((1000..3500).contains(&weekend), "{weekend}");
         assert!((100..1000).contains(&night), "{night}");
@@ -120,9 +133,14 @@ mod tests {
     fn mail_arrives_every_twenty_to_forty_seconds() {
         let calendar = Calendar::new(1, 2000, start());
         assert_eq!(calendar.count(start()), 2000);
-        assert_eq!(calendar.count(start() - SignedDuration::from_hours(1)), 2000);
+        assert_eq!(
+            calendar.count(start() - SignedDuration::from_hours(1)),
+            2000
+        );
         for number in 1960..2200 {
-            let gap = calendar.accepted(number + 1).duration_since(calendar.accepted(number));
+            let gap = calendar
+                .accepted(number + 1)
+                .duration_since(calendar.accepted(number));
             assert!((20..=40).contains(&gap.as_secs()), "{gap:?}");
         }
     }

@@ -43,22 +43,44 @@ impl Line {
 }
 
 impl<'a> Facts<'a> {
-    pub(super) fn new(seed: u64, number: u64, tongue: Tongue, customer: &'a Customer, friend: &'a str, accepted: Timestamp) -> Self {
+    pub(super) fn new(
+        seed: u64,
+        number: u64,
+        tongue: Tongue,
+        customer: &'a Customer,
+        friend: &'a str,
+        accepted: Timestamp,
+    ) -> Self {
         let mut chance = Chance::of(seed, number, Matter::Body);
         let lines = chance.long_tailed(1, 5);
         let first = chance.below(p::PRODUCTS.len() as u64);
         let mut line = |i| {
-            let count = if chance.permille(780) { 1 } else { chance.between(2, 5) };
+            let count = if chance.permille(780) {
+                1
+            } else {
+                chance.between(2, 5)
+            };
             // Steps of 3 through fourteen products never meet one twice.
-            Line { product: ((first + 3 * i) % p::PRODUCTS.len() as u64) as usize, count }
+            Line {
+                product: ((first + 3 * i) % p::PRODUCTS.len() as u64) as usize,
+                count,
+            }
         };
         let basket = (0..lines).map(&mut line).collect();
-        Self { base: chance.bits(), tongue, customer, friend, at: accepted.to_zoned(TimeZone::UTC), basket }
+        Self {
+            base: chance.bits(),
+            tongue,
+            customer,
+            friend,
+            at: accepted.to_zoned(TimeZone::UTC),
+            basket,
+        }
     }
 
     /// A number of its own for each name.
     fn number(&self, name: &str) -> u64 {
-        name.bytes().fold(self.base, |sum, byte| mix(sum ^ u64::from(byte)))
+        name.bytes()
+            .fold(self.base, |sum, byte| mix(sum ^ u64::from(byte)))
     }
 
     fn between(&self, name: &str, low: u64, high: u64) -> u64 {
@@ -74,7 +96,11 @@ impl<'a> Facts<'a> {
     }
 
     fn long_date(&self, at: &Zoned) -> String {
-        let (year, month, day) = (at.year(), usize::from(at.month().unsigned_abs()) - 1, at.day());
+        let (year, month, day) = (
+            at.year(),
+            usize::from(at.month().unsigned_abs()) - 1,
+            at.day(),
+        );
         match self.tongue {
             Tongue::English => format!("{day} {} {year}", p::MONTHS[month]),
             Tongue::German => format!("{day}. {} {year}", p::MONTHS_GERMAN[month]),
@@ -85,7 +111,9 @@ impl<'a> Facts<'a> {
 
     fn money(&self, pence: u64) -> String {
         match self.tongue {
-            Tongue::English | Tongue::Arabic => format!("£{}.{:02}", grouped(pence / 100, ","), pence % 100),
+            Tongue::English | Tongue::Arabic => {
+                format!("£{}.{:02}", grouped(pence / 100, ","), pence % 100)
+            }
             Tongue::German => format!("{},{:02} €", grouped(pence / 100, "."), pence % 100),
             Tongue::Japanese => format!("¥{}", grouped(pence * 2 / 10 * 10, ",")),
         }
@@ -126,7 +154,11 @@ impl<'a> Facts<'a> {
     }
 
     fn token(&self) -> String {
-        format!("{:016x}{:08x}", self.number("token"), self.number("token more") >> 32)
+        format!(
+            "{:016x}{:08x}",
+            self.number("token"),
+            self.number("token more") >> 32
+        )
     }
 
     fn coupon(&self) -> String {
@@ -159,7 +191,11 @@ impl<'a> Facts<'a> {
         let first = self.issue() * 3;
         let row = |i: usize| {
             let (picture, headline, teaser) = p::STORIES[(first + i) % p::STORIES.len()];
-            vec![("picture", picture.to_owned()), ("headline", headline.to_owned()), ("teaser", teaser.to_owned())]
+            vec![
+                ("picture", picture.to_owned()),
+                ("headline", headline.to_owned()),
+                ("teaser", teaser.to_owned()),
+            ]
         };
         (0..3).map(row).collect()
     }
@@ -168,10 +204,20 @@ impl<'a> Facts<'a> {
         let first = self.number("activity") as usize % p::DEEDS.len();
         let row = |i: usize| {
             let (did, what) = p::DEEDS[(first + i) % p::DEEDS.len()];
-            let who = if i == 0 { self.friend } else { p::AGENTS[(first + i) % p::AGENTS.len()] };
+            let who = if i == 0 {
+                self.friend
+            } else {
+                p::AGENTS[(first + i) % p::AGENTS.len()]
+            };
             let page = format!("{:04x}", self.number(what) >> 48);
             let when = p::DAYS[(first + i * 2) % 5];
-            vec![("who", who.to_owned()), ("did", did.to_owned()), ("what", what.to_owned()), ("page", page), ("when", when.to_owned())]
+            vec![
+                ("who", who.to_owned()),
+                ("did", did.to_owned()),
+                ("what", what.to_owned()),
+                ("page", page),
+                ("when", when.to_owned()),
+            ]
         };
         (0..3 + first % 4).map(row).collect()
     }
@@ -185,7 +231,10 @@ impl<'a> Facts<'a> {
                 ("day", (*day).to_owned()),
                 ("visits", grouped(visits, ",")),
                 ("orders", orders.to_string()),
-                ("rate", format!("{}.{}", orders * 100 / visits, orders * 1000 / visits % 10)),
+                (
+                    "rate",
+                    format!("{}.{}", orders * 100 / visits, orders * 1000 / visits % 10),
+                ),
                 ("revenue", self.money(pence)),
                 ("returns", (orders / 17).to_string()),
                 ("width", (pence / 1500).clamp(4, 320).to_string()),
@@ -198,7 +247,8 @@ impl<'a> Facts<'a> {
 impl Values for Facts<'_> {
     fn value(&self, name: &str) -> Option<Cow<'_, str>> {
         let at = &self.at;
-        let weekday = |at: &Zoned| p::DAYS[usize::from(at.weekday().to_monday_zero_offset().unsigned_abs())];
+        let weekday =
+            |at: &Zoned| p::DAYS[usize::from(at.weekday().to_monday_zero_offset().unsigned_abs())];
         let month = |at: &Zoned| p::MONTHS[usize::from(at.month().unsigned_abs()) - 1];
         let (lead, lead_alt, lead_text) = p::LEADS[self.issue() % p::LEADS.len()];
         let text: Cow<'_, str> = match name {
@@ -212,13 +262,20 @@ impl Values for Facts<'_> {
             "digits" => format!("{:04}", mix(self.customer.rank) % 10_000).into(),
             "order" => format!("HP-{}", self.between(name, 10_000, 99_999)).into(),
             "invoice" => format!("{}-{:04}", at.year(), self.between(name, 1, 9999)).into(),
-            "code" => format!("{:03} {:03}", self.number(name) % 1000, self.number(name) / 1000 % 1000).into(),
+            "code" => format!(
+                "{:03} {:03}",
+                self.number(name) % 1000,
+                self.number(name) / 1000 % 1000
+            )
+            .into(),
             "token" => self.token().into(),
             "coupon" => self.coupon().into(),
             "tracking" => format!("HP{:010}GB", self.number(name) % 10_000_000_000).into(),
             "date" => self.long_date(at).into(),
             "due" => self.long_date(&self.days_on(14)).into(),
-            "eta" => self.long_date(&self.days_on(self.between(name, 2, 5).cast_signed())).into(),
+            "eta" => self
+                .long_date(&self.days_on(self.between(name, 2, 5).cast_signed()))
+                .into(),
             "time" => at.strftime("%H:%M UTC").to_string().into(),
             "clock" => at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string().into(),
             "iso" => at.strftime("%Y-%m-%d").to_string().into(),
@@ -233,7 +290,9 @@ impl Values for Facts<'_> {
             "quote" => p::QUOTES[self.issue() % p::QUOTES.len()].into(),
             "product" => self.product(&self.basket[0]).into(),
             "price" => self.money(p::PRODUCTS[self.basket[0].product].pence).into(),
-            "sale_price" => self.money(p::PRODUCTS[self.basket[0].product].pence * 7 / 10).into(),
+            "sale_price" => self
+                .money(p::PRODUCTS[self.basket[0].product].pence * 7 / 10)
+                .into(),
             "subtotal" => self.money(self.subtotal()).into(),
             "shipping" => self.money(self.shipping()).into(),
             "total" => self.money(self.total()).into(),
@@ -247,16 +306,30 @@ impl Values for Facts<'_> {
             "attempt" => self.between(name, 1, 4).to_string().into(),
             "agent" => self.one_of(name, &p::AGENTS).into(),
             "inviter" => self.friend.into(),
-            "initials" => self.friend.split(' ').filter_map(|word| word.chars().next()).collect::<String>().into(),
+            "initials" => self
+                .friend
+                .split(' ')
+                .filter_map(|word| word.chars().next())
+                .collect::<String>()
+                .into(),
             "workshop" => self.one_of(name, &p::WORKSHOPS).into(),
             "seats" => self.between(name, 3, 11).to_string().into(),
-            "event_iso" => self.event().strftime("%Y-%m-%dT18:30:00+00:00").to_string().into(),
+            "event_iso" => self
+                .event()
+                .strftime("%Y-%m-%dT18:30:00+00:00")
+                .to_string()
+                .into(),
             "event_day" => self.event().day().to_string().into(),
             "event_month" => month(&self.event()).into(),
             "event_weekday" => weekday(&self.event()).into(),
             "metric" => self.one_of(name, &p::METRICS).into(),
             "service" => self.one_of(name, &p::SERVICES).into(),
-            "machine" => format!("{}-{}.ops.test", self.one_of("service", &p::SERVICES), self.between(name, 1, 6)).into(),
+            "machine" => format!(
+                "{}-{}.ops.test",
+                self.one_of("service", &p::SERVICES),
+                self.between(name, 1, 6)
+            )
+            .into(),
             "value" => format!("{}.{}", self.between(name, 91, 99), self.number(name) % 10).into(),
             "pid" => self.between(name, 300, 32_000).to_string().into(),
             "nasty_name" => p::NASTY_NAME.into(),
@@ -298,7 +371,12 @@ mod tests {
 
     #[test]
     fn thousands_are_grouped() {
-        for (number, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")] {
+        for (number, text) in [
+            (0, "0"),
+            (999, "999"),
+            (1000, "1,000"),
+            (1_234_567, "1,234,567"),
+        ] {
             assert_eq!(grouped(number, ","), text);
         }
     }

@@ -29,8 +29,17 @@ const DAY: u64 = 24 * HOUR;
 impl Fate {
     /// Draws the fate of an email. The [`lot`] says how delivery goes; `may_wait`, that letters of its
     /// kind are scheduled at times.
-    pub(super) fn draw(accepted: Timestamp, lot: u64, appeal: Appeal, may_wait: bool, chance: &mut Chance) -> Self {
-        let mut fate = Self { events: Vec::with_capacity(6), scheduled: None };
+    pub(super) fn draw(
+        accepted: Timestamp,
+        lot: u64,
+        appeal: Appeal,
+        may_wait: bool,
+        chance: &mut Chance,
+    ) -> Self {
+        let mut fate = Self {
+            events: Vec::with_capacity(6),
+            scheduled: None,
+        };
         if may_wait && chance.permille(220) {
             let due = due(accepted, chance);
             fate.scheduled = Some(due);
@@ -41,7 +50,8 @@ impl Fate {
                 return fate;
             }
         }
-        fate.events.push((fate.scheduled.unwrap_or(accepted), "queued"));
+        fate.events
+            .push((fate.scheduled.unwrap_or(accepted), "queued"));
         fate.deliver(lot, appeal, chance);
         fate
     }
@@ -49,7 +59,9 @@ impl Fate {
     /// The latest event at `now`. The first one stands from the beginning.
     pub(super) fn at(&self, now: Timestamp) -> &'static str {
         let past = self.events.iter().rfind(|(at, _)| *at <= now);
-        past.or(self.events.first()).expect("every email has at least been accepted").1
+        past.or(self.events.first())
+            .expect("every email has at least been accepted")
+            .1
     }
 
     /// When it is, or was, to be sent, if not at once.
@@ -89,9 +101,15 @@ impl Fate {
 
     /// Adds an event some seconds after the last one.
     fn then(&mut self, event: &'static str, seconds: RangeInclusive<u64>, chance: &mut Chance) {
-        let (last, _) = self.events.last().expect("an email is queued before anything else happens to it");
+        let (last, _) = self
+            .events
+            .last()
+            .expect("an email is queued before anything else happens to it");
         let wait = chance.long_tailed(*seconds.start(), *seconds.end()) * 1000 + chance.below(1000);
-        self.events.push((*last + SignedDuration::from_millis(wait.cast_signed()), event));
+        self.events.push((
+            *last + SignedDuration::from_millis(wait.cast_signed()),
+            event,
+        ));
     }
 }
 
@@ -118,7 +136,10 @@ mod tests {
     use super::*;
     use crate::mail::Status;
 
-    const APPEAL: Appeal = Appeal { opened: 500, clicked: 400 };
+    const APPEAL: Appeal = Appeal {
+        opened: 500,
+        clicked: 400,
+    };
 
     /// What may follow what; an end is followed by nothing.
     fn may_follow(before: &Status, after: &Status) -> bool {
@@ -130,7 +151,8 @@ mod tests {
             DeliveryDelayed => matches!(after, Delivered | Bounced),
             Delivered => matches!(after, Opened | Complained),
             Opened => matches!(after, Clicked),
-            Canceled | Failed | Suppressed | Bounced | Clicked | Complained | Unknown | Other(_) => false,
+            Canceled | Failed | Suppressed | Bounced | Clicked | Complained | Unknown
+            | Other(_) => false,
         }
     }
 
@@ -139,11 +161,25 @@ mod tests {
         let accepted: Timestamp = "2026-11-20T09:41:07.25Z".parse().unwrap();
         let mut seen = BTreeSet::new();
         for number in 0..5000 {
-            let fate = Fate::draw(accepted, lot(3, number), APPEAL, number % 4 == 0, &mut Chance::of(3, number, Matter::Fate));
-            assert_eq!(fate.at(accepted - SignedDuration::from_secs(1)), fate.events[0].1);
+            let fate = Fate::draw(
+                accepted,
+                lot(3, number),
+                APPEAL,
+                number % 4 == 0,
+                &mut Chance::of(3, number, Matter::Fate),
+            );
+            assert_eq!(
+                fate.at(accepted - SignedDuration::from_secs(1)),
+                fate.events[0].1
+            );
             for pair in fate.events.windows(2) {
-                let [(earlier, before), (later, after)] = pair else { panic!("windows of two") };
-                assert!(earlier < later && may_follow(&Status::parse(before), &Status::parse(after)), "{fate:?}");
+                let [(earlier, before), (later, after)] = pair else {
+                    panic!("windows of two")
+                };
+                assert!(
+                    earlier < later && may_follow(&Status::parse(before), &Status::parse(after)),
+                    "{fate:?}"
+                );
                 assert_eq!(fate.at(*later), *after);
             }
             seen.extend(fate.events.iter().map(|(_, event)| *event));
@@ -164,8 +200,16 @@ mod tests {
         let accepted: Timestamp = "2026-11-20T09:41:07.25Z".parse().unwrap();
         let mut waited = 0;
         for number in 0..1000 {
-            let fate = Fate::draw(accepted, lot(3, number), APPEAL, true, &mut Chance::of(3, number, Matter::Fate));
-            let Some(due) = fate.scheduled() else { continue };
+            let fate = Fate::draw(
+                accepted,
+                lot(3, number),
+                APPEAL,
+                true,
+                &mut Chance::of(3, number, Matter::Fate),
+            );
+            let Some(due) = fate.scheduled() else {
+                continue;
+            };
             waited += 1;
             assert!(due > accepted && due.as_second() % 60 == 0);
             assert_eq!(fate.at(accepted), "scheduled");

@@ -31,22 +31,37 @@ pub(super) fn fill(template: &str, form: Form, values: &dyn Values) -> String {
     out
 }
 
-fn pour(mut template: &str, form: Form, values: &dyn Values, row: &[(&str, String)], out: &mut String) {
+fn pour(
+    mut template: &str,
+    form: Form,
+    values: &dyn Values,
+    row: &[(&str, String)],
+    out: &mut String,
+) {
     while let Some((before, rest)) = template.split_once("{{") {
         let (name, rest) = rest.split_once("}}").expect("a placeholder is closed");
         out.push_str(before);
         template = rest;
         if let Some(section) = name.strip_prefix('#') {
-            let (body, rest) = rest.split_once(&format!("{{{{/{section}}}}}")).expect("a section is closed");
-            let rows = values.rows(section).unwrap_or_else(|| panic!("a template names a section that exists, not {section}"));
+            let (body, rest) = rest
+                .split_once(&format!("{{{{/{section}}}}}"))
+                .expect("a section is closed");
+            let rows = values
+                .rows(section)
+                .unwrap_or_else(|| panic!("a template names a section that exists, not {section}"));
             for row in &rows {
                 pour(body, form, values, row, out);
             }
             template = rest;
             continue;
         }
-        let of_row = row.iter().find(|(key, _)| *key == name).map(|(_, value)| Cow::Borrowed(value.as_str()));
-        let value = of_row.or_else(|| values.value(name)).unwrap_or_else(|| panic!("a template names a value that exists, not {name}"));
+        let of_row = row
+            .iter()
+            .find(|(key, _)| *key == name)
+            .map(|(_, value)| Cow::Borrowed(value.as_str()));
+        let value = of_row
+            .or_else(|| values.value(name))
+            .unwrap_or_else(|| panic!("a template names a value that exists, not {name}"));
         match form {
             Form::Html => escape(&value, out),
             Form::Plain => out.push_str(&value),
@@ -86,18 +101,34 @@ mod tests {
     #[test]
     fn values_are_escaped_in_html_only() {
         let values = Sample(vec![]);
-        assert_eq!(fill("Hi {{name}}!", Form::Html, &values), "Hi Ana &amp; &quot;Co&quot; &lt;b&gt;!");
-        assert_eq!(fill("Hi {{name}}!", Form::Plain, &values), "Hi Ana & \"Co\" <b>!");
+        assert_eq!(
+            fill("Hi {{name}}!", Form::Html, &values),
+            "Hi Ana &amp; &quot;Co&quot; &lt;b&gt;!"
+        );
+        assert_eq!(
+            fill("Hi {{name}}!", Form::Plain, &values),
+            "Hi Ana & \"Co\" <b>!"
+        );
     }
 
     #[test]
     fn a_section_is_repeated_and_sees_the_values_around_it() {
-        let values = Sample(vec![vec![("item", "ink".into())], vec![("item", "<pen>".into())]]);
+        let values = Sample(vec![
+            vec![("item", "ink".into())],
+            vec![("item", "<pen>".into())],
+        ]);
         assert_eq!(
-            fill("{{#items}}[{{item}} {{name}}]{{/items}}.", Form::Plain, &values),
+            fill(
+                "{{#items}}[{{item}} {{name}}]{{/items}}.",
+                Form::Plain,
+                &values
+            ),
             "[ink Ana & \"Co\" <b>][<pen> Ana & \"Co\" <b>]."
         );
-        assert_eq!(fill("a{{#items}}x{{/items}}b", Form::Html, &Sample(vec![])), "ab");
+        assert_eq!(
+            fill("a{{#items}}x{{/items}}b", Form::Html, &Sample(vec![])),
+            "ab"
+        );
     }
 
     #[test]

@@ -31,7 +31,10 @@ pub(super) enum NotAnId {
 impl Identity {
     pub(super) fn new(seed: u64) -> Self {
         let mut chance = Chance::of(seed, 0, Matter::Identity);
-        Self { keys: std::array::from_fn(|_| chance.bits()), check: chance.bits() }
+        Self {
+            keys: std::array::from_fn(|_| chance.bits()),
+            check: chance.bits(),
+        }
     }
 
     /// The id of an email.
@@ -74,19 +77,34 @@ const VARIANT_MASK: u64 = 0b11 << 62;
 
 /// The two halves with the bits that make them a UUID of version 4.
 const fn versioned(upper: u64, lower: u64) -> (u64, u64) {
-    (upper & !VERSION_MASK | 0x4000, lower & !VARIANT_MASK | 0b10 << 62)
+    (
+        upper & !VERSION_MASK | 0x4000,
+        lower & !VARIANT_MASK | 0b10 << 62,
+    )
 }
 
 fn spelled(upper: u64, lower: u64) -> String {
     let (upper, lower) = versioned(upper, lower);
     let group = |half: u64, shift: u32| half >> shift & 0xFFFF;
     let (node, clock) = (lower & 0xFFFF_FFFF_FFFF, group(lower, 48));
-    format!("{:08x}-{:04x}-{:04x}-{clock:04x}-{node:012x}", upper >> 32, group(upper, 16), group(upper, 0))
+    format!(
+        "{:08x}-{:04x}-{:04x}-{clock:04x}-{node:012x}",
+        upper >> 32,
+        group(upper, 16),
+        group(upper, 0)
+    )
 }
 
 fn parsed(id: &str) -> Option<(u64, u64)> {
     let dash = |place: usize| matches!(place, 8 | 13 | 18 | 23);
-    let shaped = id.len() == 36 && id.bytes().enumerate().all(|(i, b)| if dash(i) { b == b'-' } else { b.is_ascii_hexdigit() });
+    let shaped = id.len() == 36
+        && id.bytes().enumerate().all(|(i, b)| {
+            if dash(i) {
+                b == b'-'
+            } else {
+                b.is_ascii_hexdigit()
+            }
+        });
     let bits = shaped.then(|| u128::from_str_radix(&id.replace('-', ""), 16).ok())??;
     Some(((bits >> 64) as u64, bits as u64))
 }
@@ -122,8 +140,14 @@ mod tests {
         ] {
             assert_eq!(identity.number(text), Err(NotAnId::Malformed), "{text}");
         }
-        assert_eq!(identity.number("00000000-0000-4000-8000-000000000000"), Err(NotAnId::Foreign));
-        assert_eq!(identity.number(&Identity::new(2).id(7)), Err(NotAnId::Foreign));
+        assert_eq!(
+            identity.number("00000000-0000-4000-8000-000000000000"),
+            Err(NotAnId::Foreign)
+        );
+        assert_eq!(
+            identity.number(&Identity::new(2).id(7)),
+            Err(NotAnId::Foreign)
+        );
         assert_eq!(identity.number(&identity.message(7)), Err(NotAnId::Foreign));
     }
 

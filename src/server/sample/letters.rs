@@ -86,7 +86,10 @@ const LETTER: Letter = Letter {
     html: None,
     text: None,
     share: 0,
-    appeal: Appeal { opened: 450, clicked: 300 },
+    appeal: Appeal {
+        opened: 450,
+        clicked: 300,
+    },
     copies: Copies::None,
     reply_to: None,
     tongue: Tongue::English,
@@ -104,7 +107,10 @@ pub(super) static LETTERS: [Letter; 26] = [
         html: asset!("reset_code.html"),
         text: asset!("reset_code.txt"),
         share: 85,
-        appeal: Appeal { opened: 880, clicked: 30 },
+        appeal: Appeal {
+            opened: 880,
+            clicked: 30,
+        },
         ..LETTER
     },
     Letter {
@@ -114,7 +120,10 @@ pub(super) static LETTERS: [Letter; 26] = [
         html: asset!("magic_link.html"),
         text: asset!("magic_link.txt"),
         share: 95,
-        appeal: Appeal { opened: 900, clicked: 920 },
+        appeal: Appeal {
+            opened: 900,
+            clicked: 920,
+        },
         ..LETTER
     },
     Letter {
@@ -123,7 +132,10 @@ pub(super) static LETTERS: [Letter; 26] = [
         html: asset!("receipt.html"),
         text: asset!("receipt.txt"),
         share: 116,
-        appeal: Appeal { opened: 720, clicked: 180 },
+        appeal: Appeal {
+            opened: 720,
+            clicked: 180,
+        },
         copies: Copies::Archive,
         reply_to: HELP,
         tags: &[("product", "shop")],
@@ -136,7 +148,10 @@ pub(super) static LETTERS: [Letter; 26] = [
         html: asset!("invoice.html"),
         text: asset!("invoice.txt"),
         share: 55,
-        appeal: Appeal { opened: 640, clicked: 350 },
+        appeal: Appeal {
+            opened: 640,
+            clicked: 350,
+        },
         copies: Copies::Colleagues,
         reply_to: Some("accounts@harbourpine.example"),
         tags: &[("product", "shop"), ("terms", "net_14")],
@@ -148,7 +163,10 @@ pub(super) static LETTERS: [Letter; 26] = [
         html: asset!("shipping.html"),
         text: asset!("shipping.txt"),
         share: 105,
-        appeal: Appeal { opened: 820, clicked: 610 },
+        appeal: Appeal {
+            opened: 820,
+            clicked: 610,
+        },
         reply_to: HELP,
         tags: &[("product", "shop"), ("carrier", "coast_parcel")],
         ..LETTER
@@ -160,7 +178,10 @@ pub(super) static LETTERS: [Letter; 26] = [
         html: asset!("newsletter.html"),
         text: asset!("newsletter.txt"),
         share: 120,
-        appeal: Appeal { opened: 380, clicked: 120 },
+        appeal: Appeal {
+            opened: 380,
+            clicked: 120,
+        },
         may_wait: true,
         tags: &[("campaign", "journal"), ("list", "readers")],
         ..LETTER
@@ -183,7 +204,10 @@ pub(super) static LETTERS: [Letter; 26] = [
         html: asset!("dunning.html"),
         text: asset!("dunning.txt"),
         share: 22,
-        appeal: Appeal { opened: 610, clicked: 440 },
+        appeal: Appeal {
+            opened: 610,
+            clicked: 440,
+        },
         copies: Copies::Colleagues,
         reply_to: Some("accounts@harbourpine.example"),
         tags: &[("product", "notes"), ("plan", "team")],
@@ -196,7 +220,10 @@ pub(super) static LETTERS: [Letter; 26] = [
         html: asset!("invite.html"),
         text: asset!("invite.txt"),
         share: 48,
-        appeal: Appeal { opened: 700, clicked: 600 },
+        appeal: Appeal {
+            opened: 700,
+            clicked: 600,
+        },
         tags: &[("product", "notes")],
         ..LETTER
     },
@@ -206,7 +233,10 @@ pub(super) static LETTERS: [Letter; 26] = [
         subject: "[FIRING] {{metric}} at {{value}} % on {{machine}}",
         text: asset!("alert.txt"),
         share: 30,
-        appeal: Appeal { opened: 0, clicked: 0 },
+        appeal: Appeal {
+            opened: 0,
+            clicked: 0,
+        },
         copies: Copies::Archive,
         tags: &[("severity", "page"), ("team", "operations")],
         to: Some("oncall@ops.harbourpine.example"),
@@ -217,7 +247,10 @@ pub(super) static LETTERS: [Letter; 26] = [
         subject: "One question about your {{product}}",
         html: asset!("survey.html"),
         share: 26,
-        appeal: Appeal { opened: 420, clicked: 260 },
+        appeal: Appeal {
+            opened: 420,
+            clicked: 260,
+        },
         may_wait: true,
         tags: &[("campaign", "nps_q4")],
         ..LETTER
@@ -229,7 +262,10 @@ pub(super) static LETTERS: [Letter; 26] = [
         html: asset!("order_ja.html"),
         text: asset!("order_ja.txt"),
         share: 30,
-        appeal: Appeal { opened: 760, clicked: 200 },
+        appeal: Appeal {
+            opened: 760,
+            clicked: 200,
+        },
         tongue: Tongue::Japanese,
         tags: &[("product", "shop"), ("lang", "ja")],
         ..LETTER
@@ -241,7 +277,10 @@ pub(super) static LETTERS: [Letter; 26] = [
         html: asset!("welcome_ar.html"),
         text: asset!("welcome_ar.txt"),
         share: 16,
-        appeal: Appeal { opened: 690, clicked: 410 },
+        appeal: Appeal {
+            opened: 690,
+            clicked: 410,
+        },
         tongue: Tongue::Arabic,
         tags: &[("lang", "ar")],
         ..LETTER
@@ -253,7 +292,10 @@ pub(super) static LETTERS: [Letter; 26] = [
         html: asset!("notice_de.html"),
         text: asset!("notice_de.txt"),
         share: 32,
-        appeal: Appeal { opened: 740, clicked: 90 },
+        appeal: Appeal {
+            opened: 740,
+            clicked: 90,
+        },
         copies: Copies::Archive,
         reply_to: Some("Kundenzufriedenheit <hilfe@de.harbourpine.example>"),
         tongue: Tongue::German,
@@ -266,7 +308,10 @@ pub(super) static LETTERS: [Letter; 26] = [
         subject: "🍂 30 % off everything blue 💙 until {{weekday}}",
         html: asset!("sale.html"),
         share: 38,
-        appeal: Appeal { opened: 300, clicked: 90 },
+        appeal: Appeal {
+            opened: 300,
+            clicked: 90,
+        },
         may_wait: true,
         tags: &[("campaign", "blue_autumn"), ("list", "readers")],
         ..LETTER
@@ -289,12 +334,25 @@ pub(super) static LETTERS: [Letter; 26] = [
         html: asset!("contact.html"),
         text: asset!("contact.txt"),
         share: 8,
-        appeal: Appeal { opened: 100, clicked: 0 },
+        appeal: Appeal {
+            opened: 100,
+            clicked: 0,
+        },
         tags: &[("source", "contact_form")],
         to: Some("Mallory\u{1b}[2J \u{202e}nimda\u{202c} <mallory@thief.example>"),
         ..LETTER
     },
-    Letter { name: "empty", from: SUPPORT, subject: "", share: 8, appeal: Appeal { opened: 0, clicked: 0 }, ..LETTER },
+    Letter {
+        name: "empty",
+        from: SUPPORT,
+        subject: "",
+        share: 8,
+        appeal: Appeal {
+            opened: 0,
+            clicked: 0,
+        },
+        ..LETTER
+    },
     Letter {
         name: "workshop",
         from: "Harbour & Pine Workshops <events@harbourpine.example>",
@@ -302,7 +360,10 @@ pub(super) static LETTERS: [Letter; 26] = [
         html: asset!("event.html"),
         text: asset!("event.txt"),
         share: 18,
-        appeal: Appeal { opened: 660, clicked: 480 },
+        appeal: Appeal {
+            opened: 660,
+            clicked: 480,
+        },
         copies: Copies::Colleagues,
         may_wait: true,
         tags: &[("campaign", "workshops")],
@@ -314,7 +375,10 @@ pub(super) static LETTERS: [Letter; 26] = [
         html: asset!("refund.html"),
         text: asset!("refund.txt"),
         share: 14,
-        appeal: Appeal { opened: 850, clicked: 220 },
+        appeal: Appeal {
+            opened: 850,
+            clicked: 220,
+        },
         reply_to: HELP,
         tags: &[("product", "shop")],
         ..LETTER
@@ -326,7 +390,10 @@ pub(super) static LETTERS: [Letter; 26] = [
         html: asset!("welcome.html"),
         text: asset!("welcome.txt"),
         share: 20,
-        appeal: Appeal { opened: 780, clicked: 520 },
+        appeal: Appeal {
+            opened: 780,
+            clicked: 520,
+        },
         tags: &[("product", "notes"), ("plan", "free")],
         ..LETTER
     },
@@ -337,7 +404,10 @@ pub(super) static LETTERS: [Letter; 26] = [
         html: asset!("signin.html"),
         text: asset!("signin.txt"),
         share: 14,
-        appeal: Appeal { opened: 560, clicked: 40 },
+        appeal: Appeal {
+            opened: 560,
+            clicked: 40,
+        },
         ..LETTER
     },
     Letter {
@@ -347,7 +417,10 @@ pub(super) static LETTERS: [Letter; 26] = [
         html: asset!("reply.html"),
         text: asset!("reply.txt"),
         share: 8,
-        appeal: Appeal { opened: 830, clicked: 60 },
+        appeal: Appeal {
+            opened: 830,
+            clicked: 60,
+        },
         copies: Copies::Colleagues,
         tags: &[("source", "desk")],
         ..LETTER
@@ -358,7 +431,10 @@ pub(super) static LETTERS: [Letter; 26] = [
         subject: "Shop report, week to {{date}}",
         html: asset!("report.html"),
         share: 6,
-        appeal: Appeal { opened: 500, clicked: 100 },
+        appeal: Appeal {
+            opened: 500,
+            clicked: 100,
+        },
         tags: &[("team", "shop")],
         to: Some("The shop <shop-team@harbourpine.example>"),
         ..LETTER
@@ -369,7 +445,10 @@ pub(super) static LETTERS: [Letter; 26] = [
         subject: "Two changes to our terms from 1 {{next_month}}",
         html: asset!("statement.html"),
         share: 6,
-        appeal: Appeal { opened: 350, clicked: 80 },
+        appeal: Appeal {
+            opened: 350,
+            clicked: 80,
+        },
         may_wait: true,
         ..LETTER
     },
@@ -378,7 +457,10 @@ pub(super) static LETTERS: [Letter; 26] = [
         subject: "{{given}}, your {{product}} is still here 🧺",
         html: asset!("basket.html"),
         share: 6,
-        appeal: Appeal { opened: 330, clicked: 140 },
+        appeal: Appeal {
+            opened: 330,
+            clicked: 140,
+        },
         tags: &[("campaign", "basket")],
         ..LETTER
     },

@@ -56,17 +56,34 @@ impl Mailbox {
     /// A mailbox with `emails` from the 90 days before `start`, which grows from then on.
     #[must_use]
     pub fn new(seed: u64, emails: u32, start: Timestamp, clock: Clock) -> Self {
-        let (calendar, identity, people) = (Calendar::new(seed, emails, start), Identity::new(seed), People::new(seed));
-        Self { seed, clock, calendar, identity, people }
+        let (calendar, identity, people) = (
+            Calendar::new(seed, emails, start),
+            Identity::new(seed),
+            People::new(seed),
+        );
+        Self {
+            seed,
+            clock,
+            calendar,
+            identity,
+            people,
+        }
     }
 
     /// The number of the email with this id, if it has been sent by `now`. The oldest is 0.
     fn number(&self, id: &EmailId, now: Timestamp) -> Result<u64, Fault> {
-        let number = self.identity.number(id.as_str()).map_err(|reason| match reason {
-            NotAnId::Malformed => Fault::Malformed,
-            NotAnId::Foreign => Fault::Unknown,
-        })?;
-        if number < self.calendar.count(now) { Ok(number) } else { Err(Fault::Unknown) }
+        let number = self
+            .identity
+            .number(id.as_str())
+            .map_err(|reason| match reason {
+                NotAnId::Malformed => Fault::Malformed,
+                NotAnId::Foreign => Fault::Unknown,
+            })?;
+        if number < self.calendar.count(now) {
+            Ok(number)
+        } else {
+            Err(Fault::Unknown)
+        }
     }
 
     fn chance(&self, number: u64, matter: Matter) -> Chance {
@@ -78,16 +95,38 @@ impl Mailbox {
         let mut chance = self.chance(number, Matter::Recipient);
         let customer = self.people.draw(&mut chance, letter.culture());
         let friend = self.people.draw(&mut chance, None);
-        Draft { letter, customer, friend, accepted: self.calendar.accepted(number) }
+        Draft {
+            letter,
+            customer,
+            friend,
+            accepted: self.calendar.accepted(number),
+        }
     }
 
     fn facts<'a>(&self, number: u64, draft: &'a Draft) -> Facts<'a> {
-        let Draft { letter, customer, friend, accepted } = draft;
-        Facts::new(self.seed, number, letter.tongue, customer, &friend.full, *accepted)
+        let Draft {
+            letter,
+            customer,
+            friend,
+            accepted,
+        } = draft;
+        Facts::new(
+            self.seed,
+            number,
+            letter.tongue,
+            customer,
+            &friend.full,
+            *accepted,
+        )
     }
 
     fn summary(&self, number: u64, draft: &Draft, now: Timestamp) -> wire::Summary {
-        let Draft { letter, customer, friend: _, accepted } = draft;
+        let Draft {
+            letter,
+            customer,
+            friend: _,
+            accepted,
+        } = draft;
         let mut chance = self.chance(number, Matter::Envelope);
         let named = chance.permille(550);
         let mut to = vec![match letter.to {
@@ -99,22 +138,44 @@ impl Mailbox {
         match letter.copies {
             Copies::None => {}
             Copies::Colleagues if customer.company.is_some() => {
-                let mut others = || (0..chance.below(3)).map(|_| self.people.colleague(customer, &mut chance)).collect::<Vec<_>>();
+                let mut others = || {
+                    (0..chance.below(3))
+                        .map(|_| self.people.colleague(customer, &mut chance))
+                        .collect::<Vec<_>>()
+                };
                 to.extend(others());
                 cc = others();
             }
-            Copies::Colleagues => cc.extend(chance.permille(500).then(|| "accounts@harbourpine.example".to_owned())),
-            Copies::Archive => bcc.extend(chance.permille(600).then(|| "archive@harbourpine.example".to_owned())),
+            Copies::Colleagues => cc.extend(
+                chance
+                    .permille(500)
+                    .then(|| "accounts@harbourpine.example".to_owned()),
+            ),
+            Copies::Archive => bcc.extend(
+                chance
+                    .permille(600)
+                    .then(|| "archive@harbourpine.example".to_owned()),
+            ),
         }
-        let (lot, mut course) = (fate::lot(self.seed, number), self.chance(number, Matter::Fate));
+        let (lot, mut course) = (
+            fate::lot(self.seed, number),
+            self.chance(number, Matter::Fate),
+        );
         let fate = Fate::draw(*accepted, lot, letter.appeal, letter.may_wait, &mut course);
-        let domain = letter.from.rsplit_once('@').map_or("", |(_, domain)| domain.trim_end_matches('>'));
+        let domain = letter
+            .from
+            .rsplit_once('@')
+            .map_or("", |(_, domain)| domain.trim_end_matches('>'));
         wire::Summary {
             id: self.identity.id(number),
             to: Some(to),
             from: Some(letter.from.to_owned()),
             created_at: Some(stamp(*accepted)),
-            subject: Some(fill(letter.subject, Form::Plain, &self.facts(number, draft))),
+            subject: Some(fill(
+                letter.subject,
+                Form::Plain,
+                &self.facts(number, draft),
+            )),
             message_id: Some(format!("<{}@{domain}>", self.identity.message(number))),
             bcc: some(bcc),
             cc: some(cc),
@@ -129,9 +190,23 @@ impl Mailbox {
         let draft = self.draft(number);
         let facts = self.facts(number, &draft);
         let letter = draft.letter;
-        let wire::Summary { id, to, from, created_at, subject, message_id, bcc, cc, reply_to, last_event, scheduled_at, extra } =
-            self.summary(number, &draft, now);
-        let tags = [("category", letter.name)].into_iter().chain(letter.tags.iter().copied());
+        let wire::Summary {
+            id,
+            to,
+            from,
+            created_at,
+            subject,
+            message_id,
+            bcc,
+            cc,
+            reply_to,
+            last_event,
+            scheduled_at,
+            extra,
+        } = self.summary(number, &draft, now);
+        let tags = [("category", letter.name)]
+            .into_iter()
+            .chain(letter.tags.iter().copied());
         wire::Email {
             object: "email".to_owned(),
             id,
@@ -140,14 +215,23 @@ impl Mailbox {
             created_at,
             subject,
             message_id,
-            html: letter.html.map(|template| fill(template, Form::Html, &facts)),
-            text: letter.text.map(|template| fill(template, Form::Plain, &facts)),
+            html: letter
+                .html
+                .map(|template| fill(template, Form::Html, &facts)),
+            text: letter
+                .text
+                .map(|template| fill(template, Form::Plain, &facts)),
             bcc: bcc.unwrap_or_default(),
             cc: cc.unwrap_or_default(),
             reply_to: reply_to.unwrap_or_default(),
             last_event,
             scheduled_at,
-            tags: tags.map(|(name, value)| wire::Tag { name: name.to_owned(), value: value.to_owned() }).collect(),
+            tags: tags
+                .map(|(name, value)| wire::Tag {
+                    name: name.to_owned(),
+                    value: value.to_owned(),
+                })
+                .collect(),
             extra,
         }
     }
@@ -167,8 +251,13 @@ impl Source for Mailbox {
                 (low..high, high < count)
             }
         };
-        let data = numbers.rev().map(|number| json(&self.summary(number, &self.draft(number), now)));
-        Ok(Page { data: data.collect(), has_more })
+        let data = numbers
+            .rev()
+            .map(|number| json(&self.summary(number, &self.draft(number), now)));
+        Ok(Page {
+            data: data.collect(),
+            has_more,
+        })
     }
 
     fn email(&self, id: &EmailId) -> Result<Box<RawValue>, Fault> {

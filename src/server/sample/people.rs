@@ -84,7 +84,8 @@ impl People {
         let names = NAMES as u64;
         let culture = &CULTURES[(rank % CULTURES.len() as u64) as usize];
         // An odd factor permutes the pairs of names, so that neighbours in rank do not share one.
-        let pair = (rank / CULTURES.len() as u64 * 77).wrapping_add(mix(self.seed)) % (names * names);
+        let pair =
+            (rank / CULTURES.len() as u64 * 77).wrapping_add(mix(self.seed)) % (names * names);
         let given = pair % names;
         let family = (pair / names + given * 5) % names;
         let (given, given_spelling) = spelled(culture.given[given as usize]);
@@ -100,13 +101,23 @@ impl People {
         let city = culture.cities[trait_below(3)];
         let (company, domain) = if trait_below(10) < 4 {
             // The smaller of two draws: the first companies of the list have the most people.
-            let (name, domain) = COMPANIES[trait_below(COMPANIES.len() as u64).min(trait_below(COMPANIES.len() as u64))];
+            let (name, domain) = COMPANIES
+                [trait_below(COMPANIES.len() as u64).min(trait_below(COMPANIES.len() as u64))];
             (Some(name), domain)
         } else {
             (None, PROVIDERS[trait_below(PROVIDERS.len() as u64)])
         };
         let spelling = format!("{given_spelling}{separator}{family_spelling}");
-        Customer { given, full: full(culture, given, family), email: format!("{spelling}@{domain}"), city, company, rank, spelling, domain }
+        Customer {
+            given,
+            full: full(culture, given, family),
+            email: format!("{spelling}@{domain}"),
+            city,
+            company,
+            rank,
+            spelling,
+            domain,
+        }
     }
 
     /// Another customer, moved to the company of the first: somebody who gets a copy there.
@@ -146,9 +157,14 @@ mod tests {
     fn no_two_customers_share_an_address_and_every_address_is_plain() {
         for seed in [0, 1, 77] {
             let people = People::new(seed);
-            let addresses: BTreeSet<String> = (0..ALL).map(|rank| people.customer(rank).email).collect();
+            let addresses: BTreeSet<String> =
+                (0..ALL).map(|rank| people.customer(rank).email).collect();
             assert_eq!(addresses.len() as u64, ALL);
-            let plain = |address: &String| address.bytes().all(|b| b.is_ascii_lowercase() || matches!(b, b'.' | b'_' | b'-' | b'@'));
+            let plain = |address: &String| {
+                address
+                    .bytes()
+                    .all(|b| b.is_ascii_lowercase() || matches!(b, b'.' | b'_' | b'-' | b'@'))
+            };
             assert_eq!(addresses.iter().find(|address| !plain(address)), None);
         }
     }
@@ -158,19 +174,37 @@ mod tests {
         let people = People::new(1);
         let mut mails: BTreeMap<String, u32> = BTreeMap::new();
         for number in 0..20_000 {
-            *mails.entry(people.draw(&mut Chance::of(1, number, Matter::Recipient), None).email).or_default() += 1;
+            *mails
+                .entry(
+                    people
+                        .draw(&mut Chance::of(1, number, Matter::Recipient), None)
+                        .email,
+                )
+                .or_default() += 1;
         }
         let mut counts: Vec<u32> = mails.into_values().collect();
         counts.sort_unstable_by(|a, b| b.cmp(a));
         assert!(counts.len() > 2500, "{}", counts.len());
-        assert!(counts[0] > 120 && counts[counts.len() / 2] < 5, "{} {}", counts[0], counts[counts.len() / 2]);
+        assert!(
+            counts[0] > 120 && counts[counts.len() / 2] < 5,
+            "{} {}",
+            counts[0],
+            counts[counts.len() / 2]
+        );
     }
 
     #[test]
     fn a_letter_in_a_language_goes_to_somebody_who_reads_it() {
         for number in 0..50 {
-            let customer = People::new(1).draw(&mut Chance::of(1, number, Matter::Recipient), Some(JAPANESE));
-            assert!(customer.full.chars().all(|c| c == ' ' || c > '\u{3000}'), "{}", customer.full);
+            let customer = People::new(1).draw(
+                &mut Chance::of(1, number, Matter::Recipient),
+                Some(JAPANESE),
+            );
+            assert!(
+                customer.full.chars().all(|c| c == ' ' || c > '\u{3000}'),
+                "{}",
+                customer.full
+            );
         }
     }
 }

@@ -37,7 +37,12 @@ fn mailbox(seed: u64, emails: u32) -> (Mailbox, Hand) {
 
 fn page(mailbox: &Mailbox, cursor: &Cursor, limit: u8) -> (Vec<wire::Summary>, bool) {
     let Page { data, has_more } = mailbox.page(cursor, limit).unwrap();
-    (data.iter().map(|json| wire::Summary::read(json.get()).unwrap()).collect(), has_more)
+    (
+        data.iter()
+            .map(|json| wire::Summary::read(json.get()).unwrap())
+            .collect(),
+        has_more,
+    )
 }
 
 fn email(mailbox: &Mailbox, id: &str) -> wire::Email {
@@ -45,11 +50,19 @@ fn email(mailbox: &Mailbox, id: &str) -> wire::Email {
 }
 
 /// Everything, by pages, in the direction of the cursors that `next` makes.
-fn walk(mailbox: &Mailbox, mut cursor: Cursor, limit: u8, next: fn(&[wire::Summary]) -> Cursor) -> Vec<Vec<wire::Summary>> {
+fn walk(
+    mailbox: &Mailbox,
+    mut cursor: Cursor,
+    limit: u8,
+    next: fn(&[wire::Summary]) -> Cursor,
+) -> Vec<Vec<wire::Summary>> {
     let mut pages = Vec::new();
     loop {
         let (items, has_more) = page(mailbox, &cursor, limit);
-        assert!(items.len() == usize::from(limit) || !has_more, "a page with more behind it is full");
+        assert!(
+            items.len() == usize::from(limit) || !has_more,
+            "a page with more behind it is full"
+        );
         if !items.is_empty() {
             cursor = next(&items);
             pages.push(items);
@@ -77,9 +90,19 @@ fn the_whole_mailbox_is_read_downwards_newest_first_each_email_once() {
     let (mailbox, _) = mailbox(1, 777);
     let found = all(&mailbox);
     assert_eq!(found.len(), 777);
-    let times: Vec<Timestamp> = found.iter().map(|item| item.created_at.as_ref().unwrap().parse().unwrap()).collect();
+    let times: Vec<Timestamp> = found
+        .iter()
+        .map(|item| item.created_at.as_ref().unwrap().parse().unwrap())
+        .collect();
     assert!(times.is_sorted_by(|newer, older| newer > older));
-    assert_eq!(found.iter().map(|item| &item.id).collect::<BTreeSet<_>>().len(), 777);
+    assert_eq!(
+        found
+            .iter()
+            .map(|item| &item.id)
+            .collect::<BTreeSet<_>>()
+            .len(),
+        777
+    );
 }
 
 proptest! {
@@ -116,7 +139,11 @@ fn the_same_seed_start_and_time_show_the_same_mail_and_another_seed_other_mail()
         let (mailbox, hand) = mailbox(seed, 500);
         hand.turn(3600);
         let items = all(&mailbox);
-        let bodies: Vec<wire::Email> = items.iter().step_by(9).map(|item| email(&mailbox, &item.id)).collect();
+        let bodies: Vec<wire::Email> = items
+            .iter()
+            .step_by(9)
+            .map(|item| email(&mailbox, &item.id))
+            .collect();
         (items, bodies)
     };
     assert_eq!(read(1), read(1));
@@ -146,9 +173,22 @@ fn an_email_that_is_still_to_come_is_unknown_and_so_is_anybody_elses() {
     let (mailbox, hand) = mailbox(1, 100);
     let next = EmailId::new(mailbox.identity.id(100));
     assert_eq!(mailbox.email(&next).unwrap_err(), Fault::Unknown);
-    assert_eq!(mailbox.page(&Cursor::After(next.clone()), 1).unwrap_err(), Fault::Unknown);
-    assert_eq!(mailbox.email(&EmailId::new("00000000-0000-4000-8000-000000000000")).unwrap_err(), Fault::Unknown);
-    assert_eq!(mailbox.page(&Cursor::Before(EmailId::new("nonsense")), 1).unwrap_err(), Fault::Malformed);
+    assert_eq!(
+        mailbox.page(&Cursor::After(next.clone()), 1).unwrap_err(),
+        Fault::Unknown
+    );
+    assert_eq!(
+        mailbox
+            .email(&EmailId::new("00000000-0000-4000-8000-000000000000"))
+            .unwrap_err(),
+        Fault::Unknown
+    );
+    assert_eq!(
+        mailbox
+            .page(&Cursor::Before(EmailId::new("nonsense")), 1)
+            .unwrap_err(),
+        Fault::Malformed
+    );
     hand.turn(60);
     assert!(mailbox.email(&next).is_ok());
 }
@@ -162,7 +202,12 @@ fn rank(status: &Status) -> u8 {
         Status::DeliveryDelayed => 3,
         Status::Delivered => 4,
         Status::Opened => 5,
-        Status::Canceled | Status::Failed | Status::Suppressed | Status::Bounced | Status::Complained | Status::Clicked => 6,
+        Status::Canceled
+        | Status::Failed
+        | Status::Suppressed
+        | Status::Bounced
+        | Status::Complained
+        | Status::Clicked => 6,
         Status::Unknown | Status::Other(_) => panic!("not an event of the service: {status:?}"),
     }
 }
@@ -178,7 +223,10 @@ fn statuses_move_on_and_never_back() {
             let old = known.insert(item.id, status.clone());
             let moved = old.as_ref().is_some_and(|old| *old != status);
             changes += u32::from(moved);
-            assert!(!moved || old.as_ref().is_some_and(|old| rank(old) < rank(&status)), "{old:?} to {status:?}");
+            assert!(
+                !moved || old.as_ref().is_some_and(|old| rank(old) < rank(&status)),
+                "{old:?} to {status:?}"
+            );
         }
         hand.turn(7 + step * 3);
     }
@@ -195,11 +243,16 @@ fn every_status_and_every_letter_is_among_the_first_two_thousand() {
         for number in 0..u64::from(DEFAULT_EMAILS) {
             let draft = mailbox.draft(number);
             *letters.entry(draft.letter.name).or_default() += 1;
-            *statuses.entry(mailbox.summary(number, &draft, now).last_event.unwrap()).or_default() += 1;
+            *statuses
+                .entry(mailbox.summary(number, &draft, now).last_event.unwrap())
+                .or_default() += 1;
         }
         assert_eq!(statuses.len(), Status::KNOWN.len(), "{statuses:?}");
         assert_eq!(letters.len(), LETTERS.len(), "{letters:?}");
-        let good = ["delivered", "opened", "clicked"].iter().map(|event| statuses[*event]).sum::<u32>();
+        let good = ["delivered", "opened", "clicked"]
+            .iter()
+            .map(|event| statuses[*event])
+            .sum::<u32>();
         assert!(good > DEFAULT_EMAILS * 8 / 10, "{statuses:?}");
     }
 }
@@ -207,9 +260,20 @@ fn every_status_and_every_letter_is_among_the_first_two_thousand() {
 #[test]
 fn a_million_emails_cost_no_more_than_a_few() {
     let (mailbox, _) = mailbox(1, 1_000_000);
-    let (middle, _) = page(&mailbox, &Cursor::After(EmailId::new(mailbox.identity.id(500_000))), 100);
-    assert_eq!((middle.len(), &middle[0].id), (100, &mailbox.identity.id(499_999)));
-    let (last, has_more) = page(&mailbox, &Cursor::After(EmailId::new(mailbox.identity.id(3))), 100);
+    let (middle, _) = page(
+        &mailbox,
+        &Cursor::After(EmailId::new(mailbox.identity.id(500_000))),
+        100,
+    );
+    assert_eq!(
+        (middle.len(), &middle[0].id),
+        (100, &mailbox.identity.id(499_999))
+    );
+    let (last, has_more) = page(
+        &mailbox,
+        &Cursor::After(EmailId::new(mailbox.identity.id(3))),
+        100,
+    );
     assert_eq!((last.len(), has_more), (3, false));
 }
 
@@ -222,7 +286,10 @@ fn every_template_can_be_filled_and_differs_from_email_to_email() {
         for body in [&email.html, &email.text].into_iter().flatten() {
             assert!(!body.contains("{{") && !body.contains("}}{"), "{body}");
         }
-        bodies.entry(email.tags[0].value.clone()).or_default().insert(email.html.or(email.text));
+        bodies
+            .entry(email.tags[0].value.clone())
+            .or_default()
+            .insert(email.html.or(email.text));
     }
     assert_eq!(bodies.len(), LETTERS.len());
     for (letter, bodies) in bodies {
@@ -233,7 +300,9 @@ fn every_template_can_be_filled_and_differs_from_email_to_email() {
 #[test]
 fn some_emails_lack_a_part_and_some_go_to_several() {
     let (mailbox, _) = mailbox(1, DEFAULT_EMAILS);
-    let emails: Vec<wire::Email> = (0..600).map(|number| mailbox.full(number, start())).collect();
+    let emails: Vec<wire::Email> = (0..600)
+        .map(|number| mailbox.full(number, start()))
+        .collect();
     let some = |is_so: fn(&wire::Email) -> bool| emails.iter().any(is_so);
     assert!(some(|email| email.html.is_none() && email.text.is_some()));
     assert!(some(|email| email.html.is_some() && email.text.is_none()));
@@ -243,22 +312,46 @@ fn some_emails_lack_a_part_and_some_go_to_several() {
     assert!(some(|email| !email.bcc.is_empty()));
     assert!(some(|email| !email.reply_to.is_empty()));
     assert!(some(|email| email.scheduled_at.is_some()));
-    let tag = |text: &str| (1..=256).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
-    assert!(emails.iter().flat_map(|email| &email.tags).all(|t| tag(&t.name) && tag(&t.value)));
+    let tag = |text: &str| {
+        (1..=256).contains(&text.len())
+            && text
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'))
+    };
+    assert!(
+        emails
+            .iter()
+            .flat_map(|email| &email.tags)
+            .all(|t| tag(&t.name) && tag(&t.value))
+    );
 }
 
 #[test]
 fn no_two_templates_share_a_skeleton() {
     // The sequence of a template's tags, without their attributes, is its skeleton.
     let skeleton = |html: &str| {
-        html.split('<').skip(1).map(|tag| tag.split(|c: char| !c.is_alphanumeric()).next().unwrap_or("").to_lowercase()).collect::<Vec<_>>()
+        html.split('<')
+            .skip(1)
+            .map(|tag| {
+                tag.split(|c: char| !c.is_alphanumeric())
+                    .next()
+                    .unwrap_or("")
+                    .to_lowercase()
+            })
+            .collect::<Vec<_>>()
     };
-    let templates: Vec<(&str, Vec<String>)> = LETTERS.iter().filter_map(|l| Some((l.name, skeleton(l.html?)))).collect();
+    let templates: Vec<(&str, Vec<String>)> = LETTERS
+        .iter()
+        .filter_map(|l| Some((l.name, skeleton(l.html?))))
+        .collect();
     assert!(templates.len() >= 18, "{}", templates.len());
     for (i, (name, one)) in templates.iter().enumerate() {
         for (other, two) in &templates[i + 1..] {
             let same = one.iter().zip(two).take_while(|(a, b)| a == b).count();
-            assert!(same * 2 < one.len().max(two.len()), "{name} and {other} begin alike");
+            assert!(
+                same * 2 < one.len().max(two.len()),
+                "{name} and {other} begin alike"
+            );
         }
     }
 }
@@ -268,16 +361,37 @@ fn only_reserved_domains_are_named() {
     let (mailbox, _) = mailbox(1, DEFAULT_EMAILS);
     for number in 0..400 {
         let email = mailbox.full(number, start());
-        let texts = [email.html, email.text, email.from].into_iter().flatten().chain(email.to).chain(email.cc);
+        let texts = [email.html, email.text, email.from]
+            .into_iter()
+            .flatten()
+            .chain(email.to)
+            .chain(email.cc);
         for text in texts {
-            for place in text.match_indices("://").map(|(i, sign)| i + sign.len()).chain(text.match_indices('@').map(|(i, _)| i + 1)) {
-                let host: String = text[place..].chars().take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-')).collect();
+            for place in text
+                .match_indices("://")
+                .map(|(i, sign)| i + sign.len())
+                .chain(text.match_indices('@').map(|(i, _)| i + 1))
+            {
+                let host: String = text[place..]
+                    .chars()
+                    .take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-'))
+                    .collect();
                 // Style sheets have @-rules, an iframe of a hostile letter has no dot, and document types name their authors.
-                let reserved = [".example", ".test", "example.com", "example.org", "example.net"]
-                    .iter()
-                    .any(|end| host.trim_end_matches('.').ends_with(end));
+                let reserved = [
+                    ".example",
+                    ".test",
+                    "example.com",
+                    "example.org",
+                    "example.net",
+                ]
+                .iter()
+                .any(|end| host.trim_end_matches('.').ends_with(end));
                 let vocabulary = ["www.w3.org", "schema.org"].contains(&host.as_str());
-                assert!(reserved || vocabulary || !host.contains('.'), "{host} in {}", email.id);
+                assert!(
+                    reserved || vocabulary || !host.contains('.'),
+                    "{host} in {}",
+                    email.id
+                );
             }
         }
     }

@@ -34,9 +34,20 @@ impl World {
             let seconds = Arc::clone(&seconds);
             Arc::new(move || Timestamp::from_second(seconds.load(Ordering::Relaxed)).unwrap())
         };
-        let engine = Engine::new(Arc::new(sim.clone()), Archive::open(&Location::Memory).unwrap(), clock);
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        Self { sim, engine, runtime, seconds }
+        let engine = Engine::new(
+            Arc::new(sim.clone()),
+            Archive::open(&Location::Memory).unwrap(),
+            clock,
+        );
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
+        Self {
+            sim,
+            engine,
+            runtime,
+            seconds,
+        }
     }
 
     fn now(&self) -> Timestamp {
@@ -48,14 +59,21 @@ impl World {
     }
 
     fn all(&self) {
-        self.runtime.block_on(self.engine.all(Back::All, |_| ())).unwrap();
+        self.runtime
+            .block_on(self.engine.all(Back::All, |_| ()))
+            .unwrap();
     }
 
     /// Reads due pages until none is left; says how many requests that took.
     fn recheck(&self, recheck: Recheck) -> usize {
         let before = self.sim.state().requests.len();
         for _ in 0..500 {
-            if self.runtime.block_on(self.engine.recheck(recheck)).unwrap().is_none() {
+            if self
+                .runtime
+                .block_on(self.engine.recheck(recheck))
+                .unwrap()
+                .is_none()
+            {
                 return self.sim.state().requests.len() - before;
             }
         }
@@ -63,22 +81,38 @@ impl World {
     }
 
     fn everything(&self) -> Recheck {
-        Recheck::All { since: i64::MIN, before: self.now() }
+        Recheck::All {
+            since: i64::MIN,
+            before: self.now(),
+        }
     }
 
     fn rows(&self) -> Vec<Row> {
-        self.engine.archive().window(&Anchor::Newest, usize::MAX).unwrap().rows
+        self.engine
+            .archive()
+            .window(&Anchor::Newest, usize::MAX)
+            .unwrap()
+            .rows
     }
 
     /// Emails whose status in the archive is not that of the service, and those that are wrongly here or gone.
     fn wrong(&self) -> Vec<String> {
         let state = self.sim.state();
-        let listed = |row: &Row| state.mails.iter().find(|mail| mail.id == row.summary.id.as_str());
+        let listed = |row: &Row| {
+            state
+                .mails
+                .iter()
+                .find(|mail| mail.id == row.summary.id.as_str())
+        };
         let is_wrong = |row: &&Row| match listed(row) {
             Some(mail) => row.gone.is_some() || Status::parse(mail.event) != row.summary.status,
             None => row.gone.is_none(),
         };
-        self.rows().iter().filter(is_wrong).map(|row| row.summary.id.as_str().to_owned()).collect()
+        self.rows()
+            .iter()
+            .filter(is_wrong)
+            .map(|row| row.summary.id.as_str().to_owned())
+            .collect()
     }
 
     fn change(&self, event: &'static str, places: impl IntoIterator<Item = usize>) {
@@ -89,12 +123,24 @@ impl World {
     }
 
     fn check(&self, text: &str, below: Option<Place>, since: Timestamp, most: u32) -> Confirmed {
-        self.runtime.block_on(self.engine.confirm_candidates(query(text), below, since, most, u32::MAX)).unwrap()
+        self.runtime
+            .block_on(
+                self.engine
+                    .confirm_candidates(query(text), below, since, most, u32::MAX),
+            )
+            .unwrap()
     }
 }
 
 fn query(text: &str) -> Query {
-    parse(text, &Context::new(Timestamp::from_second(EPOCH).unwrap(), jiff::tz::TimeZone::UTC)).query
+    parse(
+        text,
+        &Context::new(
+            Timestamp::from_second(EPOCH).unwrap(),
+            jiff::tz::TimeZone::UTC,
+        ),
+    )
+    .query
 }
 
 #[test]
@@ -103,13 +149,20 @@ fn due_pages_bring_changes_and_deletions_below_the_newest() {
     world.all();
     world.change("bounced", 100..350);
     world.sim.state().mails.remove(200);
-    assert_eq!(world.recheck(Recheck::background(world.now())), 0, "nothing is due yet");
+    assert_eq!(
+        world.recheck(Recheck::background(world.now())),
+        0,
+        "nothing is due yet"
+    );
     world.wait(14 * MINUTE);
     let requests = world.recheck(Recheck::background(world.now()));
     assert!((3..=5).contains(&requests), "{requests}");
     assert_eq!(world.wrong(), Vec::<String>::new());
     world.wait(5 * DAY);
-    assert!(world.recheck(Recheck::background(world.now())) <= 2, "what bounced is final");
+    assert!(
+        world.recheck(Recheck::background(world.now())) <= 2,
+        "what bounced is final"
+    );
 }
 
 #[test]
@@ -146,8 +199,13 @@ fn recheck_goes_around_cursors_that_are_gone() {
         world.wait(MINUTE);
         {
             let mut state = world.sim.state();
-            let kept: Vec<_> =
-                state.mails.iter().enumerate().filter(|(at, _)| !(90..260).contains(at)).map(|(_, mail)| mail.clone()).collect();
+            let kept: Vec<_> = state
+                .mails
+                .iter()
+                .enumerate()
+                .filter(|(at, _)| !(90..260).contains(at))
+                .map(|(_, mail)| mail.clone())
+                .collect();
             state.mails = kept.into();
         }
         world.change("bounced", 150..200);
@@ -166,7 +224,12 @@ fn expired_end_of_the_listing_is_noticed() {
     world.sim.state().expire(60);
     world.recheck(Recheck::background(world.now()));
     assert_eq!(world.wrong(), Vec::<String>::new());
-    let kinds: Vec<GoneKind> = world.rows().iter().filter_map(|row| row.gone).map(|gone| gone.kind).collect();
+    let kinds: Vec<GoneKind> = world
+        .rows()
+        .iter()
+        .filter_map(|row| row.gone)
+        .map(|gone| gone.kind)
+        .collect();
     assert_eq!(kinds, [GoneKind::Expired; 60]);
 }
 
@@ -180,7 +243,10 @@ fn doubt_after_a_missing_retrieve_is_settled_by_its_page() {
     world.sim.state().forgetful = false;
     world.wait(1);
     assert_eq!(world.recheck(Recheck::background(world.now())), 1);
-    assert_eq!((world.wrong(), world.engine.archive().first_doubt().unwrap()), (Vec::new(), None));
+    assert_eq!(
+        (world.wrong(), world.engine.archive().first_doubt().unwrap()),
+        (Vec::new(), None)
+    );
 }
 
 #[test]
@@ -189,13 +255,30 @@ fn confirming_takes_pages_or_ids_whichever_is_fewer() {
     world.all();
     world.wait(MINUTE);
     world.change("bounced", 0..900);
-    let ids = |places: &[usize]| -> Vec<EmailId> { places.iter().map(|at| EmailId::new(&world.sim.state().mails[*at].id)).collect() };
-    let confirm = |places: &[usize], most| world.runtime.block_on(world.engine.confirm(ids(places), most)).unwrap();
+    let ids = |places: &[usize]| -> Vec<EmailId> {
+        places
+            .iter()
+            .map(|at| EmailId::new(&world.sim.state().mails[*at].id))
+            .collect()
+    };
+    let confirm = |places: &[usize], most| {
+        world
+            .runtime
+            .block_on(world.engine.confirm(ids(places), most))
+            .unwrap()
+    };
     let visible: Vec<usize> = (300..345).collect();
     assert_eq!(confirm(&visible, 9).requests, 1, "one page holds them all");
-    assert_eq!(confirm(&[10, 20, 500, 520, 800], 9).requests, 3, "two pages and an email");
+    assert_eq!(
+        confirm(&[10, 20, 500, 520, 800], 9).requests,
+        3,
+        "two pages and an email"
+    );
     let scattered = confirm(&[5, 205, 405, 605, 805], 2);
-    assert_eq!((scattered.requests, scattered.rows, scattered.is_done), (2, 2, false));
+    assert_eq!(
+        (scattered.requests, scattered.rows, scattered.is_done),
+        (2, 2, false)
+    );
     let rows = world.rows();
     let bounced = |at: usize| rows[at].summary.status == Status::Bounced;
     assert!(visible.iter().all(|at| bounced(*at)) && bounced(800) && bounced(5) && !bounced(850));
@@ -222,7 +305,11 @@ fn candidates_of_a_status_query_are_confirmed_newest_first() {
     assert!(requests <= 12, "{requests}");
     assert_eq!(world.wrong(), Vec::<String>::new());
     let again = world.check("", None, since, 50);
-    assert_eq!((again.requests, again.rows), (0, 0), "what was confirmed since then needs no request");
+    assert_eq!(
+        (again.requests, again.rows),
+        (0, 0),
+        "what was confirmed since then needs no request"
+    );
 }
 
 #[test]
@@ -233,9 +320,16 @@ fn only_candidates_of_the_other_terms_are_confirmed() {
     world.change("bounced", 0..900);
     let to_one = format!("to:{}", address(3));
     let checked = world.check(&to_one, None, world.now(), 100);
-    assert!(checked.is_done && checked.rows == 180 && checked.requests <= 10, "{checked:?}");
+    assert!(
+        checked.is_done && checked.rows == 180 && checked.requests <= 10,
+        "{checked:?}"
+    );
     let rows = world.rows();
-    assert!(rows.iter().filter(|row| row.summary.to[0].email.contains("customer3")).all(|row| row.summary.status == Status::Bounced));
+    assert!(
+        rows.iter()
+            .filter(|row| row.summary.to[0].email.contains("customer3"))
+            .all(|row| row.summary.status == Status::Bounced)
+    );
 }
 
 /// Requests a day over a mailbox at rest of so many emails a day, all of which may still move.
@@ -246,13 +340,17 @@ fn requests_a_day(emails: i64) -> usize {
     let at = |second: i64| Timestamp::from_second(second).unwrap();
     let spacing = DAY / emails;
     // Newest first: when each was created, and when it was confirmed; in the phase that its age brings.
-    let mut mails: Vec<(i64, i64)> =
-        (0..30 * emails).map(|n| n * spacing).map(|age| (start - age, start - (age / 4) * ((age / 60) % 100) / 100)).collect();
+    let mut mails: Vec<(i64, i64)> = (0..30 * emails)
+        .map(|n| n * spacing)
+        .map(|age| (start - age, start - (age / 4) * ((age / 60) % 100) / 100))
+        .collect();
     let mut requests = 0;
     let warm_up = DAY;
     for now in (start..start + warm_up + DAY).step_by(usize::try_from(TICK).unwrap()) {
         let newest = mails[0].0;
-        let arrived: Vec<(i64, i64)> = (1..=(now - newest) / spacing).map(|n| (newest + n * spacing, now)).collect();
+        let arrived: Vec<(i64, i64)> = (1..=(now - newest) / spacing)
+            .map(|n| (newest + n * spacing, now))
+            .collect();
         mails.splice(0..0, arrived.into_iter().rev());
         mails.retain(|mail| now - mail.0 <= 30 * DAY);
         for mail in &mut mails[..100] {
@@ -263,13 +361,24 @@ fn requests_a_day(emails: i64) -> usize {
             for (created, confirmed) in &mails {
                 match runs.last_mut() {
                     Some(run) if run.at == at(*confirmed) => run.bottom = place(*created),
-                    _ => runs.push(ConfirmedRun::of(place(*created), place(*created), at(*confirmed), true)),
+                    _ => runs.push(ConfirmedRun::of(
+                        place(*created),
+                        place(*created),
+                        at(*confirmed),
+                        true,
+                    )),
                 }
             }
             let due = due_runs(&runs, Recheck::background(at(now)), at(now));
             let Some(due) = due.first() else { break };
-            let row = mails.iter().position(|mail| place(mail.0) == due.run.top).unwrap();
-            let ceiling = mails.iter().position(|mail| place(mail.0) <= due.ceiling).unwrap();
+            let row = mails
+                .iter()
+                .position(|mail| place(mail.0) == due.run.top)
+                .unwrap();
+            let ceiling = mails
+                .iter()
+                .position(|mail| place(mail.0) <= due.ceiling)
+                .unwrap();
             let first = ceiling.max(row.saturating_sub(99));
             let last = (first + 100).min(mails.len());
             for mail in &mut mails[first..last] {
@@ -285,7 +394,10 @@ fn requests_a_day(emails: i64) -> usize {
 fn background_reads_each_page_about_26_times() {
     // 26 readings of ten pages a day, and some for rows that leave the newest hundred one by one.
     let requests = requests_a_day(1000);
-    assert!((200..=400).contains(&requests), "{requests} requests a day at a thousand emails a day");
+    assert!(
+        (200..=400).contains(&requests),
+        "{requests} requests a day at a thousand emails a day"
+    );
 }
 
 #[test]
@@ -293,10 +405,20 @@ fn lateness_counts_a_future_confirmation_as_none() {
     let now = Timestamp::from_second(1_000_000).unwrap();
     let place = |age: i64| Place::of((1_000_000 - age) * 1_000_000).unwrap();
     let run = |age: i64, confirmed: i64| {
-        let at = now.checked_sub(SignedDuration::from_secs(confirmed)).unwrap();
-        lateness(&ConfirmedRun::of(place(age), place(age), at, true), place(age), now)
+        let at = now
+            .checked_sub(SignedDuration::from_secs(confirmed))
+            .unwrap();
+        lateness(
+            &ConfirmedRun::of(place(age), place(age), at, true),
+            place(age),
+            now,
+        )
     };
-    assert!((run(0, 60) - 0.5).abs() < 0.01 && (run(4 * DAY, DAY) - 1.0).abs() < 0.01 && (run(4 * DAY, 2 * DAY) - 2.0).abs() < 0.01);
+    assert!(
+        (run(0, 60) - 0.5).abs() < 0.01
+            && (run(4 * DAY, DAY) - 1.0).abs() < 0.01
+            && (run(4 * DAY, 2 * DAY) - 2.0).abs() < 0.01
+    );
     assert_eq!(run(4 * DAY, -60).to_bits(), f64::INFINITY.to_bits());
 }
 

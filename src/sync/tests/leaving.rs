@@ -11,11 +11,19 @@ use crate::sync::Back;
 
 impl World {
     fn rows(&self) -> Vec<Row> {
-        self.engine.archive().window(&Anchor::Newest, usize::MAX).unwrap().rows
+        self.engine
+            .archive()
+            .window(&Anchor::Newest, usize::MAX)
+            .unwrap()
+            .rows
     }
 
     fn gone(&self) -> Vec<String> {
-        self.rows().iter().filter(|row| row.gone.is_some()).map(|row| row.summary.id.as_str().to_owned()).collect()
+        self.rows()
+            .iter()
+            .filter(|row| row.gone.is_some())
+            .map(|row| row.summary.id.as_str().to_owned())
+            .collect()
     }
 
     /// Removes mail from the archive, and remembers what is not to come back.
@@ -23,7 +31,9 @@ impl World {
         let before = self.ids();
         let (count, _) = self.engine.archive().remove(removal).unwrap();
         let after = self.ids();
-        self.removed.borrow_mut().extend(before.iter().filter(|id| !after.contains(id)).cloned());
+        self.removed
+            .borrow_mut()
+            .extend(before.iter().filter(|id| !after.contains(id)).cloned());
         count
     }
 }
@@ -35,7 +45,10 @@ fn mail_that_aged_out_stays_and_is_marked() {
     assert_eq!(world.gone(), Vec::<String>::new());
     world.sim.state().expire(170);
     world.all();
-    let expected: Vec<String> = (0..170).rev().map(|number| format!("mail-{number}")).collect();
+    let expected: Vec<String> = (0..170)
+        .rev()
+        .map(|number| format!("mail-{number}"))
+        .collect();
     assert_eq!(world.gone(), expected);
     assert_eq!(world.ids().len(), 450);
     world.check_spans().unwrap();
@@ -55,7 +68,11 @@ fn an_email_that_a_page_passes_over_is_gone_until_it_is_listed_again() {
     world.sim.state().mails.pop_front();
     world.sim.state().mails.remove(100);
     world.all();
-    assert_eq!(world.gone(), ["mail-149"], "a page that ends above it says nothing about it");
+    assert_eq!(
+        world.gone(),
+        ["mail-149"],
+        "a page that ends above it says nothing about it"
+    );
     world.check_spans().unwrap();
 }
 
@@ -64,8 +81,15 @@ fn email_that_a_retrieve_misses_is_gone_once_its_page_agrees() {
     let world = World::new(Dates::Distinct, 20);
     world.all();
     world.sim.state().mails.remove(7);
-    let failure = world.runtime.block_on(world.engine.read(&EmailId::new("mail-12"))).unwrap_err();
-    assert_eq!((failure.kind, world.gone()), (Kind::NotFound, Vec::new()), "one answer against another is a doubt");
+    let failure = world
+        .runtime
+        .block_on(world.engine.read(&EmailId::new("mail-12")))
+        .unwrap_err();
+    assert_eq!(
+        (failure.kind, world.gone()),
+        (Kind::NotFound, Vec::new()),
+        "one answer against another is a doubt"
+    );
     world.all();
     assert_eq!(world.gone(), ["mail-12"]);
 }
@@ -75,9 +99,16 @@ fn what_the_service_denies_for_a_while_is_not_gone_for_good() {
     let world = World::new(Dates::Distinct, 450);
     world.all();
     world.sim.state().forgetful = true;
-    let denied: Vec<String> = (0..430).rev().step_by(2).map(|number| format!("mail-{number}")).collect();
+    let denied: Vec<String> = (0..430)
+        .rev()
+        .step_by(2)
+        .map(|number| format!("mail-{number}"))
+        .collect();
     for id in &denied {
-        world.runtime.block_on(world.engine.read(&EmailId::new(id))).unwrap_err();
+        world
+            .runtime
+            .block_on(world.engine.read(&EmailId::new(id)))
+            .unwrap_err();
     }
     assert_eq!(world.gone(), Vec::<String>::new());
     assert!(world.engine.archive().first_doubt().unwrap().is_some());
@@ -91,7 +122,11 @@ fn what_the_service_denies_for_a_while_is_not_gone_for_good() {
     assert!(requests <= 2 + 4, "{requests} requests");
     assert_eq!(world.gone(), ["mail-149", "mail-128"]);
     let (requests, synced) = world.requests(World::all);
-    assert_eq!((requests, synced.reached_end()), (2, true), "what is settled is not asked again");
+    assert_eq!(
+        (requests, synced.reached_end()),
+        (2, true),
+        "what is settled is not asked again"
+    );
     world.check_spans().unwrap();
 }
 
@@ -111,7 +146,11 @@ fn a_customer_who_was_removed_does_not_come_back_although_pages_hold_nothing_els
     assert!(synced.reached_end(), "{synced:?}");
     world.check_spans().unwrap();
     world.sim.state().arrive(3);
-    assert_eq!(world.head().new, 3, "new mail to the same address is new mail");
+    assert_eq!(
+        world.head().new,
+        3,
+        "new mail to the same address is new mail"
+    );
 }
 
 #[test]
@@ -123,12 +162,29 @@ fn nothing_is_taken_in_that_is_older_than_the_archive_keeps() {
     let now = crate::sync::tests::sim::ticking()();
     let keep = now.duration_since(at(299));
     let edge = at(299);
-    let archive = world.engine.archive().clone().keeping(Some(keep), now).unwrap();
+    let archive = world
+        .engine
+        .archive()
+        .clone()
+        .keeping(Some(keep), now)
+        .unwrap();
     assert_eq!(world.ids().len(), 300);
-    world.engine = crate::sync::Engine::new(std::sync::Arc::new(world.sim.clone()), archive, std::sync::Arc::new(move || now));
-    let (requests, synced) = world.requests(|world| world.runtime.block_on(world.engine.all(Back::All, |_| ())).unwrap());
+    world.engine = crate::sync::Engine::new(
+        std::sync::Arc::new(world.sim.clone()),
+        archive,
+        std::sync::Arc::new(move || now),
+    );
+    let (requests, synced) = world.requests(|world| {
+        world
+            .runtime
+            .block_on(world.engine.all(Back::All, |_| ()))
+            .unwrap()
+    });
     assert_eq!((synced.new, world.ids().len()), (0, 300));
-    assert!(requests < 5, "{requests} requests to see that the rest is too old");
+    assert!(
+        requests < 5,
+        "{requests} requests to see that the rest is too old"
+    );
     assert!(matches!(synced.reach, crate::archive::Reach::Since(stamp) if stamp.at == Some(edge)));
 }
 

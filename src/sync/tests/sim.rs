@@ -133,11 +133,17 @@ impl State {
             let micros = match self.dates {
                 Dates::Missing => None,
                 Dates::Ties => Some(number / 70 * 1_000_000),
-                Dates::Odd if number % 13 == 5 => Some(scattered * 1_000_000_000 - 50_000_000_000_000),
+                Dates::Odd if number % 13 == 5 => {
+                    Some(scattered * 1_000_000_000 - 50_000_000_000_000)
+                }
                 Dates::Distinct | Dates::Odd => Some(number * 7_000_001),
                 Dates::Random => Some(scattered * 1_000_000),
             };
-            let created = micros.map(|micros| Timestamp::from_microsecond(EPOCH * 1_000_000 + micros).unwrap().to_string());
+            let created = micros.map(|micros| {
+                Timestamp::from_microsecond(EPOCH * 1_000_000 + micros)
+                    .unwrap()
+                    .to_string()
+            });
             self.mails.push_front(Mail {
                 id: format!("mail-{number}"),
                 created,
@@ -164,7 +170,11 @@ impl State {
         if self.muddled
             && let Cursor::After(id) = cursor
         {
-            let key = |id: &str| id.bytes().fold(0_u32, |key, byte| key.wrapping_mul(0x0100_0193) ^ u32::from(byte));
+            let key = |id: &str| {
+                id.bytes().fold(0_u32, |key, byte| {
+                    key.wrapping_mul(0x0100_0193) ^ u32::from(byte)
+                })
+            };
             listing.retain(|mail| key(&mail.id) < key(id.as_str()));
             let to = limit.min(listing.len());
             return Ok(Page {
@@ -176,26 +186,51 @@ impl State {
         let from = match cursor {
             Cursor::Start => 0,
             _ if self.emulate => 0,
-            Cursor::After(id) => match listing.iter().position(|mail| mail.id.eq_ignore_ascii_case(id.as_str())) {
+            Cursor::After(id) => match listing
+                .iter()
+                .position(|mail| mail.id.eq_ignore_ascii_case(id.as_str()))
+            {
                 Some(at) => at + 1,
-                None if self.lenient => return Ok(Page { items: Vec::new(), unreadable: 0, has_more: Some(false) }),
+                None if self.lenient => {
+                    return Ok(Page {
+                        items: Vec::new(),
+                        unreadable: 0,
+                        has_more: Some(false),
+                    });
+                }
                 None => return Err(Failure::new(Kind::NotFound, "no such cursor")),
             },
             Cursor::Before(_) => unreachable!("the engine walks one way"),
         };
-        let to = if self.emulate { listing.len() } else { listing.len().min(from + limit.min(self.cap)) };
+        let to = if self.emulate {
+            listing.len()
+        } else {
+            listing.len().min(from + limit.min(self.cap))
+        };
         let items = listing[from..to].iter().map(|mail| item(mail)).collect();
-        Ok(Page { items, unreadable: 0, has_more: Some(to < listing.len()) })
+        Ok(Page {
+            items,
+            unreadable: 0,
+            has_more: Some(to < listing.len()),
+        })
     }
 
     fn answer(&mut self, limit: usize, cursor: &Cursor) -> Result<Page, Failure> {
         self.requests.push(cursor.clone());
         let mut page = match self.faults.pop_front().flatten() {
             Some(Fault::Unreachable) => return Err(Failure::new(Kind::Unreachable, "no answer")),
-            Some(Fault::Gone) if *cursor != Cursor::Start => return Err(Failure::new(Kind::InvalidRequest, "bad cursor")),
-            Some(Fault::Repeat) if self.last.is_some() => self.last.clone().expect("it was just seen"),
+            Some(Fault::Gone) if *cursor != Cursor::Start => {
+                return Err(Failure::new(Kind::InvalidRequest, "bad cursor"));
+            }
+            Some(Fault::Repeat) if self.last.is_some() => {
+                self.last.clone().expect("it was just seen")
+            }
             Some(Fault::FirstPage) => self.page(limit, &Cursor::Start)?,
-            Some(Fault::EmptyMore) => Page { items: Vec::new(), unreadable: 0, has_more: Some(true) },
+            Some(Fault::EmptyMore) => Page {
+                items: Vec::new(),
+                unreadable: 0,
+                has_more: Some(true),
+            },
             Some(Fault::Blot) => {
                 let mut page = self.page(limit, cursor)?;
                 if !page.items.is_empty() {
@@ -206,7 +241,14 @@ impl State {
             }
             Some(Fault::Twice) => {
                 let page = self.page(limit, cursor)?;
-                Page { items: page.items.iter().flat_map(|item| [item.clone(), item.clone()]).collect(), ..page }
+                Page {
+                    items: page
+                        .items
+                        .iter()
+                        .flat_map(|item| [item.clone(), item.clone()])
+                        .collect(),
+                    ..page
+                }
             }
             Some(Fault::UpperCase) => {
                 let mut page = self.page(limit, cursor)?;
@@ -219,8 +261,14 @@ impl State {
             Some(Fault::Overlap) => {
                 let page = self.page(limit, cursor)?;
                 let upper = self.page(self.mails.len() + 1, &Cursor::Start)?.items;
-                let at = upper.iter().position(|item| page.items.first() == Some(item)).unwrap_or(0);
-                Page { items: [&upper[at.saturating_sub(5)..at], &page.items[..]].concat(), ..page }
+                let at = upper
+                    .iter()
+                    .position(|item| page.items.first() == Some(item))
+                    .unwrap_or(0);
+                Page {
+                    items: [&upper[at.saturating_sub(5)..at], &page.items[..]].concat(),
+                    ..page
+                }
             }
             Some(Fault::Gone | Fault::Repeat) | None => self.page(limit, cursor)?,
         };
@@ -242,7 +290,10 @@ impl Service for Sim {
 
     async fn retrieve(&self, id: &EmailId) -> Result<Retrieved, Failure> {
         let state = self.state();
-        let known = state.mails.iter().find(|mail| mail.id == id.as_str() && !state.forgetful);
+        let known = state
+            .mails
+            .iter()
+            .find(|mail| mail.id == id.as_str() && !state.forgetful);
         let mail = known.ok_or_else(|| Failure::new(Kind::NotFound, "no such email"))?;
         let json = format!(
             r#"{{"object":"email","id":"{}","to":["{}"],"created_at":"{}","html":"<p>Hi</p>","text":null,"cc":[],"last_event":"{}"}}"#,
@@ -251,7 +302,10 @@ impl Service for Sim {
             mail.created.as_deref().unwrap_or_default(),
             mail.event
         );
-        Ok(Retrieved { email: wire::Email::read(&json).unwrap(), json: json.into() })
+        Ok(Retrieved {
+            email: wire::Email::read(&json).unwrap(),
+            json: json.into(),
+        })
     }
 }
 
@@ -262,7 +316,9 @@ pub(super) fn address(customer: i64) -> String {
 
 /// An email as the list describes it.
 pub(super) fn item(mail: &Mail) -> Item {
-    let created = mail.created.as_ref().map_or(String::new(), |created| format!(r#""created_at":"{created}","#));
+    let created = mail.created.as_ref().map_or(String::new(), |created| {
+        format!(r#""created_at":"{created}","#)
+    });
     let json = format!(
         r#"{{"id":"{}",{created}"to":["Ana <{}>"],"subject":"Hello","last_event":"{}"}}"#,
         mail.id,

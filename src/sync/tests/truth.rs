@@ -46,7 +46,13 @@ fn deed() -> impl Strategy<Value = Deed> {
 }
 
 fn dates() -> impl Strategy<Value = Dates> {
-    prop::sample::select(vec![Dates::Distinct, Dates::Ties, Dates::Missing, Dates::Odd, Dates::Random])
+    prop::sample::select(vec![
+        Dates::Distinct,
+        Dates::Ties,
+        Dates::Missing,
+        Dates::Odd,
+        Dates::Random,
+    ])
 }
 
 proptest! {

@@ -1,6 +1,10 @@
 //! Eight people with homes of their own on one service, which counts in one way or another.
 
-#![expect(clippy::cast_precision_loss, clippy::cast_sign_loss, reason = "a simulation counts to a few hundred")]
+#![expect(
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "a simulation counts to a few hundred"
+)]
 
 use std::collections::VecDeque;
 
@@ -36,16 +40,29 @@ struct Service {
 
 impl Service {
     fn new(counts: Counts) -> Self {
-        Self { counts, came: Vec::new(), refused: Vec::new(), bucket: f64::from(LIMIT), filled_at: 0.0 }
+        Self {
+            counts,
+            came: Vec::new(),
+            refused: Vec::new(),
+            bucket: f64::from(LIMIT),
+            filled_at: 0.0,
+        }
     }
 
     /// Answers with what is left, or refuses.
     fn answer(&mut self, now: f64) -> Result<u32, ()> {
-        let since = if self.counts == Counts::Windows { now.floor() } else { now - 1.0 };
-        self.bucket = (self.bucket + (now - self.filled_at) * f64::from(LIMIT)).min(f64::from(LIMIT));
+        let since = if self.counts == Counts::Windows {
+            now.floor()
+        } else {
+            now - 1.0
+        };
+        self.bucket =
+            (self.bucket + (now - self.filled_at) * f64::from(LIMIT)).min(f64::from(LIMIT));
         self.filled_at = now;
         let left = match self.counts {
-            Counts::Windows | Counts::Sliding => f64::from(LIMIT) - self.came.iter().filter(|came| **came >= since).count() as f64,
+            Counts::Windows | Counts::Sliding => {
+                f64::from(LIMIT) - self.came.iter().filter(|came| **came >= since).count() as f64
+            }
             Counts::Bucket => self.bucket,
         };
         self.came.push(now);
@@ -59,7 +76,16 @@ impl Service {
 
     /// The most that came in any second.
     fn peak(&self) -> usize {
-        self.came.iter().map(|begin| self.came.iter().filter(|came| **came >= *begin && **came < begin + 1.0).count()).max().unwrap_or(0)
+        self.came
+            .iter()
+            .map(|begin| {
+                self.came
+                    .iter()
+                    .filter(|came| **came >= *begin && **came < begin + 1.0)
+                    .count()
+            })
+            .max()
+            .unwrap_or(0)
     }
 
     /// Whether nothing was refused and in no second came more than the limit. A bucket may hold a whole second's requests beside those that flow in meanwhile.
@@ -68,7 +94,11 @@ impl Service {
     }
 
     fn mean(&self, from: f64, to: f64) -> f64 {
-        self.came.iter().filter(|came| **came >= from && **came < to).count() as f64 / (to - from)
+        self.came
+            .iter()
+            .filter(|came| **came >= from && **came < to)
+            .count() as f64
+            / (to - from)
     }
 }
 
@@ -77,7 +107,10 @@ struct Chance(u64);
 
 impl Chance {
     fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 40) as f64 / (1_u64 << 24) as f64
     }
 }
@@ -120,21 +153,47 @@ impl Person {
             Doing::Idling => (begins, never),
         };
         let mut pace = Pace::new(Rate::default());
-        let waiting = if doing == Doing::Mirroring { vec![(pace.join(Urgency::Extend), 0)] } else { Vec::new() };
-        Self { doing, pace, waiting, sent: VecDeque::new(), answers: VecDeque::new(), looks_at, reads_at, got: 0, failed: 0 }
+        let waiting = if doing == Doing::Mirroring {
+            vec![(pace.join(Urgency::Extend), 0)]
+        } else {
+            Vec::new()
+        };
+        Self {
+            doing,
+            pace,
+            waiting,
+            sent: VecDeque::new(),
+            answers: VecDeque::new(),
+            looks_at,
+            reads_at,
+            got: 0,
+            failed: 0,
+        }
     }
 
     fn step(&mut self, now: f64, service: &mut Service, chance: &mut Chance) {
         if now >= self.looks_at {
-            let urgency = if self.looks_at < 1.0 { Urgency::Person } else { Urgency::Head };
+            let urgency = if self.looks_at < 1.0 {
+                Urgency::Person
+            } else {
+                Urgency::Head
+            };
             self.waiting.push((self.pace.join(urgency), 0));
             self.looks_at += 30.0 * (1.0 + chance.next() / 4.0);
         }
         if now >= self.reads_at {
             // The email that is shown first is nothing that anybody has asked for.
-            let urgency = if self.reads_at < 1.0 { Urgency::Extend } else { Urgency::Person };
+            let urgency = if self.reads_at < 1.0 {
+                Urgency::Extend
+            } else {
+                Urgency::Person
+            };
             self.waiting.push((self.pace.join(urgency), 0));
-            self.reads_at += if self.doing == Doing::Busy { 0.2 + 1.6 * chance.next() } else { 3.0 + 4.0 * chance.next() };
+            self.reads_at += if self.doing == Doing::Busy {
+                0.2 + 1.6 * chance.next()
+            } else {
+                3.0 + 4.0 * chance.next()
+            };
             if self.waiting.len() > 2 && self.doing == Doing::Busy {
                 // The email that was to be opened before is no longer wanted.
                 let (place, _) = self.waiting.remove(0);
@@ -143,14 +202,19 @@ impl Person {
         }
         while self.answers.front().is_some_and(|(at, ..)| *at <= now) {
             let (_, answer, refusals) = self.answers.pop_front().unwrap();
-            self.pace.learn(S(now), limits(LIMIT, answer.unwrap_or(0), 1.0), chance.next());
+            self.pace.learn(
+                S(now),
+                limits(LIMIT, answer.unwrap_or(0), 1.0),
+                chance.next(),
+            );
             match answer {
                 Ok(_) => self.got += 1,
                 Err(()) => self.pace.refuse(S(now), Some(S(1.0)), chance.next()),
             }
             if answer.is_err() && self.doing == Doing::Busy {
                 if refusals + 1 < Patience::SCREEN.tries {
-                    self.waiting.push((self.pace.join(Urgency::Person), refusals + 1));
+                    self.waiting
+                        .push((self.pace.join(Urgency::Person), refusals + 1));
                 } else {
                     self.failed += 1;
                 }
@@ -172,21 +236,36 @@ impl Person {
         }
         while self.sent.front().is_some_and(|(at, _)| *at <= now) {
             let (at, refusals) = self.sent.pop_front().unwrap();
-            self.answers.push_back((at + WAY, service.answer(at), refusals));
+            self.answers
+                .push_back((at + WAY, service.answer(at), refusals));
         }
     }
 }
 
 /// Lets them all begin within `spread` seconds, and go on for `seconds`.
-fn together(counts: Counts, doing: &[Doing], spread: f64, seconds: u32, seed: u64) -> (Service, Vec<Person>) {
+fn together(
+    counts: Counts,
+    doing: &[Doing],
+    spread: f64,
+    seconds: u32,
+    seed: u64,
+) -> (Service, Vec<Person>) {
     let mut chance = Chance(seed);
     (0..8).for_each(|_| _ = chance.next());
     let mut service = Service::new(counts);
     let begins: Vec<f64> = doing.iter().map(|_| chance.next() * spread).collect();
-    let mut people: Vec<Person> = doing.iter().zip(&begins).map(|(doing, begins)| Person::new(*doing, *begins)).collect();
+    let mut people: Vec<Person> = doing
+        .iter()
+        .zip(&begins)
+        .map(|(doing, begins)| Person::new(*doing, *begins))
+        .collect();
     for step in 0..seconds * 200 {
         let now = f64::from(step) * STEP;
-        for (person, _) in people.iter_mut().zip(&begins).filter(|(_, begins)| **begins <= now) {
+        for (person, _) in people
+            .iter_mut()
+            .zip(&begins)
+            .filter(|(_, begins)| **begins <= now)
+        {
             person.step(now, &mut service, &mut chance);
         }
     }
@@ -200,10 +279,17 @@ fn eight_who_mirror_at_once_stay_within_the_limit_and_leave_half_of_it_free() {
     for counts in WAYS {
         for (seed, spread) in [(1, 0.2), (2, 0.2), (3, 1.0), (4, 5.0), (5, 30.0)] {
             let (service, people) = together(counts, &[Doing::Mirroring; 8], spread, 120, seed);
-            let told = format!("{counts:?} {seed}: peak {}, mean {:.2}", service.peak(), service.mean(0.0, 120.0));
+            let told = format!(
+                "{counts:?} {seed}: peak {}, mean {:.2}",
+                service.peak(),
+                service.mean(0.0, 120.0)
+            );
             assert!(service.keeps_within(), "{told}");
             assert!(service.mean(spread, 120.0) <= 5.0, "{told}");
-            assert!(service.mean(spread, 120.0) >= 2.0, "the limit is there to be used: {told}");
+            assert!(
+                service.mean(spread, 120.0) >= 2.0,
+                "the limit is there to be used: {told}"
+            );
             let fewest = people.iter().map(|person| person.got).min().unwrap();
             let most = people.iter().map(|person| person.got).max().unwrap();
             assert!(fewest * 4 >= most, "{told}: from {fewest} to {most} each");
@@ -218,7 +304,11 @@ fn eight_who_read_and_two_of_whom_mirror_do_so_too() {
     for counts in WAYS {
         for (seed, spread) in [(1, 0.2), (2, 1.0), (3, 10.0)] {
             let (service, _) = together(counts, &doing, spread, 120, seed);
-            let told = format!("{counts:?} {seed}: peak {}, mean {:.2}", service.peak(), service.mean(0.0, 120.0));
+            let told = format!(
+                "{counts:?} {seed}: peak {}, mean {:.2}",
+                service.peak(),
+                service.mean(0.0, 120.0)
+            );
             assert!(service.keeps_within(), "{told}");
             assert!(service.mean(spread, 120.0) <= 5.0, "{told}");
         }
@@ -238,7 +328,10 @@ fn eight_busy_screens_are_seldom_refused() {
                 "{counts:?} {seed}: {} refused, {late} late, {failed} failed, mean {mean:.2}, fewest {fewest}",
                 service.refused.len()
             );
-            assert!(late <= 5 && service.refused.len() - late <= 2 && failed == 0, "{report}");
+            assert!(
+                late <= 5 && service.refused.len() - late <= 2 && failed == 0,
+                "{report}"
+            );
             assert!(mean <= 5.0 && fewest >= 60, "{report}");
         }
     }
@@ -248,7 +341,11 @@ fn eight_busy_screens_are_seldom_refused() {
 fn one_busy_screen_gets_what_it_requests() {
     for counts in WAYS {
         let (service, people) = together(counts, &[Doing::Busy], 0.0, 310, 3);
-        assert!(service.refused.is_empty() && people[0].got >= 290, "{counts:?}: {}", people[0].got);
+        assert!(
+            service.refused.is_empty() && people[0].got >= 290,
+            "{counts:?}: {}",
+            people[0].got
+        );
     }
 }
 
@@ -266,13 +363,21 @@ fn who_mirrors_beside_idle_colleagues_goes_on_decently() {
 fn one_alone_has_the_whole_rate_at_once_and_again_after_company() {
     for counts in WAYS {
         let (service, _) = together(counts, &[Doing::Mirroring], 0.0, 180, 7);
-        assert!(service.mean(0.0, 180.0) >= 2.0 / 1.03, "{counts:?}: {:.3}", service.mean(0.0, 180.0));
+        assert!(
+            service.mean(0.0, 180.0) >= 2.0 / 1.03,
+            "{counts:?}: {:.3}",
+            service.mean(0.0, 180.0)
+        );
         let mut chance = Chance(7);
         let (_, mut people) = together(counts, &[Doing::Mirroring; 8], 0.2, 60, 7);
         let mut service = Service::new(counts);
         for step in 60 * 200..180 * 200 {
             people[0].step(f64::from(step) * STEP, &mut service, &mut chance);
         }
-        assert!(service.mean(140.0, 180.0) >= 1.9, "{counts:?}: {:.2}", service.mean(140.0, 180.0));
+        assert!(
+            service.mean(140.0, 180.0) >= 1.9,
+            "{counts:?}: {:.2}",
+            service.mean(140.0, 180.0)
+        );
     }
 }
