@@ -144,19 +144,19 @@ fn archive(c: &mut Criterion) {
         c.bench_function(name, |b| b.iter(|| window(black_box(&anchor))));
     }
     c.bench_function("row by id", |b| {
-        b.iter(|| archive.row(black_box(&middle.summary.id)).expect("a row"))
+        b.iter(|| archive.row(black_box(&middle.summary.id)).expect("a row"));
     });
     c.bench_function("count all", |b| {
-        b.iter(|| archive.count().expect("a count"))
+        b.iter(|| archive.count().expect("a count"));
     });
     c.bench_function("rank of the middle", |b| {
-        b.iter(|| archive.rank(middle.place).expect("a rank"))
+        b.iter(|| archive.rank(middle.place).expect("a rank"));
     });
 
     let mut newest = EMAILS + 99;
     archive.carry(&page(newest, Joins::Top)).expect("a page");
     c.bench_function("page of 100 known emails", |b| {
-        b.iter(|| archive.carry(&page(newest, Joins::Top)).expect("a page"))
+        b.iter(|| archive.carry(&page(newest, Joins::Top)).expect("a page"));
     });
     c.bench_function("page of 100 new emails", |b| {
         b.iter_batched(

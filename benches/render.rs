@@ -58,7 +58,7 @@ fn reading(c: &mut Criterion) {
     for (name, source) in mails() {
         group.throughput(Throughput::Bytes(source.len() as u64));
         group.bench_with_input(BenchmarkId::from_parameter(name), &source, |b, source| {
-            b.iter(|| html(black_box(source), 80))
+            b.iter(|| html(black_box(source), 80));
         });
     }
     group.finish();
@@ -69,7 +69,7 @@ fn resizing(c: &mut Criterion) {
     for (name, source) in mails() {
         let prepared = Prepared::html(&source);
         group.bench_function(BenchmarkId::from_parameter(name), |b| {
-            b.iter(|| prepared.at(black_box(100)))
+            b.iter(|| prepared.at(black_box(100)));
         });
     }
     group.finish();
@@ -86,7 +86,7 @@ fn writing(c: &mut Criterion) {
                     links: true,
                 },
             )
-        })
+        });
     });
 }
 

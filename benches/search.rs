@@ -190,7 +190,7 @@ fn moves(group: &mut BenchmarkGroup<'_, WallTime>, archive: &Archive, emails: u6
         ("move: to a date", Anchor::At(middle.as_microsecond())),
     ] {
         group.bench_function(BenchmarkId::new(name, emails), |b| {
-            b.iter(|| black_box(window(&anchor)))
+            b.iter(|| black_box(window(&anchor)));
         });
     }
 }

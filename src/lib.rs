@@ -42,7 +42,7 @@
 //! | 5 | [`view`] | draws a model |
 //! | 6 | [`tui`] | the loop, the performer of effects, the hold on the terminal |
 //! | 6 | [`cli`] | the verbs; never touches `app` or `view` |
-//! | 7 | `main.rs` | hooks, arguments, dispatch, exit code; `open.rs`, `limits.rs`, `log.rs` and `crash.rs` beside it |
+//! | 7 | `run.rs` | hooks, arguments, dispatch, exit code; `launch.rs`, `limits.rs`, `log.rs` and `panic_hook.rs` beside it |
 //!
 //! # The way of a key press, and of a page
 //!
@@ -64,16 +64,29 @@
 //!   [`config::clock`], [`config::Env`], [`cli::Output`], `main.rs`; `clippy.toml` refuses them elsewhere.
 
 pub mod api;
-pub mod app;
+mod app;
 pub mod archive;
-pub mod cli;
+mod cli;
 pub mod config;
 pub mod failure;
+mod launch;
+mod limits;
+mod log;
 pub mod mail;
+mod panic_hook;
 pub mod query;
 pub mod render;
+mod run;
 pub mod server;
 pub mod signals;
 pub mod sync;
-pub mod tui;
-pub mod view;
+mod tui;
+mod view;
+
+#[cfg(test)]
+mod docs_tests;
+// The harness in `tests/` names the crate by its name; some tests inside the crate use it, too.
+#[cfg(test)]
+extern crate self as sentbox;
+
+pub use run::run;

@@ -1,7 +1,7 @@
 //! What the process asks of the system before it begins: no core dumps, descriptors, no death by a full file.
 
+use crate::failure::{Failure, Kind};
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
-use sentbox::failure::{Failure, Kind};
 use tokio::signal::unix::SignalKind;
 
 /// The screen with an archive, a service and its timers takes about half as many descriptors.

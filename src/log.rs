@@ -10,10 +10,10 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use sentbox::cli::args::Global;
-use sentbox::config::clock::Clock;
-use sentbox::config::{Env, Paths, make_folder};
-use sentbox::failure::{Failure, Kind};
+use crate::cli::args::Global;
+use crate::config::clock::Clock;
+use crate::config::{Env, Paths, make_folder};
+use crate::failure::{Failure, Kind};
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::format::Writer;

@@ -231,7 +231,7 @@ impl Client {
             .is_some()
         };
         gate.pass(&self.wish, &mut spent.paused, bearable, |wait| {
-            self.inner.report(wait)
+            self.inner.report(wait);
         })
         .await
         .map_err(|turned| match turned {

@@ -94,7 +94,7 @@ impl Model {
                 && self.service.trouble().is_none()
         }) {
             Some(id) if self.service.has_answered() => {
-                effects.extend(self.warming.next(&id, self.list.rows()))
+                effects.extend(self.warming.next(&id, self.list.rows()));
             }
             _ => self.warming.stop(),
         }

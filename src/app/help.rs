@@ -40,7 +40,7 @@ pub fn text(keys: &Keys) -> Vec<HelpLine> {
             match row.command {
                 // Nine keys that do the same with nine numbers are one line.
                 Command::ShowSaved(1) if all == ["1"] => {
-                    text.push(HelpLine::Keys("1..9".to_owned(), row.command))
+                    text.push(HelpLine::Keys("1..9".to_owned(), row.command));
                 }
                 Command::ShowSaved(number) if all == [number.to_string()] => {}
                 command => text.push(HelpLine::Keys(all.join("  "), command)),

@@ -86,7 +86,7 @@ impl Layout {
     /// Divides `size`. `reading` says which pane is shown where there is room for one only, `card`
     /// whether there is a recipient card.
     #[must_use]
-    pub fn of(size: Size, panes: &Panes, reading: bool, card: bool) -> Self {
+    pub fn of(size: Size, panes: Panes, reading: bool, card: bool) -> Self {
         let arrangement = panes.arrangement.unwrap_or(Arrangement::of(size));
         let all = Rect::new(0, 0, size.width, size.height);
         let (title, rest) = cut_top(all, u16::from(size.height >= 6));
@@ -220,7 +220,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn of(width: u16, height: u16) -> Layout {
-        Layout::of(Size::new(width, height), &Panes::default(), false, false)
+        Layout::of(Size::new(width, height), Panes::default(), false, false)
     }
 
     #[test]
@@ -237,7 +237,7 @@ mod tests {
     fn a_full_reader_leaves_no_list() {
         let layout = Layout::of(
             Size::new(160, 45),
-            &Panes {
+            Panes {
                 full: true,
                 ..Panes::default()
             },
@@ -256,7 +256,7 @@ mod tests {
         ) {
             let screen = Rect::new(0, 0, width, height);
             let panes = Panes { arrangement: by_hand, shift, full };
-            let layout = Layout::of(Size::new(width, height), &panes, reading, card);
+            let layout = Layout::of(Size::new(width, height), panes, reading, card);
             let areas = [layout.title, layout.card, layout.list, layout.divider, layout.reader, layout.bottom];
             for (n, area) in areas.iter().enumerate() {
                 prop_assert_eq!(area.intersection(screen).area(), area.area(), "{:?}", layout);

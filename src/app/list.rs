@@ -307,7 +307,7 @@ impl List {
         match std::mem::take(&mut self.aim) {
             Aim::First => (self.cursor, self.top) = (0, 0),
             Aim::Last => {
-                (self.cursor, self.top) = (last, last.saturating_sub(height.saturating_sub(1)))
+                (self.cursor, self.top) = (last, last.saturating_sub(height.saturating_sub(1)));
             }
             Aim::Keep => {
                 self.cursor = before

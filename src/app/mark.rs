@@ -160,7 +160,7 @@ impl Joined {
                 piece.at + (start - piece.joined.start)..piece.at + (end - piece.joined.start);
             match parts.last_mut() {
                 Some((line, before)) if *line == piece.line && before.end == within.start => {
-                    before.end = within.end
+                    before.end = within.end;
                 }
                 _ if within.is_empty() => {}
                 _ => parts.push((piece.line, within)),

@@ -250,7 +250,7 @@ impl Model {
     /// Where everything lies now.
     #[must_use]
     pub fn layout(&self) -> Layout {
-        Layout::of(self.size, &self.panes, self.reading, self.card.is_some())
+        Layout::of(self.size, self.panes, self.reading, self.card.is_some())
     }
 
     /// How far the reader is with the selected email.
@@ -279,6 +279,7 @@ impl Model {
             Msg::Pressed(key) => effects.extend(self.press(key)),
             Msg::Pasted(text) => effects.extend(self.paste(text.expose())),
             Msg::Pointed(pointer) => effects.extend(self.point(pointer)),
+            #[cfg(test)]
             Msg::Command(command) => effects.extend(self.obey(command)),
             Msg::Resized(size) => {
                 if Arrangement::of(size) != Arrangement::of(self.size) {
@@ -320,15 +321,15 @@ impl Model {
             Msg::Confirmed { ticket, outcome } => effects.extend(self.confirmed(ticket, outcome)),
             Msg::Rechecked { ticket, outcome } => effects.extend(self.rechecked(ticket, outcome)),
             Msg::StatusesChecked { ticket, outcome } => {
-                effects.extend(self.checked_statuses(ticket, outcome))
+                effects.extend(self.checked_statuses(ticket, outcome));
             }
             Msg::Laid { ticket, outcome } => {
                 self.reader
-                    .settle_body(ticket, outcome, self.list.selected())
+                    .settle_body(ticket, outcome, self.list.selected());
             }
             Msg::Sought { ticket, marks } => {
                 self.reader
-                    .settle_marks(ticket, marks, self.list.selected())
+                    .settle_marks(ticket, marks, self.list.selected());
             }
             Msg::Refreshed { ticket, outcome } => {
                 let catching_up = self.service.is_catching_up();
@@ -447,7 +448,7 @@ impl Model {
         }
         Layout::of(
             self.size,
-            &Panes {
+            Panes {
                 full: false,
                 ..self.panes
             },

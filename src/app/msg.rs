@@ -5,6 +5,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use ratatui::layout::{Position, Size};
 
+#[cfg(test)]
 use super::command::Command;
 use super::effect::{Errand, Rest};
 use super::hall::{Arrival, Choice};
@@ -29,6 +30,7 @@ pub enum Msg {
     /// The mouse was used.
     Pointed(Pointer),
     /// A command was given otherwise than by a key.
+    #[cfg(test)]
     Command(Command),
     /// The screen has another size.
     Resized(Size),

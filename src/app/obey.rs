@@ -75,7 +75,7 @@ impl Model {
             Command::Open
                 if (self.list.is_at_foot() || self.finds_nothing()) && self.resume_check() => {}
             Command::Open if self.list.is_at_foot() || self.finds_nothing() => {
-                effects.extend(self.look_back())
+                effects.extend(self.look_back());
             }
             Command::Open => {
                 effects.extend(self.open());
@@ -112,12 +112,12 @@ impl Model {
             Command::Divide(Side::Left) => self.panes.shift = self.panes.shift.saturating_sub(2),
             Command::Divide(Side::Right) => self.panes.shift = self.panes.shift.saturating_add(2),
             Command::Mark(side) => {
-                self.notice = Some(self.reader.go_to_mark(side, self.list.selected()))
+                self.notice = Some(self.reader.go_to_mark(side, self.list.selected()));
             }
             Command::NextView => effects.extend(self.step_view(1)),
             Command::PreviousView => effects.extend(self.step_view(View::ALL.len() - 1)),
             Command::ShowView(view) => {
-                effects.extend(self.reader.show_view(view, self.list.selected()))
+                effects.extend(self.reader.show_view(view, self.list.selected()));
             }
             Command::Fold => self.reader.fold(self.list.selected()),
             Command::GoToDate => self.prompt = Some(Prompt::new(Asked::Date, "", self.spot())),

@@ -31,7 +31,7 @@ impl Model {
                     effects.extend(self.choose_at(at.y - layout.main.y, layout.main.height));
                 }
                 Pointer::Wheel { down, .. } => {
-                    self.step_chooser(if down { Side::Right } else { Side::Left })
+                    self.step_chooser(if down { Side::Right } else { Side::Left });
                 }
                 Pointer::Pressed(_) | Pointer::Dragged(_) | Pointer::Released => {}
             }

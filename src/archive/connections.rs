@@ -329,7 +329,7 @@ fn file_uri(path: &Path) -> String {
     for byte in path.as_os_str().as_encoded_bytes() {
         match byte {
             b'/' | b'.' | b'-' | b'_' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => {
-                uri.push(char::from(*byte))
+                uri.push(char::from(*byte));
             }
             other => {
                 let _ = write!(uri, "%{other:02X}");

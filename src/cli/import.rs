@@ -48,7 +48,7 @@ pub(super) fn run(
         Box::new(BufReader::new(file))
     };
     let imported = archive.import(lines, clock(), |done| {
-        out.progress(&format!("{} read", emails(done.lines - done.bad)))
+        out.progress(&format!("{} read", emails(done.lines - done.bad)));
     });
     out.progress("");
     let imported = imported?;

@@ -32,7 +32,7 @@ use std::future::Future;
 use clap::CommandFactory as _;
 
 pub use args::{Args, Command, Verb};
-pub use output::{Output, Shape, Stop};
+pub use output::{Output, Stop};
 pub use usage::{Parsed, parse};
 
 use crate::api::{Access, Client, Patience, spelled};
@@ -171,7 +171,7 @@ fn patient(client: Client, out: &Output) -> Client {
         note(&format!(
             "waiting {} for the service's rate limit",
             spelled(wait)
-        ))
+        ));
     })
 }
 

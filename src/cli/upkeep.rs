@@ -79,7 +79,7 @@ fn repair(settings: &Settings, out: &mut Output) -> Result<(), Stop> {
             .into());
     };
     let repaired = Archive::repair(path, |written| {
-        out.progress(&format!("{} written", emails(written)))
+        out.progress(&format!("{} written", emails(written)));
     });
     out.progress("");
     let Repaired {

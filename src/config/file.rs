@@ -230,7 +230,7 @@ impl Reader<'_> {
                 "base_url" => {
                     profile.base_url = self
                         .text(value)
-                        .and_then(|text| self.base_url(text, &value.span()))
+                        .and_then(|text| self.base_url(text, &value.span()));
                 }
                 "api_key_command" | "api_key_file" | "api_key_env" => {
                     let source = self
@@ -259,7 +259,7 @@ impl Reader<'_> {
                 "backfill" => match self.text(value).map(Backfill::parse) {
                     Some(Some(backfill)) => profile.backfill = backfill,
                     Some(None) => {
-                        self.wrong(&value.span(), &format!("backfill is {}", Backfill::ALLOWED))
+                        self.wrong(&value.span(), &format!("backfill is {}", Backfill::ALLOWED));
                     }
                     None => {}
                 },

@@ -59,7 +59,7 @@ impl TokenSink for Words {
         match token {
             Token::TagToken(tag) => return self.tag(&tag),
             Token::CharacterTokens(text) if !self.silent.get() => {
-                self.text.borrow_mut().push_str(&text)
+                self.text.borrow_mut().push_str(&text);
             }
             Token::CharacterTokens(_)
             | Token::DoctypeToken(_)

@@ -207,7 +207,7 @@ impl Journey {
             (Finding::None, _) | (_, None) => return Ok(()),
             (Finding::End(span), Some(asked)) => {
                 self.archive
-                    .conclude_end(span.bottom, self.last_listed(answer), asked)?
+                    .conclude_end(span.bottom, self.last_listed(answer), asked)?;
             }
             (Finding::Top(span), Some(asked)) => self.archive.conclude_top(span.top, asked)?,
         }

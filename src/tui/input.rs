@@ -138,7 +138,7 @@ fn whole(keys: &[KeyEvent]) -> Sequence {
     for key in keys.iter().skip(1) {
         match key.code {
             KeyCode::Char(letter) if key.modifiers - KeyModifiers::SHIFT == KeyModifiers::NONE => {
-                letters.push(letter)
+                letters.push(letter);
             }
             _ => return Sequence::None,
         }

@@ -9,6 +9,8 @@ mod program;
 mod questions;
 mod session;
 pub mod terminal;
+#[cfg(test)]
+pub mod tests;
 mod thrifty;
 
 use std::io::{self, BufWriter, IsTerminal};
@@ -21,11 +23,10 @@ use ratatui::{Terminal, TerminalOptions, Viewport};
 use rustix::io::Errno;
 use rustix::process::{Signal, kill_current_process_group};
 
-pub use history::History;
 pub use house::House;
-pub use performer::{Pause, Performer, sleep};
+pub use performer::sleep;
 pub use program::{Program, Request, Turn};
-pub use session::{Check, Doors, Entry, Session};
+pub use session::{Doors, Session};
 pub use thrifty::Thrifty;
 
 use crate::api::Service;

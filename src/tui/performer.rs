@@ -529,6 +529,7 @@ impl<S: Service> Performer<S> {
 
     /// Whether nothing is going on but the clock: a selection that comes to rest is something.
     #[must_use]
+    #[cfg(test)]
     pub fn is_idle(&self) -> bool {
         self.has_answered() && self.quiet.is_empty() && self.settling.is_empty()
     }

@@ -136,11 +136,13 @@ where
     }
 
     /// Whether nothing is going on but pauses, and everything that happened is on the screen.
+    #[cfg(test)]
     pub fn is_idle(&self) -> bool {
         self.performer.is_idle() && self.due.is_none()
     }
 
     /// The screen, for looking at.
+    #[cfg(test)]
     pub const fn terminal(&self) -> &Terminal<B> {
         &self.terminal
     }

@@ -1,13 +1,14 @@
 //! Draws the line at the top (whose mail, how far back, how it stands) and the line at the bottom
 //! (where one is, what goes on, which keys help).
 
+use ratatui::style::Style;
 use std::time::Duration;
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::look::Look;
+use super::look::{Look, Theme};
 use super::{cut, time};
 use crate::app::hall::Face;
 use crate::app::keymap::told;
@@ -98,8 +99,8 @@ fn title_left<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
             Face::Question { .. } => (model.profile.as_str(), "a question"),
         };
         return vec![
-            Span::styled(format!(" {whose}"), look.theme.title()),
-            Span::styled(format!(" {} {what} ", look.glyphs.into), look.theme.text()),
+            Span::styled(format!(" {whose}"), Theme::title()),
+            Span::raw(format!(" {} {what} ", look.glyphs.into)),
         ];
     }
     let view = model.view();
@@ -118,14 +119,14 @@ fn title_left<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
         Kept::Nowhere | Kept::NotThisTime(_) => " (not kept)",
     };
     let mut spans = vec![
-        Span::styled(format!(" {}", model.profile), look.theme.title()),
-        Span::styled(kept, look.theme.text()),
-        Span::styled(format!(" {} {shown} ", look.glyphs.into), look.theme.text()),
+        Span::styled(format!(" {}", model.profile), Theme::title()),
+        Span::raw(kept),
+        Span::raw(format!(" {} {shown} ", look.glyphs.into)),
     ];
     if view.is_some() && width >= ROOMY {
         spans.push(Span::styled(
             format!(" {} ", filter.text()),
-            look.theme.chrome(),
+            Theme::chrome(),
         ));
     }
     spans
@@ -138,12 +139,12 @@ fn title_right<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
     let dot = format!(" {} ", look.glyphs.dot);
     let mut parts: Vec<Span> = Vec::new();
     if let Some(count) = count(model, look).filter(|_| width >= ROOMY) {
-        parts.push(Span::styled(count, look.theme.text()));
+        parts.push(Span::raw(count));
     }
     if width >= WIDE
         && let Some(words) = checked(model, look)
     {
-        parts.push(Span::styled(words, look.theme.text()));
+        parts.push(Span::raw(words));
     }
     if model.list.unseen() > 0 {
         parts.push(Span::styled(
@@ -164,15 +165,12 @@ fn title_right<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
             Span::styled(away("in trouble", model, look, width), look.theme.trouble())
         }
         (None, None) if service.has_answered() => liveness(model, look, width),
-        (None, None) => Span::styled(
-            format!("asking{}", look.glyphs.ellipsis),
-            look.theme.chrome(),
-        ),
+        (None, None) => Span::styled(format!("asking{}", look.glyphs.ellipsis), Theme::chrome()),
     });
     let mut spans = Vec::new();
     for (n, part) in parts.into_iter().enumerate() {
         if n > 0 {
-            spans.push(Span::styled(dot.clone(), look.theme.chrome()));
+            spans.push(Span::styled(dot.clone(), Theme::chrome()));
         }
         spans.push(part);
     }
@@ -183,7 +181,7 @@ fn title_right<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
 /// `live`, or since when it is not, and why.
 fn liveness<'a>(model: &Model, look: &Look, width: u16) -> Span<'a> {
     let words = match model.liveness() {
-        Liveness::Live => return Span::styled("live", look.theme.text()),
+        Liveness::Live => return Span::raw("live"),
         Liveness::HeadAsOf(at) => format!("as of {}", time::seen(at, look)),
         Liveness::RowsAsOf(1, since) if width >= ROOMY => {
             format!("1 status {}", time::as_of(since, look))
@@ -280,7 +278,7 @@ pub fn reach_words(reach: &Reach, look: &Look) -> String {
 }
 
 fn bottom_left<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
-    let mut spans = vec![Span::styled(position(model), look.theme.text())];
+    let mut spans = vec![Span::raw(position(model))];
     if let Some(notice) = &model.notice {
         spans.push(Span::styled(notice.clone(), look.theme.accent()));
         return spans;
@@ -303,7 +301,7 @@ fn bottom_left<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
             .keys
             .key_for(model.focus(), Command::Stop)
             .map_or_else(String::new, |key| format!("; {key} stops"));
-        spans.push(Span::styled(stop, look.theme.text()));
+        spans.push(Span::raw(stop));
         return spans;
     }
     if let Some(check) = model
@@ -325,7 +323,7 @@ fn bottom_left<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
             format!("{}, {requests}", check_words(check, look))
         };
         spans.push(Span::styled(words, look.theme.accent()));
-        spans.push(Span::styled(format!("{stop}  "), look.theme.text()));
+        spans.push(Span::raw(format!("{stop}  ")));
         return spans;
     }
     if !model.pressed.is_empty() {
@@ -360,10 +358,7 @@ fn bottom_left<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
                 (Command::Details, "tells more"),
             ],
         );
-        spans.push(Span::styled(
-            format!("{comfort}{help}  "),
-            look.theme.text(),
-        ));
+        spans.push(Span::raw(format!("{comfort}{help}  ")));
         hints(model, look, &mut spans, width);
         return spans;
     }
@@ -415,7 +410,7 @@ fn filling<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
             format!("{words}{}", rate.unwrap_or_default()),
             look.theme.accent(),
         ),
-        Span::styled(format!("{stop}  "), look.theme.text()),
+        Span::raw(format!("{stop}  ")),
     ]
 }
 
@@ -563,7 +558,7 @@ fn hints(model: &Model, look: &Look, spans: &mut Vec<Span>, width: u16) {
         spans.push(Span::styled(key.to_owned(), look.theme.accent()));
         spans.push(Span::styled(
             format!("{words}{}", if last { "" } else { "  " }),
-            look.theme.text(),
+            Style::new(),
         ));
     }
 }
@@ -591,7 +586,7 @@ fn bottom_right<'a>(model: &Model, look: &Look, room: usize) -> Vec<Span<'a>> {
     while words.len() > 1 && unicode_width::UnicodeWidthStr::width(join(&words).as_str()) > room {
         words.remove(0);
     }
-    vec![Span::styled(join(&words), look.theme.text())]
+    vec![Span::raw(join(&words))]
 }
 
 /// How much of the email has been seen.

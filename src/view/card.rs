@@ -1,10 +1,11 @@
 //! Draws the recipient card: one address, and what became of all mail to it.
 
 use ratatui::Frame;
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
 
-use super::look::Look;
+use super::look::{Look, Theme};
 use super::{bars, cut, time};
 use crate::app::{Card, Command, Focus, Layout, Mention, Model, StatusCheck, Tally};
 use crate::mail::{Stamp, Status};
@@ -26,13 +27,9 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
             .set_line(area.x + 1, y, line, area.width.saturating_sub(2));
     }
     let line = look.glyphs.horizontal.repeat(usize::from(area.width));
-    frame.buffer_mut().set_stringn(
-        area.x,
-        rule,
-        line,
-        usize::from(area.width),
-        look.theme.chrome(),
-    );
+    frame
+        .buffer_mut()
+        .set_stringn(area.x, rule, line, usize::from(area.width), Theme::chrome());
 }
 
 /// As many lines as there is room for, those that matter most.
@@ -47,10 +44,7 @@ fn lines<'a>(
     let Some(tally) = card.tally() else {
         lines.push(match card.failure() {
             Some(failure) => Line::styled(failure.sentence.as_str(), look.theme.trouble()),
-            None => Line::styled(
-                format!("counting{}", look.glyphs.ellipsis),
-                look.theme.chrome(),
-            ),
+            None => Line::styled(format!("counting{}", look.glyphs.ellipsis), Theme::chrome()),
         });
         return lines;
     };
@@ -98,11 +92,11 @@ fn heading<'a>(card: &'a Card, look: &Look, width: usize) -> Line<'a> {
         .unwrap_or_default();
     let mut spans = vec![Span::styled(
         cut::cut(&who, width, look.glyphs.ellipsis),
-        look.theme.title(),
+        Theme::title(),
     )];
     if !times.is_empty() {
         spans.push(Span::raw(" ".repeat(width - who.width() - times.width())));
-        spans.push(Span::styled(times, look.theme.text()));
+        spans.push(Span::raw(times));
     }
     Line::from(spans)
 }
@@ -177,16 +171,16 @@ fn statuses<'a>(tally: &Tally, look: &Look, width: usize) -> Line<'a> {
         };
         let columns = word.width() + count.width();
         if columns + more > room {
-            spans.push(Span::styled(look.glyphs.ellipsis, look.theme.text()));
+            spans.push(Span::raw(look.glyphs.ellipsis));
             break;
         }
         room = room.saturating_sub(columns + GAP.len());
-        spans.extend([word, Span::styled(count + GAP, look.theme.text())]);
+        spans.extend([word, Span::raw(count + GAP)]);
     }
     if spans.is_empty() {
         spans.push(Span::styled(
             "no email to this address is known",
-            look.theme.text(),
+            Style::new(),
         ));
     }
     Line::from(spans)
@@ -197,7 +191,7 @@ fn trouble<'a>(tally: &Tally, model: &Model, look: &Look, width: usize) -> Line<
     let Some(last) = &tally.trouble else {
         return Line::styled(
             cut::cut(&no_trouble(tally, model, look), width, look.glyphs.ellipsis),
-            look.theme.text(),
+            Style::new(),
         );
     };
     let count = tally
@@ -219,10 +213,7 @@ fn trouble<'a>(tally: &Tally, model: &Model, look: &Look, width: usize) -> Line<
     let room = width.saturating_sub(lead.width());
     Line::from(vec![
         lead,
-        Span::styled(
-            cut::cut(&words, room, look.glyphs.ellipsis),
-            look.theme.text(),
-        ),
+        Span::raw(cut::cut(&words, room, look.glyphs.ellipsis)),
     ])
 }
 
@@ -264,17 +255,14 @@ fn latest<'a>(tally: &Tally, look: &Look, width: usize) -> Line<'a> {
     else {
         return Line::default();
     };
-    let lead = Span::styled("latest ", look.theme.chrome());
+    let lead = Span::styled("latest ", Theme::chrome());
     let word = status_word(status, look);
     let words = format!(" {}  {subject}", time::medium(created, look));
     let room = width.saturating_sub(lead.width() + word.width());
     Line::from(vec![
         lead,
         word,
-        Span::styled(
-            cut::cut(&words, room, look.glyphs.ellipsis),
-            look.theme.text(),
-        ),
+        Span::raw(cut::cut(&words, room, look.glyphs.ellipsis)),
     ])
 }
 

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span, Text};
 use ratatui::widgets::{Paragraph, Wrap};
 
-use super::look::Look;
+use super::look::{Look, Theme};
 use crate::app::{Layout, Model};
 use crate::failure::{Details, Failure};
 
@@ -31,7 +31,7 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> b
 fn lines<'a>(failure: &'a Failure, look: &Look) -> Vec<Line<'a>> {
     let theme = &look.theme;
     let mut lines = vec![
-        Line::styled("What failed", theme.title()),
+        Line::styled("What failed", Theme::title()),
         Line::default(),
         Line::styled(&*failure.sentence, theme.trouble()),
     ];
@@ -41,8 +41,8 @@ fn lines<'a>(failure: &'a Failure, look: &Look) -> Vec<Line<'a>> {
     lines.push(Line::default());
     let mut tell = |label: &'static str, value: String| {
         lines.push(Line::from(vec![
-            Span::styled(format!("{label:<14}"), theme.chrome()),
-            Span::styled(value, theme.text()),
+            Span::styled(format!("{label:<14}"), Theme::chrome()),
+            Span::raw(value),
         ]));
     };
     tell("kind", failure.kind.word().to_owned());

@@ -6,7 +6,7 @@ use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use unicode_width::UnicodeWidthStr;
 
-use super::look::Look;
+use super::look::Theme;
 use crate::query::{Field, Needle};
 
 /// What is looked for, and in which field, if it is looked for in just one.
@@ -26,7 +26,6 @@ pub fn underline(
     found: &[Range<usize>],
     at: Position,
     columns: usize,
-    look: &Look,
     frame: &mut Frame,
 ) {
     for range in found {
@@ -46,6 +45,6 @@ pub fn underline(
             height: 1,
         };
         let area = area.intersection(*frame.buffer_mut().area());
-        frame.buffer_mut().set_style(area, look.theme.found(false));
+        frame.buffer_mut().set_style(area, Theme::found(false));
     }
 }

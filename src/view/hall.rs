@@ -8,7 +8,7 @@ use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
 
 use super::cut;
-use super::look::Look;
+use super::look::{Look, Theme};
 use crate::app::hall::{Face, Field, Form, Item, Question, Welcome};
 use crate::app::keys::Focus;
 use crate::app::{Command, Hall, Keys, Layout, Model, Side};
@@ -61,8 +61,8 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> b
             look,
         ),
         Face::Profiles(choices) => {
-            let title = block(0, vec![Line::styled("Profiles", look.theme.title())]);
-            let none = Line::styled("reading the configuration", look.theme.chrome());
+            let title = block(0, vec![Line::styled("Profiles", Theme::title())]);
+            let none = Line::styled("reading the configuration", Theme::chrome());
             let shown = if choices.is_awaiting() {
                 vec![none]
             } else {
@@ -71,7 +71,7 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> b
             let more = wrapped(
                 "Another one: leave, and run sentbox login --profile NAME",
                 columns,
-                look.theme.text(),
+                Style::new(),
             );
             vec![
                 title,
@@ -147,26 +147,25 @@ fn set_up<'a>(
     columns: usize,
     look: &Look,
 ) -> Vec<Block<'a>> {
-    let theme = &look.theme;
     let what = "The sent box of a team, in a terminal: did we send it, what did it say, what became of it?";
     let (why, places) = match &welcome.place {
         Ok(places) => {
             let why = "There is no API key yet. With one, sentbox shows what your team has sent, and keeps:";
-            let place = |(label, text): &(&str, String)| labelled(label, text, columns, look);
+            let place = |(label, text): &(&str, String)| labelled(label, text, columns);
             (
-                wrapped(why, columns, theme.text()),
+                wrapped(why, columns, Style::new()),
                 places.iter().flat_map(place).collect(),
             )
         }
         Err(failure) => (trouble(failure, columns, look), Vec::new()),
     };
     vec![
-        block(3, wrapped(what, columns, theme.title())),
+        block(3, wrapped(what, columns, Theme::title())),
         block(1, why),
         block(2, places),
         block(0, menu),
         block(0, state(hall, keys, columns, look)),
-        block(4, wrapped(&welcome.otherwise, columns, theme.text())),
+        block(4, wrapped(&welcome.otherwise, columns, Style::new())),
     ]
 }
 
@@ -194,7 +193,7 @@ fn filling<'a>(
         let here = form.field() == field;
         let label = Span::styled(
             format!("{label:<LABEL$}"),
-            if here { theme.accent() } else { theme.text() },
+            if here { theme.accent() } else { Style::new() },
         );
         Line::from([vec![label], value].concat())
     };
@@ -203,7 +202,7 @@ fn filling<'a>(
         line(
             Field::Key,
             "key",
-            vec![Span::raw(dots), Span::styled(count, theme.chrome())],
+            vec![Span::raw(dots), Span::styled(count, Theme::chrome())],
         ),
         line(
             Field::BaseUrl,
@@ -234,18 +233,13 @@ fn filling<'a>(
     ];
     let acts: Vec<Span> = acts
         .into_iter()
-        .flat_map(|(command, words)| {
-            [
-                Span::styled(key(command), theme.accent()),
-                Span::styled(words, theme.text()),
-            ]
-        })
+        .flat_map(|(command, words)| [Span::styled(key(command), theme.accent()), Span::raw(words)])
         .collect();
     vec![
-        block(1, vec![Line::styled("Log in", theme.title())]),
+        block(1, vec![Line::styled("Log in", Theme::title())]),
         block(0, fields),
         block(0, state(hall, keys, columns, look)),
-        block(2, wrapped(&what, columns, theme.text())),
+        block(2, wrapped(&what, columns, Style::new())),
         block(0, vec![Line::from(acts)]),
     ]
 }
@@ -260,11 +254,7 @@ fn asking<'a>(
 ) -> Vec<Block<'a>> {
     let mut blocks: Vec<Block> = Vec::new();
     for (n, sentence) in question.about.iter().enumerate() {
-        let style = if n == 0 {
-            look.theme.title()
-        } else {
-            look.theme.text()
-        };
+        let style = if n == 0 { Theme::title() } else { Style::new() };
         blocks.push(block(
             u8::try_from(n).unwrap_or(u8::MAX),
             wrapped(sentence, columns, style),
@@ -315,9 +305,9 @@ fn menu<'a>(
         let name = Span::styled(
             item.label.clone(),
             if chosen {
-                look.theme.selected(true)
+                Theme::selected(true)
             } else {
-                look.theme.title()
+                Theme::title()
             },
         );
         if beside {
@@ -350,10 +340,7 @@ fn menu<'a>(
                 columns.saturating_sub(2),
                 look.glyphs.ellipsis,
             );
-            lines.push(Line::from(vec![
-                Span::raw("  "),
-                Span::styled(said, look.theme.text()),
-            ]));
+            lines.push(Line::from(vec![Span::raw("  "), Span::raw(said)]));
         }
     }
     let surplus = lines.len().saturating_sub(room);
@@ -390,21 +377,18 @@ fn state<'a>(hall: &Hall, keys: &Keys, columns: usize, look: &Look) -> Vec<Line<
 
 fn trouble<'a>(failure: &Failure, columns: usize, look: &Look) -> Vec<Line<'a>> {
     let mut lines = wrapped(&failure.sentence, columns, look.theme.trouble());
-    lines.extend(wrapped(&failure.hint, columns, look.theme.text()));
+    lines.extend(wrapped(&failure.hint, columns, Style::new()));
     lines
 }
 
 /// A label, and a text that goes on below itself.
-fn labelled<'a>(label: &str, text: &str, columns: usize, look: &Look) -> Vec<Line<'a>> {
-    let parts = wrapped(text, columns.saturating_sub(LABEL), look.theme.text());
+fn labelled<'a>(label: &str, text: &str, columns: usize) -> Vec<Line<'a>> {
+    let parts = wrapped(text, columns.saturating_sub(LABEL), Style::new());
     let labels = std::iter::once(label).chain(std::iter::repeat(""));
     let line = |(label, part): (&str, Line<'a>)| {
         Line::from(
             [
-                vec![Span::styled(
-                    format!("{label:<LABEL$}"),
-                    look.theme.chrome(),
-                )],
+                vec![Span::styled(format!("{label:<LABEL$}"), Theme::chrome())],
                 part.spans,
             ]
             .concat(),

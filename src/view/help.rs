@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::cut;
-use super::look::Look;
+use super::look::{Look, Theme};
 use crate::app::help::{HelpLine, text};
 use crate::app::{Layout, Model};
 
@@ -19,13 +19,13 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> b
     };
     let area = layout.main;
     let keys = KEYS.min(usize::from(area.width) * 2 / 5);
-    let mut lines = vec![Line::styled("Keys", look.theme.title()), Line::default()];
+    let mut lines = vec![Line::styled("Keys", Theme::title()), Line::default()];
     lines.extend(
         text(&model.keys)
             .into_iter()
             .skip(scroll)
             .map(|line| match line {
-                HelpLine::Title(title) => Line::styled(title, look.theme.title()),
+                HelpLine::Title(title) => Line::styled(title, Theme::title()),
                 HelpLine::Blank => Line::default(),
                 HelpLine::Status(status) => Line::from(vec![
                     Span::styled(
@@ -36,22 +36,22 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> b
                         ),
                         look.theme.status(&status),
                     ),
-                    Span::styled(format!(" {}", status.meaning()), look.theme.text()),
+                    Span::raw(format!(" {}", status.meaning())),
                 ]),
                 HelpLine::Changed(words) => Line::from(vec![
                     Span::styled(cut::fit(look.glyphs.changed, keys, ""), look.theme.news()),
-                    Span::styled(format!(" {words}"), look.theme.text()),
+                    Span::raw(format!(" {words}")),
                 ]),
                 HelpLine::Gone(words) => Line::from(vec![
                     Span::raw(cut::fit(look.glyphs.gone, keys, "")),
-                    Span::styled(format!(" {words}"), look.theme.text()),
+                    Span::raw(format!(" {words}")),
                 ]),
                 HelpLine::Keys(all, command) => Line::from(vec![
                     Span::styled(
                         cut::fit(&all, keys, look.glyphs.ellipsis),
                         look.theme.accent(),
                     ),
-                    Span::styled(format!(" {}", command.words()), look.theme.text()),
+                    Span::raw(format!(" {}", command.words())),
                 ]),
             }),
     );

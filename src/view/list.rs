@@ -6,7 +6,7 @@ use ratatui::style::Style;
 use unicode_width::UnicodeWidthStr;
 
 use super::found::{self, Sought};
-use super::look::Look;
+use super::look::{Look, Theme};
 use super::{bars, cut, time};
 use crate::app::{Command, Focus, Layout, Model, is_stale};
 use crate::archive::Row;
@@ -40,9 +40,9 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
             sought: &sought,
         };
         if layout.row_height == 1 {
-            one_line(&drawn, line, look, frame)
+            one_line(&drawn, line, look, frame);
         } else {
-            two_lines(&drawn, line, look, frame)
+            two_lines(&drawn, line, look, frame);
         }
     }
     foot(model, layout, look, frame);
@@ -79,9 +79,9 @@ fn foot(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
     let words = if long.width() > width { short } else { long };
     let bar = if selected { look.glyphs.bar } else { " " };
     let style = if selected && model.focus() == Focus::List {
-        look.theme.selected(true)
+        Theme::selected(true)
     } else {
-        look.theme.chrome()
+        Theme::chrome()
     };
     let mut pen = Pen {
         at: Position::new(area.x, y),
@@ -136,10 +136,7 @@ fn one_line(drawn: &Drawn, area: Rect, look: &Look, frame: &mut Frame) {
     pen.write(" ", Style::new());
     subject(drawn, &mut pen, subject_columns, look);
     pen.write(" ", Style::new());
-    pen.write(
-        &cut::fit_right(&time, time_columns, ellipsis),
-        look.theme.text(),
-    );
+    pen.write(&cut::fit_right(&time, time_columns, ellipsis), Style::new());
 }
 
 fn two_lines(drawn: &Drawn, area: Rect, look: &Look, frame: &mut Frame) {
@@ -160,7 +157,7 @@ fn two_lines(drawn: &Drawn, area: Rect, look: &Look, frame: &mut Frame) {
     status(drawn, &mut pen, WORD, look);
     pen.write(
         &cut::fit_right(&time, width.saturating_sub(lead + 1), ellipsis),
-        look.theme.text(),
+        Style::new(),
     );
     let mut pen = Pen {
         at: Position::new(area.x, area.y + 1),
@@ -183,7 +180,7 @@ fn status(drawn: &Drawn, pen: &mut Pen, word: usize, look: &Look) {
     pen.write(bar(drawn, look), look.theme.accent());
     pen.write(look.glyphs.status(status), style);
     let (mark, style_of_mark) = if drawn.row.gone.is_some() {
-        (look.glyphs.gone, look.theme.text())
+        (look.glyphs.gone, Style::new())
     } else if drawn.changed {
         (look.glyphs.changed, look.theme.news())
     } else {
@@ -220,9 +217,9 @@ fn recipient(drawn: &Drawn, pen: &mut Pen, columns: usize, look: &Look) {
     let name = cut::cut(first, room, look.glyphs.ellipsis);
     let used = name.width() + suffix.len();
     let style = if drawn.selected {
-        look.theme.selected(drawn.focused)
+        Theme::selected(drawn.focused)
     } else {
-        look.theme.text()
+        Style::new()
     };
     let at = pen.at;
     pen.write(&name, style);
@@ -232,7 +229,6 @@ fn recipient(drawn: &Drawn, pen: &mut Pen, columns: usize, look: &Look) {
         &found::parts(first, &[Field::To, Field::Any], drawn.sought),
         at,
         columns_of_name,
-        look,
         pen.frame,
     );
     pen.write(&suffix, Style::new());
@@ -244,14 +240,13 @@ fn subject(drawn: &Drawn, pen: &mut Pen, columns: usize, look: &Look) {
     let at = pen.at;
     pen.write(
         &cut::fit(subject, columns, look.glyphs.ellipsis),
-        look.theme.text(),
+        Style::new(),
     );
     found::underline(
         subject,
         &found::parts(subject, &[Field::Subject], drawn.sought),
         at,
         columns,
-        look,
         pen.frame,
     );
 }

@@ -41,21 +41,15 @@ impl Theme {
             .map_or_else(Style::new, |palette| Style::new().fg(role(palette)))
     }
 
-    /// Text that must be read.
-    #[must_use]
-    pub const fn text(self) -> Style {
-        Style::new()
-    }
-
     /// What stands around the text: dividers, labels.
     #[must_use]
-    pub const fn chrome(self) -> Style {
+    pub const fn chrome() -> Style {
         Style::new().add_modifier(Modifier::DIM)
     }
 
     /// A title.
     #[must_use]
-    pub const fn title(self) -> Style {
+    pub const fn title() -> Style {
         Style::new().add_modifier(Modifier::BOLD)
     }
 
@@ -68,7 +62,7 @@ impl Theme {
 
     /// The recipient of the selected row.
     #[must_use]
-    pub const fn selected(self, focused: bool) -> Style {
+    pub const fn selected(focused: bool) -> Style {
         Style::new().add_modifier(if focused {
             Modifier::REVERSED
         } else {
@@ -78,7 +72,7 @@ impl Theme {
 
     /// What a filter looks for, and the one of it that was gone to.
     #[must_use]
-    pub const fn found(self, current: bool) -> Style {
+    pub const fn found(current: bool) -> Style {
         let style = Style::new().add_modifier(Modifier::UNDERLINED);
         if current {
             style.add_modifier(Modifier::REVERSED)
@@ -125,7 +119,7 @@ impl Theme {
         match role {
             query::Role::Operator => self.coloured(|palette| palette.pending),
             query::Role::Value => self.coloured(|palette| palette.good),
-            query::Role::Word => self.text(),
+            query::Role::Word => Style::new(),
             query::Role::Connective => self.coloured(|palette| palette.apart),
             query::Role::Error => self
                 .coloured(|palette| palette.bad)
@@ -138,7 +132,7 @@ impl Theme {
     pub fn mark(self, mark: &Mark) -> Style {
         let mut style = match mark.role {
             Role::Text | Role::Literal | Role::Indent => Style::new(),
-            Role::Heading => self.title(),
+            Role::Heading => Self::title(),
             Role::Link => self
                 .coloured(|palette| palette.pending)
                 .add_modifier(Modifier::UNDERLINED),
@@ -148,7 +142,7 @@ impl Theme {
             Role::Image if mark.link.is_some() => self
                 .coloured(|palette| palette.pending)
                 .add_modifier(Modifier::UNDERLINED),
-            Role::Image | Role::Rule | Role::Comment | Role::Punctuation => self.chrome(),
+            Role::Image | Role::Rule | Role::Comment | Role::Punctuation => Self::chrome(),
             Role::Quote => self.coloured(|palette| palette.good),
             Role::Code | Role::Number => self.coloured(|palette| palette.apart),
             Role::Note => self

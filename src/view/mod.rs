@@ -12,6 +12,8 @@ mod look;
 mod prompt;
 mod reader;
 mod screens;
+#[cfg(test)]
+pub mod tests;
 mod time;
 mod views;
 
@@ -55,7 +57,7 @@ fn divider(layout: &Layout, look: &Look, frame: &mut Frame) {
         for column in x..x + width {
             frame.buffer_mut()[(column, row)]
                 .set_symbol(glyph)
-                .set_style(look.theme.chrome());
+                .set_style(Theme::chrome());
         }
     }
 }

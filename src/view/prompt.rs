@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-use super::look::Look;
+use super::look::{Look, Theme};
 use super::{bars, cut};
 use crate::app::keys::Focus;
 use crate::app::{Asked, Command, Layout, Model, Prompt, numbered, parsed};
@@ -24,7 +24,7 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
     let (sign, right) = match prompt.asked() {
         Asked::Filter => (" / ", right(model, look, usize::from(area.width) / 2)),
         Asked::Date => (" date ", Line::default()),
-        Asked::Text => (" find ", found(model, look)),
+        Asked::Text => (" find ", found(model)),
         Asked::View => (" save as ", Line::default()),
     };
     let sign_width = u16::try_from(sign.len()).unwrap_or(0);
@@ -81,7 +81,7 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
             look.glyphs.ellipsis,
         );
         let style = if is_calm {
-            look.theme.text()
+            Style::new()
         } else {
             look.theme.trouble()
         };
@@ -149,13 +149,13 @@ fn offers(model: &Model, prompt: &Prompt, lowest: Rect, look: &Look, frame: &mut
             Span::styled(
                 text,
                 if chosen {
-                    look.theme.selected(true)
+                    Theme::selected(true)
                 } else {
-                    look.theme.text()
+                    Style::new()
                 },
             ),
-            Span::styled(format!("  {words}"), look.theme.text()),
-            Span::styled(example, look.theme.chrome()),
+            Span::raw(format!("  {words}")),
+            Span::styled(example, Theme::chrome()),
         ]);
         frame
             .buffer_mut()
@@ -170,7 +170,7 @@ fn rule(area: Rect, look: &Look, frame: &mut Frame) {
         area.y,
         line,
         usize::from(area.width),
-        look.theme.chrome(),
+        Theme::chrome(),
     );
 }
 
@@ -233,7 +233,7 @@ fn meaning(prompt: &Prompt, model: &Model) -> Parsed {
 }
 
 /// Which of how many places in the email is shown.
-fn found<'a>(model: &Model, look: &Look) -> Line<'a> {
+fn found<'a>(model: &Model) -> Line<'a> {
     let words = match (
         model.reader.finds(),
         model.reader.mark(),
@@ -244,7 +244,7 @@ fn found<'a>(model: &Model, look: &Look) -> Line<'a> {
         (Some(_), None, _) if model.reader.is_seeking() => String::new(),
         (Some(_), None, _) => "not in this text ".to_owned(),
     };
-    Line::styled(words, look.theme.text())
+    Line::styled(words, Style::new())
 }
 
 /// How many are found, and the keys, as much of it as fits.
@@ -256,11 +256,11 @@ fn right<'a>(model: &Model, look: &Look, room: usize) -> Line<'a> {
             .unwrap_or_default();
         [
             Span::styled(format!("  {key}"), look.theme.accent()),
-            Span::styled(format!(" {}", command.hint()), look.theme.text()),
+            Span::raw(format!(" {}", command.hint())),
         ]
     };
     let mut spans: Vec<Span> = bars::count(model, look)
-        .map(|count| Span::styled(count, look.theme.text()))
+        .map(Span::raw)
         .into_iter()
         .collect();
     spans.extend(key(Command::Accept));

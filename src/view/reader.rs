@@ -5,7 +5,7 @@ use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::look::Look;
+use super::look::{Look, Theme};
 use super::{cut, found, screens, time};
 use crate::app::head::{Head, LABEL_WIDTH};
 use crate::app::keymap::told;
@@ -106,7 +106,7 @@ fn document(
     } else if let Some(note) = note {
         lines.push(Line::styled(
             format!("{note}{}", look.glyphs.ellipsis),
-            look.theme.chrome(),
+            Theme::chrome(),
         ));
     }
     lines.truncate(usize::from(area.height));
@@ -114,17 +114,17 @@ fn document(
         frame.buffer_mut().set_line(area.x, y, line, area.width);
     }
     if model.reader.finds().is_none() {
-        marks_of_head(model, &head, area, look, frame);
+        marks_of_head(model, &head, area, frame);
     }
     if let Some(body) = body {
-        marks(model, body, head.len(), area, look, frame);
+        marks(model, body, head.len(), area, frame);
     }
 }
 
 /// Underlines what is looked for in the lines of the body that are visible.
-fn marks(model: &Model, body: &Body, head: usize, area: Rect, look: &Look, frame: &mut Frame) {
+fn marks(model: &Model, body: &Body, head: usize, area: Rect, frame: &mut Frame) {
     for (nth, mark) in model.reader.marks().iter().enumerate() {
-        let style = look.theme.found(model.reader.mark() == Some(nth));
+        let style = Theme::found(model.reader.mark() == Some(nth));
         for (at, range) in &mark.parts {
             let y = (head + at)
                 .checked_sub(model.reader.scroll())
@@ -158,7 +158,7 @@ fn marks(model: &Model, body: &Body, head: usize, area: Rect, look: &Look, frame
 }
 
 /// Underlines what the filter looks for in the subject and the addresses.
-fn marks_of_head(model: &Model, head: &[Head], area: Rect, look: &Look, frame: &mut Frame) {
+fn marks_of_head(model: &Model, head: &[Head], area: Rect, frame: &mut Frame) {
     let sought = model.list.filter().query().sought();
     let mut label = "";
     for (nth, line) in head.iter().enumerate() {
@@ -191,7 +191,6 @@ fn marks_of_head(model: &Model, head: &[Head], area: Rect, look: &Look, frame: &
             &found::parts(text, fields, &sought),
             at,
             columns,
-            look,
             frame,
         );
     }
@@ -219,26 +218,26 @@ fn head_line<'a>(
     let theme = &look.theme;
     match line {
         Head::Subject(subject) if subject.is_empty() => {
-            Line::styled("(no subject)", theme.chrome())
+            Line::styled("(no subject)", Theme::chrome())
         }
         Head::Subject(subject) => Line::styled(
             cut::cut(subject, width, look.glyphs.ellipsis),
-            theme.title(),
+            Theme::title(),
         ),
         Head::Addresses(label, line) | Head::Words(label, line) => {
-            labelled(label, line, theme.text(), width, look)
+            labelled(label, line, Style::new(), width, look)
         }
         Head::Sent(stamp) => labelled(
             "created",
             &time::fitting(stamp, look, value_width(width)),
-            theme.text(),
+            Style::new(),
             width,
             look,
         ),
         Head::Scheduled(stamp) => labelled(
             "scheduled",
             &time::fitting(stamp, look, value_width(width)),
-            theme.text(),
+            Style::new(),
             width,
             look,
         ),
@@ -263,30 +262,30 @@ fn head_line<'a>(
                 gone.kind.meaning(),
                 time::seen(gone.noticed, look)
             );
-            labelled("gone", &words, theme.text(), width, look)
+            labelled("gone", &words, Style::new(), width, look)
         }
         Head::History(history) => {
-            labelled("seen", &observed(history, look), theme.text(), width, look)
+            labelled("seen", &observed(history, look), Style::new(), width, look)
         }
         Head::Tags(tags) => {
             let tags: Vec<String> = tags
                 .iter()
                 .map(|tag| format!("{}={}", tag.name, tag.value))
                 .collect();
-            labelled("tags", &tags.join("  "), theme.text(), width, look)
+            labelled("tags", &tags.join("  "), Style::new(), width, look)
         }
-        Head::Field(name, value) => labelled(name, value, theme.text(), width, look),
+        Head::Field(name, value) => labelled(name, value, Style::new(), width, look),
         Head::More(1) => labelled(
             "",
             "1 more field in the raw view",
-            theme.chrome(),
+            Theme::chrome(),
             width,
             look,
         ),
         Head::More(count) => labelled(
             "",
             &format!("{count} more fields in the raw view"),
-            theme.chrome(),
+            Theme::chrome(),
             width,
             look,
         ),
@@ -303,7 +302,7 @@ fn labelled<'a>(label: &str, value: &str, style: Style, width: usize, look: &Loo
     };
     let room = width.saturating_sub(unicode_width::UnicodeWidthStr::width(label.as_str()));
     Line::from(vec![
-        Span::styled(label, look.theme.chrome()),
+        Span::styled(label, Theme::chrome()),
         Span::styled(cut::cut(value, room, look.glyphs.ellipsis), style),
     ])
 }
@@ -325,16 +324,16 @@ fn observed(history: &[Observation], look: &Look) -> String {
 /// The rule between head and body, with the faces of the body on it, and what is folded away above it.
 fn views<'a>(shown: View, hidden: usize, key: &str, width: usize, look: &Look) -> Line<'a> {
     let rule = look.glyphs.horizontal;
-    let mut spans = vec![Span::styled(rule, look.theme.chrome())];
+    let mut spans = vec![Span::styled(rule, Theme::chrome())];
     let mut used = 1;
     for view in View::ALL {
         let style = if view == shown {
             look.theme.accent()
         } else {
-            look.theme.chrome()
+            Theme::chrome()
         };
         spans.push(Span::styled(format!(" {} ", view.word()), style));
-        spans.push(Span::styled(rule, look.theme.chrome()));
+        spans.push(Span::styled(rule, Theme::chrome()));
         used += view.word().len() + 3;
     }
     let more = if hidden == 1 { "line" } else { "lines" };
@@ -352,12 +351,12 @@ fn views<'a>(shown: View, hidden: usize, key: &str, width: usize, look: &Look) -
     if hidden > 0 && words.len() < room {
         spans.push(Span::styled(
             rule.repeat(room - words.len() - 1),
-            look.theme.chrome(),
+            Theme::chrome(),
         ));
-        spans.push(Span::styled(words, look.theme.text()));
-        spans.push(Span::styled(rule, look.theme.chrome()));
+        spans.push(Span::raw(words));
+        spans.push(Span::styled(rule, Theme::chrome()));
     } else {
-        spans.push(Span::styled(rule.repeat(room), look.theme.chrome()));
+        spans.push(Span::styled(rule.repeat(room), Theme::chrome()));
     }
     Line::from(spans)
 }

@@ -2,11 +2,12 @@
 
 use ratatui::Frame;
 use ratatui::layout::{Alignment, Rect};
+use ratatui::style::Style;
 use ratatui::text::{Line, Text};
 use ratatui::widgets::{Paragraph, Wrap};
 
 use super::bars;
-use super::look::Look;
+use super::look::{Look, Theme};
 use crate::app::keymap::told;
 use crate::app::{Command, Focus, Kept, Layout, Model};
 use crate::archive::Reach;
@@ -15,7 +16,6 @@ use crate::failure::Failure;
 /// Draws what there is to say instead of rows; says whether there was something.
 pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> bool {
     let area = layout.main;
-    let theme = &look.theme;
     if !model.list.rows().is_empty() {
         return false;
     }
@@ -64,7 +64,7 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> b
         // The archive answers within a few milliseconds; a word would only flicker.
     } else if model.service.has_answered() {
         let lines = vec![
-            Line::styled("Nothing was sent yet", theme.title()),
+            Line::styled("Nothing was sent yet", Theme::title()),
             Line::default(),
             Line::raw("The service answers, but its list is empty."),
             Line::raw("New emails appear here by themselves."),
@@ -74,7 +74,7 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> b
         let lines = vec![
             Line::styled(
                 format!("Asking for the newest emails{}", look.glyphs.ellipsis),
-                theme.title(),
+                Theme::title(),
             ),
             Line::default(),
             Line::raw(match &model.kept {
@@ -95,7 +95,7 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> b
 fn nothing_found(model: &Model, area: Rect, look: &Look, frame: &mut Frame) {
     let list = &model.list;
     let mut lines = vec![
-        Line::styled("Nothing matches", look.theme.title()),
+        Line::styled("Nothing matches", Theme::title()),
         Line::raw(list.filter().text().to_owned()),
         Line::default(),
     ];
@@ -162,10 +162,7 @@ pub fn failure(
     if !failure.hint.is_empty() {
         lines.push(Line::raw(capitalised(&failure.hint)));
     }
-    lines.extend([
-        Line::default(),
-        Line::styled(key.to_owned(), look.theme.text()),
-    ]);
+    lines.extend([Line::default(), Line::styled(key.to_owned(), Style::new())]);
     centred(lines, area, frame);
 }
 

@@ -2,11 +2,12 @@
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
 
 use super::cut;
-use super::look::Look;
+use super::look::{Look, Theme};
 use crate::app::{Layout, Model};
 
 /// Draws the list if it is shown; says whether it is.
@@ -29,10 +30,7 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> b
         .max()
         .unwrap_or(0)
         .min(width / 3);
-    let mut lines = vec![
-        Line::styled("Saved views", look.theme.title()),
-        Line::default(),
-    ];
+    let mut lines = vec![Line::styled("Saved views", Theme::title()), Line::default()];
     for (nth, (number, view)) in model.views().iter().enumerate() {
         let is_chosen = nth == chosen;
         let bar = if is_chosen { look.glyphs.bar } else { " " };
@@ -43,15 +41,15 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> b
             Span::styled(
                 cut::cut(&view.name, names, look.glyphs.ellipsis),
                 if is_chosen {
-                    look.theme.selected(true)
+                    Theme::selected(true)
                 } else {
-                    look.theme.text()
+                    Style::new()
                 },
             ),
             Span::raw(" ".repeat(names.saturating_sub(view.name.width()) + 2)),
             Span::styled(
                 cut::cut(&view.query, room, look.glyphs.ellipsis),
-                look.theme.text(),
+                Style::new(),
             ),
         ]));
     }

@@ -8,7 +8,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::binary::{Fixed, KEY, Sentbox, Service, answering};
+use crate::harness::fixed::Fixed;
+use crate::harness::process::{Sentbox, answering};
+use crate::harness::service::{KEY, Service};
 use insta::assert_snapshot;
 use sentbox::config::clock;
 use sentbox::server::sample::Mailbox;
@@ -471,10 +473,11 @@ fn a_profile_brings_its_own_key_by_command_or_file() {
          [profiles.file]\nbase_url = \"{base}\"\napi_key_file = \"key\"\n\
          [profiles.variable]\nbase_url = \"{base}\"\napi_key_env = \"KEY_ELSEWHERE\"\n"
     );
-    crate::binary::write_config(&config, &profiles);
+    crate::harness::service::write_config(&config, &profiles);
     std::fs::write(config.join("key"), KEY).unwrap();
     let key_mode = |mode| {
-        std::fs::set_permissions(config.join("key"), std::fs::Permissions::from_mode(mode)).unwrap()
+        std::fs::set_permissions(config.join("key"), std::fs::Permissions::from_mode(mode))
+            .unwrap();
     };
     key_mode(0o600);
     for profile in ["command", "file", "variable"] {

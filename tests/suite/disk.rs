@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::sync::Arc;
 
-use crate::binary::{Sentbox, Service};
+use crate::harness::process::Sentbox;
+use crate::harness::service::Service;
 use sentbox::config::clock;
 use sentbox::server::sample::Mailbox;
 use serde_json::Value;
@@ -324,7 +325,7 @@ fn an_archive_that_is_of_no_use_is_put_aside_and_another_begun() {
             rusqlite::Connection::open(path)
                 .unwrap()
                 .pragma_update(None, "user_version", 99)
-                .unwrap()
+                .unwrap();
         },
     ];
     for spoil in spoil {

@@ -7,7 +7,9 @@ use std::thread;
 
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 
-use crate::binary::{Fixed, KEY, Service, answering, write_config};
+use crate::harness::fixed::Fixed;
+use crate::harness::process::answering;
+use crate::harness::service::{KEY, Service, write_config};
 use crate::terminal::SENTBOX;
 
 /// Retitles the window, rings, begins a C1 sequence, turns the text, hides a space.

@@ -18,7 +18,8 @@ use sentbox::server::{Fault, Page, Source};
 use sentbox::signals::{ENDS, REQUESTS, number};
 use serde_json::value::RawValue;
 
-use crate::binary::{KEY, Sentbox, Service};
+use crate::harness::process::Sentbox;
+use crate::harness::service::{KEY, Service};
 use crate::killed::Chance;
 use crate::terminal::{SENTBOX, Session};
 

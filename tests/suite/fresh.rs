@@ -12,7 +12,8 @@ use sentbox::server::{Fault, Page, Source};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::binary::{Sentbox, Service};
+use crate::harness::process::Sentbox;
+use crate::harness::service::Service;
 
 /// Emails of the last day, newest first, whose statuses change as a test says.
 #[derive(Clone)]

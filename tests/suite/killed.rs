@@ -17,7 +17,8 @@ use sentbox::server::{Fault, Page, Source};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::binary::{Sentbox, Service};
+use crate::harness::process::Sentbox;
+use crate::harness::service::Service;
 
 const EMAILS: u32 = 520;
 

@@ -15,7 +15,9 @@ use sentbox::server::{Fault, Page, Source};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::binary::{Fixed, Sentbox, Service};
+use crate::harness::fixed::Fixed;
+use crate::harness::process::Sentbox;
+use crate::harness::service::Service;
 
 /// A mailbox that tells of each body that is asked for.
 struct Told(Mailbox, Mutex<Sender<String>>);

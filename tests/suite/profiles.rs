@@ -4,7 +4,9 @@ use std::io::{Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
-use crate::binary::{Fixed, KEY, Sentbox, Service, answering};
+use crate::harness::fixed::Fixed;
+use crate::harness::process::{Sentbox, answering};
+use crate::harness::service::{KEY, Service};
 use insta::assert_snapshot;
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 use serde_json::Value;
@@ -467,7 +469,7 @@ fn command_in_a_file_that_others_may_write_is_refused() {
     let sentbox = Sentbox::new();
     let mark = sentbox.home().join("mark");
     let folder = config(&sentbox);
-    crate::binary::write_config(
+    crate::harness::service::write_config(
         &folder,
         &format!(
             "[profiles.acme]\napi_key_command = \"touch {}\"\n",
@@ -514,7 +516,7 @@ fn login_that_cannot_store_its_key_adds_no_profile() {
     .unwrap();
     let output = sentbox.fed(
         &format!("login -p acme --base-url {}", service.base()),
-        crate::binary::KEY,
+        crate::harness::service::KEY,
     );
     assert_eq!(output.status.code(), Some(8), "{}", sentbox.shown(&output));
     assert!(!config(&sentbox).join("config.toml").exists());
@@ -540,7 +542,7 @@ fn doctor_removes_leftovers_and_names_stray_keys() {
 #[test]
 fn profile_without_its_key_names_the_remedy() {
     let sentbox = Sentbox::new();
-    crate::binary::write_config(
+    crate::harness::service::write_config(
         &config(&sentbox),
         "[profiles.acme]\napi_key_file = \"keys/acme\"\n",
     );

@@ -7,8 +7,8 @@ use std::process::{Output, Stdio};
 
 use serde_json::Value;
 
-use crate::binary::Sentbox;
-use crate::faulty::{Answer, Does, Faulty, gzip, http, refused, truth};
+use crate::harness::faulty_server::{Answer, Does, Faulty, gzip, http, refused, truth};
+use crate::harness::process::Sentbox;
 
 /// Runs the commands one after the other with one home, against a service that does this.
 async fn run(does: Does, lines: &[&str]) -> (Vec<Output>, usize) {

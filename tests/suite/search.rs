@@ -5,7 +5,8 @@ use sentbox::config::clock;
 use sentbox::server::sample::Mailbox;
 use serde_json::Value;
 
-use crate::binary::{KEY, Sentbox, Service};
+use crate::harness::process::Sentbox;
+use crate::harness::service::{KEY, Service};
 
 const MAILS: [&str; 3] = [
     r#"{"object":"email","id":"three","to":["Ana López <ana@example.com>"],"from":"Acme <hi@acme.example>","created_at":"2026-11-20T08:41:07Z","subject":"Your receipt, Ana","last_event":"delivered","html":"<p>A <b>zeph</b>yrine wind</p>","text":null,"tags":[{"name":"plan","value":"pro"}],"price":1.50}"#,

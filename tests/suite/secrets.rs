@@ -9,7 +9,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use crate::binary::{Fixed, KEY, Sentbox, Service};
+use crate::harness::fixed::Fixed;
+use crate::harness::process::Sentbox;
+use crate::harness::service::{KEY, Service};
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 
 /// What every key here begins with.
@@ -189,7 +191,7 @@ fn what_sentbox_starts_and_how_it_is_started_shows_no_key() {
         "[profiles.a]\nbase_url = \"{}\"\napi_key_command = \"{command}\"\n",
         service.base()
     );
-    crate::binary::write_config(&config, &profile);
+    crate::harness::service::write_config(&config, &profile);
     assert!(sentbox.run("list -p a -vv").status.success());
     assert!(
         fs::read_to_string(sentbox.home().join("environment"))

@@ -4,7 +4,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::binary::{Fixed, KEY, Sentbox, Service};
+use crate::harness::fixed::Fixed;
+use crate::harness::process::Sentbox;
+use crate::harness::service::{KEY, Service};
 use serde_json::Value;
 
 const ANA: &str = r#"{"id":"a1","to":["Ana <ana@example.com>"],"from":"Acme <billing@example.net>","created_at":"2026-11-20T08:00:00Z","subject":"One","last_event":"delivered","html":null,"text":"Hello Ana"}"#;
@@ -176,7 +178,7 @@ fn a_profile_keeps_mail_as_long_as_it_says() {
         "[profiles.default]\nbase_url = \"{}\"\napi_key_command = \"echo {KEY}\"\nkeep = \"500w\"\n",
         service.base()
     );
-    crate::binary::write_config(sentbox.home(), &config);
+    crate::harness::service::write_config(sentbox.home(), &config);
     let path = sentbox.home().join("config.toml").display().to_string();
     let sentbox = sentbox
         .with("SENTBOX_CONFIG", &path)

@@ -10,8 +10,8 @@ use jiff::tz::TimeZone;
 
 pub use super::column::Column;
 pub use verbs::{
-    ConfigVerb, Form, Import, List, Order, ProfileVerb, Purge, Render, Sample, Search, Serve, Show,
-    Sync, Upkeep,
+    ConfigVerb, Form, Import, List, ProfileVerb, Purge, Render, Sample, Search, Serve, Show, Sync,
+    Upkeep,
 };
 
 use crate::config::{Asking, Flags};

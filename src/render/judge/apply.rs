@@ -20,7 +20,7 @@ impl Style {
             Declared::Picture(picture) => self.picture = picture,
             Declared::Font(Length::Percent(share)) => self.font = parent.font * share,
             Declared::Font(length) => {
-                self.font = own(length).px(parent.font, 0.0).unwrap_or(ROOT_FONT)
+                self.font = own(length).px(parent.font, 0.0).unwrap_or(ROOT_FONT);
             }
             Declared::FontFactor(factor) => self.font = parent.font * factor,
             Declared::Weight(weight) => self.weight = weight,
@@ -35,11 +35,11 @@ impl Style {
             Declared::Mono(mono) => self.mono = mono,
             Declared::LineHeight(line) => self.line_height = line,
             Declared::LineLength(Length::Em(em)) => {
-                self.line_height = LineHeight::Px(em * self.font)
+                self.line_height = LineHeight::Px(em * self.font);
             }
             Declared::LineLength(length) => {
                 self.line_height =
-                    LineHeight::Px(own(length).px(self.font, 0.0).unwrap_or(self.font))
+                    LineHeight::Px(own(length).px(self.font, 0.0).unwrap_or(self.font));
             }
             Declared::Decoration { underline, strike } => {
                 // A decoration goes through everything inside, so that a child cannot take it off.
@@ -63,7 +63,7 @@ impl Style {
             Declared::MaxHeight(length) => self.max_height = own(length),
             Declared::Clips(clips) => self.clips = clips,
             Declared::Position { absolute, relative } => {
-                (self.absolute, self.relative) = (absolute, relative)
+                (self.absolute, self.relative) = (absolute, relative);
             }
             Declared::Place(side, length) => self.place[side] = own(length),
             Declared::Cut(cut) => self.cut = cut,
@@ -85,7 +85,7 @@ impl Style {
         match property {
             Property::Colour => self.colour = from.colour,
             Property::Background => {
-                (self.background, self.picture) = (from.background, from.picture)
+                (self.background, self.picture) = (from.background, from.picture);
             }
             Property::Font => self.font = from.font,
             Property::Weight => self.weight = from.weight,

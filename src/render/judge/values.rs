@@ -105,7 +105,7 @@ fn function(name: &str, input: &mut Parser<'_>) -> Result<Colour, Fault> {
     while let Ok(token) = input.next() {
         match token {
             Token::Number { value, .. } | Token::Dimension { value, .. } => {
-                parts.push((*value, false))
+                parts.push((*value, false));
             }
             Token::Percentage { unit_value, .. } => parts.push((*unit_value, true)),
             Token::Comma | Token::Delim('/') => {}

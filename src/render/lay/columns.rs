@@ -180,9 +180,9 @@ fn shrink(widths: &mut [usize], least: &[usize], width: usize) -> bool {
     while over - fits > 1 {
         let middle = fits + (over - fits) / 2;
         if cut(middle) {
-            fits = middle
+            fits = middle;
         } else {
-            over = middle
+            over = middle;
         }
     }
     cut(fits)

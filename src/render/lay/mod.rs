@@ -182,7 +182,7 @@ fn lead_spans(leads: &[Lead], first: bool) -> Vec<Span> {
                 );
             }
             Lead::Item { mark, .. } => {
-                flow::push(&mut spans, &" ".repeat(mark.width()), Mark::default())
+                flow::push(&mut spans, &" ".repeat(mark.width()), Mark::default());
             }
         }
     }

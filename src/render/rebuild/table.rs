@@ -52,7 +52,7 @@ impl Walk<'_> {
         for child in tree.children(id) {
             match (&tree.node(child).data, self.styles[child.index()].display) {
                 (Data::Element { .. }, Display::RowGroup) => {
-                    self.rows(child, table, hanging, around)
+                    self.rows(child, table, hanging, around);
                 }
                 (Data::Element { .. }, Display::Row) => self.row(child, table, hanging, around),
                 _ => self.node(child, around),
@@ -225,7 +225,7 @@ impl Walk<'_> {
             for block in &self.rebuilt.blocks[cell.blocks.clone()] {
                 match &block.kind {
                     Kind::Para(para) if para.pictures && !own.paras.is_empty() => {
-                        beside(&mut own.paras, para)
+                        beside(&mut own.paras, para);
                     }
                     Kind::Para(para) => own.paras.push(para.clone()),
                     Kind::Row { cells: inner, .. } => {

@@ -210,7 +210,7 @@ impl<'a> Walk<'a> {
             Display::Table => self.block(id, style, inner, Self::table),
             Display::InlineBlock => self.column(id, style, inner, Self::children),
             Display::Block | Display::Flex if style.floats => {
-                self.column(id, style, inner, Self::children)
+                self.column(id, style, inner, Self::children);
             }
             Display::Block
             | Display::Flex

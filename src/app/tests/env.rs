@@ -1,0 +1,584 @@
+//! What the tests of the terminal program share: a mailbox in memory that answers effects.
+
+use std::sync::Arc;
+
+use crate::api::wire;
+use crate::app::hall::Arrival;
+use crate::app::{
+    Checked, Choice, Confirmation, Counts, Door, Effect, Kept, Model, Msg, News, Opened, Opening,
+    Tally, marks,
+};
+use crate::archive::{Anchor, Observation, Place, Reach, Row, Window};
+use crate::config::{Backfill, built_in};
+use crate::mail::{Email, EmailId, Shown, Status, Summary, Tag};
+use crate::query::{Facts, Node, Query, Sort, Term, complete, matches};
+use crate::render::{Body, Line, Mark, Span};
+use crossterm::event::{KeyCode, KeyModifiers};
+use ratatui::layout::Size;
+
+/// The instant at which the tests take place: a Friday.
+pub const NOW: &str = "2026-11-20T09:42:00Z";
+
+/// [`NOW`] in the zone of the tests.
+pub fn now() -> jiff::Zoned {
+    NOW.parse::<jiff::Timestamp>()
+        .unwrap()
+        .to_zoned(jiff::tz::TimeZone::UTC)
+}
+
+/// An opening on a screen of this size, with a service.
+pub fn opening(width: u16, height: u16) -> Opening {
+    Opening {
+        size: Size::new(width, height),
+        profile: "acme".to_owned(),
+        no_service: None,
+        refresh: std::time::Duration::from_secs(30),
+        backfill: Backfill::Off,
+        as_of: None,
+        now: now(),
+        notice: None,
+        keys: Arc::default(),
+        query: String::new(),
+        history: Vec::new(),
+        views: built_in(),
+        door: Door::Profile("acme".to_owned()),
+        kept: Kept::InFile("~/.local/share/sentbox/acme/archive.sqlite".to_owned()),
+        hall: None,
+    }
+}
+
+/// Emails, newest first, and what the service still has below and above them.
+#[derive(Debug, Clone)]
+pub struct Mailbox {
+    pub rows: Vec<Row>,
+    /// Emails that arrive with the next refresh.
+    pub arriving: u64,
+    /// Pages that the service still has below.
+    pub older_pages: u64,
+    /// The number of the next email.
+    pub next: i64,
+    /// The time at which the service answers.
+    pub clock: jiff::Timestamp,
+}
+
+impl Mailbox {
+    /// `count` emails, one an hour.
+    pub fn of(count: i64) -> Self {
+        let rows = (0..count).rev().map(row).collect();
+        Self {
+            rows,
+            arriving: 0,
+            older_pages: 0,
+            next: count,
+            clock: NOW.parse().unwrap(),
+        }
+    }
+
+    /// One more email at the top.
+    pub fn arrive(&mut self) {
+        self.rows.insert(0, row(self.next));
+        self.next += 1;
+    }
+
+    /// Answers an effect as the world would.
+    pub fn answer(&mut self, effect: &Effect) -> Msg {
+        match effect {
+            Effect::Look {
+                ticket,
+                query,
+                anchor,
+                rows,
+            } => Msg::Window {
+                ticket: *ticket,
+                outcome: Ok(self.window(query, anchor, *rows)),
+            },
+            Effect::Count {
+                ticket,
+                query,
+                place,
+            } => {
+                let found = self.found(query);
+                let stands_before = |row: &&Row, place| {
+                    if query.sort == Sort::Newest {
+                        row.place > place
+                    } else {
+                        row.place < place
+                    }
+                };
+                let before = place.map(|place| {
+                    (
+                        place,
+                        found.iter().filter(|row| stands_before(row, place)).count() as u64,
+                    )
+                });
+                let (total, all) = (found.len() as u64, self.rows.len() as u64);
+                Msg::Counted {
+                    ticket: *ticket,
+                    outcome: Ok(Counts {
+                        total,
+                        capped: false,
+                        all,
+                        fetched: Some(0),
+                        before,
+                    }),
+                }
+            }
+            Effect::Tally {
+                ticket,
+                address,
+                fresh_since,
+                now,
+            } => {
+                let query = Query {
+                    filter: Node::Term(Term::Recipient(address.clone())),
+                    sort: Sort::Newest,
+                };
+                let mut tally = Tally::default();
+                self.found(&query)
+                    .iter()
+                    .for_each(|row| assert!(tally.take(row, address, *fresh_since, *now)));
+                Msg::Tallied {
+                    ticket: *ticket,
+                    outcome: Ok(Arc::new(tally)),
+                }
+            }
+            Effect::KeepView { ticket, .. } => Msg::ViewKept {
+                ticket: *ticket,
+                outcome: Ok(Some("config.toml".to_owned())),
+            },
+            Effect::Remember { ticket, .. } => Msg::Remembered {
+                ticket: *ticket,
+                outcome: Ok(()),
+            },
+            Effect::Complete {
+                ticket,
+                text,
+                cursor,
+            } => Msg::Completed {
+                ticket: *ticket,
+                offers: complete(text, *cursor, &()),
+            },
+            Effect::Warm { ticket, .. } => Msg::Warmed { ticket: *ticket },
+            Effect::Read { ticket, id, .. } => Msg::Read {
+                ticket: *ticket,
+                outcome: Ok(self.opened(id)),
+            },
+            Effect::LayOut { ticket, email, .. } => Msg::Laid {
+                ticket: *ticket,
+                outcome: Ok(Arc::new(body(email))),
+            },
+            Effect::Seek {
+                ticket,
+                body,
+                sought,
+            } => Msg::Sought {
+                ticket: *ticket,
+                marks: marks(body, sought, || true),
+            },
+            Effect::Refresh { ticket, .. } => {
+                let new = std::mem::take(&mut self.arriving);
+                (0..new).for_each(|_| self.arrive());
+                Msg::Refreshed {
+                    ticket: *ticket,
+                    outcome: Ok(self.news(new)),
+                }
+            }
+            Effect::Confirm { ticket, ids, .. } => {
+                self.confirm(|row| ids.contains(&row.summary.id));
+                Msg::Confirmed {
+                    ticket: *ticket,
+                    outcome: Ok(Confirmation {
+                        news: self.news(0),
+                        requests: 1,
+                    }),
+                }
+            }
+            Effect::CheckStatuses { ticket, query, .. } => {
+                let found: Vec<EmailId> = self
+                    .found(query)
+                    .iter()
+                    .map(|row| row.summary.id.clone())
+                    .collect();
+                self.confirm(|row| found.contains(&row.summary.id));
+                let checked = Checked {
+                    news: self.news(0),
+                    requests: 1,
+                    rows: 1,
+                    down_to: None,
+                    is_done: true,
+                };
+                Msg::StatusesChecked {
+                    ticket: *ticket,
+                    outcome: Ok(checked),
+                }
+            }
+            Effect::Recheck { ticket } => Msg::Rechecked {
+                ticket: *ticket,
+                outcome: Ok((None, 0)),
+            },
+            Effect::Extend { ticket } => Msg::Extended {
+                ticket: *ticket,
+                outcome: Ok(self.older()),
+            },
+            Effect::Fill { ticket } => Msg::Filled {
+                ticket: *ticket,
+                outcome: Ok(Some(self.older())),
+            },
+            Effect::Doors { ticket } => Msg::Doors {
+                ticket: *ticket,
+                outcome: Ok(choices()),
+            },
+            Effect::Check { ticket, .. } => Msg::Checked {
+                ticket: *ticket,
+                outcome: Ok(()),
+            },
+            Effect::Enter { ticket, .. } => Msg::Entered {
+                ticket: *ticket,
+                outcome: Ok(Arrival::Open),
+            },
+            Effect::Rest { ticket, what, .. } => Msg::Rested {
+                ticket: *ticket,
+                what: *what,
+            },
+        }
+    }
+
+    /// The service confirms these rows.
+    fn confirm(&mut self, which: impl Fn(&Row) -> bool) {
+        for row in self.rows.iter_mut().filter(|row| which(row)) {
+            row.confirmed = Some(self.clock);
+        }
+    }
+
+    /// The next page below.
+    fn older(&mut self) -> News {
+        let new = if self.older_pages > 0 { 100 } else { 0 };
+        self.older_pages = self.older_pages.saturating_sub(1);
+        let oldest = self.rows.last().map_or(0, |row| row.place.micros());
+        self.rows.extend((1..=new).map(|n| row(oldest - n)));
+        self.news(new.cast_unsigned())
+    }
+
+    fn news(&self, new: u64) -> News {
+        let reach = match self.rows.last() {
+            Some(oldest) if self.older_pages > 0 => Reach::Since(oldest.summary.created.clone()),
+            _ => Reach::Everything,
+        };
+        News {
+            new,
+            changed: Vec::new(),
+            reach,
+            unfinished: false,
+            unreadable: 0,
+            head_at: None,
+        }
+    }
+
+    /// What the query finds, in its order.
+    pub fn found(&self, query: &Query) -> Vec<Row> {
+        let facts = |row: &Row| {
+            let facts = Facts {
+                summary: &row.summary,
+                bodies: None,
+                tags: None,
+                seen_change: None,
+                gone: row.gone.is_some(),
+            };
+            matches(query, &facts) == Some(true)
+        };
+        let mut found: Vec<Row> = self.rows.iter().filter(|row| facts(row)).cloned().collect();
+        if query.sort == Sort::Oldest {
+            found.reverse();
+        }
+        found
+    }
+
+    fn window(&self, query: &Query, anchor: &Anchor, count: usize) -> Window {
+        let found = self.found(query);
+        let len = found.len();
+        let down = |row: &Row, place: Place| {
+            if query.sort == Sort::Newest {
+                row.place <= place
+            } else {
+                row.place >= place
+            }
+        };
+        let at = |place: Place| found.iter().position(|row| down(row, place)).unwrap_or(len);
+        let start = match anchor {
+            Anchor::Newest => 0,
+            Anchor::Oldest => len.saturating_sub(count),
+            Anchor::Above(place) => at(*place).saturating_sub(count),
+            Anchor::Below(place) => found
+                .iter()
+                .position(|row| row.place != *place && down(row, *place))
+                .unwrap_or(len),
+            Anchor::Around { place, above } => at(*place).saturating_sub(*above),
+            Anchor::At(micros) => at(Place::of(*micros).unwrap()),
+        };
+        let end = (start + count).min(len);
+        Window {
+            rows: found[start..end].to_vec(),
+            more_above: start > 0,
+            more_below: end < len,
+        }
+    }
+
+    fn opened(&self, id: &EmailId) -> Opened {
+        let row = self
+            .rows
+            .iter()
+            .find(|row| row.summary.id == *id)
+            .expect("only listed emails are opened");
+        Opened {
+            email: Arc::new(email(&row.summary)),
+            history: vec![seen(&row.summary.status)],
+        }
+    }
+}
+
+/// Profiles to switch to.
+fn choices() -> Vec<Choice> {
+    let choice = |door, name: &str, base_url: &str, key_from: &str, kept: &str| Choice {
+        door,
+        name: name.to_owned(),
+        base_url: base_url.to_owned(),
+        key_from: key_from.to_owned(),
+        kept: kept.to_owned(),
+    };
+    let profile = |name: &str| Door::Profile(name.to_owned());
+    vec![
+        choice(
+            profile("acme"),
+            "acme",
+            "https://api.resend.com",
+            "key from file ~/.config/sentbox/keys/acme",
+            "12 MB kept",
+        ),
+        choice(
+            profile("staging"),
+            "staging",
+            "https://mail.staging.example.com/api",
+            "key from command pass ...",
+            "nothing kept",
+        ),
+        choice(
+            Door::Demo,
+            "demo",
+            "sample mail",
+            "no key needed",
+            "nothing is kept",
+        ),
+    ]
+}
+
+/// Email number `n`; the larger, the newer.
+pub fn row(n: i64) -> Row {
+    let summary = wire::Summary {
+        id: format!("00000000-0000-4000-8000-{:012}", n + 1_000_000),
+        to: Some(vec![format!("customer{n}@example.com")]),
+        from: Some("Acme <hello@example.org>".to_owned()),
+        created_at: Some(stamp(n)),
+        subject: Some(format!("Your receipt #{n}")),
+        message_id: Some(format!("<{n}@example.org>")),
+        last_event: Some("delivered".to_owned()),
+        ..wire::Summary::default()
+    };
+    row_of(n, &summary)
+}
+
+/// A row for a summary at the place of email `n`.
+pub fn row_of(n: i64, summary: &wire::Summary) -> Row {
+    let summary = Summary::from(summary);
+    Row {
+        place: Place::of(n).unwrap(),
+        to_count: summary.to.len(),
+        summary,
+        changed: None,
+        has_body: false,
+        gone: None,
+        confirmed: Some(NOW.parse().unwrap()),
+    }
+}
+
+/// One email an hour, ending a little before [`NOW`].
+fn stamp(n: i64) -> String {
+    let now: jiff::Timestamp = NOW.parse().unwrap();
+    (now - jiff::SignedDuration::from_hours(400 - n)).to_string()
+}
+
+/// The email that belongs to a summary.
+pub fn email(summary: &Summary) -> Email {
+    let tag = Tag {
+        name: Shown::new("category"),
+        value: Shown::new("receipt"),
+    };
+    Email {
+        summary: summary.clone(),
+        html: None,
+        text: Some(Arc::from("Thanks for your order.")),
+        tags: vec![tag],
+        json: Arc::from("{}"),
+    }
+}
+
+/// A status, seen now.
+pub fn seen(status: &Status) -> Observation {
+    Observation {
+        status: status.clone(),
+        seen: NOW.parse().unwrap(),
+    }
+}
+
+/// A body that names its email, so that a test sees whose it is.
+pub fn body(email: &Email) -> Body {
+    let line = |text: String| Line {
+        spans: vec![Span {
+            text: text.into(),
+            mark: Mark::default(),
+        }],
+        ..Line::default()
+    };
+    let mut lines = vec![
+        line(format!("body of {}", email.summary.id.as_str())),
+        line(String::new()),
+    ];
+    lines.extend((1..=60).map(|n| line(format!("Line {n} of the email."))));
+    Body {
+        lines,
+        ..Body::default()
+    }
+}
+
+/// A model and the world it lives in, with the effects that are under way.
+pub struct World {
+    pub model: Model,
+    pub mailbox: Mailbox,
+    pub pending: Vec<Effect>,
+    /// Every effect ever asked for.
+    pub asked: Vec<Effect>,
+}
+
+impl World {
+    /// Starts the program; nothing is answered yet.
+    pub fn start(opening: Opening, mailbox: Mailbox) -> Self {
+        let (model, effects) = Model::start(opening);
+        Self {
+            model,
+            mailbox,
+            pending: effects.clone(),
+            asked: effects,
+        }
+    }
+
+    /// Starts the program and lets everything come to rest.
+    pub fn at_rest(width: u16, height: u16, mailbox: Mailbox) -> Self {
+        let mut world = Self::start(opening(width, height), mailbox);
+        world.settle();
+        world
+    }
+
+    /// Something happens.
+    pub fn happen(&mut self, msg: Msg) {
+        let effects = self.model.update(msg);
+        self.asked.extend(effects.iter().cloned());
+        self.pending.extend(effects);
+    }
+
+    /// Presses keys, written as in the key table and separated by blanks.
+    pub fn press(&mut self, keys: &str) -> &mut Self {
+        for key in keys.split_whitespace() {
+            self.happen(Msg::Pressed(
+                crate::app::Key::parse(key).expect("a key of the table"),
+            ));
+        }
+        self
+    }
+
+    /// Types letters.
+    pub fn write(&mut self, text: &str) -> &mut Self {
+        for letter in text.chars() {
+            self.happen(Msg::Pressed(crate::app::Key::new(
+                KeyCode::Char(letter),
+                KeyModifiers::NONE,
+            )));
+        }
+        self
+    }
+
+    /// Answers the `n`th effect that is under way.
+    pub fn answer(&mut self, n: usize) {
+        let effect = self.pending.remove(n % self.pending.len());
+        self.mailbox.clock = self.model.now().timestamp();
+        let msg = self.mailbox.answer(&effect);
+        self.happen(msg);
+    }
+
+    /// Answers everything but pauses for a refresh, in order, until nothing is under way.
+    pub fn settle(&mut self) -> &mut Self {
+        use crate::app::Rest;
+        let clock = |effect: &Effect| {
+            matches!(
+                effect,
+                Effect::Rest {
+                    what: Rest::Refresh | Rest::Extend | Rest::Second | Rest::Freshness,
+                    ..
+                }
+            )
+        };
+        while let Some(n) = self.pending.iter().position(|effect| !clock(effect)) {
+            self.answer(n);
+        }
+        self
+    }
+
+    /// Answers what the archive is asked, which takes no time that a person would notice.
+    pub fn answer_archive(&mut self) -> &mut Self {
+        let archive = |effect: &Effect| {
+            matches!(
+                effect,
+                Effect::Look { .. }
+                    | Effect::Count { .. }
+                    | Effect::Tally { .. }
+                    | Effect::Complete { .. }
+            )
+        };
+        while let Some(n) = self.pending.iter().position(archive) {
+            self.answer(n);
+        }
+        self
+    }
+
+    /// Lets the pause before the next refresh end.
+    pub fn wait_for_refresh(&mut self) -> &mut Self {
+        use crate::app::Rest;
+        if let Some(n) = self.pending.iter().rposition(|effect| {
+            matches!(
+                effect,
+                Effect::Rest {
+                    what: Rest::Refresh,
+                    ..
+                }
+            )
+        }) {
+            self.answer(n);
+        }
+        self.settle()
+    }
+
+    /// The number of the selected email.
+    pub fn selected(&self) -> i64 {
+        self.model
+            .list
+            .selected()
+            .map_or(-1, |row| row.place.micros())
+    }
+
+    /// Numbers of the emails on the screen.
+    pub fn visible(&self) -> Vec<i64> {
+        self.model
+            .list
+            .visible(self.model.list_height())
+            .map(|(_, row)| row.place.micros())
+            .collect()
+    }
+}

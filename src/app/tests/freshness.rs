@@ -1,0 +1,499 @@
+//! What is looked at is confirmed, and nothing on the screen is older than it says.
+
+use crate::app::{CheckState, Checked, Confirmation, Effect, Errand, Liveness, Msg, News, Rest};
+use crate::archive::Reach;
+use crate::failure::{Failure, Kind};
+use crate::mail::Status;
+use jiff::{SignedDuration, Timestamp};
+
+use crate::app::tests::env::{Mailbox, World, now};
+use crate::view::tests::screen;
+
+/// A mailbox of emails that are `sent`, confirmed so many seconds ago.
+fn sent(count: i64, confirmed: i64) -> Mailbox {
+    let mut mailbox = Mailbox::of(count);
+    for row in &mut mailbox.rows {
+        row.summary.status = Status::Sent;
+        row.confirmed = Some(ago(confirmed));
+        row.has_body = true;
+    }
+    mailbox
+}
+
+fn ago(seconds: i64) -> Timestamp {
+    now().timestamp() - SignedDuration::from_secs(seconds)
+}
+
+/// The emails of each `Confirm` so far.
+fn confirms(world: &World) -> Vec<usize> {
+    world
+        .asked
+        .iter()
+        .filter_map(|effect| {
+            if let Effect::Confirm { ids, .. } = effect {
+                Some(ids.len())
+            } else {
+                None
+            }
+        })
+        .collect()
+}
+
+/// Lets time pass: the timer of what is looked at ends, and a refresh answers.
+fn wait(world: &mut World, seconds: i64) {
+    let later = world
+        .model
+        .now()
+        .checked_add(SignedDuration::from_secs(seconds))
+        .unwrap();
+    world.model.at(later);
+    let timer = |effect: &Effect| {
+        matches!(
+            effect,
+            Effect::Rest {
+                what: Rest::Freshness,
+                ..
+            }
+        )
+    };
+    if let Some(n) = world.pending.iter().rposition(timer) {
+        world.answer(n);
+    }
+    world.settle();
+}
+
+#[test]
+fn visible_unsettled_rows_are_confirmed_after_a_rest() {
+    let mut world = World::at_rest(160, 40, sent(300, 31));
+    assert_eq!(
+        confirms(&world),
+        Vec::<usize>::new(),
+        "not before the viewport rests"
+    );
+    wait(&mut world, 1);
+    assert_eq!(confirms(&world), [world.visible().len()]);
+    wait(&mut world, 1);
+    assert_eq!(
+        confirms(&world).len(),
+        1,
+        "what was just confirmed is not due"
+    );
+}
+
+#[test]
+fn rows_that_stay_visible_are_confirmed_less_and_less_often() {
+    let mut world = World::at_rest(160, 40, sent(300, 31));
+    let mut at = Vec::new();
+    for second in (10..=1000).step_by(10) {
+        let before = confirms(&world).len();
+        // A user is there, and moves nothing.
+        world.press("t");
+        wait(&mut world, 10);
+        at.extend((confirms(&world).len() > before).then_some(second));
+    }
+    assert_eq!(at, [10, 70, 190, 430, 910], "after 1, 2, 4, 8 minutes");
+}
+
+#[test]
+fn final_and_settled_rows_cost_no_request() {
+    let mut mailbox = sent(100, 3600);
+    for (n, row) in mailbox.rows.iter_mut().enumerate() {
+        row.summary.status = [
+            Status::Bounced,
+            Status::Delivered,
+            Status::Complained,
+            Status::Canceled,
+        ][n % 4]
+            .clone();
+        row.confirmed = Some(ago(300));
+    }
+    let mut world = World::at_rest(160, 40, mailbox);
+    wait(&mut world, 5);
+    assert_eq!(confirms(&world), Vec::<usize>::new());
+}
+
+#[test]
+fn without_a_key_for_fifteen_minutes_nothing_is_confirmed() {
+    let mut world = World::at_rest(160, 40, sent(300, 31));
+    wait(&mut world, 16 * 60);
+    assert_eq!(confirms(&world), Vec::<usize>::new());
+    world.press("j").settle();
+    assert!(!confirms(&world).is_empty());
+}
+
+#[test]
+fn at_most_twenty_requests_a_minute_confirm_what_is_seen() {
+    let mut world = World::at_rest(160, 40, sent(3000, 31));
+    let mut requests = 0;
+    for _ in 0..58 {
+        world.press("PgDn").settle();
+        wait(&mut world, 1);
+        let n = world
+            .pending
+            .iter()
+            .position(|effect| matches!(effect, Effect::Confirm { .. }));
+        assert_eq!(n, None, "each is answered");
+        requests = confirms(&world).len();
+    }
+    assert!(
+        (10..=20).contains(&requests),
+        "{requests} requests in a minute"
+    );
+}
+
+#[test]
+fn opening_an_email_confirms_it_at_once() {
+    let mut world = World::at_rest(160, 40, sent(50, 20));
+    world.press("Enter");
+    assert_eq!(confirms(&world), [1]);
+    let of_service = |effect: &&Effect| matches!(effect, Effect::Confirm { most: 1, urgency, .. } if !urgency.is_background());
+    assert_eq!(world.asked.iter().filter(of_service).count(), 1);
+}
+
+#[test]
+fn selected_email_is_confirmed_for_itself_after_two_seconds() {
+    let mut mailbox = sent(50, 31);
+    mailbox
+        .rows
+        .iter_mut()
+        .for_each(|row| row.summary.status = Status::Delivered);
+    let mut world = World::at_rest(160, 40, mailbox);
+    wait(&mut world, 1);
+    assert_eq!(confirms(&world), Vec::<usize>::new());
+    wait(&mut world, 2);
+    assert_eq!(confirms(&world), [1]);
+}
+
+#[test]
+fn unconfirmed_rows_show_as_of_in_place_of_their_clock() {
+    for (width, expected) in [
+        (160, "as of 09:37"),
+        (80, "as of 09:37"),
+        (40, "as of 09:37"),
+    ] {
+        let mut mailbox = sent(50, 300);
+        mailbox.rows[1].confirmed = None;
+        mailbox.rows[2].summary.status = Status::Bounced;
+        let world = World::at_rest(width, 24, mailbox);
+        let text = screen(&world);
+        assert!(text.contains(expected), "{text}");
+        assert!(text.contains("unconfirmed"), "{text}");
+        let bounced = text.lines().find(|line| line.contains("bounced")).unwrap();
+        assert!(
+            !bounced.contains("as of"),
+            "a final status needs none: {bounced}"
+        );
+    }
+}
+
+#[test]
+fn title_is_live_only_while_it_is_true() {
+    let mut world = World::at_rest(160, 40, sent(50, 10));
+    assert_eq!(world.model.liveness(), Liveness::Live);
+    assert!(
+        screen(&world)
+            .lines()
+            .next()
+            .unwrap()
+            .trim_end()
+            .ends_with(" live"),
+        "{}",
+        screen(&world)
+    );
+    let mut old = World::at_rest(160, 40, sent(50, 300));
+    assert!(
+        matches!(old.model.liveness(), Liveness::RowsAsOf(38.., Some(at)) if at == ago(300)),
+        "{:?}",
+        old.model.liveness()
+    );
+    assert!(
+        screen(&old)
+            .lines()
+            .next()
+            .unwrap()
+            .contains("statuses as of 09:37"),
+        "{}",
+        screen(&old)
+    );
+    wait(&mut old, 1);
+    assert_eq!(
+        old.model.liveness(),
+        Liveness::Live,
+        "once they are confirmed"
+    );
+    // The newest page is not answered any more.
+    world.model.at(world
+        .model
+        .now()
+        .checked_add(SignedDuration::from_secs(61))
+        .unwrap());
+    assert_eq!(
+        world.model.liveness(),
+        Liveness::HeadAsOf(now().timestamp())
+    );
+}
+
+#[test]
+fn timer_wakes_the_screen_when_live_ends() {
+    let world = World::at_rest(160, 40, sent(50, 10));
+    let timers: Vec<_> = world
+        .asked
+        .iter()
+        .filter(|effect| {
+            matches!(
+                effect,
+                Effect::Rest {
+                    what: Rest::Freshness,
+                    ..
+                }
+            )
+        })
+        .collect();
+    let Some(Effect::Rest { pause, .. }) = timers.last() else {
+        panic!("there is none")
+    };
+    assert!(pause.as_secs() <= 60, "{pause:?}");
+}
+
+/// Answers the next step of a status check; says below what it was asked and how many requests it had.
+fn answer_check(world: &mut World, requests: u32, is_done: bool) -> (bool, u32) {
+    let n = world
+        .pending
+        .iter()
+        .position(|effect| matches!(effect, Effect::CheckStatuses { .. }))
+        .expect("a step is asked for");
+    let Effect::CheckStatuses {
+        ticket,
+        below,
+        most,
+        ..
+    } = world.pending.remove(n)
+    else {
+        unreachable!()
+    };
+    let down_to = world.mailbox.rows.get(9).map(|row| row.place);
+    let news = News {
+        new: 0,
+        changed: Vec::new(),
+        reach: Reach::Everything,
+        unfinished: false,
+        unreadable: 0,
+        head_at: None,
+    };
+    let checked = Checked {
+        news,
+        requests,
+        rows: requests,
+        down_to,
+        is_done,
+    };
+    world.happen(Msg::StatusesChecked {
+        ticket,
+        outcome: Ok(checked),
+    });
+    world.answer_archive();
+    (below.is_some(), most)
+}
+
+#[test]
+fn filter_by_status_is_checked_over_its_candidates() {
+    let mut world = World::at_rest(160, 40, sent(50, 300));
+    world.press("/").write("status:bounced");
+    assert!(
+        !world
+            .asked
+            .iter()
+            .any(|effect| matches!(effect, Effect::CheckStatuses { .. })),
+        "not while it is typed"
+    );
+    world.press("Enter").answer_archive();
+    let n = world
+        .pending
+        .iter()
+        .position(|effect| matches!(effect, Effect::CheckStatuses { .. }))
+        .unwrap();
+    let Effect::CheckStatuses { query, .. } = &world.pending[n] else {
+        unreachable!()
+    };
+    assert!(
+        query.is_everything(),
+        "every email may have bounced: {query}"
+    );
+    assert!(
+        screen(&world).contains("Checking statuses"),
+        "{}",
+        screen(&world)
+    );
+    assert_eq!(answer_check(&mut world, 4, false), (false, 4));
+    assert_eq!(answer_check(&mut world, 4, false), (true, 4));
+    assert!(
+        screen(&world).contains("statuses checked back to"),
+        "{}",
+        screen(&world)
+    );
+    answer_check(&mut world, 4, true);
+    assert_eq!(
+        world.model.status_check().unwrap().state(),
+        CheckState::Done
+    );
+    assert!(
+        screen(&world).contains("Statuses checked 09:42."),
+        "{}",
+        screen(&world)
+    );
+}
+
+#[test]
+fn status_check_pauses_after_a_hundred_requests_and_goes_on() {
+    let mut world = World::at_rest(160, 40, sent(50, 300));
+    world
+        .press("/")
+        .write("status:bounced")
+        .press("Enter")
+        .answer_archive();
+    for _ in 0..25 {
+        answer_check(&mut world, 4, false);
+    }
+    assert_eq!(
+        world.model.status_check().unwrap().state(),
+        CheckState::Paused
+    );
+    assert!(
+        !world
+            .pending
+            .iter()
+            .any(|effect| matches!(effect, Effect::CheckStatuses { .. }))
+    );
+    assert!(
+        screen(&world).contains("Enter checks further"),
+        "{}",
+        screen(&world)
+    );
+    world.press("Enter");
+    answer_check(&mut world, 4, false);
+    world.press("Ctrl-x");
+    assert_eq!(
+        world.model.status_check().unwrap().state(),
+        CheckState::Paused
+    );
+    assert!(
+        !world
+            .pending
+            .iter()
+            .any(|effect| matches!(effect, Effect::CheckStatuses { ticket, .. } if world.model.wants(Errand::CheckStatuses, *ticket)))
+    );
+}
+
+#[test]
+fn card_denies_only_what_it_has_checked() {
+    let mut mailbox = sent(50, 300);
+    for row in &mut mailbox.rows[..6] {
+        row.summary.to = row_to("ana@example.com");
+    }
+    let mut world = World::at_rest(160, 40, mailbox);
+    world.press("c").answer_archive();
+    assert!(
+        screen(&world).contains("no trouble known; none of 6 checked"),
+        "{}",
+        screen(&world)
+    );
+    world.settle();
+    assert!(
+        screen(&world).contains("nothing bounced, no complaints as of 09:42 (6 of 6 checked)"),
+        "{}",
+        screen(&world)
+    );
+}
+
+fn row_to(address: &str) -> Vec<crate::mail::Address> {
+    vec![crate::mail::Address::parse(address)]
+}
+
+#[test]
+fn failed_confirmation_ends_live_and_is_tried_again() {
+    let mut world = World::at_rest(160, 40, sent(50, 31));
+    world.model.at(world
+        .model
+        .now()
+        .checked_add(SignedDuration::from_secs(1))
+        .unwrap());
+    let n = world
+        .pending
+        .iter()
+        .rposition(|effect| {
+            matches!(
+                effect,
+                Effect::Rest {
+                    what: Rest::Freshness,
+                    ..
+                }
+            )
+        })
+        .unwrap();
+    world.answer(n);
+    let n = world
+        .pending
+        .iter()
+        .position(|effect| matches!(effect, Effect::Confirm { .. }))
+        .expect("they are due");
+    let Effect::Confirm { ticket, .. } = world.pending.remove(n) else {
+        unreachable!()
+    };
+    world.happen(Msg::Confirmed {
+        ticket,
+        outcome: Err(Failure::new(Kind::Unreachable, "no route")),
+    });
+    assert!(screen(&world).contains("offline"), "{}", screen(&world));
+    world.wait_for_refresh();
+    wait(&mut world, 1);
+    assert_eq!(confirms(&world).len(), 2);
+}
+
+#[test]
+fn change_shows_in_row_and_head_in_one_frame() {
+    let mut world = World::at_rest(160, 40, sent(50, 31));
+    world.press("Enter").settle();
+    let id = world.model.list.selected().unwrap().summary.id.clone();
+    world.mailbox.rows[0].summary.status = Status::Bounced;
+    let news = News {
+        new: 0,
+        changed: vec![id],
+        reach: Reach::Everything,
+        unfinished: false,
+        unreadable: 0,
+        head_at: None,
+    };
+    world.model.at(world
+        .model
+        .now()
+        .checked_add(SignedDuration::from_secs(40))
+        .unwrap());
+    world.press("q Enter");
+    let n = world
+        .pending
+        .iter()
+        .position(|effect| matches!(effect, Effect::Confirm { .. }))
+        .expect("it is confirmed again");
+    let Effect::Confirm { ticket, .. } = world.pending.remove(n) else {
+        unreachable!()
+    };
+    world.happen(Msg::Confirmed {
+        ticket,
+        outcome: Ok(Confirmation { news, requests: 1 }),
+    });
+    let n = world
+        .pending
+        .iter()
+        .position(|effect| matches!(effect, Effect::Look { .. }))
+        .unwrap();
+    world.answer(n);
+    // The rows have come, the email has not been read again yet: both show the same all the same.
+    let text = screen(&world);
+    let (list, reader): (Vec<&str>, Vec<&str>) =
+        text.lines().filter_map(|line| line.split_once('│')).unzip();
+    assert!(
+        list.iter().any(|line| line.contains("✕ bounced"))
+            && reader.iter().any(|line| line.contains("✕ bounced")),
+        "{text}"
+    );
+}

@@ -1,0 +1,61 @@
+//! What happens when sentbox panics: the terminal is given back first, then a report is written.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use crate::config::clock::Clock;
+use crate::config::{Env, Paths, make_folder};
+use crate::mail::clean;
+use crate::render;
+use crate::tui::terminal;
+use color_eyre::config::PanicHook;
+
+/// Replaces the panic hook. The order matters: words written to a terminal in raw mode on the
+/// alternate screen would be garbled, and gone with it.
+pub fn install(report: PanicHook, env: &Env, clock: &Clock) {
+    let folder = Paths::of(env).state;
+    let clock = clock.clone();
+    std::panic::set_hook(Box::new(move |panic| {
+        if render::panics_are_contained() {
+            return;
+        }
+        terminal::give_back();
+        let cause = panic.payload_as_str().unwrap_or("no cause was given");
+        let place = panic
+            .location()
+            .map(ToString::to_string)
+            .unwrap_or_default();
+        let text = format!(
+            "sentbox {}\n{}\n",
+            env!("CARGO_PKG_VERSION"),
+            report.panic_report(panic)
+        );
+        let name = format!(
+            "crash-{}-{}.txt",
+            clock().strftime("%Y%m%dT%H%M%SZ"),
+            std::process::id()
+        );
+        let kept = folder
+            .as_deref()
+            .and_then(|folder| keep(folder, &name, &text));
+        let file = kept.map_or_else(String::new, |path| format!("; report: {}", path.display()));
+        let line = format!("sentbox: internal error at {place}: {cause}{file}");
+        let _ = std::io::stderr().write_all(format!("{}\n", clean::line(&line)).as_bytes());
+    }));
+}
+
+/// Writes the report for its owner alone.
+fn keep(folder: &Path, name: &str, text: &str) -> Option<PathBuf> {
+    make_folder(folder).ok()?;
+    let path = folder.join(name);
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&path)
+        .ok()?;
+    file.write_all(text.as_bytes()).ok()?;
+    Some(path)
+}

@@ -1,0 +1,232 @@
+//! Whatever the service does: no crash, the right error, no more requests than promised, and nothing
+//! lost once it is over, for the client, sync and the terminal program.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use ratatui::layout::Size;
+
+use super::faults::{CIRCLES, End, Row, UNREADABLE, for_each, table};
+use super::faulty_server::{Answer, Faulty, START, truth};
+use super::harness::{Running, client};
+use crate::api::{Cursor, Service as _};
+use crate::app::Stage;
+use crate::archive::{Anchor, Archive, Location, Reach};
+use crate::config::clock::Clock;
+use crate::failure::{Failure, Kind};
+use crate::mail::EmailId;
+use crate::sync::{Back, Engine, Stopped, Synced};
+use serde_json::Value;
+
+/// One that answers from the time when everything takes place.
+fn clock() -> Clock {
+    let now: Timestamp = START.parse().unwrap();
+    Arc::new(move || now)
+}
+
+fn check(name: &str, verb: &str, end: End, outcome: &Result<(), Failure>) {
+    match (end, outcome) {
+        (End::Well, Ok(())) => {}
+        (End::Fails(kind, words), Err(failure)) => {
+            assert_eq!(failure.kind, kind, "{name}: {verb}: {failure}");
+            assert!(
+                failure.sentence.contains(words),
+                "{name}: {verb}: {failure}"
+            );
+            assert!(
+                !failure.sentence.chars().any(char::is_control),
+                "{name}: {verb}: {failure:?}"
+            );
+        }
+        (_, outcome) => panic!("{name}: {verb}: {outcome:?} instead of {end:?}"),
+    }
+}
+
+/// How a sync ended, as its command tells it.
+fn ended(synced: Result<Synced, Failure>) -> Result<(), Failure> {
+    match synced?.stopped {
+        Stopped::Done | Stopped::End => Ok(()),
+        Stopped::NoProgress => Err(Failure::new(Kind::NotTheApi, CIRCLES)),
+        Stopped::CursorGone => Err(Failure::new(
+            Kind::NotFound,
+            "the service no longer knows where to go on from",
+        )),
+        Stopped::Failed(failure) => Err(failure),
+        Stopped::Unreadable => Err(Failure::new(Kind::NotTheApi, UNREADABLE)),
+        stopped @ (Stopped::Budget | Stopped::Elsewhere) => panic!("{stopped:?}"),
+    }
+}
+
+/// The archive has what the service has, in its order, and claims all of it.
+fn compare(name: &str, archive: &Archive, garbled: bool) {
+    let truth = truth();
+    let rows = archive.window(&Anchor::Newest, usize::MAX).unwrap().rows;
+    let ids: Vec<&str> = rows.iter().map(|row| row.summary.id.as_str()).collect();
+    let wanted: Vec<&str> = truth.iter().map(|(id, _)| id.as_str()).collect();
+    assert!(
+        ids == wanted,
+        "{name}: {} emails of {} or not in their order",
+        ids.len(),
+        wanted.len()
+    );
+    assert!(
+        rows.iter().all(|row| row.gone.is_none()),
+        "{name}: nothing is gone"
+    );
+    assert_eq!(archive.reach().unwrap(), Reach::Everything, "{name}");
+    for (id, email) in truth.iter().filter(|_| !garbled) {
+        let kept: Value =
+            serde_json::from_str(&archive.summary_json(&EmailId::new(id)).unwrap().unwrap())
+                .unwrap();
+        assert_eq!(&kept, email, "{name}");
+    }
+}
+
+async fn list_and_show(row: &Row) {
+    let service = Faulty::start().await;
+    let id = EmailId::new(&truth()[5].0);
+    let client = || client(service.base(), row.patience(4), clock());
+    service.does(row.does);
+    let listed = client().list(100, &Cursor::Start).await;
+    check(row.name, "list", row.list, &listed.map(drop));
+    assert!(
+        service.asked() <= row.at_most(row.list, 4),
+        "{}: list asked {} times",
+        row.name,
+        service.asked()
+    );
+    service.does(row.does);
+    let shown = client().retrieve(&id).await;
+    check(row.name, "show", row.show, &shown.map(drop));
+    assert!(
+        service.asked() <= row.at_most(row.show, 4),
+        "{}: show asked {} times",
+        row.name,
+        service.asked()
+    );
+}
+
+async fn sync(row: &Row) {
+    let service = Faulty::start().await;
+    let archive = Archive::open(&Location::Memory).unwrap();
+    let engine = |patience| {
+        Engine::new(
+            Arc::new(client(service.base(), patience, clock())),
+            archive.clone(),
+            clock(),
+        )
+    };
+    service.does(row.does);
+    let synced = engine(row.patience(8)).all(Back::All, |_| ()).await;
+    check(row.name, "sync", row.sync, &ended(synced));
+    // A walk may come some way before it fails.
+    assert!(
+        service.asked() <= row.most.max(row.at_most(row.sync, 8)),
+        "{}: sync asked {} times",
+        row.name,
+        service.asked()
+    );
+    if matches!(row.sync, End::Well) && !row.garbles {
+        compare(row.name, &archive, false);
+    }
+    service.does(|_, _| Answer::Honest);
+    let good = Row {
+        is_silent: false,
+        ..*row
+    };
+    ended(engine(good.patience(1)).all(Back::All, |_| ()).await).unwrap();
+    compare(row.name, &archive, row.garbles);
+}
+
+async fn screen(row: &Row) {
+    let service = Faulty::start().await;
+    let mut it = Running::facing(service.base(), Size::new(100, 16), row.patience(2)).await;
+    assert!(
+        it.screen().contains("live"),
+        "{}: {}",
+        row.name,
+        it.screen()
+    );
+    // The first key also fetches the email beside the one that is shown: that is over before the fault.
+    it.press("r").await;
+    service.does(row.does);
+    it.press_and_look("r").await;
+    let model = it.program.model();
+    let trouble = model
+        .service
+        .no_service()
+        .or(model.service.trouble())
+        .cloned();
+    let screen = it.screen();
+    check(
+        row.name,
+        "screen",
+        row.list,
+        &trouble.clone().map_or(Ok(()), Err),
+    );
+    let word = match trouble.map(|failure| failure.kind) {
+        None => "live",
+        Some(Kind::Unreachable) => "offline",
+        Some(Kind::KeyRejected | Kind::KeySendOnly) => "not connected",
+        Some(_) => "in trouble",
+    };
+    assert!(screen.contains(word), "{}: {word}: {screen}", row.name);
+    // What was there is there, and can be moved about in.
+    it.press_and_look("j").await;
+    it.press_and_look("j").await;
+    assert!(
+        it.turn.is_none() && it.position().0 == Some(3),
+        "{}: {}",
+        row.name,
+        it.screen()
+    );
+    match (it.program.model().stage(), row.show) {
+        (Stage::Ready(..), End::Well) | (Stage::Failed(_), End::Fails(..)) => {}
+        // Later requests fail, and which of them comes first is left to chance.
+        (Stage::Failed(_), End::Well) if matches!(row.sync, End::Fails(..)) => {}
+        (stage, end) => panic!("{}: the reader is {stage:?} instead of {end:?}", row.name),
+    }
+    // The list, the email with those beside it, and what is older than the list.
+    let most = row.at_most(row.list, 2) + 3 * row.at_most(row.show, 2) + row.most;
+    assert!(
+        service.asked() <= most,
+        "{}: the screen asked {} times",
+        row.name,
+        service.asked()
+    );
+
+    service.does(|_, _| Answer::Honest);
+    it.press_and_look("r").await;
+    if row.lasts {
+        assert_eq!(service.asked(), 0, "{}: it was told to be silent", row.name);
+        return;
+    }
+    assert!(
+        it.screen().contains("live"),
+        "{}: {}",
+        row.name,
+        it.screen()
+    );
+    assert!(
+        matches!(it.program.model().stage(), Stage::Ready(..)),
+        "{}: {}",
+        row.name,
+        it.screen()
+    );
+    assert_eq!(it.open_email(), Some(it.selected()), "{}", row.name);
+}
+
+#[tokio::test]
+async fn list_and_show_end_as_they_should() {
+    for_each(&table(), list_and_show).await;
+}
+
+#[tokio::test]
+async fn sync_ends_as_it_should_and_makes_up_for_it_afterwards() {
+    for_each(&table(), sync).await;
+}
+
+#[tokio::test]
+async fn the_screen_goes_on_and_says_what_is_wrong() {
+    for_each(&table(), screen).await;
+}

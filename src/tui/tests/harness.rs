@@ -1,0 +1,382 @@
+//! The whole program on its real loop, against the real server over real HTTP. Nothing sleeps: the
+//! program is asked whether it is idle, and pauses end when a test says so.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use crate::api::{Access, Client, Patience};
+use crate::app::{Door, Kept, Key, Model, Rest, Stage};
+use crate::archive::{Archive, Location};
+use crate::config::clock::Clock;
+use crate::config::{
+    ApiKey, Backfill, BaseUrl, Env, Flags, Palette, Rate, Settings, ViewFile, built_in,
+};
+use crate::server::{self, Terms, sample};
+use crate::sync::Engine;
+use crate::tui::performer::Pause;
+use crate::tui::{House, Program, Session, Turn};
+use crate::view::{Glyphs, Look, Theme};
+use crossterm::event::{Event, KeyEvent};
+use futures_util::Stream;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::layout::Size;
+use tokio::net::TcpListener;
+use tokio::sync::{Notify, mpsc, watch};
+use tokio::task::JoinSet;
+
+const START: &str = "2026-11-20T09:42:00Z";
+
+/// Keys that a test presses.
+pub struct Keyboard(mpsc::UnboundedReceiver<Event>);
+
+impl Stream for Keyboard {
+    type Item = io::Result<Event>;
+
+    fn poll_next(
+        mut self: std::pin::Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Self::Item>> {
+        self.0.poll_recv(context).map(|event| event.map(Ok))
+    }
+}
+
+/// A program that runs against an embedded server.
+pub struct Running {
+    pub program: Program<Client, TestBackend, Keyboard>,
+    keyboard: mpsc::UnboundedSender<Event>,
+    /// Ends the pause between two refreshes.
+    refresh: Arc<Notify>,
+    now: watch::Sender<Timestamp>,
+    server: JoinSet<io::Result<()>>,
+    unplug: Arc<Notify>,
+    pub turn: Option<Turn>,
+}
+
+impl Running {
+    pub async fn start(size: Size, emails: u32) -> Self {
+        Self::filling(size, emails, Backfill::Off).await
+    }
+
+    /// The same with a profile that wants older mail fetched by itself.
+    pub async fn filling(size: Size, emails: u32, backfill: Backfill) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let base = format!("http://{}", listener.local_addr().unwrap());
+        let (now, clock) = time();
+        let mailbox = sample::Mailbox::new(7, emails, clock(), clock.clone());
+        let unplug = Arc::new(Notify::new());
+        let mut server = JoinSet::new();
+        server.spawn(server::serve(
+            listener,
+            mailbox,
+            Terms::demo(10_000),
+            clock.clone(),
+            {
+                let unplug = unplug.clone();
+                async move { unplug.notified().await }
+            },
+        ));
+        let client = client(
+            &base,
+            Patience {
+                tries: 1,
+                ..Patience::SCREEN
+            },
+            clock.clone(),
+        );
+        Self {
+            server,
+            unplug,
+            ..Self::with(size, client, backfill, now, clock).await
+        }
+    }
+
+    /// One that runs against a service of somebody else.
+    pub async fn facing(base: &str, size: Size, patience: Patience) -> Self {
+        let (now, clock) = time();
+        Self::with(
+            size,
+            client(base, patience, clock.clone()),
+            Backfill::Off,
+            now,
+            clock,
+        )
+        .await
+    }
+
+    /// One of several that share an archive on disk.
+    pub async fn sharing(path: &Path, base: &str, size: Size) -> Self {
+        let (now, clock) = time();
+        let archive = Archive::open(&Location::Disk(path.to_owned())).unwrap();
+        let client = client(
+            base,
+            Patience {
+                tries: 1,
+                ..Patience::SCREEN
+            },
+            clock.clone(),
+        );
+        let kept = archive
+            .read_only()
+            .map_or_else(|| Kept::InFile(path.display().to_string()), Kept::ReadOnly);
+        Self::on(archive, kept, size, client, Backfill::Off, now, clock).await
+    }
+
+    async fn with(
+        size: Size,
+        client: Client,
+        backfill: Backfill,
+        now: watch::Sender<Timestamp>,
+        clock: Clock,
+    ) -> Self {
+        Self::on(
+            Archive::open(&Location::Memory).unwrap(),
+            Kept::Nowhere,
+            size,
+            client,
+            backfill,
+            now,
+            clock,
+        )
+        .await
+    }
+
+    async fn on(
+        archive: Archive,
+        kept: Kept,
+        size: Size,
+        client: Client,
+        backfill: Backfill,
+        now: watch::Sender<Timestamp>,
+        clock: Clock,
+    ) -> Self {
+        let session = Session {
+            profile: "demo".to_owned(),
+            door: Door::Demo,
+            engine: Ok(Engine::new(
+                Arc::new(client),
+                archive.clone(),
+                clock.clone(),
+            )),
+            archive,
+            kept,
+            refresh: std::time::Duration::from_secs(30),
+            backfill,
+            notice: None,
+            keys: Arc::default(),
+            query: String::new(),
+            hall: None,
+            history: None,
+            views: built_in(),
+            view_file: ViewFile::default(),
+            beside: JoinSet::new(),
+        };
+        let house = House {
+            flags: Flags::default(),
+            env: Env::default(),
+            clock,
+            keys: Arc::default(),
+            sample: (0, 1),
+        };
+        Self::begin(size, session, house, now).await
+    }
+
+    /// Starts as the program does with these flags in this environment.
+    pub async fn at_home(size: Size, env: Env) -> Self {
+        let (now, clock) = time();
+        let house = House {
+            flags: Flags::default(),
+            env,
+            clock,
+            keys: Arc::default(),
+            sample: (300, 7),
+        };
+        let settings = Settings::resolve(&house.flags, &house.env).unwrap();
+        let session = house.first(&settings).unwrap();
+        Self::begin(size, session, house, now).await
+    }
+
+    async fn begin(
+        size: Size,
+        session: Session<Client>,
+        house: House,
+        now: watch::Sender<Timestamp>,
+    ) -> Self {
+        let refresh = Arc::new(Notify::new());
+        let (keyboard, events) = mpsc::unbounded_channel();
+        let (start, clock) = (*now.borrow(), house.clock.clone());
+        let look = Look {
+            theme: Theme::new(Some(Palette::default())),
+            glyphs: Glyphs::UNICODE,
+            now: start,
+            zone: TimeZone::UTC,
+        };
+        let terminal = Terminal::new(TestBackend::new(size.width, size.height)).unwrap();
+        let pause = pauses(refresh.clone());
+        let program = Program::start(
+            session,
+            Arc::new(house),
+            pause,
+            Keyboard(events),
+            (terminal, size),
+            look,
+            clock,
+            None,
+        );
+        let (server, unplug) = (JoinSet::new(), Arc::default());
+        let mut running = Self {
+            program,
+            keyboard,
+            refresh,
+            now,
+            server,
+            unplug,
+            turn: None,
+        };
+        running.until_idle().await;
+        running
+    }
+
+    async fn until_idle(&mut self) {
+        while self.turn.is_none() && !self.program.is_idle() {
+            self.turn = self.program.step().await.unwrap();
+        }
+    }
+
+    /// Waits for what happens by itself until the condition holds.
+    pub async fn until(&mut self, condition: impl Fn(&Model) -> bool) {
+        let held = tokio::time::timeout(std::time::Duration::from_secs(30), async {
+            while !condition(self.program.model()) {
+                self.turn = self.program.step().await.unwrap();
+            }
+        });
+        let held = held.await.is_ok();
+        assert!(held, "it does not come about:\n{}", self.screen());
+        self.until_idle().await;
+    }
+
+    /// Presses keys, written as in the key table, and waits until everything has come of them.
+    pub async fn press(&mut self, keys: &str) {
+        for key in keys.split_whitespace() {
+            let Key { code, modifiers } = Key::parse(key).expect("a key of the table");
+            self.keyboard
+                .send(Event::Key(KeyEvent::new(code, modifiers)))
+                .unwrap();
+        }
+        self.turn = self.program.step().await.unwrap();
+        self.until_idle().await;
+    }
+
+    /// Presses a key, and waits for what a person waits for: what is only fetched ahead may take its time.
+    pub async fn press_and_look(&mut self, key: &str) {
+        let Key { code, modifiers } = Key::parse(key).expect("a key of the table");
+        self.keyboard
+            .send(Event::Key(KeyEvent::new(code, modifiers)))
+            .unwrap();
+        self.turn = self.program.step().await.unwrap();
+        let settled = |model: &Model| {
+            !model.service.is_refreshing()
+                && matches!(model.stage(), Stage::Ready(_, Some(_)) | Stage::Failed(_))
+        };
+        while self.turn.is_none() && !settled(self.program.model()) {
+            self.turn = self.program.step().await.unwrap();
+        }
+    }
+
+    /// Pastes text, as a terminal hands it over in one piece.
+    pub async fn paste(&mut self, text: &str) {
+        self.keyboard.send(Event::Paste(text.to_owned())).unwrap();
+        self.turn = self.program.step().await.unwrap();
+        self.until_idle().await;
+    }
+
+    /// Lets time pass until the next refresh, which then happens.
+    pub async fn wait(&mut self, seconds: i64) {
+        self.now
+            .send_modify(|now| *now += jiff::SignedDuration::from_secs(seconds));
+        self.refresh.notify_one();
+        self.turn = self.program.step().await.unwrap();
+        self.until_idle().await;
+    }
+
+    /// Ends the service: from now on nothing listens at its address.
+    pub async fn unplug(&mut self) {
+        self.unplug.notify_one();
+        self.server.join_next().await;
+    }
+
+    pub fn screen(&self) -> String {
+        let buffer = self.program.terminal().backend().buffer();
+        let rows = buffer.content.chunks(usize::from(buffer.area.width));
+        rows.map(|row| {
+            row.iter()
+                .map(ratatui::buffer::Cell::symbol)
+                .collect::<String>()
+                + "\n"
+        })
+        .collect()
+    }
+
+    pub fn selected(&self) -> String {
+        self.program
+            .model()
+            .list
+            .selected()
+            .expect("an email is selected")
+            .summary
+            .id
+            .as_str()
+            .to_owned()
+    }
+
+    pub fn position(&self) -> (Option<u64>, Option<u64>) {
+        let list = &self.program.model().list;
+        (list.position(), list.total())
+    }
+
+    pub fn open_email(&self) -> Option<String> {
+        match self.program.model().stage() {
+            Stage::Ready(opened, Some(_)) => Some(opened.email.summary.id.as_str().to_owned()),
+            _ => None,
+        }
+    }
+}
+
+/// A clock that a test sets.
+pub fn time() -> (watch::Sender<Timestamp>, Clock) {
+    let (now, seen) = watch::channel(START.parse().unwrap());
+    (now, Arc::new(move || *seen.borrow()))
+}
+
+/// A client that does not wait for itself.
+pub fn client(base: &str, patience: Patience, clock: Clock) -> Client {
+    let base_url = BaseUrl::parse(base).unwrap();
+    let key = ApiKey::new(server::DEMO_KEY, "the test");
+    Client::new(
+        Access {
+            base_url,
+            key,
+            ca_file: None,
+            rate: Rate::by_hand(10_000.0).unwrap(),
+            rate_file: None,
+        },
+        patience,
+        clock,
+    )
+}
+
+/// The selection rests at once; a refresh when the test says so.
+fn pauses(refresh: Arc<Notify>) -> Pause {
+    Arc::new(move |what, _| {
+        let refresh = refresh.clone();
+        match what {
+            Rest::Selection => Box::pin(std::future::ready(())),
+            Rest::Refresh | Rest::Extend => Box::pin(async move { refresh.notified().await }),
+            Rest::Second | Rest::Freshness => Box::pin(std::future::pending()),
+        }
+    })
+}

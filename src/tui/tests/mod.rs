@@ -1,0 +1,17 @@
+//! The whole terminal program on its loop, by keys, against a server on loopback.
+
+mod fault_matrix;
+#[expect(dead_code, reason = "the tests outside the crate use the rest")]
+#[path = "../../../tests/suite/harness/faults.rs"]
+mod faults;
+#[expect(dead_code, reason = "the tests outside the crate use the rest")]
+#[path = "../../../tests/suite/harness/faulty_server.rs"]
+mod faulty_server;
+pub mod harness;
+mod output_bytes;
+mod program;
+mod readme_screenshot;
+#[path = "../../../tests/suite/harness/service.rs"]
+mod service;
+mod sharing;
+pub mod start_screens;

@@ -1,0 +1,142 @@
+//! What a screen costs on the wire, in bytes: what people on a slow line feel first.
+
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex};
+
+use crate::config::Palette;
+use crate::tui::Thrifty;
+use crate::view::{Glyphs, Look, Theme, draw};
+use jiff::tz::TimeZone;
+use ratatui::layout::{Rect, Size};
+use ratatui::{Terminal, TerminalOptions, Viewport};
+
+use crate::app::tests::env::{Mailbox, NOW, World};
+
+/// A line that remembers what went over it.
+#[derive(Clone, Default)]
+struct Line(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Line {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+struct Screen {
+    world: World,
+    terminal: Terminal<Thrifty<Line>>,
+    line: Line,
+}
+
+impl Screen {
+    fn at_rest() -> Self {
+        let world = World::at_rest(120, 40, Mailbox::of(2_000));
+        let line = Line::default();
+        let Size { width, height } = world.model.size();
+        let options = TerminalOptions {
+            viewport: Viewport::Fixed(Rect::new(0, 0, width, height)),
+        };
+        let terminal = Terminal::with_options(Thrifty::new(line.clone()), options).unwrap();
+        let mut screen = Self {
+            world,
+            terminal,
+            line,
+        };
+        screen.cost();
+        screen
+    }
+
+    /// Draws, and gives the number of bytes that took.
+    fn cost(&mut self) -> usize {
+        let look = Look {
+            theme: Theme::new(Some(Palette::default())),
+            glyphs: Glyphs::UNICODE,
+            now: NOW.parse().unwrap(),
+            zone: TimeZone::UTC,
+        };
+        self.terminal
+            .draw(|frame| draw(&self.world.model, &look, frame))
+            .unwrap();
+        std::mem::take(&mut *self.line.0.lock().unwrap()).len()
+    }
+}
+
+#[test]
+fn a_frame_without_changes_costs_nothing() {
+    let mut screen = Screen::at_rest();
+    assert_eq!(screen.cost(), 0);
+    screen.world.wait_for_refresh();
+    assert_eq!(
+        screen.cost(),
+        0,
+        "a refresh that brings nothing draws nothing"
+    );
+}
+
+#[test]
+fn a_step_costs_two_rows_and_not_the_screen() {
+    let mut screen = Screen::at_rest();
+    let mut costs: Vec<usize> = (0..200)
+        .map(|_| {
+            screen.world.press("j").answer_archive();
+            screen.cost()
+        })
+        .collect();
+    let all: usize = costs.iter().sum();
+    costs.sort_unstable();
+    assert!(
+        costs[100] <= 160,
+        "the median step costs {} bytes",
+        costs[100]
+    );
+    assert!(all <= 40_000, "200 steps cost {all} bytes");
+}
+
+#[test]
+fn many_keys_at_once_cost_one_frame() {
+    let mut screen = Screen::at_rest();
+    for _ in 0..200 {
+        screen.world.press("j");
+    }
+    screen.world.settle();
+    let cost = screen.cost();
+    assert!(cost <= 2_000, "200 keys at once cost {cost} bytes");
+}
+
+#[test]
+fn a_page_costs_about_what_it_shows() {
+    let mut screen = Screen::at_rest();
+    screen.world.press("PgDn").settle();
+    screen.world.press("PgDn");
+    let cost = screen.cost();
+    assert!(cost <= 3_000, "a page costs {cost} bytes");
+}
+
+#[test]
+fn a_letter_of_a_filter_costs_what_it_changes() {
+    let mut screen = Screen::at_rest();
+    screen.world.press("/").settle();
+    let opening = screen.cost();
+    assert!(
+        opening <= 2_500,
+        "the prompt and its offers cost {opening} bytes"
+    );
+    let mut costs: Vec<usize> = "receipt #1999"
+        .chars()
+        .map(|letter| {
+            screen.world.write(&letter.to_string()).answer_archive();
+            screen.cost()
+        })
+        .collect();
+    costs.sort_unstable();
+    assert!(
+        costs[costs.len() / 2] <= 1_500,
+        "the median letter costs {} bytes: {costs:?}",
+        costs[costs.len() / 2]
+    );
+}

@@ -1,0 +1,315 @@
+//! Ring 3: the whole program by keys.
+
+use std::sync::{Arc, Mutex};
+
+use crate::api::{Cursor, Patience};
+use crate::app::Ending;
+use crate::config::{Backfill, clock};
+use crate::mail::EmailId;
+use crate::server::{Fault, Page, Source, Terms, sample, serve};
+use crate::tui::Turn;
+use ratatui::layout::Size;
+use serde_json::value::RawValue;
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+
+use crate::tui::tests::harness::Running;
+
+const WIDE: Size = Size {
+    width: 160,
+    height: 45,
+};
+
+#[tokio::test]
+async fn it_lists_reads_pages_and_leaves() {
+    let mut it = Running::start(WIDE, 350).await;
+    assert_eq!(it.position(), (Some(1), Some(100)));
+    assert!(it.screen().contains("demo ▸ all mail"), "{}", it.screen());
+
+    it.press("j j Enter").await;
+    assert_eq!(it.open_email(), Some(it.selected()));
+    it.press("J").await;
+    assert_eq!(it.open_email(), Some(it.selected()));
+    assert_eq!(it.position().0, Some(4));
+
+    it.press("q G").await;
+    it.press("G").await;
+    it.press("G").await;
+    it.press("G").await;
+    assert_eq!(it.position(), (Some(350), Some(350)), "{}", it.screen());
+    assert!(
+        it.screen().contains("350 emails, complete"),
+        "{}",
+        it.screen()
+    );
+
+    it.press("g g q").await;
+    assert_eq!(it.turn, Some(Turn::Over(Ending::Quit)));
+}
+
+#[tokio::test]
+async fn it_lives_new_emails_arrive_and_statuses_move_on() {
+    let mut it = Running::start(WIDE, 200).await;
+    it.press("j j").await;
+    let selected = it.selected();
+    it.wait(600).await;
+    assert_eq!(it.selected(), selected);
+    assert!(it.program.model().list.unseen() > 5, "{}", it.screen());
+    let changed = it
+        .program
+        .model()
+        .list
+        .rows()
+        .iter()
+        .filter(|row| it.program.model().list.has_changed(&row.summary.id))
+        .count();
+    assert!(changed > 0, "{}", it.screen());
+    it.press("Home").await;
+    assert_eq!(
+        (it.program.model().list.unseen(), it.position().0),
+        (0, Some(1))
+    );
+}
+
+#[tokio::test]
+async fn it_is_a_state_to_be_offline() {
+    let mut it = Running::start(WIDE, 50).await;
+    it.press("j").await;
+    it.press("k").await;
+    it.unplug().await;
+    it.press("r").await;
+    let screen = it.screen();
+    assert!(screen.contains("offline"), "{screen}");
+    it.press("j").await;
+    assert_eq!(
+        it.open_email(),
+        Some(it.selected()),
+        "what was read before is still there"
+    );
+    it.press("j j").await;
+    assert!(
+        it.screen().contains("This email could not be loaded"),
+        "{}",
+        it.screen()
+    );
+    assert_eq!(it.position(), (Some(4), Some(50)));
+}
+
+#[tokio::test]
+async fn each_face_of_a_body_can_be_shown() {
+    let mut it = Running::start(Size::new(100, 60), 50).await;
+    it.press("Enter z").await;
+    it.press("Alt-4").await;
+    assert!(
+        it.screen().contains(r#""object": "email""#),
+        "{}",
+        it.screen()
+    );
+    let raw = it.screen();
+    it.press("Alt-3").await;
+    assert_ne!(it.screen(), raw);
+    it.press("Alt-1").await;
+    assert_eq!(it.open_email(), Some(it.selected()));
+}
+
+/// A mailbox that notes which emails it is asked for.
+struct Noted {
+    mailbox: sample::Mailbox,
+    emails: Arc<Mutex<Vec<String>>>,
+}
+
+impl Source for Noted {
+    fn page(&self, cursor: &Cursor, limit: u8) -> Result<Page, Fault> {
+        self.mailbox.page(cursor, limit)
+    }
+
+    fn email(&self, id: &EmailId) -> Result<Box<RawValue>, Fault> {
+        self.emails.lock().unwrap().push(id.as_str().to_owned());
+        self.mailbox.email(id)
+    }
+}
+
+#[tokio::test]
+async fn no_email_is_fetched_twice_however_one_walks_among_them() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base = format!("http://{}", listener.local_addr().unwrap());
+    let emails = Arc::new(Mutex::new(Vec::new()));
+    let noted = Noted {
+        mailbox: sample::Mailbox::new(7, 50, clock::system()(), clock::system()),
+        emails: emails.clone(),
+    };
+    let mut server = JoinSet::new();
+    server.spawn(serve(
+        listener,
+        noted,
+        Terms::demo(10_000),
+        clock::system(),
+        std::future::pending(),
+    ));
+    let mut it = Running::facing(&base, WIDE, Patience::SCREEN).await;
+    for key in ["j", "j", "Enter", "J", "K", "Esc", "k"] {
+        it.press(key).await;
+    }
+    let mut asked = emails.lock().unwrap().clone();
+    let all = asked.len();
+    asked.sort_unstable();
+    asked.dedup();
+    assert!(
+        all >= 4 && asked.len() == all,
+        "{all} requests for {} emails",
+        asked.len()
+    );
+}
+
+#[tokio::test]
+async fn many_keys_at_once_are_one_email() {
+    let mut it = Running::start(WIDE, 1_000).await;
+    let keys = "j ".repeat(80);
+    it.press(&keys).await;
+    assert_eq!(it.position().0, Some(81));
+    assert_eq!(it.open_email(), Some(it.selected()));
+}
+
+#[tokio::test]
+async fn it_finds_while_one_types_and_looks_further_back() {
+    let mut it = Running::start(WIDE, 600).await;
+    let all = it.selected();
+    it.press("/ s t a t u s : b o u n c e d").await;
+    let (_, found) = it.position();
+    let found = found.expect("it is counted");
+    assert!(
+        found < 100 && it.screen().contains(&format!("{found} of 100 since")),
+        "{}",
+        it.screen()
+    );
+    it.press("Enter b").await;
+    let (_, more) = it.position();
+    assert!(
+        more > Some(found) && it.screen().contains("600, complete"),
+        "{}",
+        it.screen()
+    );
+    let rows = it.program.model().list.rows();
+    assert!(
+        rows.iter()
+            .all(|row| row.summary.status == crate::mail::Status::Bounced)
+    );
+    it.press("Esc").await;
+    assert_eq!((it.selected(), it.position()), (all, (Some(1), Some(600))));
+    it.press("@ t").await;
+    assert!(it.screen().contains("▸ to:"), "{}", it.screen());
+    it.press("u").await;
+    assert_eq!(it.position().1, Some(600));
+}
+
+#[tokio::test]
+async fn it_shows_all_mail_to_a_recipient() {
+    let mut it = Running::start(WIDE, 2_000).await;
+    it.press("G").await;
+    it.press("G").await;
+    let open = it.open_email();
+    it.press("c").await;
+    let model = it.program.model();
+    let tally = model
+        .card
+        .as_ref()
+        .and_then(crate::app::Card::tally)
+        .expect("it is counted")
+        .clone();
+    assert_eq!(
+        (Some(tally.total), it.open_email()),
+        (model.list.total(), open.clone())
+    );
+    assert_eq!(
+        tally.statuses.iter().map(|(_, count)| count).sum::<u64>(),
+        tally.total
+    );
+    assert!(
+        it.screen()
+            .contains(&format!("{} of 300 emails since", tally.total)),
+        "{}",
+        it.screen()
+    );
+    it.press("b").await;
+    let model = it.program.model();
+    let further = model
+        .card
+        .as_ref()
+        .and_then(crate::app::Card::tally)
+        .expect("it is counted again");
+    assert_eq!(Some(further.total), model.list.total());
+    assert!(
+        further.total >= tally.total && it.screen().contains("2 000 emails, complete"),
+        "{}",
+        it.screen()
+    );
+    it.press("Esc").await;
+    assert_eq!(it.open_email(), open);
+}
+
+#[tokio::test]
+async fn what_is_saved_as_a_view_stands_in_the_configuration() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().to_str().unwrap();
+    let env = [
+        ("HOME", folder),
+        ("SENTBOX_API_KEY", "re_test"),
+        ("SENTBOX_BASE_URL", "http://127.0.0.1:9"),
+    ]
+    .into_iter()
+    .collect();
+    let mut it = Running::at_home(WIDE, env).await;
+    it.press("/ i s : t r o u b l e Enter").await;
+    it.press("W Ctrl-u 7 Space O d d Enter").await;
+    let text = std::fs::read_to_string(home.path().join(".config/sentbox/config.toml")).unwrap();
+    assert!(
+        text.contains("7 = { name = \"Odd\", query = \"is:trouble\" }") && text.contains("Today"),
+        "{text}"
+    );
+    assert!(
+        it.screen().contains("Odd") && it.screen().contains("written to"),
+        "{}",
+        it.screen()
+    );
+}
+
+#[tokio::test]
+async fn it_goes_to_a_date() {
+    let mut it = Running::start(WIDE, 600).await;
+    it.press("g d y e s t e r d a y Enter").await;
+    let (position, total) = it.position();
+    assert!(
+        position > Some(1) && position < total,
+        "{position:?} {}",
+        it.screen()
+    );
+    let sent = it
+        .program
+        .model()
+        .list
+        .selected()
+        .and_then(|row| row.summary.created.at);
+    let midnight = "2026-11-20T00:00:00Z".parse().unwrap();
+    assert!(sent.is_some_and(|at| at < midnight), "{}", it.screen());
+    it.press("k").await;
+    let above = it
+        .program
+        .model()
+        .list
+        .selected()
+        .and_then(|row| row.summary.created.at);
+    assert!(above.is_some_and(|at| at >= midnight), "{}", it.screen());
+}
+
+#[tokio::test]
+async fn it_fetches_older_mail_by_itself_if_the_profile_wants_it() {
+    let it = Running::filling(WIDE, 350, Backfill::All).await;
+    assert_eq!(it.position(), (Some(1), Some(350)), "{}", it.screen());
+    assert!(
+        it.screen().contains("350 emails, complete"),
+        "{}",
+        it.screen()
+    );
+    let it = Running::start(WIDE, 350).await;
+    assert_eq!(it.position(), (Some(1), Some(100)));
+}

@@ -1,0 +1,216 @@
+//! Two screens on one archive: each shows what the other learns, without waiting for its own refresh.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::app::{Kept, Model, Stage};
+use crate::server::{Terms, sample, serve};
+use jiff::{SignedDuration, Timestamp};
+use ratatui::layout::Size;
+use tokio::net::TcpListener;
+use tokio::sync::{Notify, watch};
+use tokio::task::JoinSet;
+
+use crate::tui::tests::harness::{Running, time};
+
+const WIDE: Size = Size {
+    width: 160,
+    height: 45,
+};
+
+/// A service whose clock the test sets, and which can be stopped and started again.
+struct Host {
+    address: String,
+    now: watch::Sender<Timestamp>,
+    clock: crate::config::clock::Clock,
+    mailbox_start: Timestamp,
+    stop: Arc<Notify>,
+    server: JoinSet<std::io::Result<()>>,
+}
+
+impl Host {
+    async fn start() -> Self {
+        let (now, clock) = time();
+        let mut host = Self {
+            address: "127.0.0.1:0".to_owned(),
+            mailbox_start: clock(),
+            now,
+            clock,
+            stop: Arc::default(),
+            server: JoinSet::new(),
+        };
+        host.serve().await;
+        host
+    }
+
+    async fn serve(&mut self) {
+        let listener = TcpListener::bind(&self.address).await.unwrap();
+        self.address = listener.local_addr().unwrap().to_string();
+        let mailbox = sample::Mailbox::new(7, 200, self.mailbox_start, self.clock.clone());
+        let stop = self.stop.clone();
+        self.server.spawn(serve(
+            listener,
+            mailbox,
+            Terms::demo(10_000),
+            self.clock.clone(),
+            async move { stop.notified().await },
+        ));
+    }
+
+    async fn stop(&mut self) {
+        self.stop.notify_one();
+        self.server.join_next().await;
+    }
+
+    async fn screens(&self, folder: &Path) -> (Running, Running) {
+        let (path, base) = (
+            folder.join("archive.sqlite"),
+            format!("http://{}", self.address),
+        );
+        let first = Running::sharing(&path, &base, WIDE).await;
+        (first, Running::sharing(&path, &base, WIDE).await)
+    }
+}
+
+fn is_offline(model: &Model) -> bool {
+    model
+        .service
+        .trouble()
+        .is_some_and(crate::failure::Failure::is_offline)
+}
+
+#[tokio::test]
+async fn page_fetched_by_one_screen_appears_on_the_other() {
+    let (host, folder) = (Host::start().await, tempfile::tempdir().unwrap());
+    let (mut one, mut two) = host.screens(folder.path()).await;
+    two.press("j j").await;
+    let selected = two.selected();
+    host.now
+        .send_modify(|now| *now += SignedDuration::from_secs(600));
+    one.wait(600).await;
+    let new = one.program.model().list.unseen();
+    assert!(new > 5, "{}", one.screen());
+    two.until(|model| model.list.unseen() == new).await;
+    assert_eq!(
+        (two.selected(), two.position().1),
+        (selected, one.position().1)
+    );
+    let changed = |it: &Running| {
+        let list = &it.program.model().list;
+        list.rows()
+            .iter()
+            .filter(|row| list.has_changed(&row.summary.id))
+            .count()
+    };
+    assert!(changed(&two) > 0, "{}", two.screen());
+}
+
+#[tokio::test]
+async fn status_of_the_open_email_changes_on_both_screens() {
+    let (host, folder) = (Host::start().await, tempfile::tempdir().unwrap());
+    let (mut one, mut two) = host.screens(folder.path()).await;
+    two.press("Enter").await;
+    let opened = |model: &Model| match model.stage() {
+        Stage::Ready(opened, Some(_)) => Some(opened.email.summary.status.clone()),
+        _ => None,
+    };
+    let before = opened(two.program.model());
+    host.now
+        .send_modify(|now| *now += SignedDuration::from_mins(20));
+    one.wait(20 * 60).await;
+    two.until(|model| opened(model).is_some_and(|status| Some(status) != before))
+        .await;
+}
+
+#[tokio::test]
+async fn older_mail_fetched_by_one_screen_is_counted_on_the_other() {
+    let (host, folder) = (Host::start().await, tempfile::tempdir().unwrap());
+    let (mut one, mut two) = host.screens(folder.path()).await;
+    one.press("G").await;
+    one.press("G").await;
+    assert_eq!(one.position().1, Some(200), "{}", one.screen());
+    two.until(|model| model.list.total() == Some(200)).await;
+}
+
+#[tokio::test]
+async fn outage_seen_by_one_screen_shows_on_the_other_until_it_ends() {
+    let (mut host, folder) = (Host::start().await, tempfile::tempdir().unwrap());
+    let (mut one, mut two) = host.screens(folder.path()).await;
+    host.stop().await;
+    one.wait(30).await;
+    assert!(is_offline(one.program.model()), "{}", one.screen());
+    two.until(is_offline).await;
+    // The refresh of the other screen reads the record of the outage, and sends no request.
+    two.wait(30).await;
+    assert!(is_offline(two.program.model()), "{}", two.screen());
+    host.serve().await;
+    one.wait(30).await;
+    assert!(!is_offline(one.program.model()), "{}", one.screen());
+    two.until(|model| !is_offline(model)).await;
+}
+
+#[tokio::test]
+async fn failed_request_makes_the_refreshing_screen_try() {
+    let (mut host, folder) = (Host::start().await, tempfile::tempdir().unwrap());
+    let (mut one, mut two) = host.screens(folder.path()).await;
+    host.stop().await;
+    two.press("j j j Enter").await;
+    assert!(
+        matches!(two.program.model().stage(), Stage::Failed(_)),
+        "{}",
+        two.screen()
+    );
+    one.until(is_offline).await;
+    two.until(is_offline).await;
+}
+
+#[tokio::test]
+async fn removed_archive_is_shown_at_once_and_nothing_is_asked() {
+    let (host, folder) = (Host::start().await, tempfile::tempdir().unwrap());
+    let (mut one, _two) = host.screens(folder.path()).await;
+    std::fs::remove_file(folder.path().join("archive.sqlite")).unwrap();
+    one.until(|model| matches!(model.kept, Kept::NotThisTime(_)))
+        .await;
+    let screen = one.screen();
+    assert!(
+        screen.contains("the archive file was removed; nothing more is kept; restart sentbox"),
+        "{screen}"
+    );
+    assert!(
+        screen.contains("not connected") && !screen.contains("· live"),
+        "{screen}"
+    );
+    one.press("r").await;
+    assert!(
+        one.screen().contains("the archive file was removed"),
+        "{}",
+        one.screen()
+    );
+}
+
+#[tokio::test]
+async fn read_only_archive_is_shown_and_emails_can_be_fetched() {
+    let (host, folder) = (Host::start().await, tempfile::tempdir().unwrap());
+    let (one, two) = host.screens(folder.path()).await;
+    drop((one, two));
+    let path = folder.path().join("archive.sqlite");
+    std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o400)).unwrap();
+    let mut it = Running::sharing(&path, &format!("http://{}", host.address), WIDE).await;
+    assert_eq!(it.position().1, Some(100), "{}", it.screen());
+    assert!(
+        it.screen()
+            .contains("100 emails since 13 Oct · nothing new is kept")
+            && !it.screen().contains("· live"),
+        "{}",
+        it.screen()
+    );
+    it.press("G Enter").await;
+    assert_eq!(it.open_email(), Some(it.selected()), "{}", it.screen());
+    it.press("r").await;
+    assert!(
+        it.screen()
+            .contains("read-only archive: nothing new is kept"),
+        "{}",
+        it.screen()
+    );
+}

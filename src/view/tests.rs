@@ -1,0 +1,674 @@
+//! Ring 2: what is drawn, as text, at the sizes people have.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use crate::api::{Budget, Urgency, wire};
+use crate::app::tests::env::{Mailbox, NOW, World, opening, row_of};
+use crate::app::{Effect, Msg, News};
+use crate::archive::{Gone, GoneKind, Reach, Row};
+use crate::config::Backfill;
+use crate::config::Palette;
+use crate::failure::{Details, Failure, Kind};
+use crate::mail::EmailId;
+use crate::tui::tests::start_screens::setting_up;
+use crate::view::{Glyphs, Look, Theme, draw};
+use jiff::tz::TimeZone;
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::layout::Size;
+use ratatui::style::Modifier;
+
+fn look() -> Look {
+    Look {
+        theme: Theme::new(Some(Palette::default())),
+        glyphs: Glyphs::UNICODE,
+        now: NOW.parse().unwrap(),
+        zone: TimeZone::UTC,
+    }
+}
+
+fn terminal(world: &World, look: &Look) -> Terminal<TestBackend> {
+    let Size { width, height } = world.model.size();
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+    terminal
+        .draw(|frame| draw(&world.model, look, frame))
+        .unwrap();
+    terminal
+}
+
+pub fn screen(world: &World) -> String {
+    text(&terminal(world, &look()))
+}
+
+/// What is drawn when the archive has answered, and the service not yet.
+pub fn screen_after_archive(mut world: World) -> String {
+    world.answer_archive();
+    screen(&world)
+}
+
+fn text(terminal: &Terminal<TestBackend>) -> String {
+    let buffer = terminal.backend().buffer();
+    let mut out = String::new();
+    for y in 0..buffer.area.height {
+        let mut line = String::new();
+        let mut skip = 0;
+        for x in 0..buffer.area.width {
+            let symbol = buffer[(x, y)].symbol();
+            if skip == 0 {
+                line.push_str(symbol);
+                skip = unicode_width::UnicodeWidthStr::width(symbol).max(1);
+            }
+            skip -= 1;
+        }
+        let _ = writeln!(out, "{}", line.trim_end());
+    }
+    out
+}
+
+/// A mailbox as varied as real mail.
+fn varied() -> Mailbox {
+    let mut mailbox = Mailbox::of(0);
+    mailbox.next = 1_001;
+    let rows = [
+        (
+            "delivered",
+            &["ana.lopez@example.com"][..],
+            "Your receipt #4821",
+            "2026-11-20 09:41:07.12+00",
+        ),
+        (
+            "bounced",
+            &["j.okafor@example.org", "b@example.org", "c@example.org"],
+            "Reset your password",
+            "2026-11-20 09:40:00+00",
+        ),
+        (
+            "queued",
+            &["team@example.test"],
+            "Weekly digest",
+            "2026-11-20T09:38:00.000000+00:00",
+        ),
+        (
+            "email.opened",
+            &["佐藤 <sato@example.jp>"],
+            "ご注文の確認",
+            "2026-11-19 09:31:00+00",
+        ),
+        (
+            "clicked",
+            &["m.weber@example.de"],
+            "Rechnung 2026-1187",
+            "2026-11-17 09:30:00+00",
+        ),
+        (
+            "complained",
+            &["k.novak@example.cz"],
+            "Sale ends tonight 🎉",
+            "2026-05-03 09:25:00+00",
+        ),
+        (
+            "delivery_delayed",
+            &["a.very.long.local.part.of.an.address@subdomain.example.com"],
+            "An older one",
+            "2025-05-03 09:25:00+00",
+        ),
+        ("teleported", &[], "", "whenever"),
+        (
+            "scheduled",
+            &["evil\u{1b}[31m@example.com"],
+            "Look \u{202e}here\u{7}",
+            "2026-11-20 08:00:00+00",
+        ),
+    ];
+    mailbox.rows = rows
+        .iter()
+        .enumerate()
+        .map(|(n, (event, to, subject, at))| {
+            let n = i64::try_from(n).unwrap();
+            row_of(
+                1_000 - n,
+                &wire::Summary {
+                    id: format!("id-{n}"),
+                    to: Some(to.iter().map(ToString::to_string).collect()),
+                    cc: (n == 1).then(|| vec!["Copy <copy@example.org>".to_owned()]),
+                    reply_to: (n == 1).then(|| vec!["help@example.org".to_owned()]),
+                    from: Some("Acme <hello@acme.example>".to_owned()),
+                    subject: Some((*subject).to_owned()),
+                    created_at: Some((*at).to_owned()),
+                    message_id: Some(format!("<{n}@acme.example>")),
+                    last_event: Some((*event).to_owned()),
+                    scheduled_at: (n == 8).then(|| "2026-11-21 08:00:00+00".to_owned()),
+                    extra: if n == 1 {
+                        vec![("topic_id".to_owned(), "\"42\"".to_owned())]
+                    } else {
+                        vec![]
+                    },
+                    ..wire::Summary::default()
+                },
+            )
+        })
+        .collect::<Vec<Row>>();
+    mailbox
+}
+
+macro_rules! setting_up_at {
+    ($($name:ident: $width:literal x $height:literal, $keys:literal;)*) => {
+        $(
+            #[test]
+            fn $name() {
+                let mut world = setting_up($width, $height);
+                world.press($keys).settle();
+                insta::assert_snapshot!(screen(&world));
+            }
+        )*
+    };
+}
+
+setting_up_at! {
+    set_up_wide: 160 x 45, "j";
+    set_up_small: 80 x 24, "j";
+    set_up_narrow: 40 x 12, "j";
+    set_up_tiny: 20 x 5, "j";
+    log_in_small: 80 x 24, "Enter";
+    log_in_narrow: 40 x 12, "Enter Tab";
+    log_in_one_cell: 1 x 1, "Enter";
+}
+
+macro_rules! snapshot_at {
+    ($($name:ident: $width:literal x $height:literal, $keys:literal;)*) => {
+        $(
+            #[test]
+            fn $name() {
+                let mut world = World::at_rest($width, $height, varied());
+                for key in $keys.split(' ') {
+                    world.press(key).settle();
+                }
+                insta::assert_snapshot!(screen(&world));
+            }
+        )*
+    };
+}
+
+snapshot_at! {
+    wide: 160 x 45, "j";
+    medium: 100 x 30, "j";
+    small: 80 x 24, "j";
+    smaller: 60 x 20, "j";
+    narrow: 40 x 12, "j";
+    narrow_reading: 40 x 12, "j Enter";
+    tiny: 20 x 5, "j";
+    one_cell: 1 x 1, "j";
+    full_reader: 80 x 24, "j z";
+    profiles_wide: 160 x 20, "g p";
+    profiles_small: 80 x 24, "g p j";
+    profiles_narrow: 40 x 12, "g p j";
+    help: 80 x 24, "?";
+    full_times: 160 x 12, "t";
+    one_above_the_other_by_hand: 160 x 24, "P";
+    the_end_of_an_email: 80 x 24, "Enter G";
+    raw_view: 80 x 24, "Enter [";
+    filtered: 120 x 16, "@ v";
+    going_to_a_date: 60 x 16, "g d 7 x";
+    filtered_narrow: 40 x 12, "@ v";
+    unfolded: 60 x 20, "j Z";
+    card: 160 x 45, "j c";
+    card_medium: 100 x 30, "j c";
+    card_small: 80 x 24, "j c";
+    card_of_the_next_recipient: 60 x 20, "j c c";
+    card_narrow: 40 x 12, "j c";
+    card_tiny: 20 x 5, "j c";
+    a_saved_view: 120 x 16, "2";
+    a_saved_view_narrow: 40 x 12, "2";
+    saved_views: 80 x 24, "2 g v j";
+    saved_views_narrow: 40 x 12, "g v";
+    saving_a_view: 80 x 24, "@ v W Ctrl-u 2 Space L o s t";
+    finding_in_an_email: 80 x 24, "Enter / l i n e Space 4";
+    found_in_an_email: 80 x 24, "Enter / 4 Enter n n";
+    found_in_an_email_narrow: 40 x 12, "Enter / 4 Enter n n";
+}
+
+#[test]
+fn typing_a_filter() {
+    for (name, width, height, text) in [
+        ("wide", 160, 16, "status:delivered,bounced ana or okafor"),
+        ("small", 80, 24, "rece"),
+        ("misread", 80, 24, "status:boun"),
+        ("empty", 100, 24, ""),
+        ("choosing", 60, 20, "re"),
+        ("narrow", 40, 12, "a text that is longer than the line"),
+    ] {
+        let mut world = World::at_rest(width, height, varied());
+        world.press("/").write(text).settle();
+        insta::assert_snapshot!(format!("typing_a_filter_{name}"), screen(&world));
+    }
+}
+
+#[test]
+fn what_is_looked_for_is_underlined_where_it_stands() {
+    let mut world = World::at_rest(160, 16, varied());
+    let underlined = |world: &World| {
+        let terminal = terminal(world, &look());
+        let cells = terminal
+            .backend()
+            .buffer()
+            .content
+            .iter()
+            .filter(|cell| cell.modifier.contains(Modifier::UNDERLINED));
+        cells.map(ratatui::buffer::Cell::symbol).collect::<String>()
+    };
+    assert_eq!(underlined(&world), "");
+    world
+        .press("/")
+        .write("to:OKAFOR or to:long.local.part or subject:注文 or subject:okafor")
+        .press("Enter")
+        .settle();
+    // In the rows, and between the first and the third in the head of the selected email.
+    assert_eq!(underlined(&world), "okafor注文okaforlong.local.part");
+}
+
+#[test]
+fn a_filter_finds_nothing() {
+    let mut mailbox = varied();
+    mailbox.older_pages = 2;
+    let mut world = World::at_rest(80, 24, mailbox);
+    world.press("/").write("nowhere").press("Enter").settle();
+    insta::assert_snapshot!("a_filter_finds_nothing", screen(&world));
+    world.press("b");
+    insta::assert_snapshot!("a_filter_looks_further_back", screen(&world));
+    world.settle();
+    insta::assert_snapshot!("a_filter_finds_nothing_anywhere", screen(&world));
+}
+
+#[test]
+fn the_bars_stay_where_one_pane_is_shown_alone() {
+    let mut mailbox = varied();
+    mailbox.older_pages = 2;
+    let mut world = World::at_rest(40, 12, mailbox);
+    world
+        .press("/")
+        .write("nowhere")
+        .press("Enter")
+        .settle()
+        .press("b");
+    insta::assert_snapshot!(screen(&world));
+}
+
+#[test]
+fn waiting_for_the_first_page() {
+    let mut world = World::start(opening(80, 24), Mailbox::of(0));
+    world.answer(0);
+    insta::assert_snapshot!(screen(&world));
+}
+
+#[test]
+fn nothing_was_sent() {
+    let world = World::at_rest(80, 24, Mailbox::of(0));
+    insta::assert_snapshot!(screen(&world));
+}
+
+#[test]
+fn the_first_page_failed() {
+    let mut world = World::start(opening(80, 24), Mailbox::of(0));
+    world.answer(0);
+    fail_refresh(
+        &mut world,
+        Failure::new(Kind::Unreachable, "127.0.0.1:8025 refuses the connection")
+            .hint("is the service running there?"),
+    );
+    insta::assert_snapshot!(screen(&world));
+}
+
+#[test]
+fn there_is_no_key() {
+    let mut start = opening(80, 24);
+    start.no_service = Some(
+        Failure::new(Kind::KeyMissing, "there is no API key")
+            .hint("set SENTBOX_API_KEY, or try: sentbox demo"),
+    );
+    let mut world = World::start(start, Mailbox::of(0));
+    world.settle();
+    insta::assert_snapshot!(screen(&world));
+}
+
+#[test]
+fn offline_with_an_archive() {
+    let mut world = World::start(opening(100, 12), varied());
+    world.answer(0);
+    fail_refresh(
+        &mut world,
+        Failure::new(Kind::Unreachable, "127.0.0.1:8025 refuses the connection"),
+    );
+    world.settle();
+    insta::assert_snapshot!(screen(&world));
+}
+
+#[test]
+fn offline_since_when_and_as_of_when() {
+    let mut start = opening(100, 12);
+    start.as_of = Some("2026-11-19T18:05:00Z".parse().unwrap());
+    let mut world = World::start(start, varied());
+    world.answer(0);
+    fail_refresh(
+        &mut world,
+        Failure::new(Kind::Unreachable, "127.0.0.1:8025 refuses the connection"),
+    );
+    world.settle();
+    let title = screen(&world).lines().next().unwrap().to_owned();
+    assert!(
+        title.ends_with("9 emails · offline since 09:42 · as of 19 Nov 18:05"),
+        "{title}"
+    );
+}
+
+#[test]
+fn older_mail_by_itself_and_a_pause() {
+    let mut start = opening(100, 12);
+    start.backfill = Backfill::All;
+    let mut mailbox = varied();
+    mailbox.older_pages = 5;
+    let mut world = World::start(start, mailbox);
+    while !world.model.service.is_filling() {
+        world.answer(0);
+    }
+    let budget = Budget {
+        rate: 2.0,
+        background: 0.5,
+        limit: Some(10),
+        remaining: None,
+        paused_for: Duration::ZERO,
+    };
+    world.model.allowed(Some(budget));
+    let bottom = |world: &World| screen(world).lines().last().unwrap().to_owned();
+    assert!(
+        bottom(&world).contains("fetching older mail, 0.5/s; Ctrl-x stops  Enter read"),
+        "{}",
+        bottom(&world)
+    );
+    world.model.allowed(Some(Budget {
+        paused_for: Duration::from_millis(11_500),
+        ..budget
+    }));
+    assert!(
+        bottom(&world).contains("the service asks to wait 12 s"),
+        "{}",
+        bottom(&world)
+    );
+}
+
+#[test]
+fn an_email_that_cannot_be_had() {
+    let mut world = World::start(opening(120, 20), varied());
+    while let Some(n) = world
+        .pending
+        .iter()
+        .position(|effect| !matches!(effect, Effect::Rest { .. }))
+    {
+        world.answer(n);
+    }
+    world.press("Enter");
+    let Some(Effect::Read { ticket, .. }) = world.pending.pop() else {
+        panic!("the email is asked for")
+    };
+    world.happen(Msg::Read {
+        ticket,
+        outcome: Err(Failure::new(
+            Kind::Server,
+            "the service failed with status 503",
+        )),
+    });
+    insta::assert_snapshot!(screen(&world));
+}
+
+#[test]
+fn what_failed_in_detail() {
+    let mut world = World::start(opening(80, 16), varied());
+    world.answer(0);
+    world.press("!");
+    assert_eq!(world.model.notice.as_deref(), Some("nothing has failed"));
+    let mut failure = Failure::new(Kind::RateLimited, "too many requests for the team's limit")
+        .hint("try again in 30 s");
+    failure.wait = Some(std::time::Duration::from_secs(30));
+    let details = Details {
+        endpoint: "GET /emails",
+        status: Some(429),
+        request_id: Some("req-17".to_owned()),
+        attempts: 2,
+    };
+    failure.details = Some(Box::new(details));
+    fail_refresh(&mut world, failure);
+    world.press("!");
+    insta::assert_snapshot!(screen(&world));
+    world.press("q");
+    assert!(world.model.details.is_none() && world.model.ending.is_none());
+}
+
+#[test]
+fn new_and_changed_emails_are_marked() {
+    let mut world = World::at_rest(120, 12, varied());
+    world.press("j").settle();
+    world.press("r");
+    let Some(Effect::Refresh { ticket, .. }) = world.pending.pop() else {
+        panic!("a refresh is asked for")
+    };
+    world.mailbox.arrive();
+    world.mailbox.arrive();
+    world.happen(Msg::Refreshed {
+        ticket,
+        outcome: Ok(News {
+            new: 2,
+            changed: vec![EmailId::new("id-4")],
+            reach: Reach::Everything,
+            unfinished: false,
+            unreadable: 0,
+            head_at: None,
+        }),
+    });
+    world.settle();
+    insta::assert_snapshot!(screen(&world));
+}
+
+#[test]
+fn emails_without_an_id_are_reported_once() {
+    let mut world = World::at_rest(120, 12, varied());
+    let mut refresh = |unreadable| {
+        let Some(Effect::Refresh { ticket, .. }) = world.model.service.refresh(Urgency::Head)
+        else {
+            panic!("it may be asked")
+        };
+        let news = News {
+            new: 0,
+            changed: Vec::new(),
+            reach: Reach::Everything,
+            unfinished: false,
+            unreadable,
+            head_at: None,
+        };
+        world.happen(Msg::Refreshed {
+            ticket,
+            outcome: Ok(news),
+        });
+        let shown = screen(&world).contains("1 email of the service cannot be read: it has no id");
+        world.model.notice = None;
+        shown
+    };
+    assert_eq!([refresh(0), refresh(1), refresh(1)], [false, true, false]);
+}
+
+#[test]
+fn ascii_without_colours() {
+    let world = World::at_rest(80, 16, varied());
+    let plain = Look {
+        theme: Theme::new(None),
+        glyphs: Glyphs::ASCII,
+        ..look()
+    };
+    let terminal = terminal(&world, &plain);
+    let buffer = terminal.backend().buffer();
+    assert!(
+        buffer
+            .content
+            .iter()
+            .all(|cell| cell.fg == ratatui::style::Color::Reset)
+    );
+    insta::assert_snapshot!(text(&terminal));
+}
+
+#[test]
+fn mail_that_the_service_no_longer_has_is_marked_in_list_head_and_legend() {
+    let mut mailbox = varied();
+    mailbox.rows[1].gone = Some(Gone {
+        noticed: "2026-11-19T08:30:00Z".parse().unwrap(),
+        kind: GoneKind::Deleted,
+    });
+    let mut world = World::at_rest(160, 12, mailbox.clone());
+    world.press("j").settle();
+    let wide = screen(&world);
+    assert!(
+        wide.contains("✕†bounced")
+            && wide.contains("deleted from the service; kept here (noticed 19 Nov 08:30)"),
+        "{wide}"
+    );
+    let mut ascii = look();
+    ascii.glyphs = Glyphs::ASCII;
+    assert!(text(&terminal(&world, &ascii)).contains("xx+bounced"));
+    let mut narrow = World::at_rest(40, 12, mailbox);
+    assert!(screen(&narrow).contains("✕†bounced"), "{}", screen(&narrow));
+    narrow.press("/").write("is:gone").press("Enter").settle();
+    assert_eq!(narrow.visible().len(), 1);
+    let mut help = World::at_rest(100, 30, varied());
+    help.press("? G");
+    assert!(
+        screen(&help).contains("† ") && screen(&help).contains("is:gone finds it"),
+        "{}",
+        screen(&help)
+    );
+}
+
+#[test]
+fn the_selected_row_is_seen_without_colour() {
+    let world = World::at_rest(80, 24, varied());
+    let terminal = terminal(
+        &world,
+        &Look {
+            theme: Theme::new(None),
+            ..look()
+        },
+    );
+    let reversed = terminal
+        .backend()
+        .buffer()
+        .content
+        .iter()
+        .filter(|cell| cell.modifier.contains(Modifier::REVERSED))
+        .count();
+    assert_eq!(reversed, "ana.lopez@example.com".len());
+}
+
+#[test]
+fn no_size_panics_and_nothing_foreign_reaches_the_screen() {
+    for width in [0, 1, 2, 3, 5, 10, 23, 24, 55, 56, 60, 119, 120, 300] {
+        for height in [0, 1, 2, 3, 5, 6, 8, 15, 16, 100] {
+            let mut world = World::at_rest(width, height, varied());
+            for keys in [
+                "Enter",
+                "q",
+                "z",
+                "?",
+                "q",
+                "P",
+                "P",
+                "t",
+                "G",
+                "> > > > >",
+                "q",
+                "/",
+                "a b c Enter",
+                "Esc",
+                "@ t",
+                "c",
+                "b",
+                "g [",
+                "2",
+                "g v",
+                "j",
+                "q",
+                "W",
+                "Esc",
+                "Enter / 1 Enter",
+                "Z",
+                "q q",
+            ] {
+                world.press(keys).settle();
+                let shown = screen(&world);
+                assert!(
+                    !shown
+                        .chars()
+                        .any(|c| (c.is_control() && c != '\n') || c == '\u{202e}'),
+                    "{width}x{height}"
+                );
+            }
+        }
+    }
+}
+
+fn fail_refresh(world: &mut World, failure: Failure) {
+    let n = world
+        .pending
+        .iter()
+        .position(|effect| matches!(effect, Effect::Refresh { .. }))
+        .expect("a refresh is under way");
+    let Effect::Refresh { ticket, .. } = world.pending.remove(n) else {
+        unreachable!()
+    };
+    world.happen(Msg::Refreshed {
+        ticket,
+        outcome: Err(failure),
+    });
+}
+
+#[test]
+fn a_card_says_how_often_and_why_mail_came_back() {
+    let mut mailbox = varied();
+    let summary = |n: usize, event: &str, bounce: Option<&str>| wire::Summary {
+        id: format!("card-{n}"),
+        to: Some(vec!["Ana López <ana.lopez@example.com>".to_owned()]),
+        from: Some("Acme <hello@acme.example>".to_owned()),
+        subject: Some(format!("Reminder {n}")),
+        created_at: Some(format!("2026-05-{:02} 09:25:00+00", 28 - n)),
+        last_event: Some(event.to_owned()),
+        extra: bounce
+            .map(|json| ("bounce".to_owned(), json.to_owned()))
+            .into_iter()
+            .collect(),
+        ..wire::Summary::default()
+    };
+    let full = r#"{"message":"mailbox full","type":"Transient"}"#;
+    let events = [
+        ("delivered", None),
+        ("bounced", Some(full)),
+        ("bounced", None),
+        ("complained", None),
+        ("opened", None),
+    ];
+    mailbox
+        .rows
+        .extend(events.iter().zip(0..).map(|((event, bounce), n)| {
+            row_of(
+                900 - n,
+                &summary(usize::try_from(n).unwrap(), event, *bounce),
+            )
+        }));
+    for (width, height) in [(160, 45), (80, 24), (40, 12)] {
+        let mut world = World::at_rest(width, height, mailbox.clone());
+        world.press("c").settle();
+        insta::assert_snapshot!(
+            format!("card_of_bounces_{width}x{height}"),
+            screen(&world)
+                .lines()
+                .take(10)
+                .collect::<Vec<_>>()
+                .join("\n")
+        );
+    }
+}

@@ -1,0 +1,72 @@
+//! Whatever the service does: the commands end with the right exit code and message.
+
+use serde_json::Value;
+
+use crate::harness::faults::{End, Row, Tries, for_each, table};
+use crate::harness::faulty_server::{Faulty, truth};
+use crate::harness::process::Sentbox;
+
+/// The exit code and the words of the commands themselves, where no time has to pass.
+async fn commands(row: &Row) {
+    let service = Faulty::start().await;
+    let id = truth()[5].0.clone();
+    for (line, end) in [
+        (
+            "list --json --limit 10".to_owned(),
+            row.listing.unwrap_or(row.list),
+        ),
+        (format!("show {id} --json"), row.show),
+        ("sync --back all --rate 1000 --json".to_owned(), row.sync),
+    ] {
+        service.does(row.does);
+        let sentbox = Sentbox::new()
+            .with("SENTBOX_API_KEY", "re_demo")
+            .with("SENTBOX_BASE_URL", service.base());
+        let run = line.clone();
+        let output = tokio::task::spawn_blocking(move || sentbox.run(&run))
+            .await
+            .unwrap();
+        let (stdout, stderr) = (
+            String::from_utf8(output.stdout).unwrap(),
+            String::from_utf8(output.stderr).unwrap(),
+        );
+        let Some(last) = stderr.lines().last().filter(|_| !output.status.success()) else {
+            assert!(matches!(end, End::Well), "{}: {line}", row.name);
+            serde_json::from_str::<Value>(&stdout).unwrap();
+            continue;
+        };
+        let End::Fails(kind, words) = end else {
+            panic!("{}: {line}: {stderr}", row.name)
+        };
+        let error: Value = serde_json::from_str(last).unwrap();
+        assert_eq!(error["error"]["kind"], kind.word(), "{}: {line}", row.name);
+        assert!(
+            error["error"]["message"].as_str().unwrap().contains(words),
+            "{}: {line}: {error}",
+            row.name
+        );
+        assert_eq!(
+            output.status.code(),
+            Some(i32::from(kind.exit_code())),
+            "{}: {line}",
+            row.name
+        );
+    }
+}
+
+#[tokio::test]
+async fn the_commands_say_it_and_exit_so() {
+    let fails = |row: &&Row| {
+        [row.list, row.show, row.sync]
+            .iter()
+            .any(|end| matches!(end, End::Fails(..)))
+    };
+    for_each(
+        table()
+            .iter()
+            .filter(|row| row.tries == Tries::Once)
+            .filter(fails),
+        commands,
+    )
+    .await;
+}

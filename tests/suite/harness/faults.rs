@@ -1,0 +1,711 @@
+//! Everything that a service can do wrong, as one table, with what must come of it in `list`, `show`,
+//! `sync` and the terminal program.
+
+use std::time::Duration;
+
+use futures_util::stream::{self, StreamExt as _};
+use sentbox::api::Patience;
+use sentbox::failure::Kind;
+use serde_json::{Value, json};
+
+use super::faulty_server::{Answer, Asked, Does, http, packed, refused, truth};
+
+/// How a request ends.
+#[derive(Debug, Clone, Copy)]
+pub enum End {
+    Well,
+    /// With this kind of failure, whose sentence has these words.
+    Fails(Kind, &'static str),
+}
+
+/// How often a request is made that fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tries {
+    Once,
+    /// As long as patience lasts.
+    Again,
+}
+
+/// A fault, and what comes of it.
+pub struct Row {
+    pub name: &'static str,
+    pub does: Does,
+    pub list: End,
+    /// The command `list`, which walks on behind a short page.
+    pub listing: Option<End>,
+    pub show: End,
+    pub sync: End,
+    pub tries: Tries,
+    /// The service says nothing, so that time must pass.
+    pub is_silent: bool,
+    /// What is listed is not what the service has, and cannot be told from it.
+    pub garbles: bool,
+    /// It asks for silence that outlasts the fault.
+    pub lasts: bool,
+    /// Requests at most of what ends well, and of one try of what does not.
+    pub most: usize,
+    pub each: usize,
+}
+
+fn row(name: &'static str, does: Does) -> Row {
+    let (list, show, sync) = (End::Well, End::Well, End::Well);
+    Row {
+        name,
+        does,
+        list,
+        listing: None,
+        show,
+        sync,
+        tries: Tries::Once,
+        is_silent: false,
+        garbles: false,
+        lasts: false,
+        most: 6,
+        each: 1,
+    }
+}
+
+impl Row {
+    fn fails(self, kind: Kind, words: &'static str) -> Self {
+        let end = End::Fails(kind, words);
+        Self {
+            list: end,
+            show: end,
+            sync: end,
+            ..self
+        }
+    }
+
+    fn show(self, kind: Kind, words: &'static str) -> Self {
+        Self {
+            show: End::Fails(kind, words),
+            ..self
+        }
+    }
+
+    /// Only a walk through the listing meets it.
+    fn sync(self, kind: Kind, words: &'static str) -> Self {
+        Self {
+            sync: End::Fails(kind, words),
+            ..self
+        }
+    }
+
+    /// The command `list` meets it as well.
+    fn listing(self, kind: Kind, words: &'static str) -> Self {
+        Self {
+            listing: Some(End::Fails(kind, words)),
+            ..self
+        }
+    }
+
+    fn again(self) -> Self {
+        Self {
+            tries: Tries::Again,
+            ..self
+        }
+    }
+
+    fn silent(self) -> Self {
+        Self {
+            is_silent: true,
+            ..self.again()
+        }
+    }
+
+    fn garbles(self) -> Self {
+        Self {
+            garbles: true,
+            ..self
+        }
+    }
+
+    fn lasts(self) -> Self {
+        Self {
+            lasts: true,
+            ..self
+        }
+    }
+
+    fn most(self, most: usize) -> Self {
+        Self { most, ..self }
+    }
+
+    fn each(self, each: usize) -> Self {
+        Self { each, ..self }
+    }
+
+    /// Patience that takes no time but where time must pass.
+    pub fn patience(&self, tries: u32) -> Patience {
+        let total = Duration::from_secs(if self.is_silent { 1 } else { 60 });
+        Patience {
+            tries,
+            total,
+            pauses: Duration::ZERO,
+            pause: Duration::from_millis(1),
+            unwanted: Duration::ZERO,
+        }
+    }
+
+    /// Requests at most, if what fails is tried so often.
+    pub fn at_most(&self, end: End, tries: usize) -> usize {
+        match (end, self.tries) {
+            (End::Well, _) => self.most,
+            (End::Fails(..), Tries::Once) => self.each,
+            (End::Fails(..), Tries::Again) => self.each * tries,
+        }
+    }
+}
+
+pub const ERROR: &str = r#"{"statusCode":500,"name":"internal_server_error","message":"oh dear"}"#;
+pub const NONSENSE: &str = "is not this API's JSON";
+pub const CIRCLES: &str = "sends nothing new";
+pub const UNREADABLE: &str = "not every email on the service's pages could be read";
+
+/// This body, whatever is asked.
+fn body(text: &str) -> Answer {
+    Answer::Body(text.as_bytes().to_vec())
+}
+
+/// This status line, these headers and this body.
+fn raw(status: &str, headers: &str, body: &str) -> Answer {
+    Answer::Raw(http(status, headers, body.as_bytes()))
+}
+
+fn half(asked: &Asked) -> Vec<u8> {
+    let whole = asked.whole();
+    whole[..whole.len() / 2].to_vec()
+}
+
+/// The faults, by where they sit.
+pub fn table() -> Vec<Row> {
+    [
+        connections(),
+        statuses(),
+        redirects(),
+        limits(),
+        bodies(),
+        fields(),
+        pages(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn connections() -> Vec<Row> {
+    use Kind::{NotTheApi, Unreachable};
+    vec![
+        row("a good service", |_, _| Answer::Honest),
+        row("never answers", |_, _| Answer::Silence(vec![]))
+            .fails(Unreachable, "did not answer in time")
+            .silent(),
+        row("answers half", |asked, _| Answer::Silence(half(asked)))
+            .fails(Unreachable, "did not answer in time")
+            .silent(),
+        row("half a header", |_, _| {
+            Answer::Silence(b"HTTP/1.1 200 OK\r\ncont".to_vec())
+        })
+        .fails(Unreachable, "in time")
+        .silent(),
+        row("resets", |_, _| Answer::Reset(vec![]))
+            .fails(Unreachable, "broke off")
+            .again(),
+        row("resets half-way", |asked, _| Answer::Reset(half(asked)))
+            .fails(Unreachable, "broke off")
+            .again(),
+        row("closes half-way", |asked, _| Answer::Closed(half(asked)))
+            .fails(Unreachable, "broke off")
+            .again(),
+        row("resets at times", |asked, n| {
+            if asked.before == 0 && n % 3 == 1 {
+                Answer::Reset(half(asked))
+            } else {
+                Answer::Honest
+            }
+        })
+        .most(9),
+        row("closes each connection", |asked, _| {
+            Answer::Closed(asked.whole())
+        }),
+        row("is no HTTP", |_, _| {
+            Answer::Closed(b"SSH-2.0-OpenSSH_9.2\r\n".to_vec())
+        })
+        .fails(NotTheApi, "not HTTP"),
+        row("HTTP/1.0", |asked, _| {
+            Answer::Closed([b"HTTP/1.0 200 OK\r\n\r\n", asked.body()].concat())
+        }),
+        row("a header without end", |asked, _| {
+            let header = format!("x-big: {}\r\n", "a".repeat(4_000_000));
+            Answer::Raw(http("200 OK", &header, asked.body()))
+        })
+        .fails(NotTheApi, "not HTTP"),
+        row("thousands of headers", |asked, _| {
+            let headers = "x-one: of many\r\n".repeat(20_000);
+            Answer::Raw(http("200 OK", &headers, asked.body()))
+        })
+        .fails(NotTheApi, "not HTTP"),
+        row("broken chunks", |_, _| {
+            Answer::Raw(
+                b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nZZ\r\n{}\r\n0\r\n\r\n"
+                    .to_vec(),
+            )
+        })
+        .fails(NotTheApi, "not HTTP"),
+        row("a hint before the answer", |asked, _| {
+            Answer::Raw(
+                [
+                    b"HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n".to_vec(),
+                    asked.whole(),
+                ]
+                .concat(),
+            )
+        }),
+    ]
+}
+
+fn statuses() -> Vec<Row> {
+    use Kind::{InvalidRequest, KeyRejected, KeySendOnly, NotFound, NotTheApi, Server};
+    vec![
+        row("500 for ever", |_, _| raw("500 Oops", "", ERROR))
+            .fails(Server, "is failing itself: 500")
+            .again(),
+        row("500 once", |_, n| {
+            if n < 1 {
+                raw("500 Oops", "", ERROR)
+            } else {
+                Answer::Honest
+            }
+        })
+        .most(8),
+        row("500 at first", |asked, _| {
+            if asked.before == 0 {
+                raw("503 Busy", "", "one moment")
+            } else {
+                Answer::Honest
+            }
+        })
+        .most(12),
+        row("502 of a proxy", |_, _| {
+            raw("502 Bad Gateway", "", "<html>Bad gateway</html>")
+        })
+        .fails(Server, "Bad gateway")
+        .again(),
+        row("503 without a word", |_, _| raw("503 Busy", "", ""))
+            .fails(Server, "503")
+            .again(),
+        row("a wrong key, 401", |_, _| {
+            refused("401 No", "", "validation_error", "API key is invalid")
+        })
+        .fails(KeyRejected, "does not accept the API key"),
+        row("a wrong key, 400", |_, _| {
+            refused("400 No", "", "validation_error", "API key is invalid")
+        })
+        .fails(KeyRejected, "does not accept the API key"),
+        row("a wrong key, 403", |_, _| {
+            refused("403 No", "", "invalid_api_key", "API key is invalid")
+        })
+        .fails(KeyRejected, "does not accept the API key"),
+        row("a suspended key", |_, _| {
+            refused(
+                "403 No",
+                "",
+                "suspended_api_key",
+                "This API key is suspended",
+            )
+        })
+        .fails(KeyRejected, "suspended"),
+        row("a key for sending", |_, _| {
+            refused(
+                "401 No",
+                "",
+                "restricted_api_key",
+                "This API key is restricted to only send emails",
+            )
+        })
+        .fails(KeySendOnly, "may send mail but not read it"),
+        row("not let in by the edge", |_, _| {
+            raw("403 No", "content-type: text/plain\r\n", "error code: 1010")
+        })
+        .fails(KeyRejected, "error code: 1010"),
+        row("a key revoked meanwhile", |_, n| {
+            if n < 2 {
+                Answer::Honest
+            } else {
+                refused("401 No", "", "validation_error", "API key is invalid")
+            }
+        })
+        .sync(KeyRejected, "does not accept the API key"),
+        row("no email is found", |asked, _| {
+            if asked.is_list() {
+                Answer::Honest
+            } else {
+                refused("404 No", "", "not_found", "Email not found")
+            }
+        })
+        .show(NotFound, "has no such email"),
+        row("no id will do", |asked, _| {
+            if asked.is_list() {
+                Answer::Honest
+            } else {
+                refused(
+                    "422 No",
+                    "",
+                    "validation_error",
+                    "The `id` must be a valid UUID",
+                )
+            }
+        })
+        .show(NotFound, "does not take this for the id"),
+        row("another service", |_, _| {
+            raw("404 No", "", "<html>Not found</html>")
+        })
+        .fails(NotTheApi, "404"),
+        row("a teapot", |_, _| {
+            refused("418 Teapot", "", "application_error", "short and stout")
+        })
+        .fails(InvalidRequest, "418"),
+        row("nothing, 204", |_, _| {
+            Answer::Raw(b"HTTP/1.1 204 No Content\r\n\r\n".to_vec())
+        })
+        .fails(NotTheApi, "204"),
+        row("not modified, 304", |_, _| {
+            Answer::Raw(b"HTTP/1.1 304 Not Modified\r\n\r\n".to_vec())
+        })
+        .fails(NotTheApi, "304"),
+        row("an error that commands the terminal", |_, _| {
+            refused(
+                "400 No",
+                "",
+                "validation_error",
+                "bad \u{1b}]0;HX\u{7}\u{1b}[2J\u{9b}31m\u{202e} request",
+            )
+        })
+        .fails(InvalidRequest, "bad \u{fffd}]0;HX"),
+        row("a proxy wants to know us", |_, _| raw("407 Who", "", ""))
+            .fails(Kind::Unreachable, "proxy"),
+    ]
+}
+
+fn redirects() -> Vec<Row> {
+    use Kind::Redirected;
+    vec![
+        row("sent on to another host", |_, _| {
+            raw("307 On", "location: http://elsewhere.test/emails\r\n", "")
+        })
+        .fails(Redirected, "the key was not sent there"),
+        row("sent on to another port", |_, _| {
+            raw("308 On", "location: http://127.0.0.1:1/emails\r\n", "")
+        })
+        .fails(Redirected, "http://127.0.0.1:1"),
+        row("sent on to a file", |_, _| {
+            raw("302 On", "location: file:///etc/passwd\r\n", "")
+        })
+        .fails(Redirected, "a file: address"),
+        row("sent on to itself", |asked, _| {
+            raw("302 On", &format!("location: {}\r\n", asked.target), "")
+        })
+        .fails(Redirected, "in circles")
+        .each(4),
+        row("sent on once within", |asked, _| {
+            if asked.target.contains("again") {
+                return Answer::Honest;
+            }
+            let mark = if asked.target.contains('?') { '&' } else { '?' };
+            raw(
+                "308 On",
+                &format!("location: {}{mark}again=1\r\n", asked.target),
+                "",
+            )
+        })
+        .most(12),
+    ]
+}
+
+fn limits() -> Vec<Row> {
+    use Kind::{Quota, RateLimited};
+    const BUSY: &str = "Too many requests. You can only make 2 requests per second.";
+    vec![
+        row(
+            "too many, once",
+            |_, n| {
+                if n < 1 { refused("429 No", "retry-after: 0\r\n", "rate_limit_exceeded", BUSY) } else { Answer::Honest }
+            },
+        )
+        .most(8),
+        row("too many, at a date", |_, n| {
+            let date = "date: Fri, 20 Nov 2026 09:42:00 GMT\r\nretry-after: Fri, 20 Nov 2026 09:42:00 GMT\r\n";
+            if n < 1 { refused("429 No", date, "rate_limit_exceeded", BUSY) } else { Answer::Honest }
+        })
+        .most(8),
+        row("too many, and a strange time", |_, n| {
+            let time = ["retry-after: -5\r\n", "retry-after: soon\r\n", ""];
+            if n < 1 { refused("429 No", time[n], "rate_limit_exceeded", BUSY) } else { Answer::Honest }
+        })
+        .most(7),
+        row("too many, for a day", |_, _| refused("429 No", "retry-after: 86400\r\n", "rate_limit_exceeded", BUSY))
+            .fails(RateLimited, "too many requests")
+            .lasts(),
+        row("too many, without a body", |_, _| raw("429 No", "retry-after: 86400\r\n", "")).fails(RateLimited, "too many requests").lasts(),
+        row("the day's quota", |_, _| refused("429 No", "", "daily_quota_exceeded", "You have reached your daily email quota."))
+            .fails(Quota, "quota is used up"),
+        row("the month's quota", |_, _| refused("429 No", "retry-after: 0\r\n", "monthly_quota_exceeded", "x"))
+            .fails(Quota, "quota is used up"),
+    ]
+}
+
+fn bodies() -> Vec<Row> {
+    use Kind::{NotTheApi, Unreachable};
+    vec![
+        row("a log-in page", |_, _| {
+            body("<!doctype html><title>Sign in to Wi-Fi</title>")
+        })
+        .fails(NotTheApi, "Sign in to Wi-Fi"),
+        row("nothing at all", |_, _| body("")).fails(NotTheApi, NONSENSE),
+        row("null", |_, _| body("null")).fails(NotTheApi, NONSENSE),
+        row("an array", |_, _| body("[]")).fails(NotTheApi, NONSENSE),
+        row("an empty object", |_, _| body("{}")).fails(NotTheApi, NONSENSE),
+        row("an error with 200", |_, _| body(ERROR)).fails(NotTheApi, "oh dear"),
+        row("broken JSON", |_, _| body(r#"{"object":"list","data":[,}"#))
+            .fails(NotTheApi, NONSENSE)
+            .again(),
+        row("JSON cut short", |asked, _| {
+            Answer::Body(asked.body()[..asked.body().len() / 2].to_vec())
+        })
+        .fails(NotTheApi, NONSENSE)
+        .again(),
+        row("very deep JSON", |_, _| body(&"[".repeat(200_000))).fails(NotTheApi, NONSENSE),
+        row("gzip that is none", |asked, _| {
+            Answer::Raw(http("200 OK", "content-encoding: gzip\r\n", asked.body()))
+        })
+        .fails(Unreachable, "broke off")
+        .again(),
+        row("a gzip bomb", |_, _| {
+            Answer::Raw(http("200 OK", "content-encoding: gzip\r\n", &packed(30)))
+        })
+        .fails(NotTheApi, "more than 24 MB"),
+        row("a byte order mark", |asked, _| {
+            Answer::Body([b"\xef\xbb\xbf", asked.body()].concat())
+        }),
+        row("no content type", |asked, _| {
+            Answer::Raw(http("200 OK", "", asked.body()))
+        }),
+        row("a wrong content type", |asked, _| {
+            Answer::Raw(http("200 OK", "content-type: image/png\r\n", asked.body()))
+        }),
+        row("numbers beyond measure", |asked, _| {
+            asked.replaced(
+                r#"{"object""#,
+                r#"{"x":1e400,"y":123456789012345678901234567890,"object""#,
+            )
+        }),
+        row("members twice", |asked, _| {
+            asked.replaced(r#""subject":"#, r#""subject":"first","subject":"#)
+        }),
+        row("no UTF-8", |asked, _| {
+            Answer::Body([&b"{\"x\":\"\xff\xfe\","[..], &asked.body()[1..]].concat())
+        }),
+        row("half a surrogate", |asked, _| {
+            Answer::Body([&b"{\"x\":\"\\ud83d\","[..], &asked.body()[1..]].concat())
+        }),
+        row("an email of 30 MB", |asked, _| {
+            if asked.is_list() {
+                Answer::Honest
+            } else {
+                asked.changed(|email| email["html"] = "x".repeat(30 << 20).into())
+            }
+        })
+        .show(NotTheApi, "more than 24 MB"),
+    ]
+}
+
+fn fields() -> Vec<Row> {
+    vec![
+        row("members nobody knows", |asked, _| {
+            asked.each(|email| email["topic_id"] = json!({ "deep": [1, null] }))
+        })
+        .garbles(),
+        row("statuses nobody knows", |asked, _| {
+            asked.each(|email| email["last_event"] = "teleported".into())
+        })
+        .garbles(),
+        row("null everywhere", |asked, _| {
+            asked.each(|email| {
+                let members = email.as_object_mut().unwrap().iter_mut();
+                members
+                    .filter(|(name, _)| *name != "id")
+                    .for_each(|(_, value)| *value = Value::Null);
+            })
+        })
+        .garbles(),
+        row("an id and nothing else", |asked, _| {
+            asked.each(|email| *email = json!({ "id": email["id"] }))
+        })
+        .garbles(),
+        row("wrong types everywhere", |asked, _| {
+            asked.each(|email| {
+                let members = email.as_object_mut().unwrap().iter_mut();
+                members
+                    .filter(|(name, _)| *name != "id")
+                    .for_each(|(_, value)| *value = json!({ "was": 1 }));
+            })
+        })
+        .garbles(),
+        row("times that are none", |asked, _| {
+            asked.each(|email| email["created_at"] = "last Tuesday".into())
+        })
+        .garbles(),
+        row("times of the real service", |asked, _| {
+            asked.each(|email| {
+                email["created_at"] = email["created_at"]
+                    .as_str()
+                    .unwrap()
+                    .replace('T', " ")
+                    .replace("+00:00", "+00")
+                    .into();
+            })
+        })
+        .garbles(),
+        row("ten thousand recipients", |asked, n| {
+            let many = |email: &mut Value| {
+                email["to"] = (0..10_000).map(|n| format!("r{n}@example.com")).collect();
+            };
+            asked.changed(|value| {
+                if n == 0
+                    && let Some(data) = value.get_mut("data")
+                {
+                    many(&mut data[0]);
+                }
+            })
+        })
+        .garbles(),
+        row("another email than asked for", |asked, _| {
+            if asked.is_list() {
+                Answer::Honest
+            } else {
+                asked.changed(|email| email["id"] = "another".into())
+            }
+        })
+        .show(Kind::NotTheApi, "another email"),
+        row("emails without ids", |asked, _| {
+            if !asked.is_list() {
+                return Answer::Honest;
+            }
+            asked.each(|email| drop(email.as_object_mut().unwrap().remove("id")))
+        })
+        .listing(Kind::NotTheApi, CIRCLES)
+        .sync(Kind::NotTheApi, UNREADABLE),
+        row("one email without an id", |asked, _| match asked.after {
+            Some(_) => Answer::Honest,
+            None => asked.changed(|value| {
+                drop(
+                    value
+                        .get_mut("data")
+                        .map(|data| data[3].as_object_mut().unwrap().remove("id")),
+                );
+            }),
+        })
+        .sync(Kind::NotTheApi, UNREADABLE),
+    ]
+}
+
+fn pages() -> Vec<Row> {
+    use Kind::{NotFound, NotTheApi};
+    fn listed(asked: &Asked, change: impl FnOnce(&mut Value)) -> Answer {
+        if asked.is_list() {
+            asked.changed(change)
+        } else {
+            Answer::Honest
+        }
+    }
+    vec![
+        row("empty pages that have more", |asked, _| {
+            listed(asked, |page| {
+                (page["data"], page["has_more"]) = (json!([]), true.into());
+            })
+        })
+        .listing(NotTheApi, CIRCLES)
+        .sync(NotTheApi, CIRCLES),
+        row("an empty page in the middle", |asked, _| {
+            match asked.after {
+                Some(_) => listed(asked, |page| {
+                    (page["data"], page["has_more"]) = (json!([]), true.into());
+                }),
+                None => Answer::Honest,
+            }
+        })
+        .sync(NotTheApi, CIRCLES),
+        row("says that there is more for ever", |asked, _| {
+            listed(asked, |page| page["has_more"] = true.into())
+        })
+        .sync(NotTheApi, CIRCLES),
+        row("never says that there is more", |asked, _| {
+            listed(asked, |page| page["has_more"] = false.into())
+        }),
+        row("does not say whether there is more", |asked, _| {
+            listed(asked, |page| {
+                drop(page.as_object_mut().unwrap().remove("has_more"));
+            })
+        }),
+        row("says so in quotes", |asked, _| {
+            listed(asked, |page| {
+                page["has_more"] = page["has_more"].to_string().into();
+            })
+        }),
+        row("each email twice", |asked, _| {
+            listed(asked, |page| {
+                page["data"] = page["data"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .flat_map(|email| [email, email])
+                    .cloned()
+                    .collect();
+            })
+        }),
+        row("everything at once, whatever is asked", |asked, _| {
+            let all = || truth().iter().map(|(_, email)| email.clone()).collect();
+            listed(asked, |page| {
+                (page["data"], page["has_more"]) = (all(), false.into());
+            })
+        })
+        .sync(NotTheApi, CIRCLES),
+        row("at most three a page", |asked, _| {
+            listed(asked, |page| {
+                let data = page["data"].as_array_mut().unwrap();
+                if data.len() > 3 {
+                    data.truncate(3);
+                    page["has_more"] = true.into();
+                }
+            })
+        })
+        .most(16),
+        row("no cursor is known", |asked, _| match asked.after {
+            Some(_) => refused(
+                "422 No",
+                "",
+                "validation_error",
+                "The pagination cursor is malformed",
+            ),
+            None => Answer::Honest,
+        })
+        .sync(NotFound, "no longer knows where to go on")
+        .most(12),
+        row("cursors lead nowhere", |asked, _| match asked.after {
+            Some(_) => listed(asked, |page| {
+                (page["data"], page["has_more"]) = (json!([]), false.into());
+            }),
+            None => Answer::Honest,
+        })
+        .most(8)
+        .garbles(),
+    ]
+}
+
+/// Does it with each row; with several at once, since some of them wait.
+pub async fn for_each<'a, F: Future<Output = ()>>(
+    rows: impl IntoIterator<Item = &'a Row>,
+    test: impl Fn(&'a Row) -> F,
+) {
+    stream::iter(rows).for_each_concurrent(8, test).await;
+}

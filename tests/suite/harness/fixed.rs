@@ -1,0 +1,52 @@
+//! A source of a few emails that a test writes out.
+
+use sentbox::api::Cursor;
+use sentbox::failure::{Failure, Kind};
+use sentbox::mail::EmailId;
+use sentbox::server::{Fault, Page, Source};
+use serde_json::value::RawValue;
+
+/// A source of exactly these emails, given as the retrieve operation gives them, newest first.
+pub struct Fixed(pub Vec<&'static str>);
+
+impl Source for Fixed {
+    fn page(&self, cursor: &Cursor, limit: u8) -> Result<Page, Fault> {
+        let place = |id: &EmailId| {
+            let spelled = serde_json::to_string(id.as_str()).unwrap();
+            self.0
+                .iter()
+                .position(|json| json.contains(&format!("\"id\":{spelled}")))
+                .ok_or(Fault::Unknown)
+        };
+        let (from, to) = match cursor {
+            Cursor::Start => (0, self.0.len()),
+            Cursor::After(id) => (place(id)? + 1, self.0.len()),
+            Cursor::Before(id) => (0, place(id)?),
+        };
+        let shown = &self.0[from..to];
+        let data = shown
+            .iter()
+            .take(usize::from(limit))
+            .map(|json| RawValue::from_string((*json).to_owned()).unwrap())
+            .collect();
+        Ok(Page {
+            data,
+            has_more: shown.len() > usize::from(limit),
+        })
+    }
+
+    fn email(&self, id: &EmailId) -> Result<Box<RawValue>, Fault> {
+        if id.as_str() == "broken" {
+            return Err(Fault::Broken(Failure::new(Kind::Io, "the disk is gone")));
+        }
+        let page = self.page(&Cursor::Start, 100)?;
+        let wanted = |json: &RawValue| {
+            sentbox::api::wire::Summary::read(json.get())
+                .is_ok_and(|summary| summary.id == id.as_str())
+        };
+        page.data
+            .into_iter()
+            .find(|json| wanted(json))
+            .ok_or(Fault::Unknown)
+    }
+}

@@ -1,0 +1,8 @@
+//! What the tests share: the binary, a service on loopback, and one that fails on command.
+
+#[expect(dead_code, reason = "the tests inside the crate use the rest")]
+pub mod faults;
+pub mod faulty_server;
+pub mod fixed;
+pub mod process;
+pub mod service;
