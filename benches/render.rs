@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use sentbox::render::{Prepared, ansi, html};
+use sentbox::render::{Document, ansi, lay_out_html};
 
 /// A receipt: one column, one data table, a button.
 fn receipt() -> String {
@@ -58,7 +58,7 @@ fn reading(c: &mut Criterion) {
     for (name, source) in mails() {
         group.throughput(Throughput::Bytes(source.len() as u64));
         group.bench_with_input(BenchmarkId::from_parameter(name), &source, |b, source| {
-            b.iter(|| html(black_box(source), 80));
+            b.iter(|| lay_out_html(black_box(source), 80));
         });
     }
     group.finish();
@@ -67,21 +67,21 @@ fn reading(c: &mut Criterion) {
 fn resizing(c: &mut Criterion) {
     let mut group = c.benchmark_group("lay out again");
     for (name, source) in mails() {
-        let prepared = Prepared::html(&source);
+        let prepared = Document::from_html(&source);
         group.bench_function(BenchmarkId::from_parameter(name), |b| {
-            b.iter(|| prepared.at(black_box(100)));
+            b.iter(|| prepared.lay_out(black_box(100)));
         });
     }
     group.finish();
 }
 
 fn writing(c: &mut Criterion) {
-    let body = html(&newsletter(20), 80);
+    let body = lay_out_html(&newsletter(20), 80);
     c.bench_function("write with colours", |b| {
         b.iter(|| {
             ansi::write(
                 black_box(&body),
-                ansi::Style {
+                ansi::AnsiOptions {
                     colour: true,
                     links: true,
                 },

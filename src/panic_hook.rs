@@ -18,7 +18,7 @@ pub fn install(report: PanicHook, env: &Env, clock: &Clock) {
     let folder = Paths::of(env).state;
     let clock = clock.clone();
     std::panic::set_hook(Box::new(move |panic| {
-        if render::panics_are_contained() {
+        if render::is_catching_panics() {
             return;
         }
         terminal::give_back();

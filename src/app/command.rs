@@ -1,7 +1,7 @@
 //! `Command`: everything a person can mean, whatever key or click said it.
 
 use super::prompt::Edit;
-use crate::render::View;
+use crate::render::BodyView;
 
 /// How far to go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -58,7 +58,7 @@ pub enum Command {
     /// Show the previous face of the body.
     PreviousView,
     /// Show this face of the body.
-    ShowView(View),
+    ShowView(BodyView),
     /// Fold the head of the email to what matters most, or unfold it.
     Fold,
     /// Type a date to go to.
@@ -189,10 +189,10 @@ impl Command {
             Self::Mark(Side::Left) => "previous match",
             Self::NextView => "next view of the body",
             Self::PreviousView => "previous view of the body",
-            Self::ShowView(View::Rendered) => "body as the recipient saw it",
-            Self::ShowView(View::Text) => "plain-text part",
-            Self::ShowView(View::Source) => "html source",
-            Self::ShowView(View::Raw) => "raw JSON, every field",
+            Self::ShowView(BodyView::Rendered) => "body as the recipient saw it",
+            Self::ShowView(BodyView::Text) => "plain-text part",
+            Self::ShowView(BodyView::Source) => "html source",
+            Self::ShowView(BodyView::Raw) => "raw JSON, every field",
             Self::Fold => "fold or unfold the head of the email",
             Self::GoToDate => "go to a date",
             Self::Filter => "filter the list while you type",

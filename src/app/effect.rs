@@ -13,7 +13,7 @@ use crate::archive::{Anchor, Place};
 use crate::config::{Hidden, SavedView};
 use crate::mail::{Email, EmailId};
 use crate::query::{Needle, Query};
-use crate::render::{Body, View};
+use crate::render::{Body, BodyView};
 
 /// Something to be done outside; plain data, so that it can be compared, logged and replayed.
 #[derive(Debug, Clone, PartialEq)]
@@ -128,7 +128,7 @@ pub enum Effect {
         /// Whose body.
         email: Arc<Email>,
         /// Which face of it.
-        view: View,
+        view: BodyView,
         /// In columns.
         width: u16,
     },

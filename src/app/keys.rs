@@ -6,7 +6,7 @@ use crossterm::event::{KeyCode, KeyModifiers};
 
 use super::command::{Cell, Command, Side, Step};
 use super::prompt::Edit;
-use crate::render::View;
+use crate::render::BodyView;
 
 /// What has the keyboard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -229,10 +229,10 @@ pub const TABLE: &[Binding] = &[
     on(READER, &["L"], Command::Pan(Side::Right)),
     on(PANES, &["v", "]"], Command::NextView),
     on(PANES, &["["], Command::PreviousView),
-    on(PANES, &["Alt-1"], Command::ShowView(View::Rendered)),
-    on(PANES, &["Alt-2"], Command::ShowView(View::Text)),
-    on(PANES, &["Alt-3"], Command::ShowView(View::Source)),
-    on(PANES, &["Alt-4"], Command::ShowView(View::Raw)),
+    on(PANES, &["Alt-1"], Command::ShowView(BodyView::Rendered)),
+    on(PANES, &["Alt-2"], Command::ShowView(BodyView::Text)),
+    on(PANES, &["Alt-3"], Command::ShowView(BodyView::Source)),
+    on(PANES, &["Alt-4"], Command::ShowView(BodyView::Raw)),
     on(PANES, &["Z"], Command::Fold),
     on(PANES, &["Tab", "Shift-Tab"], Command::SwitchPane),
     on(PANES, &["z"], Command::FullReader),

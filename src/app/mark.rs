@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::query::fold::is_unspaced;
 use crate::query::{Field, Needle, Query};
-use crate::render::{Body, Line, Role};
+use crate::render::{Body, BodyLine, SpanRole};
 
 /// What is looked for in a body.
 #[derive(Debug, Clone, PartialEq)]
@@ -112,12 +112,12 @@ struct Piece {
 }
 
 impl Joined {
-    fn push_line(&mut self, nth: usize, line: &Line) {
+    fn push_line(&mut self, nth: usize, line: &BodyLine) {
         let begun = self.text.len();
         let mut at = 0;
         for span in &line.spans {
             // What stands before each line of a quote or a list is no part of what it says.
-            if span.mark.role != Role::Indent {
+            if span.style.role != SpanRole::Indent {
                 self.push(&span.text, nth, at, begun);
             }
             at += span.text.len();
@@ -173,19 +173,19 @@ impl Joined {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::{self, Span};
+    use crate::render::{self, BodySpan};
 
-    fn body(lines: &[&[(Role, &str)]]) -> Body {
-        let span = |(role, text): &(Role, &str)| Span {
+    fn body(lines: &[&[(SpanRole, &str)]]) -> Body {
+        let span = |(role, text): &(SpanRole, &str)| BodySpan {
             text: (*text).into(),
-            mark: render::Mark {
+            style: render::SpanStyle {
                 role: *role,
-                ..render::Mark::default()
+                ..render::SpanStyle::default()
             },
         };
-        let line = |spans: &&[(Role, &str)]| Line {
+        let line = |spans: &&[(SpanRole, &str)]| BodyLine {
             spans: spans.iter().map(span).collect(),
-            ..Line::default()
+            ..BodyLine::default()
         };
         Body {
             lines: lines.iter().map(line).collect(),
@@ -208,14 +208,14 @@ mod tests {
     fn text_is_found_anywhere_and_across_the_ends_of_lines() {
         let body = body(&[
             &[
-                (Role::Indent, "> "),
-                (Role::Text, "Your new "),
-                (Role::Link, "Receipt"),
+                (SpanRole::Indent, "> "),
+                (SpanRole::Text, "Your new "),
+                (SpanRole::Link, "Receipt"),
             ],
-            &[(Role::Indent, "> "), (Role::Text, "is here.")],
+            &[(SpanRole::Indent, "> "), (SpanRole::Text, "is here.")],
             &[],
-            &[(Role::Text, "ご注文の")],
-            &[(Role::Text, "確認 receipts")],
+            &[(SpanRole::Text, "ご注文の")],
+            &[(SpanRole::Text, "確認 receipts")],
         ]);
         let part = |line: usize, text: &str| (line, text.to_owned());
         assert_eq!(
@@ -237,7 +237,7 @@ mod tests {
     #[test]
     fn a_long_body_is_looked_through_piece_by_piece_and_no_further_than_wanted() {
         let text = format!("a line {} and a needle...", "of many letters ".repeat(20));
-        let line: &[(Role, &str)] = &[(Role::Text, &text)];
+        let line: &[(SpanRole, &str)] = &[(SpanRole::Text, &text)];
         let lines: Vec<_> = std::iter::repeat_n([line, line, &[]], 400)
             .flatten()
             .collect();

@@ -61,10 +61,10 @@ pub use views::numbered;
 
 use unicode_width::UnicodeWidthStr;
 
-use crate::render::Line;
+use crate::render::BodyLine;
 
 /// Columns that a line of a body takes.
 #[must_use]
-pub fn width_of(line: &Line) -> usize {
+pub fn width_of(line: &BodyLine) -> usize {
     line.spans.iter().map(|span| span.text.width()).sum()
 }

@@ -3,7 +3,7 @@
 use super::command::{Cell, Command, Side, Step};
 use super::keys::TABLE;
 use super::prompt::Edit;
-use crate::render::View;
+use crate::render::BodyView;
 
 impl Command {
     /// The command of this name.
@@ -57,10 +57,10 @@ impl Command {
             Self::Mark(Side::Left) => "previous-match",
             Self::NextView => "next-body-view",
             Self::PreviousView => "previous-body-view",
-            Self::ShowView(View::Rendered) => "show-rendered",
-            Self::ShowView(View::Text) => "show-text",
-            Self::ShowView(View::Source) => "show-source",
-            Self::ShowView(View::Raw) => "show-raw",
+            Self::ShowView(BodyView::Rendered) => "show-rendered",
+            Self::ShowView(BodyView::Text) => "show-text",
+            Self::ShowView(BodyView::Source) => "show-source",
+            Self::ShowView(BodyView::Raw) => "show-raw",
             Self::Fold => "fold-head",
             Self::GoToDate => "go-to-date",
             Self::Filter => "filter",

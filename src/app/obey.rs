@@ -11,7 +11,7 @@ use super::model::{Ending, Model};
 use super::prompt::{Asked, Prompt};
 use super::reader::Stage;
 use crate::failure::Failure;
-use crate::render::View;
+use crate::render::BodyView;
 
 impl Model {
     pub(super) fn press(&mut self, key: Key) -> Effects {
@@ -115,7 +115,7 @@ impl Model {
                 self.notice = Some(self.reader.go_to_mark(side, self.list.selected()));
             }
             Command::NextView => effects.extend(self.step_view(1)),
-            Command::PreviousView => effects.extend(self.step_view(View::ALL.len() - 1)),
+            Command::PreviousView => effects.extend(self.step_view(BodyView::ALL.len() - 1)),
             Command::ShowView(view) => {
                 effects.extend(self.reader.show_view(view, self.list.selected()));
             }
@@ -279,12 +279,12 @@ impl Model {
     }
 
     fn step_view(&mut self, by: usize) -> Option<Effect> {
-        let now = View::ALL
+        let now = BodyView::ALL
             .iter()
             .position(|view| *view == self.reader.view())
             .unwrap_or(0);
         self.reader.show_view(
-            View::ALL[(now + by) % View::ALL.len()],
+            BodyView::ALL[(now + by) % BodyView::ALL.len()],
             self.list.selected(),
         )
     }

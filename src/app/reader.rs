@@ -15,7 +15,7 @@ use crate::api::Urgency;
 use crate::archive::Row;
 use crate::failure::Failure;
 use crate::mail::EmailId;
-use crate::render::{Body, View};
+use crate::render::{Body, BodyView};
 
 use find::Find;
 
@@ -37,9 +37,9 @@ pub struct Reader {
     /// Whether nobody has asked for the email that is awaited.
     unasked: bool,
     body: Slot<Arc<Body>>,
-    view: View,
+    view: BodyView,
     /// Where the text stood in the other faces of the body.
-    left: Vec<(View, usize)>,
+    left: Vec<(BodyView, usize)>,
     /// Where it is to stand when the face that was asked for is there.
     wanted: Option<usize>,
     /// Whether the head is folded; by the height of the pane if nobody said so.
@@ -75,7 +75,7 @@ pub enum Stage<'a> {
 impl Reader {
     /// The face of the body that is shown.
     #[must_use]
-    pub const fn view(&self) -> View {
+    pub const fn view(&self) -> BodyView {
         self.view
     }
 
@@ -215,7 +215,7 @@ impl Reader {
     }
 
     /// Shows another face of the body: where that was left, or from where the head ends.
-    pub fn show_view(&mut self, view: View, row: Option<&Row>) -> Option<Effect> {
+    pub fn show_view(&mut self, view: BodyView, row: Option<&Row>) -> Option<Effect> {
         if view == self.view {
             return None;
         }

@@ -28,7 +28,8 @@ pub(super) fn run(render: &Render, out: &mut Output) -> Result<(), Stop> {
             .read_to_end(&mut bytes)
             .map_err(|error| unreadable("standard input", &error))?;
     }
-    let body = crate::render::html(&String::from_utf8_lossy(&bytes), width(render.width, out));
+    let body =
+        crate::render::lay_out_html(&String::from_utf8_lossy(&bytes), width(render.width, out));
     write(&body, render.links, out)
 }
 
@@ -41,7 +42,7 @@ pub(super) fn width(asked: Option<u16>, out: &Output) -> u16 {
 pub(super) fn write(body: &Body, links: bool, out: &mut Output) -> Result<(), Stop> {
     out.styled(&ansi::write(
         body,
-        ansi::Style {
+        ansi::AnsiOptions {
             colour: out.colour,
             links,
         },

@@ -17,7 +17,7 @@ use crate::config::Settings;
 use crate::config::clock::Clock;
 use crate::failure::{Failure, Kind};
 use crate::mail::{Address, Email, EmailId, Stamp};
-use crate::render::{View, lay_out};
+use crate::render::{BodyView, lay_out};
 
 /// More recipients than this are counted rather than named.
 const NAMED: usize = 20;
@@ -274,15 +274,15 @@ fn print(found: &Found, show: &Show, zone: &TimeZone, out: &mut Output) -> Resul
         }
         Form::Source => {
             part(email.html.as_ref(), "html", "text")?;
-            View::Source
+            BodyView::Source
         }
         Form::Text => {
             part(email.text.as_ref(), "plain-text", "rendered")?;
-            View::Text
+            BodyView::Text
         }
         Form::Rendered => {
             out.data(&head(found, zone))?;
-            View::Rendered
+            BodyView::Rendered
         }
     };
     let width = render::width(show.width, out);

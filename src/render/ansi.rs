@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use super::body::{Body, Line, Mark, Role};
+use super::body::{Body, BodyLine, SpanRole, SpanStyle};
 
 /// What the written text may contain besides text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Style {
+pub struct AnsiOptions {
     /// Looks as SGR sequences and links as OSC 8 sequences.
     pub colour: bool,
     /// A number after each link, and the list of targets at the end.
@@ -15,7 +15,7 @@ pub struct Style {
 
 /// Writes `body` as text, each line ended by a line feed.
 #[must_use]
-pub fn write(body: &Body, style: Style) -> String {
+pub fn write(body: &Body, style: AnsiOptions) -> String {
     let mut out = String::new();
     for line in &body.lines {
         write_line(&mut out, body, line, style);
@@ -24,7 +24,7 @@ pub fn write(body: &Body, style: Style) -> String {
     if style.links && !body.links.is_empty() {
         out.push('\n');
         for (number, link) in body.links.iter().enumerate() {
-            let flags: Vec<&str> = link.flags.iter().map(|flag| flag.words()).collect();
+            let flags: Vec<&str> = link.flags.iter().map(|flag| flag.label()).collect();
             let _ = write!(out, "[{}] {}", number + 1, link.target);
             if !flags.is_empty() {
                 let _ = write!(out, " ({})", flags.join(", "));
@@ -35,7 +35,7 @@ pub fn write(body: &Body, style: Style) -> String {
     out
 }
 
-fn write_line(out: &mut String, body: &Body, line: &Line, style: Style) {
+fn write_line(out: &mut String, body: &Body, line: &BodyLine, style: AnsiOptions) {
     let last = line
         .spans
         .iter()
@@ -48,17 +48,20 @@ fn write_line(out: &mut String, body: &Body, line: &Line, style: Style) {
         } else {
             &*span.text
         };
-        if span.mark.link != link {
+        if span.style.link != link {
             if link.is_some() {
                 end_link(out, link, style);
             }
-            link = span.mark.link;
-            if let (Some(target), true) = (link.and_then(|link| target(body, link)), style.colour) {
+            link = span.style.link;
+            if let (Some(target), true) = (
+                link.and_then(|link| encoded_target(body, link)),
+                style.colour,
+            ) {
                 let _ = write!(out, "\x1b]8;;{target}\x1b\\");
             }
         }
         let codes = if style.colour {
-            codes(&span.mark)
+            sgr_parameters(&span.style)
         } else {
             String::new()
         };
@@ -73,7 +76,7 @@ fn write_line(out: &mut String, body: &Body, line: &Line, style: Style) {
     }
 }
 
-fn end_link(out: &mut String, link: Option<u16>, style: Style) {
+fn end_link(out: &mut String, link: Option<u16>, style: AnsiOptions) {
     if style.colour {
         out.push_str("\x1b]8;;\x1b\\");
     }
@@ -84,11 +87,11 @@ fn end_link(out: &mut String, link: Option<u16>, style: Style) {
 
 /// The target as it may stand inside an escape sequence: it is cleaned already, but OSC 8 also
 /// wants everything outside printable ASCII encoded.
-fn target(body: &Body, link: u16) -> Option<String> {
+fn encoded_target(body: &Body, link: u16) -> Option<String> {
     let link = body
         .links
         .get(usize::from(link))
-        .filter(|link| link.opens())?;
+        .filter(|link| link.is_openable())?;
     let mut encoded = String::with_capacity(link.target.len());
     for byte in link.target.bytes() {
         match byte {
@@ -103,28 +106,28 @@ fn target(body: &Body, link: u16) -> Option<String> {
 
 /// The SGR parameters of a mark. Colours are the terminal's own sixteen, so that they are readable
 /// on whatever background it has.
-fn codes(mark: &Mark) -> String {
+fn sgr_parameters(mark: &SpanStyle) -> String {
     let mut codes: Vec<&str> = Vec::new();
-    if mark.bold || mark.role == Role::Heading {
+    if mark.bold || mark.role == SpanRole::Heading {
         codes.push("1");
     }
     if mark.italic {
         codes.push("3");
     }
-    if mark.underline || mark.role == Role::Link {
+    if mark.underline || mark.role == SpanRole::Link {
         codes.push("4");
     }
-    if mark.strike {
+    if mark.strikethrough {
         codes.push("9");
     }
     match mark.role {
-        Role::Text | Role::Heading | Role::Indent | Role::Punctuation => {}
-        Role::Link | Role::Button | Role::Key | Role::Tag => codes.push("34"),
-        Role::Image | Role::Rule | Role::Note | Role::Comment => codes.push("2"),
-        Role::Quote | Role::Number => codes.push("36"),
-        Role::Code | Role::Attribute => codes.push("33"),
-        Role::Value | Role::String => codes.push("32"),
-        Role::Literal => codes.push("35"),
+        SpanRole::Text | SpanRole::Heading | SpanRole::Indent | SpanRole::Punctuation => {}
+        SpanRole::Link | SpanRole::Button | SpanRole::Key | SpanRole::Tag => codes.push("34"),
+        SpanRole::Image | SpanRole::Rule | SpanRole::Notice | SpanRole::Comment => codes.push("2"),
+        SpanRole::Quote | SpanRole::Number => codes.push("36"),
+        SpanRole::Code | SpanRole::Attribute => codes.push("33"),
+        SpanRole::Value | SpanRole::String => codes.push("32"),
+        SpanRole::Literal => codes.push("35"),
     }
     codes.join(";")
 }
@@ -132,17 +135,17 @@ fn codes(mark: &Mark) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::Prepared;
+    use crate::render::Document;
 
-    fn written(html: &str, style: Style) -> String {
-        write(&Prepared::html(html).at(40), style)
+    fn written(html: &str, style: AnsiOptions) -> String {
+        write(&Document::from_html(html).lay_out(40), style)
     }
 
     #[test]
     fn plain_text_has_no_escape_and_no_trailing_blanks() {
         let text = written(
             "<h1>Hi</h1><p>A <a href='https://example.com/x'>link</a>.</p>",
-            Style::default(),
+            AnsiOptions::default(),
         );
         assert_eq!(text, "Hi\n\nA link.\n");
     }
@@ -151,7 +154,7 @@ mod tests {
     fn colour_brings_sgr_and_osc_8_and_both_are_closed() {
         let text = written(
             "<b>Hi</b> <a href='https://example.com/x'>link</a>.",
-            Style {
+            AnsiOptions {
                 colour: true,
                 links: false,
             },
@@ -166,7 +169,7 @@ mod tests {
     fn links_are_numbered_and_listed_with_their_flags() {
         let text = written(
             "<a href='https://evil.example/'>https://bank.example</a>",
-            Style {
+            AnsiOptions {
                 colour: false,
                 links: true,
             },
@@ -181,7 +184,7 @@ mod tests {
     fn a_target_cannot_end_the_sequence_it_stands_in() {
         let text = written(
             "<a href='https://example.com/\u{1b}\\\u{7} x'>a</a>",
-            Style {
+            AnsiOptions {
                 colour: true,
                 links: false,
             },
@@ -195,7 +198,7 @@ mod tests {
     fn a_refused_scheme_is_never_written_as_a_link() {
         let text = written(
             "<a href='javascript:alert(1)'>a</a>",
-            Style {
+            AnsiOptions {
                 colour: true,
                 links: false,
             },

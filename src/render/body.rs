@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 /// Which of its four faces a body shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum View {
+pub enum BodyView {
     /// As the recipient saw it.
     #[default]
     Rendered,
@@ -16,13 +16,13 @@ pub enum View {
     Raw,
 }
 
-impl View {
+impl BodyView {
     /// All views, in the order they are cycled through.
     pub const ALL: [Self; 4] = [Self::Rendered, Self::Text, Self::Source, Self::Raw];
 
     /// The word for people.
     #[must_use]
-    pub const fn word(self) -> &'static str {
+    pub const fn label(self) -> &'static str {
         match self {
             Self::Rendered => "rendered",
             Self::Text => "text",
@@ -36,52 +36,52 @@ impl View {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Body {
     /// What is drawn, top to bottom.
-    pub lines: Vec<Line>,
+    pub lines: Vec<BodyLine>,
     /// Links in the order of the text; a span names its link by position here.
     pub links: Vec<Link>,
     /// What a person should know about this body: that it was cut, that it has a tracker.
-    pub notes: Vec<Note>,
+    pub notices: Vec<BodyNotice>,
 }
 
 /// One line of the screen, or of a block that may be wider and can be panned.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Line {
+pub struct BodyLine {
     /// Pieces from left to right in logical order.
-    pub spans: Vec<Span>,
+    pub spans: Vec<BodySpan>,
     /// It belongs to a block wider than asked for, such as a data table.
     pub wide: bool,
     /// It belongs to a right-to-left paragraph; the text is in logical order all the same.
     pub rtl: bool,
     /// What was in the text where this line ends.
-    pub end: End,
+    pub end: LineEnd,
 }
 
 /// What a line ends with in the text it was made from; copying puts it back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum End {
+pub enum LineEnd {
     /// A line feed, or the end of a paragraph.
     #[default]
-    Break,
+    Newline,
     /// A blank at which the line was wrapped.
-    Blank,
+    Space,
     /// Nothing: the line was cut because it was too long, or to show its structure.
-    Nothing,
+    Split,
 }
 
 /// Text of one look. Cleaned: no control characters, no bidi controls.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Span {
+pub struct BodySpan {
     /// The text.
     pub text: Box<str>,
     /// How it looks and what it is.
-    pub mark: Mark,
+    pub style: SpanStyle,
 }
 
 /// How a span looks and what it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Mark {
+pub struct SpanStyle {
     /// What it is; the theme decides what that looks like.
-    pub role: Role,
+    pub role: SpanRole,
     /// Bold, from a tag or a style.
     pub bold: bool,
     /// Italic.
@@ -89,17 +89,17 @@ pub struct Mark {
     /// Underlined, other than as a link.
     pub underline: bool,
     /// Struck through.
-    pub strike: bool,
+    pub strikethrough: bool,
     /// Position of its link in [`Body::links`].
     pub link: Option<u16>,
     /// The colour its author gave it, as red, green, blue, where it is a colour and not a grey.
     /// Only the theme knows whether it can be read on the background of this terminal.
-    pub tint: Option<[u8; 3]>,
+    pub author_color: Option<[u8; 3]>,
 }
 
 /// What a piece of a body is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Role {
+pub enum SpanRole {
     /// Running text.
     #[default]
     Text,
@@ -118,7 +118,7 @@ pub enum Role {
     /// A line, a list mark, a table border.
     Rule,
     /// Something sentbox itself says about the body.
-    Note,
+    Notice,
     /// Html source: the name of a tag, with its brackets.
     Tag,
     /// Html source: the name of an attribute.
@@ -153,9 +153,9 @@ pub struct Link {
     /// The host it really goes to, as its user would have to read it; empty if it has none.
     pub host: Box<str>,
     /// The target that a click-tracking wrapper carries in its own address, if it does.
-    pub behind: Option<Box<str>>,
+    pub redirect_target: Option<Box<str>>,
     /// What a person should know before following it.
-    pub flags: Box<[Flag]>,
+    pub flags: Box<[LinkFlag]>,
 }
 
 /// What following a link does.
@@ -164,20 +164,20 @@ pub enum LinkKind {
     /// Opens a web page.
     Web,
     /// Writes an email.
-    Mail,
+    Email,
     /// Calls or texts a number.
     Phone,
     /// Points into the email itself, or relative to nothing: it leads nowhere.
-    Nowhere,
+    Relative,
     /// A scheme that is never opened, such as `javascript:`, `data:` or `file:`.
-    Refused,
+    Blocked,
 }
 
 /// A reason to look twice at a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Flag {
+pub enum LinkFlag {
     /// Its words name another host than it goes to.
-    OtherHost,
+    HostMismatch,
     /// It goes through a click counter.
     Tracked,
     /// Its host is written in punycode: other letters than it seems.
@@ -187,24 +187,24 @@ pub enum Flag {
     /// It carries a user name in front of its host, which is how hosts are faked.
     Credentials,
     /// Its host is a bare number.
-    Numeric,
+    IpAddress,
     /// Following it unsubscribes somebody.
     Unsubscribe,
     /// Following it uses it up: a reset, a confirmation, an invitation, a magic link.
     SingleUse,
 }
 
-impl Flag {
+impl LinkFlag {
     /// The words for people.
     #[must_use]
-    pub const fn words(self) -> &'static str {
+    pub const fn label(self) -> &'static str {
         match self {
-            Self::OtherHost => "its words name another host",
+            Self::HostMismatch => "its words name another host",
             Self::Tracked => "click-tracked",
             Self::Punycode => "host in punycode",
             Self::MixedScript => "host mixes scripts",
             Self::Credentials => "has a user name before the host",
-            Self::Numeric => "host is a bare number",
+            Self::IpAddress => "host is a bare number",
             Self::Unsubscribe => "unsubscribes",
             Self::SingleUse => "works once",
         }
@@ -213,28 +213,28 @@ impl Flag {
 
 /// A word about the body as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Note {
+pub struct BodyNotice {
     /// What it is about.
-    pub kind: NoteKind,
+    pub kind: NoticeKind,
     /// Two or three words for the status line: `1 tracker`.
-    pub short: String,
+    pub label: String,
     /// A sentence for the end of the body, without a full stop.
-    pub sentence: String,
+    pub detail: String,
 }
 
 /// What a note is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum NoteKind {
+pub enum NoticeKind {
     /// The body is shown in part only, because it is too large or too deep.
-    Cut,
+    Truncated,
     /// It could not be shown as asked for, so something else is shown.
-    Instead,
+    Fallback,
     /// Pictures that report when the email is opened.
     Tracker,
     /// The plain-text part is missing, empty, or says something else than the html part.
     TextPart,
     /// Characters were taken out that could command the terminal or deceive the reader.
-    Removed,
+    Sanitized,
     /// A picture that travels with the email as an attachment.
     Attachment,
 }
@@ -242,18 +242,18 @@ pub enum NoteKind {
 impl Link {
     /// Whether it may be opened at all; everything else can only be looked at and copied.
     #[must_use]
-    pub const fn opens(&self) -> bool {
-        matches!(self.kind, LinkKind::Web | LinkKind::Mail | LinkKind::Phone)
+    pub const fn is_openable(&self) -> bool {
+        matches!(self.kind, LinkKind::Web | LinkKind::Email | LinkKind::Phone)
     }
 
     /// Whether `flag` is set.
     #[must_use]
-    pub fn has(&self, flag: Flag) -> bool {
+    pub fn has_flag(&self, flag: LinkFlag) -> bool {
         self.flags.contains(&flag)
     }
 }
 
-impl Line {
+impl BodyLine {
     /// The text of the line without its looks.
     #[must_use]
     pub fn text(&self) -> String {
@@ -274,20 +274,20 @@ impl Body {
 
     /// The text as it was before it was cut into lines, for the clipboard.
     #[must_use]
-    pub fn copied(&self) -> String {
+    pub fn unwrapped_text(&self) -> String {
         let mut all = String::new();
         for line in &self.lines {
             for span in line
                 .spans
                 .iter()
-                .filter(|span| span.mark.role != Role::Indent)
+                .filter(|span| span.style.role != SpanRole::Indent)
             {
                 all.push_str(&span.text);
             }
             match line.end {
-                End::Break => all.push('\n'),
-                End::Blank => all.push(' '),
-                End::Nothing => {}
+                LineEnd::Newline => all.push('\n'),
+                LineEnd::Space => all.push(' '),
+                LineEnd::Split => {}
             }
         }
         all

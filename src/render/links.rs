@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use url::Url;
 
-use super::body::{Flag, Link, LinkKind};
+use super::body::{Link, LinkFlag, LinkKind};
 use crate::mail::clean;
 
 /// A longer target is looked at only up to here; it is kept whole.
-const MAX_PARSED: usize = 8 * 1024;
+const MAX_PARSED_BYTES: usize = 8 * 1024;
 
 /// Query parameters in which click counters carry the real target.
-const BEHIND: [&str; 14] = [
+const REDIRECT_PARAMETERS: [&str; 14] = [
     "url",
     "u",
     "q",
@@ -29,7 +29,7 @@ const BEHIND: [&str; 14] = [
 ];
 
 /// Parts of addresses of the click counters of well-known senders.
-const TRACKERS: [&str; 24] = [
+const TRACKER_URL_PARTS: [&str; 24] = [
     "/track/click",
     "/ls/click",
     "/wf/click",
@@ -57,7 +57,7 @@ const TRACKERS: [&str; 24] = [
 ];
 
 /// First labels of hosts that count clicks.
-const TRACKING_LABELS: [&str; 9] = [
+const TRACKER_HOST_LABELS: [&str; 9] = [
     "click",
     "clicks",
     "trk",
@@ -69,7 +69,7 @@ const TRACKING_LABELS: [&str; 9] = [
     "t",
 ];
 
-const ONCE: [&str; 16] = [
+const SINGLE_USE_WORDS: [&str; 16] = [
     "reset",
     "verify",
     "verification",
@@ -88,7 +88,7 @@ const ONCE: [&str; 16] = [
     "login_token",
 ];
 
-const UNSUBSCRIBE: [&str; 8] = [
+const UNSUBSCRIBE_WORDS: [&str; 8] = [
     "unsubscribe",
     "unsub",
     "optout",
@@ -100,49 +100,49 @@ const UNSUBSCRIBE: [&str; 8] = [
 ];
 
 /// Makes a link of its words and the target as written; both are cleaned here.
-pub(super) fn link(text: &str, target: &str) -> Link {
-    let target = target_of(target);
+pub(super) fn inspect_link(text: &str, target: &str) -> Link {
+    let target = normalize_target(target);
     let text = clean::line(text)
         .split_whitespace()
         .collect::<Vec<_>>()
         .join(" ");
     let parsed = target
-        .get(..MAX_PARSED)
+        .get(..MAX_PARSED_BYTES)
         .or(Some(&*target))
         .and_then(|start| Url::parse(start).ok());
-    let kind = kind(&target, parsed.as_ref());
+    let kind = link_kind(&target, parsed.as_ref());
     let host = parsed.as_ref().and_then(Url::host_str).unwrap_or_default();
-    let shown_host = unicode(host);
+    let shown_host = domain_to_unicode(host);
     let mut flags = Vec::new();
     let mut behind = None;
     if let (Some(url), LinkKind::Web) = (&parsed, kind) {
-        behind = behind_of(url);
+        behind = redirect_target(url);
         let lower = url.as_str().to_ascii_lowercase();
-        if named_host(&text).is_some_and(|named| !is_same_site(&named, host)) {
-            flags.push(Flag::OtherHost);
+        if host_in_text(&text).is_some_and(|named| !is_same_site(&named, host)) {
+            flags.push(LinkFlag::HostMismatch);
         }
         let first = host.split('.').next().unwrap_or_default();
         if behind.is_some()
-            || TRACKERS.iter().any(|part| lower.contains(part))
-            || TRACKING_LABELS.contains(&first)
+            || TRACKER_URL_PARTS.iter().any(|part| lower.contains(part))
+            || TRACKER_HOST_LABELS.contains(&first)
         {
-            flags.push(Flag::Tracked);
+            flags.push(LinkFlag::Tracked);
         }
         if host.split('.').any(|label| label.starts_with("xn--")) {
-            flags.push(Flag::Punycode);
+            flags.push(LinkFlag::Punycode);
         }
         if shown_host.split('.').any(mixes_scripts) {
-            flags.push(Flag::MixedScript);
+            flags.push(LinkFlag::MixedScript);
         }
         if !url.username().is_empty() || url.password().is_some() {
-            flags.push(Flag::Credentials);
+            flags.push(LinkFlag::Credentials);
         }
         if !matches!(url.host(), Some(url::Host::Domain(_)) | None) {
-            flags.push(Flag::Numeric);
+            flags.push(LinkFlag::IpAddress);
         }
-        let unsubscribes = |text: &str| UNSUBSCRIBE.iter().any(|word| text.contains(word));
+        let unsubscribes = |text: &str| UNSUBSCRIBE_WORDS.iter().any(|word| text.contains(word));
         if unsubscribes(&lower) || unsubscribes(&text.to_lowercase()) {
-            flags.push(Flag::Unsubscribe);
+            flags.push(LinkFlag::Unsubscribe);
         }
         let path = lower
             .split_once("://")
@@ -151,9 +151,9 @@ pub(super) fn link(text: &str, target: &str) -> Link {
         if path.contains("token=")
             || path
                 .split(|c: char| !c.is_alphanumeric() && c != '-' && c != '_')
-                .any(|word| ONCE.contains(&word))
+                .any(|word| SINGLE_USE_WORDS.contains(&word))
         {
-            flags.push(Flag::SingleUse);
+            flags.push(LinkFlag::SingleUse);
         }
     }
     Link {
@@ -161,13 +161,13 @@ pub(super) fn link(text: &str, target: &str) -> Link {
         target: Arc::from(target),
         kind,
         host: clean::line(&shown_host).into(),
-        behind,
+        redirect_target: behind,
         flags: flags.into(),
     }
 }
 
 /// The target as a browser reads it: without the line feeds and tabs that are there to hide it.
-pub(super) fn target_of(written: &str) -> String {
+pub(super) fn normalize_target(written: &str) -> String {
     let trimmed = written.trim_matches(|c: char| c <= ' ');
     let joined: String = trimmed
         .chars()
@@ -176,26 +176,25 @@ pub(super) fn target_of(written: &str) -> String {
     clean::line(&joined).into_owned()
 }
 
-fn kind(target: &str, parsed: Option<&Url>) -> LinkKind {
+fn link_kind(target: &str, parsed: Option<&Url>) -> LinkKind {
     match parsed.map(Url::scheme) {
         Some("http" | "https") => LinkKind::Web,
-        Some("mailto") => LinkKind::Mail,
+        Some("mailto") => LinkKind::Email,
         Some("tel" | "sms" | "callto") => LinkKind::Phone,
-        Some(_) => LinkKind::Refused,
+        Some(_) => LinkKind::Blocked,
         None if target.to_ascii_lowercase().starts_with("http") && target.contains("://") => {
-            LinkKind::Refused
+            LinkKind::Blocked
         }
-        None => LinkKind::Nowhere,
+        None => LinkKind::Relative,
     }
 }
 
 /// The target that `url` carries as a parameter or, percent-encoded, in its path.
-fn behind_of(url: &Url) -> Option<Box<str>> {
+fn redirect_target(url: &Url) -> Option<Box<str>> {
     let is_web = |text: &str| text.starts_with("http://") || text.starts_with("https://");
-    let by_name = url
-        .query_pairs()
-        .take(40)
-        .find(|(name, value)| is_web(value) && BEHIND.contains(&&*name.to_ascii_lowercase()));
+    let by_name = url.query_pairs().take(40).find(|(name, value)| {
+        is_web(value) && REDIRECT_PARAMETERS.contains(&&*name.to_ascii_lowercase())
+    });
     let carried = if let Some((_, value)) = by_name {
         value.into_owned()
     } else {
@@ -217,7 +216,7 @@ fn behind_of(url: &Url) -> Option<Box<str>> {
 }
 
 /// The host that a link's words name, if they look like an address.
-fn named_host(text: &str) -> Option<String> {
+fn host_in_text(text: &str) -> Option<String> {
     let word = text
         .split_whitespace()
         .find(|word| word.contains('.') && !word.contains('@'))?;
@@ -228,7 +227,7 @@ fn named_host(text: &str) -> Option<String> {
         .trim_matches(|c: char| !c.is_alphanumeric())
         .to_lowercase();
     let (_, last) = host.rsplit_once('.')?;
-    let known = word.contains("://") || host.starts_with("www.") || is_common_top(last);
+    let known = word.contains("://") || host.starts_with("www.") || is_common_tld(last);
     let plain = host
         .split('.')
         .all(|label| !label.is_empty() && label.chars().all(|c| c.is_alphanumeric() || c == '-'));
@@ -236,7 +235,7 @@ fn named_host(text: &str) -> Option<String> {
 }
 
 /// Words with a dot are hosts only if they end like one: `e.g` and `report.pdf` do not.
-fn is_common_top(label: &str) -> bool {
+fn is_common_tld(label: &str) -> bool {
     matches!(
         label,
         "com"
@@ -263,7 +262,7 @@ fn is_common_top(label: &str) -> bool {
 /// Whether two hosts belong to one owner, as far as that can be told without a list of suffixes.
 fn is_same_site(named: &str, host: &str) -> bool {
     let bare = |host: &str| host.trim_start_matches("www.").to_ascii_lowercase();
-    let (named, host) = (bare(&ascii(named)), bare(host));
+    let (named, host) = (bare(&domain_to_ascii(named)), bare(host));
     if named == host || named.ends_with(&format!(".{host}")) || host.ends_with(&format!(".{named}"))
     {
         return true;
@@ -276,11 +275,11 @@ fn is_same_site(named: &str, host: &str) -> bool {
     site(&named).is_some_and(|site_named| site(&host) == Some(site_named))
 }
 
-fn ascii(host: &str) -> String {
+fn domain_to_ascii(host: &str) -> String {
     url::quirks::domain_to_ascii(host)
 }
 
-fn unicode(host: &str) -> String {
+fn domain_to_unicode(host: &str) -> String {
     if host.contains("xn--") {
         url::quirks::domain_to_unicode(host)
     } else {
@@ -311,15 +310,15 @@ pub(super) fn is_rtl(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn flags(text: &str, target: &str) -> Vec<Flag> {
-        link(text, target).flags.to_vec()
+    fn flags(text: &str, target: &str) -> Vec<LinkFlag> {
+        inspect_link(text, target).flags.to_vec()
     }
 
     #[test]
     fn schemes_decide_what_opens_even_when_they_are_written_to_hide() {
-        let kind = |target: &str| link("x", target).kind;
+        let kind = |target: &str| inspect_link("x", target).kind;
         assert_eq!(kind("https://example.com/"), LinkKind::Web);
-        assert_eq!(kind("mailto:ana@example.com"), LinkKind::Mail);
+        assert_eq!(kind("mailto:ana@example.com"), LinkKind::Email);
         assert_eq!(kind("tel:+123"), LinkKind::Phone);
         for refused in [
             "javascript:alert(1)",
@@ -329,10 +328,10 @@ mod tests {
             "data:text/html,x",
             "file:///etc/passwd",
         ] {
-            assert_eq!(kind(refused), LinkKind::Refused, "{refused:?}");
+            assert_eq!(kind(refused), LinkKind::Blocked, "{refused:?}");
         }
         for nowhere in ["#top", "/rel", "", "{{ url }}"] {
-            assert_eq!(kind(nowhere), LinkKind::Nowhere, "{nowhere:?}");
+            assert_eq!(kind(nowhere), LinkKind::Relative, "{nowhere:?}");
         }
     }
 
@@ -340,11 +339,11 @@ mod tests {
     fn words_that_name_another_host_are_flagged() {
         assert_eq!(
             flags("https://bank.example.com/login", "http://evil.test/login"),
-            [Flag::OtherHost]
+            [LinkFlag::HostMismatch]
         );
         assert_eq!(
             flags("mybank.com", "https://mybank.com.evil.test/"),
-            [Flag::OtherHost]
+            [LinkFlag::HostMismatch]
         );
         assert!(flags("www.example.com", "https://shop.example.com/").is_empty());
         assert!(flags("Read e.g. report.pdf", "https://example.org/").is_empty());
@@ -354,41 +353,44 @@ mod tests {
     fn faked_hosts_are_flagged_and_shown_as_they_are() {
         assert_eq!(
             flags("x", "https://bank.example@evil.test/"),
-            [Flag::Credentials]
+            [LinkFlag::Credentials]
         );
-        assert_eq!(flags("x", "http://0x7f.1/"), [Flag::Numeric]);
-        let mixed = link("x", "https://b\u{430}nk.example/");
-        assert_eq!(*mixed.flags, [Flag::Punycode, Flag::MixedScript]);
+        assert_eq!(flags("x", "http://0x7f.1/"), [LinkFlag::IpAddress]);
+        let mixed = inspect_link("x", "https://b\u{430}nk.example/");
+        assert_eq!(*mixed.flags, [LinkFlag::Punycode, LinkFlag::MixedScript]);
         assert_eq!(&*mixed.host, "b\u{430}nk.example");
     }
 
     #[test]
     fn a_click_counter_tells_what_is_behind_it_if_it_carries_it() {
-        let tracked = link(
+        let tracked = inspect_link(
             "Shop",
             "https://click.example.net/?u=https%3A%2F%2Fshop.example.org%2Fa",
         );
         assert_eq!(
-            tracked.behind.as_deref(),
+            tracked.redirect_target.as_deref(),
             Some("https://shop.example.org/a")
         );
-        assert!(tracked.has(Flag::Tracked));
-        let path = link(
+        assert!(tracked.has_flag(LinkFlag::Tracked));
+        let path = inspect_link(
             "Shop",
             "https://x.awstrack.me/L0/https:%2F%2Fshop.example.org%2Fb/1/abc",
         );
-        assert_eq!(path.behind.as_deref(), Some("https://shop.example.org/b"));
+        assert_eq!(
+            path.redirect_target.as_deref(),
+            Some("https://shop.example.org/b")
+        );
     }
 
     #[test]
     fn links_that_do_something_are_named() {
         assert_eq!(
             flags("Leave", "https://example.com/unsubscribe?id=1"),
-            [Flag::Unsubscribe]
+            [LinkFlag::Unsubscribe]
         );
         assert_eq!(
             flags("Reset", "https://example.com/reset?x=1"),
-            [Flag::SingleUse]
+            [LinkFlag::SingleUse]
         );
         assert!(flags("Presets", "https://example.com/presets").is_empty());
     }
@@ -396,11 +398,11 @@ mod tests {
     #[test]
     fn a_target_is_clean_and_whole() {
         assert_eq!(
-            &*link("x", " http://example.com/a\r\nb ").target,
+            &*inspect_link("x", " http://example.com/a\r\nb ").target,
             "http://example.com/ab"
         );
         assert!(
-            !link("x", "http://example.com/\u{1b}]52;c\u{7}")
+            !inspect_link("x", "http://example.com/\u{1b}]52;c\u{7}")
                 .target
                 .chars()
                 .any(char::is_control)

@@ -5,28 +5,31 @@
 //! change of width costs only the layout.
 
 pub mod ansi;
+mod blocks;
 mod body;
-mod check;
-mod contained;
-mod flow;
-mod judge;
-mod lay;
+mod code_view;
+mod compare_parts;
+mod css;
+mod document;
+mod extract_text;
+mod html;
+mod html_document;
+mod json_view;
+mod layout;
 mod links;
-mod notes;
-mod page;
-mod plain;
-mod prepared;
-mod raw;
-mod read;
-mod rebuild;
-mod rows;
-mod source;
-mod text;
+mod notices;
+mod panics;
+mod source_view;
+mod text_part;
+mod wrap;
 
-pub use body::{Body, End, Flag, Line, Link, LinkKind, Mark, Note, NoteKind, Role, Span, View};
-pub use contained::panics_are_contained;
-pub use plain::plain;
-pub use prepared::Prepared;
+pub use body::{
+    Body, BodyLine, BodyNotice, BodySpan, BodyView, LineEnd, Link, LinkFlag, LinkKind, NoticeKind,
+    SpanRole, SpanStyle,
+};
+pub use document::Document;
+pub use extract_text::extract_text;
+pub use panics::is_catching_panics;
 
 use crate::mail::Email;
 
@@ -35,14 +38,14 @@ use crate::mail::Email;
 /// Total: it neither panics nor runs away, whatever the email holds. It may take tens of
 /// milliseconds, so call it off the event loop.
 #[must_use]
-pub fn lay_out(email: &Email, view: View, width: u16) -> Body {
-    Prepared::new(email, view).at(width)
+pub fn lay_out(email: &Email, view: BodyView, width: u16) -> Body {
+    Document::from_email(email, view).lay_out(width)
 }
 
 /// Lays out an html source that belongs to no email, as a mail reader's filter does.
 #[must_use]
-pub fn html(source: &str, width: u16) -> Body {
-    Prepared::html(source).at(width)
+pub fn lay_out_html(source: &str, width: u16) -> Body {
+    Document::from_html(source).lay_out(width)
 }
 
 #[cfg(test)]

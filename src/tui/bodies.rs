@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::mail::{Email, EmailId};
-use crate::render::{self, Body, View};
+use crate::render::{self, Body, BodyView};
 
 /// How many are kept; a screenful of neighbours in one view.
 const MOST: usize = 24;
@@ -22,13 +22,13 @@ pub struct Bodies(VecDeque<(Key, Arc<Body>)>);
 struct Key {
     id: EmailId,
     json: Arc<str>,
-    view: View,
+    view: BodyView,
     width: u16,
 }
 
 impl Bodies {
     /// The body, laid out now if it is not here. Blocks; the lock is not held while it does.
-    pub fn at(bodies: &Mutex<Self>, email: &Email, view: View, width: u16) -> Arc<Body> {
+    pub fn at(bodies: &Mutex<Self>, email: &Email, view: BodyView, width: u16) -> Arc<Body> {
         let key = Key {
             id: email.summary.id.clone(),
             json: email.json.clone(),

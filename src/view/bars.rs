@@ -571,7 +571,7 @@ fn bottom_right<'a>(model: &Model, look: &Look, room: usize) -> Vec<Span<'a>> {
     if model.focus() != Focus::Reader {
         return Vec::new();
     }
-    let mut words: Vec<String> = body.notes.iter().map(|note| note.short.clone()).collect();
+    let mut words: Vec<String> = body.notices.iter().map(|note| note.label.clone()).collect();
     match body.links.len() {
         0 => {}
         1 => words.push("1 link".to_owned()),

@@ -7,7 +7,7 @@ use ratatui::style::{Color, Modifier, Style};
 use crate::config::Palette;
 use crate::mail::Status;
 use crate::query;
-use crate::render::{Mark, Role};
+use crate::render::{SpanRole, SpanStyle};
 
 /// How things look, and when and where it is.
 #[derive(Debug, Clone)]
@@ -129,34 +129,36 @@ impl Theme {
 
     /// A piece of a body.
     #[must_use]
-    pub fn mark(self, mark: &Mark) -> Style {
+    pub fn mark(self, mark: &SpanStyle) -> Style {
         let mut style = match mark.role {
-            Role::Text | Role::Literal | Role::Indent => Style::new(),
-            Role::Heading => Self::title(),
-            Role::Link => self
+            SpanRole::Text | SpanRole::Literal | SpanRole::Indent => Style::new(),
+            SpanRole::Heading => Self::title(),
+            SpanRole::Link => self
                 .coloured(|palette| palette.pending)
                 .add_modifier(Modifier::UNDERLINED),
-            Role::Button => self
+            SpanRole::Button => self
                 .coloured(|palette| palette.pending)
                 .add_modifier(Modifier::BOLD),
-            Role::Image if mark.link.is_some() => self
+            SpanRole::Image if mark.link.is_some() => self
                 .coloured(|palette| palette.pending)
                 .add_modifier(Modifier::UNDERLINED),
-            Role::Image | Role::Rule | Role::Comment | Role::Punctuation => Self::chrome(),
-            Role::Quote => self.coloured(|palette| palette.good),
-            Role::Code | Role::Number => self.coloured(|palette| palette.apart),
-            Role::Note => self
+            SpanRole::Image | SpanRole::Rule | SpanRole::Comment | SpanRole::Punctuation => {
+                Self::chrome()
+            }
+            SpanRole::Quote => self.coloured(|palette| palette.good),
+            SpanRole::Code | SpanRole::Number => self.coloured(|palette| palette.apart),
+            SpanRole::Notice => self
                 .coloured(|palette| palette.warning)
                 .add_modifier(Modifier::ITALIC),
-            Role::Tag | Role::Key => self.coloured(|palette| palette.pending),
-            Role::Attribute => self.coloured(|palette| palette.accent),
-            Role::Value | Role::String => self.coloured(|palette| palette.good),
+            SpanRole::Tag | SpanRole::Key => self.coloured(|palette| palette.pending),
+            SpanRole::Attribute => self.coloured(|palette| palette.accent),
+            SpanRole::Value | SpanRole::String => self.coloured(|palette| palette.good),
         };
         for (set, modifier) in [
             (mark.bold, Modifier::BOLD),
             (mark.italic, Modifier::ITALIC),
             (mark.underline, Modifier::UNDERLINED),
-            (mark.strike, Modifier::CROSSED_OUT),
+            (mark.strikethrough, Modifier::CROSSED_OUT),
         ] {
             if set {
                 style = style.add_modifier(modifier);

@@ -13,7 +13,7 @@ use crate::app::keys::Focus;
 use crate::app::{Command, Layout, MARGIN, Model, Stage, is_stale, width_of};
 use crate::archive::{Observation, Row};
 use crate::query::Field;
-use crate::render::{Body, View};
+use crate::render::{Body, BodyView};
 
 /// Draws the reader's pane.
 pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
@@ -210,7 +210,7 @@ fn fields_of(label: &str) -> &'static [Field] {
 fn head_line<'a>(
     line: &'a Head,
     as_of: Option<&str>,
-    view: View,
+    view: BodyView,
     unfold: &str,
     width: usize,
     look: &Look,
@@ -322,19 +322,19 @@ fn observed(history: &[Observation], look: &Look) -> String {
 }
 
 /// The rule between head and body, with the faces of the body on it, and what is folded away above it.
-fn views<'a>(shown: View, hidden: usize, key: &str, width: usize, look: &Look) -> Line<'a> {
+fn views<'a>(shown: BodyView, hidden: usize, key: &str, width: usize, look: &Look) -> Line<'a> {
     let rule = look.glyphs.horizontal;
     let mut spans = vec![Span::styled(rule, Theme::chrome())];
     let mut used = 1;
-    for view in View::ALL {
+    for view in BodyView::ALL {
         let style = if view == shown {
             look.theme.accent()
         } else {
             Theme::chrome()
         };
-        spans.push(Span::styled(format!(" {} ", view.word()), style));
+        spans.push(Span::styled(format!(" {} ", view.label()), style));
         spans.push(Span::styled(rule, Theme::chrome()));
-        used += view.word().len() + 3;
+        used += view.label().len() + 3;
     }
     let more = if hidden == 1 { "line" } else { "lines" };
     let room = width.saturating_sub(used);
@@ -362,13 +362,18 @@ fn views<'a>(shown: View, hidden: usize, key: &str, width: usize, look: &Look) -
 }
 
 /// A line of the body; a wide one is moved to the left by `pan` columns.
-fn body_line<'a>(line: &'a crate::render::Line, pan: usize, width: usize, look: &Look) -> Line<'a> {
+fn body_line<'a>(
+    line: &'a crate::render::BodyLine,
+    pan: usize,
+    width: usize,
+    look: &Look,
+) -> Line<'a> {
     let overflows = line.wide && width_of(line) > width;
     if !line.wide || pan == 0 {
         let mut spans: Vec<Span> = line
             .spans
             .iter()
-            .map(|span| Span::styled(&*span.text, look.theme.mark(&span.mark)))
+            .map(|span| Span::styled(&*span.text, look.theme.mark(&span.style)))
             .collect();
         if overflows {
             shorten(&mut spans, width, look);
@@ -381,7 +386,7 @@ fn body_line<'a>(line: &'a crate::render::Line, pan: usize, width: usize, look: 
         let columns = unicode_width::UnicodeWidthStr::width(&*span.text);
         spans.push(Span::styled(
             cut::skip(&span.text, left),
-            look.theme.mark(&span.mark),
+            look.theme.mark(&span.style),
         ));
         left = left.saturating_sub(columns);
     }

@@ -12,7 +12,7 @@ use crate::archive::{Anchor, Observation, Place, Reach, Row, Window};
 use crate::config::{Backfill, built_in};
 use crate::mail::{Email, EmailId, Shown, Status, Summary, Tag};
 use crate::query::{Facts, Node, Query, Sort, Term, complete, matches};
-use crate::render::{Body, Line, Mark, Span};
+use crate::render::{Body, BodyLine, BodySpan, SpanStyle};
 use crossterm::event::{KeyCode, KeyModifiers};
 use ratatui::layout::Size;
 
@@ -431,12 +431,12 @@ pub fn seen(status: &Status) -> Observation {
 
 /// A body that names its email, so that a test sees whose it is.
 pub fn body(email: &Email) -> Body {
-    let line = |text: String| Line {
-        spans: vec![Span {
+    let line = |text: String| BodyLine {
+        spans: vec![BodySpan {
             text: text.into(),
-            mark: Mark::default(),
+            style: SpanStyle::default(),
         }],
-        ..Line::default()
+        ..BodyLine::default()
     };
     let mut lines = vec![
         line(format!("body of {}", email.summary.id.as_str())),

@@ -136,7 +136,7 @@ impl<'a> Index<'a> {
         }
         if let Some(email) = beyond.whole {
             let tags: Vec<Tag> = email.tags.iter().map(Tag::from).collect();
-            let html = email.html.as_deref().map(render::plain);
+            let html = email.html.as_deref().map(render::extract_text);
             self.tokens.fetched(
                 &Bodies {
                     text: email.text.as_deref(),

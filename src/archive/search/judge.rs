@@ -71,7 +71,7 @@ impl Judge<'_> {
         let Some(email) = self.body(row.place)? else {
             return Ok(verdict == Some(true));
         };
-        let html = email.html.as_deref().map(render::plain);
+        let html = email.html.as_deref().map(render::extract_text);
         let bodies = Bodies {
             text: email.text.as_deref(),
             html: html.as_deref(),

@@ -119,7 +119,7 @@ fn plainly(archive: &Archive, query: &Query) -> Vec<Row> {
         let html = email
             .as_ref()
             .and_then(|email| email.html.as_deref())
-            .map(render::plain);
+            .map(render::extract_text);
         let bodies = email.as_ref().map(|email| Bodies {
             text: email.text.as_deref(),
             html: html.as_deref(),

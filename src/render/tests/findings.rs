@@ -49,7 +49,7 @@ fn columns_too_narrow_for_their_words_are_given_up() {
 #[test]
 fn a_data_table_that_does_not_fit_is_wide_and_says_so() {
     let row = "<tr><td>unbreakable-name-one<td>unbreakable-name-two<td>unbreakable-name-three";
-    let body = super::html(
+    let body = super::lay_out_html(
         &format!("<p>Before</p><table>{}</table>", row.repeat(4)),
         40,
     );
@@ -244,28 +244,31 @@ fn space_on_the_page_is_a_blank_line_and_never_two() {
 
 #[test]
 fn weight_and_headings_come_from_the_style() {
-    let body = super::html(
+    let body = super::lay_out_html(
         "<h2>Head</h2><p>plain <span style='font-weight:600'>heavy</span> <i>slanted</i> <s>gone</s> <u>under</u>",
         80,
     );
-    assert_eq!(mark(&body, "Head").role, Role::Heading);
+    assert_eq!(mark(&body, "Head").role, SpanRole::Heading);
     assert!(
         mark(&body, "heavy").bold
             && mark(&body, "slanted").italic
-            && mark(&body, "gone").strike
+            && mark(&body, "gone").strikethrough
             && mark(&body, "under").underline
     );
-    assert_eq!(mark(&body, "plain"), Mark::default());
+    assert_eq!(mark(&body, "plain"), SpanStyle::default());
 }
 
 #[test]
 fn colours_are_kept_only_where_they_are_colours() {
-    let body = super::html(
+    let body = super::lay_out_html(
         "<p style='color:#333'>grey <span style='color:#c00'>red</span>",
         80,
     );
     assert_eq!(
-        (mark(&body, "grey").tint, mark(&body, "red").tint),
+        (
+            mark(&body, "grey").author_color,
+            mark(&body, "red").author_color
+        ),
         (None, Some([204, 0, 0]))
     );
 }
@@ -274,7 +277,7 @@ fn colours_are_kept_only_where_they_are_colours() {
 fn buttons_have_brackets_and_links_have_not() {
     let button = "<a href='https://example.com/r' style='background:#06c;color:#fff;padding:12px 20px;display:inline-block'> Reset password </a>";
     let cell = "<table><tr><td bgcolor='#0066cc' style='padding:10px'><a href='https://example.com/s' style='color:#fff'>Sign in</a></td></tr></table>";
-    let body = super::html(
+    let body = super::lay_out_html(
         &format!("<p>{button}</p>{cell}<p>or <a href='https://example.com/t'>read on</a></p>"),
         80,
     );
@@ -282,8 +285,8 @@ fn buttons_have_brackets_and_links_have_not() {
         body.text(),
         "[ Reset password ]\n\n[ Sign in ]\n\nor read on\n"
     );
-    assert_eq!(mark(&body, "Reset").role, Role::Button);
-    assert_eq!(mark(&body, "read on").role, Role::Link);
+    assert_eq!(mark(&body, "Reset").role, SpanRole::Button);
+    assert_eq!(mark(&body, "read on").role, SpanRole::Link);
 }
 
 #[test]
@@ -321,25 +324,25 @@ fn pictures_are_their_words() {
 
 #[test]
 fn trackers_are_counted_and_named() {
-    let body = super::html(
+    let body = super::lay_out_html(
         "<p>Hi<img src='https://open.example.net/o.gif' width=1 height=1 alt=''><img src='cid:logo@1' alt=Logo>",
         80,
     );
-    let notes: Vec<(NoteKind, &str)> = body
-        .notes
+    let notes: Vec<(NoticeKind, &str)> = body
+        .notices
         .iter()
-        .map(|note| (note.kind, &*note.short))
+        .map(|note| (note.kind, &*note.label))
         .collect();
     assert_eq!(
         notes,
         [
-            (NoteKind::Tracker, "1 tracker"),
-            (NoteKind::Attachment, "1 attached picture")
+            (NoticeKind::Tracker, "1 tracker"),
+            (NoticeKind::Attachment, "1 attached picture")
         ]
     );
     assert!(
-        body.notes[0].sentence.contains("open.example.net")
-            && body.notes[1].sentence.contains("logo@1")
+        body.notices[0].detail.contains("open.example.net")
+            && body.notices[1].detail.contains("logo@1")
     );
     assert_eq!(body.text(), "Hi [Logo]\n");
 }
@@ -347,7 +350,7 @@ fn trackers_are_counted_and_named() {
 #[test]
 fn links_are_listed_once_in_the_order_of_reading() {
     let html = "<a href='https://example.com/b'><img src=x alt=Logo></a><p><a href='https://example.com/a'>One</a> <a href='https://example.com/b'>Two</a>";
-    let links: Vec<String> = super::html(html, 80)
+    let links: Vec<String> = super::lay_out_html(html, 80)
         .links
         .iter()
         .map(|link| format!("{} {}", link.text, link.target))
@@ -388,7 +391,10 @@ fn quotes_are_marked_on_every_line() {
             "> > older"
         ]
     );
-    assert_eq!(mark(&super::html(html, 80), "one").role, Role::Quote);
+    assert_eq!(
+        mark(&super::lay_out_html(html, 80), "one").role,
+        SpanRole::Quote
+    );
 }
 
 #[test]
@@ -427,7 +433,7 @@ fn japanese_cells_wrap_in_their_column() {
 
 #[test]
 fn right_to_left_text_stays_logical_and_is_flagged() {
-    let body = super::html("<p dir=rtl>مرحبا Ana</p><p>Hello</p>", 80);
+    let body = super::lay_out_html("<p dir=rtl>مرحبا Ana</p><p>Hello</p>", 80);
     assert_eq!(
         body.lines.iter().map(|line| line.rtl).collect::<Vec<_>>(),
         [true, false, false]

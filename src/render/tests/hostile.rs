@@ -4,7 +4,7 @@ use super::*;
 
 /// Any body of an email, however it was made, stays within these.
 fn assert_bounded(name: &str, html: &str) -> Body {
-    let body = super::html(html, 80);
+    let body = super::lay_out_html(html, 80);
     assert!(
         body.lines.len() <= 50_010,
         "{name}: {} lines",
@@ -39,7 +39,9 @@ fn assert_bounded(name: &str, html: &str) -> Body {
 }
 
 fn says_cut(body: &Body) -> bool {
-    body.notes.iter().any(|note| note.kind == NoteKind::Cut)
+    body.notices
+        .iter()
+        .any(|note| note.kind == NoticeKind::Truncated)
         && body.text().contains("not everything is shown")
 }
 
@@ -150,11 +152,11 @@ fn escapes_in_every_place_stay_text() {
     );
     let body = assert_bounded("escapes", &html);
     for style in [
-        ansi::Style {
+        ansi::AnsiOptions {
             colour: true,
             links: true,
         },
-        ansi::Style::default(),
+        ansi::AnsiOptions::default(),
     ] {
         let written = ansi::write(&body, style);
         let ours = written.replace("\u{1b}]8;;", "").replace("\u{1b}\\", "");
@@ -167,7 +169,11 @@ fn escapes_in_every_place_stay_text() {
             "{left:?}"
         );
     }
-    assert!(body.notes.iter().any(|note| note.kind == NoteKind::Removed));
+    assert!(
+        body.notices
+            .iter()
+            .any(|note| note.kind == NoticeKind::Sanitized)
+    );
 }
 
 #[test]

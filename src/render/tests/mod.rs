@@ -9,7 +9,7 @@ use super::*;
 
 /// The lines of an html source at a width, without looks.
 fn shown(html: &str, width: u16) -> Vec<String> {
-    super::html(html, width)
+    super::lay_out_html(html, width)
         .lines
         .iter()
         .map(|line| line.text().trim_end().to_owned())
@@ -18,15 +18,15 @@ fn shown(html: &str, width: u16) -> Vec<String> {
 
 /// The same as one text.
 fn text(html: &str) -> String {
-    super::html(html, 80).text()
+    super::lay_out_html(html, 80).text()
 }
 
 /// The mark of the first span that holds `words`.
-fn mark(body: &Body, words: &str) -> Mark {
+fn mark(body: &Body, words: &str) -> SpanStyle {
     let spans = body.lines.iter().flat_map(|line| &line.spans);
     spans
         .into_iter()
         .find(|span| span.text.contains(words))
         .expect("the words are shown")
-        .mark
+        .style
 }

@@ -30,21 +30,24 @@ fn email(html: Option<&str>, text: Option<&str>) -> Email {
 }
 
 fn notes(email: &Email) -> Vec<String> {
-    lay_out(email, View::Rendered, 80)
-        .notes
+    lay_out(email, BodyView::Rendered, 80)
+        .notices
         .into_iter()
-        .map(|note| note.short)
+        .map(|note| note.label)
         .collect()
 }
 
 #[test]
 fn each_view_shows_its_part() {
     let both = email(Some("<p>Hello</p>"), Some("Hello\n"));
-    assert_eq!(lay_out(&both, View::Rendered, 80).text(), "Hello\n");
-    assert_eq!(lay_out(&both, View::Text, 80).text(), "Hello\n");
-    assert_eq!(lay_out(&both, View::Source, 80).text(), "<p>Hello</p>\n");
+    assert_eq!(lay_out(&both, BodyView::Rendered, 80).text(), "Hello\n");
+    assert_eq!(lay_out(&both, BodyView::Text, 80).text(), "Hello\n");
     assert_eq!(
-        lay_out(&both, View::Raw, 80).text(),
+        lay_out(&both, BodyView::Source, 80).text(),
+        "<p>Hello</p>\n"
+    );
+    assert_eq!(
+        lay_out(&both, BodyView::Raw, 80).text(),
         "{\n  \"id\": \"1\"\n}\n"
     );
 }
@@ -52,23 +55,23 @@ fn each_view_shows_its_part() {
 #[test]
 fn a_missing_part_is_said_in_words_and_the_other_one_stands_in() {
     assert_eq!(
-        lay_out(&email(None, Some("Only text")), View::Rendered, 80).text(),
+        lay_out(&email(None, Some("Only text")), BodyView::Rendered, 80).text(),
         "Only text\n"
     );
     assert_eq!(
-        lay_out(&email(Some("<p>x"), None), View::Text, 80).text(),
+        lay_out(&email(Some("<p>x"), None), BodyView::Text, 80).text(),
         "This email has no plain-text part.\n"
     );
     assert_eq!(
-        lay_out(&email(None, Some("x")), View::Source, 80).text(),
+        lay_out(&email(None, Some("x")), BodyView::Source, 80).text(),
         "This email has no html part.\n"
     );
     assert_eq!(
-        lay_out(&email(None, None), View::Rendered, 80).text(),
+        lay_out(&email(None, None), BodyView::Rendered, 80).text(),
         "This email has no content.\n"
     );
     assert_eq!(
-        lay_out(&email(Some("<p></p>"), None), View::Rendered, 80).text(),
+        lay_out(&email(Some("<p></p>"), None), BodyView::Rendered, 80).text(),
         "The html part shows nothing.\n"
     );
 }
@@ -92,8 +95,8 @@ fn the_parts_are_compared_by_their_words() {
 #[test]
 fn a_prepared_page_can_be_laid_out_again_and_shared() {
     fn shareable<T: Send + Sync>(_: &T) {}
-    let prepared = Prepared::html("<p>one two three four</p>");
+    let prepared = Document::from_html("<p>one two three four</p>");
     shareable(&prepared);
-    assert_eq!(prepared.at(9).text(), "one two\nthree\nfour\n");
-    assert_eq!(prepared.at(80).text(), "one two three four\n");
+    assert_eq!(prepared.lay_out(9).text(), "one two\nthree\nfour\n");
+    assert_eq!(prepared.lay_out(80).text(), "one two three four\n");
 }

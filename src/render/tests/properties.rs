@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::render::flow::width_of;
+use crate::render::wrap::spans_width;
 
 /// Pieces of markup, right and wrong; `#` is where a word of its own goes.
 fn piece() -> impl Strategy<Value = &'static str> {
@@ -87,7 +87,7 @@ proptest! {
 
     #[test]
     fn every_word_is_shown_once_and_in_order((html, count) in html(), width in prop::sample::select(vec![20_u16, 40, 80, 120])) {
-        let body = super::super::html(&html, width);
+        let body = super::super::lay_out_html(&html, width);
         let text = body.text();
         let mut shown = words(&text);
         let mut expected: Vec<String> = (0..count).map(|i| format!("w{i}")).collect();
@@ -101,30 +101,30 @@ proptest! {
 
     #[test]
     fn no_line_is_wider_than_asked_unless_it_says_so((html, _) in html(), width in 1..60_u16) {
-        for line in super::super::html(&html, width).lines {
-            prop_assert!(line.wide || width_of(&line.spans) <= usize::from(width), "{:?}", line.text());
+        for line in super::super::lay_out_html(&html, width).lines {
+            prop_assert!(line.wide || spans_width(&line.spans) <= usize::from(width), "{:?}", line.text());
         }
     }
 
     #[test]
     fn copying_a_paragraph_gives_it_back_in_one_line(text in "([a-z日本]{1,12} ?){1,20}", width in 8..40_u16) {
-        let copied = super::super::html(&format!("<p>{text}"), width).copied();
+        let copied = super::super::lay_out_html(&format!("<p>{text}"), width).unwrapped_text();
         prop_assert_eq!(copied.trim_end(), text.trim_end());
     }
 
     #[test]
     fn nothing_panics_and_no_control_comes_through(soup in "([<>/=\"'&;#!-]|[a-z]{1,4}|td|tr|table|style|\\PC|\u{1b}|\u{9b}|\u{202e}){0,80}", width in 0..100_u16) {
-        let body = super::super::html(&soup, width);
+        let body = super::super::lay_out_html(&soup, width);
         let bad = |c: char| c.is_control() || c == '\u{202e}';
         prop_assert!(!body.lines.iter().any(|line| line.text().chars().any(bad)));
     }
 
     #[test]
     fn laying_out_again_at_the_same_width_gives_the_same((html, _) in html(), other in 8..200_u16) {
-        let prepared = Prepared::html(&html);
-        let first = prepared.at(60);
-        let _ = prepared.at(other);
-        prop_assert_eq!(first, prepared.at(60));
+        let prepared = Document::from_html(&html);
+        let first = prepared.lay_out(60);
+        let _ = prepared.lay_out(other);
+        prop_assert_eq!(first, prepared.lay_out(60));
     }
 }
 
@@ -139,7 +139,7 @@ fn work_grows_with_the_source_and_not_faster() {
         "<td>q",
     ] {
         let spans = |times: usize| -> usize {
-            super::super::html(&unit.repeat(times), 80)
+            super::super::lay_out_html(&unit.repeat(times), 80)
                 .lines
                 .iter()
                 .map(|line| line.spans.len() + 1)

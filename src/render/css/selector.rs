@@ -1,0 +1,344 @@
+//! The tree as the `selectors` crate wants to see it, with a budget on how much of it is looked at.
+
+use std::cell::Cell;
+use std::fmt;
+
+use cssparser::{ParseError, Parser as CssParser, ToCss};
+use html5ever::{LocalName, Namespace, ns};
+use precomputed_hash::PrecomputedHash;
+use selectors::attr::{AttrSelectorOperation, CaseSensitivity, NamespaceConstraint};
+use selectors::bloom::BloomFilter;
+use selectors::matching::{ElementSelectorFlags, MatchingContext};
+use selectors::parser::{NonTSPseudoClass, Parser, SelectorImpl, SelectorParseErrorKind};
+use selectors::{Element as Matched, OpaqueElement};
+
+use crate::render::html::{Dom, NodeData, NodeId};
+
+/// The names in a selector.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct CssName(pub(super) LocalName);
+
+impl From<&str> for CssName {
+    fn from(text: &str) -> Self {
+        Self(text.into())
+    }
+}
+
+impl AsRef<str> for CssName {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl ToCss for CssName {
+    fn to_css<W: fmt::Write>(&self, out: &mut W) -> fmt::Result {
+        cssparser::serialize_identifier(&self.0, out)
+    }
+}
+
+impl PrecomputedHash for CssName {
+    fn precomputed_hash(&self) -> u32 {
+        self.0.precomputed_hash()
+    }
+}
+
+/// The pseudo-classes that are more than structure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PseudoClass {
+    /// `:link` and `:any-link`.
+    Link,
+    /// `:hover` and all the others that are not so when a page has just opened.
+    Inactive,
+}
+
+impl NonTSPseudoClass for PseudoClass {
+    fn is_active_or_hover(&self) -> bool {
+        false
+    }
+
+    fn is_user_action_state(&self) -> bool {
+        false
+    }
+}
+
+impl ToCss for PseudoClass {
+    fn to_css<W: fmt::Write>(&self, out: &mut W) -> fmt::Result {
+        out.write_str(match self {
+            Self::Link => ":link",
+            Self::Inactive => ":hover",
+        })
+    }
+}
+
+/// Any pseudo-element. None of them holds words of an email.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct IgnoredPseudoElement;
+
+impl selectors::parser::PseudoElement for IgnoredPseudoElement {}
+
+impl ToCss for IgnoredPseudoElement {
+    fn to_css<W: fmt::Write>(&self, out: &mut W) -> fmt::Result {
+        out.write_str("::before")
+    }
+}
+
+/// The types that selectors are made of here.
+#[derive(Debug, Clone)]
+pub(super) struct SelectorTypes;
+
+impl SelectorImpl for SelectorTypes {
+    type ExtraMatchingData<'a> = ();
+    type AttrValue = CssName;
+    type Identifier = CssName;
+    type LocalName = CssName;
+    type NamespaceUrl = NamespaceUrl;
+    type NamespacePrefix = CssName;
+    type BorrowedNamespaceUrl = NamespaceUrl;
+    type BorrowedLocalName = CssName;
+    type NonTSPseudoClass = PseudoClass;
+    type PseudoElement = IgnoredPseudoElement;
+}
+
+/// A namespace; a type of its own because only our own types can be hashed for `selectors`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct NamespaceUrl(Namespace);
+
+impl PrecomputedHash for NamespaceUrl {
+    fn precomputed_hash(&self) -> u32 {
+        self.0.precomputed_hash()
+    }
+}
+
+/// Reads selectors.
+pub(super) struct SelectorReader;
+
+impl<'i> Parser<'i> for SelectorReader {
+    type Impl = SelectorTypes;
+    type Error = SelectorParseErrorKind;
+
+    fn parse_is_and_where(&self) -> bool {
+        true
+    }
+
+    fn parse_non_ts_pseudo_class(
+        &self,
+        name: &str,
+    ) -> Result<PseudoClass, ParseError<SelectorParseErrorKind>> {
+        match &*name.to_ascii_lowercase() {
+            "link" | "any-link" => Ok(PseudoClass::Link),
+            "hover" | "active" | "focus" | "visited" | "focus-within" | "focus-visible"
+            | "target" | "checked" | "disabled" | "enabled" => Ok(PseudoClass::Inactive),
+            _ => Err(ParseError::custom(
+                SelectorParseErrorKind::UnsupportedPseudoClassOrElement,
+            )),
+        }
+    }
+
+    fn parse_non_ts_functional_pseudo_class(
+        &self,
+        _: &str,
+        input: &mut CssParser<'i>,
+        _: bool,
+    ) -> Result<PseudoClass, ParseError<SelectorParseErrorKind>> {
+        while input.next().is_ok() {}
+        Err(ParseError::custom(
+            SelectorParseErrorKind::UnsupportedPseudoClassOrElement,
+        ))
+    }
+
+    fn parse_pseudo_element(
+        &self,
+        _: &str,
+    ) -> Result<IgnoredPseudoElement, ParseError<SelectorParseErrorKind>> {
+        Ok(IgnoredPseudoElement)
+    }
+}
+
+/// An element of the tree, with what is left of the budget.
+#[derive(Clone, Copy)]
+pub(super) struct ElementRef<'a> {
+    pub(super) dom: &'a Dom,
+    pub(super) id: NodeId,
+    /// Steps that may still be taken through the tree. When they are used up, nothing has
+    /// neighbours any more, so that every search comes to its end.
+    pub(super) step_budget: &'a Cell<u64>,
+}
+
+impl fmt::Debug for ElementRef<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "<{}>", self.dom.tag_name(self.id))
+    }
+}
+
+impl ElementRef<'_> {
+    fn spend_step(&self, id: Option<NodeId>) -> Option<Self> {
+        let left = self.step_budget.get().checked_sub(1)?;
+        self.step_budget.set(left);
+        id.map(|id| Self { id, ..*self })
+    }
+
+    fn find_sibling(&self, next: impl Fn(NodeId) -> Option<NodeId>) -> Option<Self> {
+        let mut at = next(self.id);
+        while let Some(id) = at {
+            let here = self.spend_step(Some(id))?;
+            if here.is_element() {
+                return Some(here);
+            }
+            at = next(id);
+        }
+        None
+    }
+
+    /// Takes the steps that looking at `text` is worth; says whether there were enough.
+    fn spend_for_text(&self, text: &str) -> bool {
+        let left = self.step_budget.get().checked_sub(text.len() as u64 / 32);
+        self.step_budget.set(left.unwrap_or(0));
+        left.is_some()
+    }
+
+    fn is_element(&self) -> bool {
+        matches!(self.dom.node(self.id).data, NodeData::Element { .. })
+    }
+}
+
+impl Matched for ElementRef<'_> {
+    type Impl = SelectorTypes;
+
+    fn opaque(&self) -> OpaqueElement {
+        OpaqueElement::new(self.dom.node(self.id))
+    }
+
+    fn parent_element(&self) -> Option<Self> {
+        self.spend_step(self.dom.node(self.id).parent)
+            .filter(Self::is_element)
+    }
+
+    fn parent_node_is_shadow_root(&self) -> bool {
+        false
+    }
+
+    fn containing_shadow_host(&self) -> Option<Self> {
+        None
+    }
+
+    fn is_pseudo_element(&self) -> bool {
+        false
+    }
+
+    fn prev_sibling_element(&self) -> Option<Self> {
+        self.find_sibling(|id| self.dom.node(id).previous_sibling)
+    }
+
+    fn next_sibling_element(&self) -> Option<Self> {
+        self.find_sibling(|id| self.dom.node(id).next_sibling)
+    }
+
+    fn first_element_child(&self) -> Option<Self> {
+        let first = self.spend_step(self.dom.node(self.id).first_child)?;
+        if first.is_element() {
+            Some(first)
+        } else {
+            first.next_sibling_element()
+        }
+    }
+
+    fn is_html_element_in_html_document(&self) -> bool {
+        matches!(&self.dom.node(self.id).data, NodeData::Element { name, .. } if name.ns == ns!(html))
+    }
+
+    fn has_local_name(&self, name: &CssName) -> bool {
+        self.dom.tag_name(self.id) == &*name.0
+    }
+
+    fn has_namespace(&self, space: &NamespaceUrl) -> bool {
+        matches!(&self.dom.node(self.id).data, NodeData::Element { name, .. } if name.ns == space.0)
+    }
+
+    fn is_same_type(&self, other: &Self) -> bool {
+        self.dom.tag_name(self.id) == self.dom.tag_name(other.id)
+    }
+
+    fn attr_matches(
+        &self,
+        _: &NamespaceConstraint<&NamespaceUrl>,
+        name: &CssName,
+        operation: &AttrSelectorOperation<&CssName>,
+    ) -> bool {
+        self.dom
+            .attribute(self.id, &name.0)
+            .is_some_and(|value| self.spend_for_text(value) && operation.eval_str(value))
+    }
+
+    fn match_non_ts_pseudo_class(
+        &self,
+        pseudo: &PseudoClass,
+        _: &mut MatchingContext<'_, SelectorTypes>,
+    ) -> bool {
+        match pseudo {
+            PseudoClass::Link => self.is_link(),
+            PseudoClass::Inactive => false,
+        }
+    }
+
+    fn match_pseudo_element(
+        &self,
+        _: &IgnoredPseudoElement,
+        _: &mut MatchingContext<'_, SelectorTypes>,
+    ) -> bool {
+        false
+    }
+
+    fn apply_selector_flags(&self, _: ElementSelectorFlags) {}
+
+    fn is_link(&self) -> bool {
+        self.dom.tag_name(self.id) == "a" && self.dom.attribute(self.id, "href").is_some()
+    }
+
+    fn is_html_slot_element(&self) -> bool {
+        false
+    }
+
+    fn has_id(&self, id: &CssName, case: CaseSensitivity) -> bool {
+        self.dom
+            .attribute(self.id, "id")
+            .is_some_and(|value| case.eq(value.as_bytes(), id.0.as_bytes()))
+    }
+
+    fn has_class(&self, name: &CssName, case: CaseSensitivity) -> bool {
+        let classes = self.dom.attribute(self.id, "class").unwrap_or_default();
+        self.spend_for_text(classes)
+            && classes
+                .split_ascii_whitespace()
+                .any(|class| case.eq(class.as_bytes(), name.0.as_bytes()))
+    }
+
+    fn has_custom_state(&self, _: &CssName) -> bool {
+        false
+    }
+
+    fn imported_part(&self, _: &CssName) -> Option<CssName> {
+        None
+    }
+
+    fn is_part(&self, _: &CssName) -> bool {
+        false
+    }
+
+    fn is_empty(&self) -> bool {
+        self.dom
+            .children(self.id)
+            .all(|child| match &self.dom.node(child).data {
+                NodeData::Element { .. } => false,
+                NodeData::Text(text) => text.is_empty(),
+                NodeData::Other => true,
+            })
+    }
+
+    fn is_root(&self) -> bool {
+        self.dom.node(self.id).parent == Some(NodeId::ROOT)
+    }
+
+    fn add_element_unique_hashes(&self, _: &mut BloomFilter) -> bool {
+        false
+    }
+}

@@ -1,0 +1,217 @@
+//! What the cascade makes of small style sheets, property by property.
+
+use super::*;
+use crate::render::html;
+
+/// The style of the element with id `x`.
+fn style(html: &str) -> ComputedStyle {
+    let tree = html::parse(html).dom;
+    let styles = compute_styles(&tree);
+    let id = tree
+        .nodes()
+        .find(|id| tree.attribute(*id, "id") == Some("x"))
+        .expect("the html has an element x");
+    styles[id.index()]
+}
+
+fn is(px: f32, expected: f32) -> bool {
+    (px - expected).abs() < 0.01
+}
+
+#[test]
+fn the_more_specific_then_the_later_rule_wins() {
+    let css = "<style>#x{color:red} p.a{color:lime} .a{color:blue} p{color:navy}</style>";
+    assert_eq!(
+        style(&format!("{css}<p id=x class=a>")).colour,
+        Rgba::opaque(255, 0, 0)
+    );
+    assert_eq!(
+        style("<style>.a{color:red} .a{color:lime}</style><p id=x class=a>").colour,
+        Rgba::opaque(0, 255, 0)
+    );
+}
+
+#[test]
+fn important_beats_inline_beats_rules() {
+    let css = "<style>p{display:none!important}</style>";
+    assert_eq!(
+        style(&format!("{css}<p id=x style='display:block'>")).display,
+        Display::None
+    );
+    assert_eq!(
+        style("<style>p{display:none}</style><p id=x style='display:block'>").display,
+        Display::Block
+    );
+    assert_eq!(
+        style(&format!("{css}<p id=x style='display:block!important'>")).display,
+        Display::Block
+    );
+}
+
+#[test]
+fn a_rule_that_cannot_be_read_does_not_take_the_others_with_it() {
+    for bad in [
+        "p::-x-y(a){}",
+        "@page{margin:1in}",
+        "a:bogus{color:red}",
+        "@media (max-width:1px){p{color:red}}",
+        "{{ css }}",
+        "p{color:}",
+    ] {
+        assert_eq!(
+            style(&format!(
+                "<style>{bad} .h{{display:none}}</style><p id=x class=h>"
+            ))
+            .display,
+            Display::None,
+            "{bad}"
+        );
+    }
+}
+
+#[test]
+fn combinators_positions_and_attributes_are_understood() {
+    for selector in [
+        "div > p",
+        "div p",
+        "b + p",
+        "b ~ p",
+        "p:last-child",
+        "p:nth-child(2)",
+        "[class^=ba]",
+        "[class*=a][id]",
+        "*[class~='b']",
+        "p:not(.c)",
+        "DIV P",
+    ] {
+        assert_eq!(
+            style(&format!("<style>{selector}{{display:none}}</style><div><b></b><p id=x class='bar b'></p></div>")).display,
+            Display::None,
+            "{selector}"
+        );
+    }
+    assert_eq!(
+        style("<style>p:hover{display:none}</style><p id=x>").display,
+        Display::Block
+    );
+}
+
+#[test]
+fn attributes_and_tags_style_as_in_a_browser() {
+    assert!(is(style("<!doctype html><h1 id=x>").font_size, 32.0));
+    assert!(is(style("<font size=5 id=x>").font_size, 24.0));
+    assert_eq!(
+        style("<table cellpadding=7><tr><td id=x bgcolor='#ff0'>").padding[0],
+        Length::Px(7.0)
+    );
+}
+
+#[test]
+fn relative_sizes_refer_to_the_parent() {
+    assert!(is(style("<!doctype html><div style='font-size:20px'><p id=x style='font-size:1.5em;line-height:2'>").line_height_px(), 60.0));
+    assert!(is(
+        style(
+            "<!doctype html><style>html{font-size:62.5%}</style><p id=x style='font-size:1.6rem'>"
+        )
+        .font_size,
+        16.0
+    ));
+    assert!(is(
+        style("<!doctype html><div style='font:bold 12px/18px Arial'><p id=x>").line_height_px(),
+        18.0
+    ));
+    assert!(
+        is(
+            style("<!doctype html><p id=x style='line-height:150%;font-size:20px'>")
+                .line_height_px(),
+            30.0
+        ),
+        "whatever the order"
+    );
+}
+
+#[test]
+fn matching_is_counted_and_ends() {
+    let deep = "<div class=q>".repeat(150);
+    let css = format!(
+        "<style>zz {}{{color:red}} .zz {}{{display:none}}</style>",
+        "div ".repeat(12),
+        ".q ".repeat(12)
+    );
+    let tree = html::parse(&format!("{css}{deep}core")).dom;
+    let sheets = RuleIndex::from_dom(&tree);
+    let steps = Cell::new(MAX_TREE_STEPS);
+    let mut tries = MAX_SELECTOR_TESTS;
+    for id in tree.nodes().skip(1) {
+        sheets.matching_rules(
+            ElementRef {
+                dom: &tree,
+                id,
+                step_budget: &steps,
+            },
+            &mut tries,
+            &mut SelectorCaches::default(),
+            &mut Vec::new(),
+        );
+    }
+    assert!(
+        MAX_TREE_STEPS - steps.get() < 200_000,
+        "{} steps",
+        MAX_TREE_STEPS - steps.get()
+    );
+}
+
+#[test]
+fn numbers_beyond_all_measure_do_no_harm() {
+    let css = "<style>li:nth-child(99999999999n+88888888888){display:none} li:nth-child(-2147483648n+2147483647){color:red}</style>";
+    style(&format!(
+        "{css}<ul><li id=x style='height:{}px;max-height:1e999px;color:rgb(999999999999,-5,1e30)'>",
+        "9".repeat(400)
+    ));
+}
+
+#[test]
+fn a_property_that_is_declared_again_and_again_counts_once() {
+    let declarations =
+        stylesheet::parse_style_attribute(&"color:red;margin:1px;".repeat(1_000), false);
+    assert_eq!(declarations.len(), 5, "a colour and four margins");
+    assert_eq!(
+        style("<p id=x style='display:block;color:red;display:none;display:inline'>").display,
+        Display::Inline
+    );
+}
+
+#[test]
+fn long_lists_of_classes_and_selectors_use_up_the_budget() {
+    let css = format!(
+        "<style>.a.b{{color:red}} p:not({}.z){{color:red}}</style>",
+        ".y,".repeat(150)
+    );
+    let tree = html::parse(&format!("{css}<p class='a {}'>", "junk ".repeat(1_000))).dom;
+    let sheets = RuleIndex::from_dom(&tree);
+    let id = tree
+        .nodes()
+        .find(|id| tree.tag_name(*id) == "p")
+        .expect("there is a paragraph");
+    let (steps, mut tries) = (Cell::new(MAX_TREE_STEPS), MAX_SELECTOR_TESTS);
+    sheets.matching_rules(
+        ElementRef {
+            dom: &tree,
+            id,
+            step_budget: &steps,
+        },
+        &mut tries,
+        &mut SelectorCaches::default(),
+        &mut Vec::new(),
+    );
+    assert!(
+        MAX_TREE_STEPS - steps.get() >= 150,
+        "{} steps",
+        MAX_TREE_STEPS - steps.get()
+    );
+    assert!(
+        MAX_SELECTOR_TESTS - tries >= 150,
+        "{} tries",
+        MAX_SELECTOR_TESTS - tries
+    );
+}

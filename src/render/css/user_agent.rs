@@ -1,0 +1,271 @@
+//! What a browser does without any style sheet: its own one, and the attributes that style elements.
+
+use super::computed::{
+    BOTTOM, ComputedStyle, Display, LEFT, Length, LineHeight, ListStyle, RIGHT, Rgba, TOP,
+    TextAlign, VerticalAlign, WhiteSpace,
+};
+use super::property::{text_align_from_keyword, vertical_align_from_keyword};
+use super::values::{parse_color_attribute, parse_length_attribute};
+use crate::render::html::{Dom, NodeId};
+
+/// The style of an element before its author said anything.
+pub(super) fn user_agent_style(tree: &Dom, id: NodeId, parent: &ComputedStyle) -> ComputedStyle {
+    let mut style = parent.inherited();
+    let name = tree.tag_name(id);
+    style.display = default_display(name);
+    let mut above = std::iter::successors(tree.node(id).parent, |id| tree.node(*id).parent);
+    let inside_list = is_list(name) && above.any(|id| is_list(tree.tag_name(id)));
+    apply_defaults(name, &mut style, parent, tree.quirks, inside_list);
+    apply_presentational_hints(tree, id, name, &mut style);
+    style
+}
+
+/// Lists leave no space around them when they are inside another.
+fn is_list(name: &str) -> bool {
+    matches!(name, "ul" | "ol" | "dl" | "menu" | "dir")
+}
+
+/// Whether only the summary of an element is shown.
+pub(in crate::render) fn is_closed_details(tree: &Dom, id: NodeId) -> bool {
+    tree.tag_name(id) == "details" && tree.attribute(id, "open").is_none()
+}
+
+fn default_display(name: &str) -> Display {
+    match name {
+        "head" | "title" | "style" | "script" | "meta" | "link" | "base" | "template" | "area"
+        | "datalist" | "param" | "rp" | "noembed" | "noframes" | "dialog" | "iframe" | "video"
+        | "audio" | "canvas" | "svg" | "math" | "textarea" | "col" | "colgroup" | "map"
+        | "frameset" | "embed" | "progress" | "meter" => Display::None,
+        "html" | "body" | "div" | "p" | "h1" | "h2" | "h3" | "h4" | "h5" | "h6" | "ul" | "ol"
+        | "dl" | "dt" | "dd" | "blockquote" | "pre" | "address" | "article" | "aside"
+        | "section" | "header" | "footer" | "main" | "nav" | "figure" | "figcaption" | "form"
+        | "fieldset" | "legend" | "hr" | "center" | "details" | "summary" | "menu" | "dir"
+        | "hgroup" | "search" | "optgroup" | "option" | "listing" | "xmp" | "plaintext"
+        | "noscript" => Display::Block,
+        "li" => Display::ListItem,
+        "table" => Display::Table,
+        "thead" | "tbody" | "tfoot" => Display::RowGroup,
+        "tr" => Display::Row,
+        "td" | "th" => Display::Cell,
+        "caption" => Display::Caption,
+        "button" | "select" | "input" => Display::InlineBlock,
+        _ => Display::Inline,
+    }
+}
+
+fn apply_defaults(
+    name: &str,
+    style: &mut ComputedStyle,
+    parent: &ComputedStyle,
+    quirks: bool,
+    inside_list: bool,
+) {
+    let above = |px: f32| {
+        if is_list(name) && inside_list {
+            0.0
+        } else {
+            px
+        }
+    };
+    let mut around = |px: f32, beside: f32| {
+        let above = above(px);
+        style.margin = [
+            Length::Em(above),
+            Length::Px(beside),
+            Length::Em(above),
+            Length::Px(beside),
+        ];
+    };
+    match name {
+        "body" => style.margin = [Length::Px(8.0); 4],
+        "p" | "dl" => around(1.0, 0.0),
+        "blockquote" | "figure" => around(1.0, 40.0),
+        "ul" | "ol" | "menu" | "dir" => {
+            around(1.0, 0.0);
+            style.padding[if style.rtl { RIGHT } else { LEFT }] = Length::Px(40.0);
+            style.list_style = if name == "ol" {
+                ListStyle::Decimal
+            } else {
+                ListStyle::Disc
+            };
+        }
+        "dd" => style.margin[LEFT] = Length::Px(40.0),
+        "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => {
+            let (size, above) = match name {
+                "h1" => (2.0, 0.67),
+                "h2" => (1.5, 0.83),
+                "h3" => (1.17, 1.0),
+                "h4" => (1.0, 1.33),
+                "h5" => (0.83, 1.67),
+                _ => (0.67, 2.33),
+            };
+            around(above, 0.0);
+            style.font_size = parent.font_size * size;
+            style.font_weight = 700;
+        }
+        "pre" | "listing" | "xmp" | "plaintext" => {
+            around(1.0, 0.0);
+            style.white_space = WhiteSpace::Pre;
+            apply_monospace(style, parent);
+        }
+        "code" | "kbd" | "samp" | "tt" => apply_monospace(style, parent),
+        "hr" => {
+            style.margin[TOP] = Length::Em(0.5);
+            style.margin[BOTTOM] = Length::Em(0.5);
+            style.border_width = [1.0; 4];
+            style.border_visible = [true; 4];
+        }
+        "address" | "em" | "i" | "cite" | "dfn" | "var" => style.italic = true,
+        "b" | "strong" => style.font_weight = parent.font_weight.max(400) + 300,
+        "th" => {
+            style.font_weight = 700;
+            style.text_align = TextAlign::Center;
+        }
+        "u" | "ins" => style.underline = true,
+        "s" | "strike" | "del" => style.line_through = true,
+        "small" | "sub" | "sup" => style.font_size = parent.font_size / 1.2,
+        "big" => style.font_size = parent.font_size * 1.2,
+        "center" => style.text_align = TextAlign::Center,
+        "mark" => style.background = Some(Rgba::opaque(255, 255, 0)),
+        "table" => {
+            style.border_spacing = 2.0;
+            style.border_collapse = false;
+            style.cell_padding = None;
+            style.cell_border = false;
+            style.text_indent = Length::ZERO;
+            if quirks {
+                let plain = ComputedStyle::default();
+                style.font_size = plain.font_size;
+                style.font_weight = plain.font_weight;
+                style.italic = false;
+                style.line_height = LineHeight::Normal;
+                style.white_space = WhiteSpace::Normal;
+                style.text_align = TextAlign::Start;
+            }
+        }
+        "thead" | "tbody" | "tfoot" => style.vertical_align = VerticalAlign::Middle,
+        "button" | "select" | "input" => {
+            style.font_size = 13.333;
+            style.line_height = LineHeight::Normal;
+        }
+        _ => {}
+    }
+    if matches!(name, "td" | "th") {
+        style.padding = [Length::Px(style.cell_padding.unwrap_or(1.0)); 4];
+        style.border_width = [1.0; 4];
+        style.border_visible = [style.cell_border; 4];
+    }
+}
+
+/// Browsers set these in a smaller font, unless somebody else already did.
+fn apply_monospace(style: &mut ComputedStyle, parent: &ComputedStyle) {
+    style.monospace = true;
+    if !parent.monospace {
+        style.font_size = parent.font_size * 13.0 / 16.0;
+    }
+}
+
+/// The attributes that style elements, from before there were style sheets.
+fn apply_presentational_hints(tree: &Dom, id: NodeId, name: &str, style: &mut ComputedStyle) {
+    let attribute = |wanted: &str| tree.attribute(id, wanted);
+    let pixels = |wanted: &str| {
+        attribute(wanted)
+            .and_then(parse_length_attribute)
+            .and_then(|length| length.to_px(0.0, 0.0))
+    };
+    if attribute("hidden").is_some()
+        || (name == "input"
+            && attribute("type").is_some_and(|kind| kind.eq_ignore_ascii_case("hidden")))
+    {
+        style.display = Display::None;
+    }
+    if name != "summary"
+        && tree
+            .node(id)
+            .parent
+            .is_some_and(|parent| is_closed_details(tree, parent))
+    {
+        style.display = Display::None;
+    }
+    if name == "a" && attribute("href").is_some() {
+        style.colour = Rgba::opaque(0, 0, 238);
+        style.underline = true;
+    }
+    if let Some(dir) = attribute("dir") {
+        style.rtl = dir.eq_ignore_ascii_case("rtl");
+    }
+    if let Some(colour) = attribute("bgcolor").and_then(parse_color_attribute) {
+        style.background = Some(colour);
+    }
+    if attribute("background").is_some_and(|url| !url.trim().is_empty()) {
+        style.background_image = true;
+    }
+    if let Some(to) = attribute("align")
+        .and_then(|word| text_align_from_keyword(&word.trim().to_ascii_lowercase()))
+        .filter(|_| name != "table" && name != "img")
+    {
+        style.text_align = to;
+    }
+    if matches!(name, "td" | "th" | "tr" | "tbody" | "thead" | "tfoot")
+        && let Some(word) = attribute("valign")
+    {
+        style.vertical_align = vertical_align_from_keyword(&word.trim().to_ascii_lowercase());
+    }
+    if matches!(name, "table" | "td" | "th" | "img" | "hr" | "tr") {
+        for (wanted, length) in [("width", &mut style.width), ("height", &mut style.height)] {
+            if let Some(value) = attribute(wanted).and_then(parse_length_attribute) {
+                *length = value;
+            }
+        }
+    }
+    match name {
+        "font" => {
+            if let Some(colour) = attribute("color").and_then(parse_color_attribute) {
+                style.colour = colour;
+            }
+            if let Some(size) = attribute("size").and_then(font_size_attribute) {
+                style.font_size = size;
+            }
+        }
+        "body" => {
+            if let Some(colour) = attribute("text").and_then(parse_color_attribute) {
+                style.colour = colour;
+            }
+        }
+        "table" => {
+            style.border_spacing = pixels("cellspacing").unwrap_or(style.border_spacing);
+            style.cell_padding = pixels("cellpadding");
+            style.floated = attribute("align").is_some_and(|word| {
+                ["left", "right"]
+                    .iter()
+                    .any(|side| word.trim().eq_ignore_ascii_case(side))
+            });
+            let border = attribute("border").map(|text| text.trim().parse::<f32>().unwrap_or(1.0));
+            style.cell_border = border.is_some_and(|width| width > 0.0);
+            style.border_width = [border.unwrap_or(0.0); 4];
+            style.border_visible = [style.cell_border; 4];
+        }
+        "td" | "th" if attribute("nowrap").is_some() => style.white_space = WhiteSpace::NoWrap,
+        "ol" => {
+            style.list_style = match attribute("type") {
+                Some("a" | "A") => ListStyle::Alpha,
+                Some("i" | "I") => ListStyle::Roman,
+                Some(_) | None => ListStyle::Decimal,
+            }
+        }
+        _ => {}
+    }
+}
+
+/// `<font size=5>`, `<font size="+1">`.
+fn font_size_attribute(text: &str) -> Option<f32> {
+    let text = text.trim();
+    let number: i32 = text.trim_start_matches('+').parse().ok()?;
+    let step = if text.starts_with(['+', '-']) {
+        3_i32.saturating_add(number)
+    } else {
+        number
+    };
+    let index = usize::try_from(step.clamp(1, 7)).ok()?;
+    Some([10.0, 13.0, 16.0, 18.0, 24.0, 32.0, 48.0][index - 1])
+}

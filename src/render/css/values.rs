@@ -1,0 +1,178 @@
+//! Reads the values of CSS properties: lengths, colours, and words.
+
+use cssparser::{CowRcStr, ParseError, Parser, Token, color};
+
+use super::computed::{Length, Rgba};
+
+/// A value that is not understood; the declaration is then left out, as in a browser.
+pub(super) type ValueError = ParseError<()>;
+
+pub(super) fn value_error() -> ValueError {
+    ParseError::custom(())
+}
+
+/// One word, in lower case.
+pub(super) fn parse_keyword(input: &mut Parser<'_>) -> Result<String, ValueError> {
+    Ok(input.expect_ident()?.to_ascii_lowercase())
+}
+
+/// A length. In `quirks` mode a bare number is one, too.
+pub(super) fn parse_length(input: &mut Parser<'_>, quirks: bool) -> Result<Length, ValueError> {
+    let token = input.next()?.clone();
+    match token {
+        Token::Dimension { value, unit, .. } => length_from_unit(value, &unit),
+        Token::Percentage { unit_value, .. } => Ok(Length::Percent(unit_value)),
+        Token::Number { value, .. } if value == 0.0 || quirks => Ok(Length::Px(value)),
+        Token::Ident(word)
+            if word.eq_ignore_ascii_case("auto") || word.eq_ignore_ascii_case("none") =>
+        {
+            Ok(Length::Auto)
+        }
+        Token::Ident(word)
+            if ["fit-content", "max-content", "min-content"]
+                .iter()
+                .any(|known| word.eq_ignore_ascii_case(known)) =>
+        {
+            Ok(Length::Auto)
+        }
+        Token::Function(_) => {
+            input.parse_nested_block(|inner| {
+                while inner.next().is_ok() {}
+                Ok::<(), ValueError>(())
+            })?;
+            Ok(Length::Auto)
+        }
+        _ => Err(value_error()),
+    }
+}
+
+fn length_from_unit(value: f32, unit: &CowRcStr<'_>) -> Result<Length, ValueError> {
+    // The screen is 800 by 1000 pixels, as wide as a mail program's pane.
+    let px = match &*unit.to_ascii_lowercase() {
+        "px" => value,
+        "em" => return Ok(Length::Em(value)),
+        "rem" => return Ok(Length::Rem(value)),
+        "ex" | "ch" => return Ok(Length::Em(value / 2.0)),
+        "pt" => value * 96.0 / 72.0,
+        "pc" => value * 16.0,
+        "in" => value * 96.0,
+        "cm" => value * 96.0 / 2.54,
+        "mm" => value * 96.0 / 25.4,
+        "vw" | "vmin" => value * 8.0,
+        "vh" | "vmax" => value * 10.0,
+        _ => return Err(value_error()),
+    };
+    Ok(Length::Px(px))
+}
+
+/// A colour. In `quirks` mode the hash in front of hexadecimal digits may be missing.
+pub(super) fn parse_color(input: &mut Parser<'_>, quirks: bool) -> Result<Rgba, ValueError> {
+    let token = input.next()?.clone();
+    match token {
+        Token::Hash(digits) | Token::IDHash(digits) => parse_hex_color(&digits),
+        Token::Ident(word) if word.eq_ignore_ascii_case("transparent") => Ok(Rgba {
+            alpha: 0.0,
+            ..Rgba::BLACK
+        }),
+        Token::Ident(word) if word.eq_ignore_ascii_case("windowtext") => Ok(Rgba::BLACK),
+        Token::Ident(word) if word.eq_ignore_ascii_case("window") => Ok(Rgba::WHITE),
+        Token::Ident(word) => match color::parse_named_color(&word) {
+            Ok((red, green, blue)) => Ok(Rgba::opaque(red, green, blue)),
+            Err(()) if quirks => parse_hex_color(&word),
+            Err(()) => Err(value_error()),
+        },
+        Token::Function(name) => {
+            let name = name.to_ascii_lowercase();
+            input.parse_nested_block(|inner| parse_color_function(&name, inner))
+        }
+        _ => Err(value_error()),
+    }
+}
+
+fn parse_hex_color(digits: &str) -> Result<Rgba, ValueError> {
+    let (red, green, blue, alpha) =
+        color::parse_hash_color(digits.as_bytes()).map_err(|()| value_error())?;
+    Ok(Rgba {
+        red,
+        green,
+        blue,
+        alpha,
+    })
+}
+
+fn parse_color_function(name: &str, input: &mut Parser<'_>) -> Result<Rgba, ValueError> {
+    let mut parts = Vec::new();
+    while let Ok(token) = input.next() {
+        match token {
+            Token::Number { value, .. } | Token::Dimension { value, .. } => {
+                parts.push((*value, false));
+            }
+            Token::Percentage { unit_value, .. } => parts.push((*unit_value, true)),
+            Token::Comma | Token::Delim('/') => {}
+            _ => return Err(value_error()),
+        }
+    }
+    let alpha = parts.get(3).map_or(1.0, |(value, _)| value.clamp(0.0, 1.0));
+    let [first, second, third, ..] = parts[..] else {
+        return Err(value_error());
+    };
+    match name {
+        "rgb" | "rgba" => {
+            let channel = |(value, percent): (f32, bool)| {
+                color::clamp_floor_256_f32(if percent { value * 255.0 } else { value })
+            };
+            Ok(Rgba {
+                red: channel(first),
+                green: channel(second),
+                blue: channel(third),
+                alpha,
+            })
+        }
+        "hsl" | "hsla" => {
+            let (red, green, blue) = hsl_to_rgb(first.0, second.0, third.0);
+            Ok(Rgba {
+                red,
+                green,
+                blue,
+                alpha,
+            })
+        }
+        _ => Err(value_error()),
+    }
+}
+
+fn hsl_to_rgb(hue: f32, saturation: f32, lightness: f32) -> (u8, u8, u8) {
+    let chroma = saturation.clamp(0.0, 1.0)
+        * lightness
+            .clamp(0.0, 1.0)
+            .min(1.0 - lightness.clamp(0.0, 1.0));
+    let channel = |offset: f32| {
+        let k = (offset + hue / 30.0).rem_euclid(12.0);
+        color::clamp_unit_f32(lightness - chroma * (k - 3.0).min(9.0 - k).clamp(-1.0, 1.0))
+    };
+    (channel(0.0), channel(8.0), channel(4.0))
+}
+
+/// A length from an attribute such as `width="50%"` or `height=20`.
+pub(super) fn parse_length_attribute(text: &str) -> Option<Length> {
+    let text = text.trim();
+    let digits = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
+    let value: f32 = text[..digits].parse().ok()?;
+    Some(if text[digits..].starts_with('%') {
+        Length::Percent(value / 100.0)
+    } else {
+        Length::Px(value)
+    })
+}
+
+/// A colour from an attribute such as `bgcolor`, where anything goes.
+pub(super) fn parse_color_attribute(text: &str) -> Option<Rgba> {
+    let text = text.trim();
+    if text.is_empty() || text.eq_ignore_ascii_case("transparent") {
+        return None;
+    }
+    let mut input = Parser::new(text);
+    parse_color(&mut input, true).ok()
+}
