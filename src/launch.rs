@@ -12,7 +12,7 @@ use crate::config::clock::Clock;
 use crate::config::{Env, PanicAt, Profiles};
 use crate::failure::{Failure, Kind};
 use crate::server::sample::DEFAULT_EMAILS;
-use crate::tui::{self, Exit, House, Session, Start};
+use crate::tui::{self, ExitReason, Session, SessionFactory, TuiOptions};
 use tokio::runtime::Runtime;
 
 /// Opens the terminal program on the profile that is meant, or sets one up.
@@ -37,7 +37,7 @@ pub fn profile(
     show(&house, global, env, out, |_| {
         Ok(Session {
             query: query.join(" "),
-            ..house.first(&settings)?
+            ..house.open_initial(&settings)?
         })
     })
 }
@@ -56,13 +56,18 @@ pub fn demo(
 ) -> Result<(), Stop> {
     usable(env)?;
     let house = house(global, env, clock, (sample.emails, sample.seed))?;
-    show(&house, global, env, out, |_| house.demo())
+    show(&house, global, env, out, |_| house.open_demo())
 }
 
 /// # Errors
 ///
 /// If the configuration binds keys to what there is not.
-fn house(global: &Global, env: &Env, clock: &Clock, sample: (u32, u64)) -> Result<House, Failure> {
+fn house(
+    global: &Global,
+    env: &Env,
+    clock: &Clock,
+    sample: (u32, u64),
+) -> Result<SessionFactory, Failure> {
     // Without a home directory, or with a file that cannot be used, the keys are the usual ones.
     let changes = Profiles::look(env)
         .map(|profiles| profiles.keys().to_vec())
@@ -71,7 +76,7 @@ fn house(global: &Global, env: &Env, clock: &Clock, sample: (u32, u64)) -> Resul
     match wrong.into_iter().next() {
         Some(wrong) => Err(Failure::new(Kind::Config, wrong)
             .hint("sentbox config check says all that is wrong, sentbox config edit mends it")),
-        None => Ok(House {
+        None => Ok(SessionFactory {
             flags: global.flags(),
             env: env.clone(),
             clock: clock.clone(),
@@ -82,7 +87,7 @@ fn house(global: &Global, env: &Env, clock: &Clock, sample: (u32, u64)) -> Resul
 }
 
 fn show(
-    house: &House,
+    house: &SessionFactory,
     global: &Global,
     env: &Env,
     out: &mut Output,
@@ -93,9 +98,9 @@ fn show(
         let _inside = runtime.enter();
         first(out)?
     };
-    let start = Start {
+    let start = TuiOptions {
         session,
-        doors: Arc::new(house.clone()),
+        opener: Arc::new(house.clone()),
         clock: house.clock.clone(),
         zone: house.flags.zone.clone().unwrap_or_else(|| env.zone()),
         palette: out.colour.then(|| {
@@ -110,8 +115,8 @@ fn show(
     // Work that waits for an archive which another process has locked is not waited for.
     runtime.shutdown_timeout(LAST_WORK);
     match ended? {
-        Exit::Quit => Ok(()),
-        Exit::Signal(number) => Err(Stop::Signal(number)),
+        ExitReason::Quit => Ok(()),
+        ExitReason::Signal(number) => Err(Stop::Signal(number)),
     }
 }
 

@@ -21,7 +21,7 @@ pub fn install(report: PanicHook, env: &Env, clock: &Clock) {
         if render::is_catching_panics() {
             return;
         }
-        terminal::give_back();
+        terminal::restore();
         let cause = panic.payload_as_str().unwrap_or("no cause was given");
         let place = panic
             .location()

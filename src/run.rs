@@ -70,7 +70,7 @@ pub fn run() -> color_eyre::Result<ExitCode> {
         End::Worked(Ok(code)) => Ok(ExitCode::from(code)),
         End::Worked(Err(panic)) => resume_unwind(panic),
         End::Late(number) => {
-            terminal::give_back();
+            terminal::restore();
             Ok(ExitCode::from(128 + number))
         }
     }

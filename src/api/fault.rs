@@ -1,6 +1,6 @@
 //! Everything that can go wrong with a request, by cause; and the one place where causes become words.
 
-use std::error::Error;
+use std::error::Error as _;
 use std::io;
 use std::time::Duration;
 

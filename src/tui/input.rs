@@ -17,16 +17,16 @@ use crate::app::{Key, Msg, Pointer};
 use crate::config::Hidden;
 
 /// How long a lone Esc waits for the rest of an escape sequence that a slow line split in two.
-const SPLIT: Duration = Duration::from_millis(25);
+const ESCAPE_TIMEOUT: Duration = Duration::from_millis(25);
 /// No sequence a keyboard sends is longer than this.
-const LONGEST: usize = 8;
+const MAX_SEQUENCE_LEN: usize = 8;
 
 /// The terminal's events as messages.
 pub struct Input<E> {
     events: E,
     /// Keys that may be the start of a split sequence, and when to stop waiting for the rest.
-    held: Vec<KeyEvent>,
-    until: Option<Instant>,
+    pending_keys: Vec<KeyEvent>,
+    deadline: Option<Instant>,
     ready: std::collections::VecDeque<Msg>,
 }
 
@@ -35,8 +35,8 @@ impl<E: Stream<Item = io::Result<Event>> + Unpin> Input<E> {
     pub const fn new(events: E) -> Self {
         Self {
             events,
-            held: Vec::new(),
-            until: None,
+            pending_keys: Vec::new(),
+            deadline: None,
             ready: std::collections::VecDeque::new(),
         }
     }
@@ -47,18 +47,18 @@ impl<E: Stream<Item = io::Result<Event>> + Unpin> Input<E> {
             if let Some(msg) = self.ready.pop_front() {
                 return Some(msg);
             }
-            let event = match self.until {
+            let event = match self.deadline {
                 None => self.events.next().await,
                 Some(until) => tokio::select! {
                     biased;
                     event = self.events.next() => event,
                     () = sleep_until(until) => {
-                        self.let_go();
+                        self.flush_pending_keys();
                         continue;
                     }
                 },
             };
-            self.take(&event?.ok()?);
+            self.handle_event(&event?.ok()?);
         }
     }
 
@@ -77,10 +77,10 @@ impl<E: Stream<Item = io::Result<Event>> + Unpin> Input<E> {
         .await
     }
 
-    fn take(&mut self, event: &Event) {
+    fn handle_event(&mut self, event: &Event) {
         match event {
-            Event::Key(key) if key.kind != KeyEventKind::Release => self.take_key(*key),
-            Event::Mouse(mouse) => self.ready.extend(pointer(*mouse).map(Msg::Pointed)),
+            Event::Key(key) if key.kind != KeyEventKind::Release => self.handle_key_event(*key),
+            Event::Mouse(mouse) => self.ready.extend(to_pointer(*mouse).map(Msg::Pointed)),
             Event::Resize(width, height) => self
                 .ready
                 .push_back(Msg::Resized(Size::new(*width, *height))),
@@ -89,63 +89,64 @@ impl<E: Stream<Item = io::Result<Event>> + Unpin> Input<E> {
         }
     }
 
-    fn take_key(&mut self, key: KeyEvent) {
-        if self.held.is_empty() && key.code != KeyCode::Esc {
-            self.ready.push_back(pressed(key));
+    fn handle_key_event(&mut self, key: KeyEvent) {
+        if self.pending_keys.is_empty() && key.code != KeyCode::Esc {
+            self.ready.push_back(key_message(key));
             return;
         }
-        self.held.push(key);
-        match whole(&self.held) {
-            Sequence::Open => self.until = Some(next_deadline()),
-            Sequence::Key(key) => {
-                self.held.clear();
-                self.until = None;
+        self.pending_keys.push(key);
+        match parse_sequence(&self.pending_keys) {
+            EscapeSequence::Incomplete => self.deadline = Some(escape_deadline()),
+            EscapeSequence::Key(key) => {
+                self.pending_keys.clear();
+                self.deadline = None;
                 self.ready.push_back(Msg::Pressed(key));
             }
-            Sequence::None => self.let_go(),
+            EscapeSequence::Invalid => self.flush_pending_keys(),
         }
     }
 
     /// What was held was no sequence: each key counts for itself.
-    fn let_go(&mut self) {
-        self.until = None;
-        self.ready.extend(self.held.drain(..).map(pressed));
+    fn flush_pending_keys(&mut self) {
+        self.deadline = None;
+        self.ready
+            .extend(self.pending_keys.drain(..).map(key_message));
     }
 }
 
-fn next_deadline() -> Instant {
-    Instant::now() + SPLIT
+fn escape_deadline() -> Instant {
+    Instant::now() + ESCAPE_TIMEOUT
 }
 
-fn pressed(key: KeyEvent) -> Msg {
+fn key_message(key: KeyEvent) -> Msg {
     Msg::Pressed(Key::new(key.code, key.modifiers))
 }
 
 /// What keys that began with Esc amount to.
 #[derive(Debug, PartialEq, Eq)]
-enum Sequence {
+enum EscapeSequence {
     /// More may follow.
-    Open,
+    Incomplete,
     /// One key.
     Key(Key),
     /// Nothing together.
-    None,
+    Invalid,
 }
 
 /// Reads what the terminal library would have read, had the bytes come in one piece.
-fn whole(keys: &[KeyEvent]) -> Sequence {
+fn parse_sequence(keys: &[KeyEvent]) -> EscapeSequence {
     let mut letters = Vec::with_capacity(keys.len());
     for key in keys.iter().skip(1) {
         match key.code {
             KeyCode::Char(letter) if key.modifiers - KeyModifiers::SHIFT == KeyModifiers::NONE => {
                 letters.push(letter);
             }
-            _ => return Sequence::None,
+            _ => return EscapeSequence::Invalid,
         }
     }
-    let plain = |code| Sequence::Key(Key::new(code, KeyModifiers::NONE));
+    let plain = |code| EscapeSequence::Key(Key::new(code, KeyModifiers::NONE));
     match letters.as_slice() {
-        [] | ['[' | 'O'] => Sequence::Open,
+        [] | ['[' | 'O'] => EscapeSequence::Incomplete,
         ['[' | 'O', letter] if letter.is_ascii_alphabetic() => match letter {
             'A' => plain(KeyCode::Up),
             'B' => plain(KeyCode::Down),
@@ -154,8 +155,8 @@ fn whole(keys: &[KeyEvent]) -> Sequence {
             'H' => plain(KeyCode::Home),
             'F' => plain(KeyCode::End),
             'P' => plain(KeyCode::F(1)),
-            'Z' => Sequence::Key(Key::new(KeyCode::BackTab, KeyModifiers::SHIFT)),
-            _ => Sequence::None,
+            'Z' => EscapeSequence::Key(Key::new(KeyCode::BackTab, KeyModifiers::SHIFT)),
+            _ => EscapeSequence::Invalid,
         },
         ['[', number @ .., '~'] => match String::from_iter(number).as_str() {
             "1" | "7" => plain(KeyCode::Home),
@@ -164,19 +165,20 @@ fn whole(keys: &[KeyEvent]) -> Sequence {
             "6" => plain(KeyCode::PageDown),
             "11" => plain(KeyCode::F(1)),
             "15" => plain(KeyCode::F(5)),
-            _ => Sequence::None,
+            _ => EscapeSequence::Invalid,
         },
         ['[', rest @ ..]
-            if rest.len() < LONGEST && rest.iter().all(|c| c.is_ascii_digit() || *c == ';') =>
+            if rest.len() < MAX_SEQUENCE_LEN
+                && rest.iter().all(|c| c.is_ascii_digit() || *c == ';') =>
         {
-            Sequence::Open
+            EscapeSequence::Incomplete
         }
-        [letter] => Sequence::Key(Key::new(KeyCode::Char(*letter), KeyModifiers::ALT)),
-        _ => Sequence::None,
+        [letter] => EscapeSequence::Key(Key::new(KeyCode::Char(*letter), KeyModifiers::ALT)),
+        _ => EscapeSequence::Invalid,
     }
 }
 
-fn pointer(mouse: MouseEvent) -> Option<Pointer> {
+fn to_pointer(mouse: MouseEvent) -> Option<Pointer> {
     let at = Position::new(mouse.column, mouse.row);
     match mouse.kind {
         MouseEventKind::Down(MouseButton::Left) => Some(Pointer::Pressed(at)),
@@ -215,7 +217,7 @@ mod tests {
     async fn read(letters: &str) -> Vec<String> {
         let mut input = Input::new(stream::iter(events(letters)).chain(stream::pending()));
         let mut keys = Vec::new();
-        while let Ok(Some(msg)) = tokio::time::timeout(SPLIT * 2, input.next()).await {
+        while let Ok(Some(msg)) = tokio::time::timeout(ESCAPE_TIMEOUT * 2, input.next()).await {
             if let Msg::Pressed(key) = msg {
                 keys.push(key.to_string());
             }

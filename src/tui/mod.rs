@@ -1,17 +1,17 @@
 //! The rim of the terminal program: its loop, its performer of effects, its hold on the terminal.
 
-mod bodies;
-mod history;
-mod house;
+mod compact_backend;
+mod effect_runner;
+mod event_loop;
+mod filter_history;
 mod input;
-mod performer;
-mod program;
-mod questions;
+mod queries;
+mod render_cache;
 mod session;
+mod sessions;
 pub mod terminal;
 #[cfg(test)]
 pub mod tests;
-mod thrifty;
 
 use std::io::{self, BufWriter, IsTerminal};
 use std::sync::Arc;
@@ -23,11 +23,11 @@ use ratatui::{Terminal, TerminalOptions, Viewport};
 use rustix::io::Errno;
 use rustix::process::{Signal, kill_current_process_group};
 
-pub use house::House;
-pub use performer::sleep;
-pub use program::{Program, Request, Turn};
-pub use session::{Doors, Session};
-pub use thrifty::Thrifty;
+pub use compact_backend::CompactBackend;
+pub use effect_runner::system_timer;
+pub use event_loop::{EventLoop, LoopExit, TerminalRequest};
+pub use session::{Session, SessionOpener};
+pub use sessions::SessionFactory;
 
 use crate::api::Service;
 use crate::app::Ending;
@@ -35,18 +35,18 @@ use crate::config::clock::Clock;
 use crate::config::{Palette, PanicAt};
 use crate::failure::{Failure, Kind};
 use crate::signals::{self, Signals};
-use crate::view::{Glyphs, Look, Theme};
-use terminal::{Device, Hold};
+use crate::view::{Glyphs, RenderCtx, Theme};
+use terminal::{TerminalGuard, TerminalWriter};
 
 /// Bytes of a frame that are gathered before they are written: more than a full repaint takes.
-const FRAME_BYTES: usize = 1 << 16;
+const FRAME_BUFFER_BYTES: usize = 1 << 16;
 
 /// What the terminal program is started with.
-pub struct Start<S: Service> {
+pub struct TuiOptions<S: Service> {
     /// What is shown first.
     pub session: Session<S>,
     /// Where one can go from there.
-    pub doors: Arc<dyn Doors<S>>,
+    pub opener: Arc<dyn SessionOpener<S>>,
     /// Tells the time.
     pub clock: Clock,
     /// The zone in which times are shown.
@@ -61,7 +61,7 @@ pub struct Start<S: Service> {
 
 /// How the terminal program ended, when it ended well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Exit {
+pub enum ExitReason {
     /// Somebody left it.
     Quit,
     /// A signal of this number ended it.
@@ -73,7 +73,7 @@ pub enum Exit {
 /// # Errors
 ///
 /// If there is no terminal, or it cannot be written, or a task of the program has panicked.
-pub async fn run<S: Service>(start: Start<S>) -> Result<Exit, Failure> {
+pub async fn run<S: Service>(start: TuiOptions<S>) -> Result<ExitReason, Failure> {
     if !(io::stdin().is_terminal() && io::stdout().is_terminal()) {
         return Err(Failure::new(
             Kind::Usage,
@@ -81,42 +81,44 @@ pub async fn run<S: Service>(start: Start<S>) -> Result<Exit, Failure> {
         )
         .hint("in a script, use: sentbox list, sentbox show"));
     }
-    let mut signals = Signals::listen(&signals::ENDS).map_err(|error| lost(&error))?;
-    signals.watch_terminal().map_err(|error| lost(&error))?;
-    let ended = drive(start, &mut signals).await;
+    let mut signals = Signals::listen(&signals::ENDS).map_err(|error| terminal_error(&error))?;
+    signals
+        .watch_terminal()
+        .map_err(|error| terminal_error(&error))?;
+    let ended = run_in_terminal(start, &mut signals).await;
     // Before anything else ends: that may take its time.
-    terminal::give_back();
+    terminal::restore();
     match ended {
         Ok(exit) => exit,
         // A terminal that fails because of the signal, or is gone, is no error of its own.
         Err(error) => match signals.try_recv() {
-            Some(number) => Ok(Exit::Signal(number)),
-            None if is_gone(&error) => Ok(Exit::Signal(signals::number(Signal::HUP))),
-            None => Err(lost(&error)),
+            Some(number) => Ok(ExitReason::Signal(number)),
+            None if is_hangup(&error) => Ok(ExitReason::Signal(signals::number(Signal::HUP))),
+            None => Err(terminal_error(&error)),
         },
     }
 }
 
 /// Runs until somebody leaves the program, a signal ends it, or the terminal fails.
-async fn drive<S: Service>(
-    start: Start<S>,
+async fn run_in_terminal<S: Service>(
+    start: TuiOptions<S>,
     signals: &mut Signals,
-) -> io::Result<Result<Exit, Failure>> {
+) -> io::Result<Result<ExitReason, Failure>> {
     let (columns, rows) = crossterm::terminal::size()?;
     let size = Size::new(columns, rows);
-    if let Err(failure) = program::is_drawable(size) {
+    if let Err(failure) = event_loop::check_size(size) {
         return Ok(Err(failure));
     }
-    let Start {
+    let TuiOptions {
         session,
-        doors,
+        opener: doors,
         clock,
         zone,
         palette,
         ascii,
         panic_at,
     } = start;
-    let look = Look {
+    let look = RenderCtx {
         theme: Theme::new(palette),
         glyphs: if ascii {
             Glyphs::ASCII
@@ -127,14 +129,14 @@ async fn drive<S: Service>(
         zone,
     };
 
-    let mut hold = Hold::take(true)?;
-    let backend = Thrifty::new(BufWriter::with_capacity(FRAME_BYTES, Device));
+    let mut hold = TerminalGuard::acquire(true)?;
+    let backend = CompactBackend::new(BufWriter::with_capacity(FRAME_BUFFER_BYTES, TerminalWriter));
     let viewport = Viewport::Fixed(Rect::new(0, 0, columns, rows));
     let terminal = Terminal::with_options(backend, TerminalOptions { viewport })?;
-    let mut program = Program::start(
+    let mut program = EventLoop::new(
         session,
         doors,
-        sleep(),
+        system_timer(),
         EventStream::new(),
         (terminal, size),
         look,
@@ -144,33 +146,37 @@ async fn drive<S: Service>(
     loop {
         let turn = tokio::select! {
             biased;
-            number = signals.recv() => return Ok(Ok(Exit::Signal(number))),
+            number = signals.recv() => return Ok(Ok(ExitReason::Signal(number))),
             turn = program.run() => turn?,
         };
         match turn {
-            Turn::Again(Request::Mouse(ours)) => terminal::set_mouse(ours)?,
-            Turn::Again(Request::Suspend) => {
+            LoopExit::TerminalRequest(TerminalRequest::Mouse(ours)) => {
+                terminal::set_mouse_capture(ours)?
+            }
+            LoopExit::TerminalRequest(TerminalRequest::Suspend) => {
                 drop(hold);
                 // Who is stopped asks for nothing; somebody else may.
-                program.lease().release();
+                program.process_lock().release();
                 // The whole job stops here, and goes on here when the shell continues it.
                 let _ = kill_current_process_group(Signal::TSTP);
-                hold = Hold::take(program.model().mouse)?;
-                program.wake()?;
+                hold = TerminalGuard::acquire(program.model().mouse)?;
+                program.resume()?;
             }
-            Turn::Over(Ending::Quit) => return Ok(Ok(Exit::Quit)),
-            Turn::Over(Ending::Broken(failure)) => return Ok(Err(failure)),
-            Turn::Gone => return Ok(Ok(Exit::Signal(signals::number(Signal::HUP)))),
+            LoopExit::Ended(Ending::Quit) => return Ok(Ok(ExitReason::Quit)),
+            LoopExit::Ended(Ending::Broken(failure)) => return Ok(Err(failure)),
+            LoopExit::TerminalGone => {
+                return Ok(Ok(ExitReason::Signal(signals::number(Signal::HUP))));
+            }
         }
     }
 }
 
-fn lost(error: &io::Error) -> Failure {
+fn terminal_error(error: &io::Error) -> Failure {
     Failure::new(Kind::Io, format!("the terminal cannot be used: {error}"))
 }
 
 /// Whether the other end of the terminal is closed.
-fn is_gone(error: &io::Error) -> bool {
+fn is_hangup(error: &io::Error) -> bool {
     [Errno::IO, Errno::NXIO, Errno::NODEV, Errno::PIPE]
         .iter()
         .any(|gone| error.raw_os_error() == Some(gone.raw_os_error()))

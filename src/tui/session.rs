@@ -19,11 +19,11 @@ pub struct Session<S: Service> {
     /// The profile, in the person's words.
     pub profile: String,
     /// The door that leads here.
-    pub door: Door,
+    pub target: Door,
     /// Where everything that is looked at is kept.
     pub archive: Archive,
     /// The same in words.
-    pub kept: Kept,
+    pub storage: Kept,
     /// Carries the service into the archive; or why the service cannot be asked.
     pub engine: Result<Engine<S>, Failure>,
     /// How often the service is asked for what is new.
@@ -37,7 +37,7 @@ pub struct Session<S: Service> {
     /// What the list is narrowed to at first; blank for all mail.
     pub query: String,
     /// What stands before the mail, if something does.
-    pub hall: Option<Hall>,
+    pub start_screen: Option<Hall>,
     /// Where the filters that are typed are kept, if they are.
     pub history: Option<PathBuf>,
     /// The saved views.
@@ -45,46 +45,46 @@ pub struct Session<S: Service> {
     /// Where they are kept, if they are.
     pub view_file: ViewFile,
     /// What runs beside it, and ends with it: the embedded server of the sample mailbox.
-    pub beside: JoinSet<()>,
+    pub background_tasks: JoinSet<()>,
 }
 
 /// Opens sessions. Its calls ask the disk and block, but for [`Doors::check`].
-pub trait Doors<S: Service>: Send + Sync {
+pub trait SessionOpener<S: Service>: Send + Sync {
     /// The profiles that one can switch to.
     ///
     /// # Errors
     ///
     /// If the configuration cannot be read.
-    fn choices(&self) -> Result<Vec<Choice>, Failure>;
+    fn list_profiles(&self) -> Result<Vec<Choice>, Failure>;
 
     /// Has the service asked whether it takes this key.
-    fn check(&self, base_url: String, key: Hidden) -> Check;
+    fn verify_key(&self, base_url: String, key: Hidden) -> KeyCheck;
 
     /// Opens a door, or says what must be known before.
     ///
     /// # Errors
     ///
     /// If what is behind it cannot be used.
-    fn open(&self, door: &Door, answer: Answer) -> Result<Entry<S>, Failure>;
+    fn open(&self, door: &Door, answer: Answer) -> Result<OpenedSession<S>, Failure>;
 }
 
 /// A key that is being tried.
-pub type Check = std::pin::Pin<Box<dyn Future<Output = Result<(), Failure>> + Send>>;
+pub type KeyCheck = std::pin::Pin<Box<dyn Future<Output = Result<(), Failure>> + Send>>;
 
 /// What a door leads to.
-pub enum Entry<S: Service> {
+pub enum OpenedSession<S: Service> {
     /// A profile.
-    Open(Box<Session<S>>),
+    Ready(Box<Session<S>>),
     /// A question that stands before it.
-    Asks(Question),
+    NeedsConfirm(Question),
 }
 
-impl<S: Service> Entry<S> {
+impl<S: Service> OpenedSession<S> {
     /// The session, if there is one, and what the person is told.
-    pub(super) fn parts(self) -> (Option<Session<S>>, Arrival) {
+    pub(super) fn into_parts(self) -> (Option<Session<S>>, Arrival) {
         match self {
-            Self::Open(session) => (Some(*session), Arrival::Open),
-            Self::Asks(question) => (None, Arrival::Asks(question)),
+            Self::Ready(session) => (Some(*session), Arrival::Open),
+            Self::NeedsConfirm(question) => (None, Arrival::Asks(question)),
         }
     }
 }

@@ -4,21 +4,21 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::cut;
-use super::look::{Look, Theme};
+use super::render_ctx::{RenderCtx, Theme};
+use super::width;
 use crate::app::help::{HelpLine, text};
 use crate::app::{Layout, Model};
 
 /// Columns of the keys.
-const KEYS: usize = 22;
+const MAX_KEYS_WIDTH: usize = 22;
 
 /// Draws the help if it is shown; says whether it is.
-pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> bool {
+pub fn draw(model: &Model, layout: &Layout, look: &RenderCtx, frame: &mut Frame) -> bool {
     let Some(scroll) = model.help else {
         return false;
     };
     let area = layout.main;
-    let keys = KEYS.min(usize::from(area.width) * 2 / 5);
+    let keys = MAX_KEYS_WIDTH.min(usize::from(area.width) * 2 / 5);
     let mut lines = vec![Line::styled("Keys", Theme::title()), Line::default()];
     lines.extend(
         text(&model.keys)
@@ -29,7 +29,7 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> b
                 HelpLine::Blank => Line::default(),
                 HelpLine::Status(status) => Line::from(vec![
                     Span::styled(
-                        cut::fit(
+                        width::align_left(
                             &format!("{} {}", look.glyphs.status(&status), status.word()),
                             keys,
                             look.glyphs.ellipsis,
@@ -39,16 +39,19 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> b
                     Span::raw(format!(" {}", status.meaning())),
                 ]),
                 HelpLine::Changed(words) => Line::from(vec![
-                    Span::styled(cut::fit(look.glyphs.changed, keys, ""), look.theme.news()),
+                    Span::styled(
+                        width::align_left(look.glyphs.changed, keys, ""),
+                        look.theme.new_mail(),
+                    ),
                     Span::raw(format!(" {words}")),
                 ]),
                 HelpLine::Gone(words) => Line::from(vec![
-                    Span::raw(cut::fit(look.glyphs.gone, keys, "")),
+                    Span::raw(width::align_left(look.glyphs.deleted, keys, "")),
                     Span::raw(format!(" {words}")),
                 ]),
                 HelpLine::Keys(all, command) => Line::from(vec![
                     Span::styled(
-                        cut::fit(&all, keys, look.glyphs.ellipsis),
+                        width::align_left(&all, keys, look.glyphs.ellipsis),
                         look.theme.accent(),
                     ),
                     Span::raw(format!(" {}", command.words())),

@@ -1,23 +1,23 @@
 //! Draws a model, and changes nothing.
 
-mod bars;
-mod card;
-mod cut;
-mod details;
-mod found;
-mod hall;
+mod error_details;
 mod help;
+mod highlight;
 mod list;
-mod look;
+mod placeholders;
 mod prompt;
 mod reader;
-mod screens;
+mod recipient;
+mod render_ctx;
+mod saved_views;
+mod start;
+mod status_bar;
 #[cfg(test)]
 pub mod tests;
 mod time;
-mod views;
+mod width;
 
-pub use look::{Glyphs, Look, Theme};
+pub use render_ctx::{Glyphs, RenderCtx, Theme};
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -25,23 +25,28 @@ use ratatui::layout::Rect;
 use crate::app::{Arrangement, Layout, Model};
 
 /// Draws the whole screen.
-pub fn draw(model: &Model, look: &Look, frame: &mut Frame) {
+pub fn draw(model: &Model, look: &RenderCtx, frame: &mut Frame) {
     let layout = model.layout();
-    bars::draw(model, &layout, look, frame);
-    let over = [help::draw, details::draw, hall::draw, views::draw];
+    status_bar::draw(model, &layout, look, frame);
+    let over = [
+        help::draw,
+        error_details::draw,
+        start::draw,
+        saved_views::draw,
+    ];
     if over.iter().any(|draw| draw(model, &layout, look, frame)) {
         return;
     }
-    card::draw(model, &layout, look, frame);
-    if !screens::draw(model, &layout, look, frame) {
+    recipient::draw(model, &layout, look, frame);
+    if !placeholders::draw(model, &layout, look, frame) {
         list::draw(model, &layout, look, frame);
-        divider(&layout, look, frame);
+        draw_divider(&layout, look, frame);
         reader::draw(model, &layout, look, frame);
     }
     prompt::draw(model, &layout, look, frame);
 }
 
-fn divider(layout: &Layout, look: &Look, frame: &mut Frame) {
+fn draw_divider(layout: &Layout, look: &RenderCtx, frame: &mut Frame) {
     let Rect {
         x,
         y,
@@ -49,9 +54,9 @@ fn divider(layout: &Layout, look: &Look, frame: &mut Frame) {
         height,
     } = layout.divider;
     let glyph = if layout.arrangement == Arrangement::Beside {
-        look.glyphs.vertical
+        look.glyphs.vertical_rule
     } else {
-        look.glyphs.horizontal
+        look.glyphs.horizontal_rule
     };
     for row in y..y + height {
         for column in x..x + width {

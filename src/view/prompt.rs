@@ -7,24 +7,27 @@ use ratatui::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-use super::look::{Look, Theme};
-use super::{bars, cut};
+use super::render_ctx::{RenderCtx, Theme};
+use super::{status_bar, width};
 use crate::app::keys::Focus;
 use crate::app::{Asked, Command, Layout, Model, Prompt, numbered, parsed};
 use crate::query::{Note, Parsed, Role, When};
 
 /// Draws the prompt on the bottom line, if there is one.
-pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
+pub fn draw(model: &Model, layout: &Layout, look: &RenderCtx, frame: &mut Frame) {
     let area = layout.bottom;
     let Some(prompt) = model.prompt.as_ref().filter(|_| !area.is_empty()) else {
         return;
     };
     let text = prompt.text();
-    let meaning = meaning(prompt, model);
+    let meaning = parse_input(prompt, model);
     let (sign, right) = match prompt.asked() {
-        Asked::Filter => (" / ", right(model, look, usize::from(area.width) / 2)),
+        Asked::Filter => (
+            " / ",
+            build_key_hints(model, look, usize::from(area.width) / 2),
+        ),
         Asked::Date => (" date ", Line::default()),
-        Asked::Text => (" find ", found(model)),
+        Asked::Text => (" find ", build_match_position(model)),
         Asked::View => (" save as ", Line::default()),
     };
     let sign_width = u16::try_from(sign.len()).unwrap_or(0);
@@ -57,7 +60,7 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
                 start + x,
                 area.y,
                 letter,
-                style(&meaning, at, is_calm, look),
+                style_at(&meaning, at, is_calm, look),
             );
         }
         column += letter.width();
@@ -75,7 +78,7 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
         ..area
     };
     if let Some(note) = note {
-        let words = cut::fit(
+        let words = width::align_left(
             &format!(" {}", note.words),
             usize::from(above.width),
             look.glyphs.ellipsis,
@@ -83,18 +86,24 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
         let style = if is_calm {
             Style::new()
         } else {
-            look.theme.trouble()
+            look.theme.error()
         };
         frame
             .buffer_mut()
             .set_stringn(above.x, above.y, words, usize::from(above.width), style);
         above.y = above.y.saturating_sub(1);
     }
-    offers(model, prompt, above, look, frame);
+    draw_suggestions(model, prompt, above, look, frame);
 }
 
 /// Draws what could stand at the cursor, upwards from the line `lowest`.
-fn offers(model: &Model, prompt: &Prompt, lowest: Rect, look: &Look, frame: &mut Frame) {
+fn draw_suggestions(
+    model: &Model,
+    prompt: &Prompt,
+    lowest: Rect,
+    look: &RenderCtx,
+    frame: &mut Frame,
+) {
     /// More would hide what is found.
     const MOST: u16 = 7;
     let offers = model.offers();
@@ -120,7 +129,7 @@ fn offers(model: &Model, prompt: &Prompt, lowest: Rect, look: &Look, frame: &mut
         .unwrap_or(0);
     let columns = columns.min(usize::from(lowest.width) / 2);
     let top = lowest.y + 1 - height;
-    rule(
+    draw_rule(
         Rect {
             y: top.saturating_sub(1),
             ..lowest
@@ -130,16 +139,20 @@ fn offers(model: &Model, prompt: &Prompt, lowest: Rect, look: &Look, frame: &mut
     );
     for (y, (nth, offer)) in (top..=lowest.y).zip(offers.iter().enumerate().skip(first)) {
         let chosen = prompt.chosen() == Some(nth);
-        let bar = if chosen { look.glyphs.bar } else { " " };
+        let bar = if chosen {
+            look.glyphs.selection_bar
+        } else {
+            " "
+        };
         let example = if offer.example.is_empty() {
             String::new()
         } else {
             format!("  {}", offer.example)
         };
-        let text = cut::fit(&offer.text, columns, look.glyphs.ellipsis);
+        let text = width::align_left(&offer.text, columns, look.glyphs.ellipsis);
         let room = usize::from(lowest.width).saturating_sub(columns + 4);
-        let words = cut::cut(&offer.words, room, look.glyphs.ellipsis);
-        let example = cut::fit(
+        let words = width::truncate(&offer.words, room, look.glyphs.ellipsis);
+        let example = width::align_left(
             &example,
             room.saturating_sub(words.width()),
             look.glyphs.ellipsis,
@@ -163,8 +176,8 @@ fn offers(model: &Model, prompt: &Prompt, lowest: Rect, look: &Look, frame: &mut
     }
 }
 
-fn rule(area: Rect, look: &Look, frame: &mut Frame) {
-    let line = look.glyphs.horizontal.repeat(usize::from(area.width));
+fn draw_rule(area: Rect, look: &RenderCtx, frame: &mut Frame) {
+    let line = look.glyphs.horizontal_rule.repeat(usize::from(area.width));
     frame.buffer_mut().set_stringn(
         area.x,
         area.y,
@@ -175,7 +188,7 @@ fn rule(area: Rect, look: &Look, frame: &mut Frame) {
 }
 
 /// What is understood of the line.
-fn meaning(prompt: &Prompt, model: &Model) -> Parsed {
+fn parse_input(prompt: &Prompt, model: &Model) -> Parsed {
     match prompt.asked() {
         Asked::Filter => parsed(prompt.text(), model.now()),
         Asked::Date => {
@@ -233,7 +246,7 @@ fn meaning(prompt: &Prompt, model: &Model) -> Parsed {
 }
 
 /// Which of how many places in the email is shown.
-fn found<'a>(model: &Model) -> Line<'a> {
+fn build_match_position<'a>(model: &Model) -> Line<'a> {
     let words = match (
         model.reader.finds(),
         model.reader.mark(),
@@ -248,7 +261,7 @@ fn found<'a>(model: &Model) -> Line<'a> {
 }
 
 /// How many are found, and the keys, as much of it as fits.
-fn right<'a>(model: &Model, look: &Look, room: usize) -> Line<'a> {
+fn build_key_hints<'a>(model: &Model, look: &RenderCtx, room: usize) -> Line<'a> {
     let key = |command: Command| {
         let key = model
             .keys
@@ -259,7 +272,7 @@ fn right<'a>(model: &Model, look: &Look, room: usize) -> Line<'a> {
             Span::raw(format!(" {}", command.hint())),
         ]
     };
-    let mut spans: Vec<Span> = bars::count(model, look)
+    let mut spans: Vec<Span> = status_bar::format_count(model, look)
         .map(Span::raw)
         .into_iter()
         .collect();
@@ -273,7 +286,7 @@ fn right<'a>(model: &Model, look: &Look, room: usize) -> Line<'a> {
 }
 
 /// How the letter at this byte looks.
-fn style(meaning: &Parsed, at: usize, is_calm: bool, look: &Look) -> Style {
+fn style_at(meaning: &Parsed, at: usize, is_calm: bool, look: &RenderCtx) -> Style {
     let span = meaning.spans.iter().find(|span| span.range.contains(&at));
     let role = span.map(|span| {
         if is_calm && span.role == Role::Error {
@@ -282,5 +295,5 @@ fn style(meaning: &Parsed, at: usize, is_calm: bool, look: &Look) -> Style {
             span.role
         }
     });
-    role.map_or_else(Style::new, |role| look.theme.typed(role))
+    role.map_or_else(Style::new, |role| look.theme.query_token(role))
 }

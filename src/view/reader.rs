@@ -5,8 +5,8 @@ use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::look::{Look, Theme};
-use super::{cut, found, screens, time};
+use super::render_ctx::{RenderCtx, Theme};
+use super::{highlight, placeholders, time, width};
 use crate::app::head::{Head, LABEL_WIDTH};
 use crate::app::keymap::told;
 use crate::app::keys::Focus;
@@ -16,7 +16,7 @@ use crate::query::Field;
 use crate::render::{Body, BodyView};
 
 /// Draws the reader's pane.
-pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
+pub fn draw(model: &Model, layout: &Layout, look: &RenderCtx, frame: &mut Frame) {
     let pane = layout.reader;
     let Some(row) = model.list.selected().filter(|_| !pane.is_empty()) else {
         return;
@@ -28,7 +28,7 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
     };
     match model.stage() {
         Stage::Empty | Stage::Resting => {}
-        Stage::Loading => document(
+        Stage::Loading => draw_document(
             model,
             row,
             None,
@@ -37,9 +37,9 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
             look,
             frame,
         ),
-        Stage::Ready(_, body) => document(model, row, body, None, area, look, frame),
+        Stage::Ready(_, body) => draw_document(model, row, body, None, area, look, frame),
         Stage::Failed(failure) => {
-            document(model, row, None, None, area, look, frame);
+            draw_document(model, row, None, None, area, look, frame);
             let head = u16::try_from(model.reader.head(row).len())
                 .unwrap_or(u16::MAX)
                 .min(area.height);
@@ -53,7 +53,7 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
                 Focus::Reader,
                 [(Command::Refresh, "tries again")],
             );
-            screens::failure(
+            placeholders::draw_error(
                 failure,
                 "this email could not be loaded",
                 &again,
@@ -65,13 +65,13 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
     }
 }
 
-fn document(
+fn draw_document(
     model: &Model,
     row: &Row,
     body: Option<&Body>,
     note: Option<&str>,
     area: Rect,
-    look: &Look,
+    look: &RenderCtx,
     frame: &mut Frame,
 ) {
     let head = model.reader.head(row);
@@ -80,10 +80,10 @@ fn document(
         .keys
         .key_for(Focus::Reader, Command::Fold)
         .unwrap_or_default();
-    let as_of = is_stale(row, look.now).then(|| time::as_of(row.confirmed, look));
+    let as_of = is_stale(row, look.now).then(|| time::format_as_of(row.confirmed, look));
     let mut lines: Vec<Line> = Vec::with_capacity(usize::from(area.height));
     for line in head.iter().skip(scroll) {
-        lines.push(head_line(
+        lines.push(build_head_line(
             line,
             as_of.as_deref(),
             model.reader.view(),
@@ -101,7 +101,7 @@ fn document(
                 .iter()
                 .skip(skipped)
                 .take(room)
-                .map(|line| body_line(line, pan, usize::from(area.width), look)),
+                .map(|line| build_body_line(line, pan, usize::from(area.width), look)),
         );
     } else if let Some(note) = note {
         lines.push(Line::styled(
@@ -114,17 +114,17 @@ fn document(
         frame.buffer_mut().set_line(area.x, y, line, area.width);
     }
     if model.reader.finds().is_none() {
-        marks_of_head(model, &head, area, frame);
+        highlight_head(model, &head, area, frame);
     }
     if let Some(body) = body {
-        marks(model, body, head.len(), area, frame);
+        highlight_body(model, body, head.len(), area, frame);
     }
 }
 
 /// Underlines what is looked for in the lines of the body that are visible.
-fn marks(model: &Model, body: &Body, head: usize, area: Rect, frame: &mut Frame) {
+fn highlight_body(model: &Model, body: &Body, head: usize, area: Rect, frame: &mut Frame) {
     for (nth, mark) in model.reader.marks().iter().enumerate() {
-        let style = Theme::found(model.reader.mark() == Some(nth));
+        let style = Theme::highlight(model.reader.mark() == Some(nth));
         for (at, range) in &mark.parts {
             let y = (head + at)
                 .checked_sub(model.reader.scroll())
@@ -158,7 +158,7 @@ fn marks(model: &Model, body: &Body, head: usize, area: Rect, frame: &mut Frame)
 }
 
 /// Underlines what the filter looks for in the subject and the addresses.
-fn marks_of_head(model: &Model, head: &[Head], area: Rect, frame: &mut Frame) {
+fn highlight_head(model: &Model, head: &[Head], area: Rect, frame: &mut Frame) {
     let sought = model.list.filter().query().sought();
     let mut label = "";
     for (nth, line) in head.iter().enumerate() {
@@ -166,7 +166,7 @@ fn marks_of_head(model: &Model, head: &[Head], area: Rect, frame: &mut Frame) {
             Head::Subject(subject) => (subject, &[Field::Subject], 0),
             Head::Addresses(named, text) => {
                 label = if named.is_empty() { label } else { named };
-                (text, fields_of(label), LABEL_WIDTH)
+                (text, fields_for_label(label), LABEL_WIDTH)
             }
             Head::Sent(_)
             | Head::Scheduled(_)
@@ -186,9 +186,9 @@ fn marks_of_head(model: &Model, head: &[Head], area: Rect, frame: &mut Frame) {
         let Some(y) = y else { continue };
         let at = Position::new(area.x + lead, area.y + y);
         let columns = usize::from(area.width.saturating_sub(lead));
-        found::underline(
+        highlight::underline_ranges(
             text,
-            &found::parts(text, fields, &sought),
+            &highlight::match_ranges(text, fields, &sought),
             at,
             columns,
             frame,
@@ -197,7 +197,7 @@ fn marks_of_head(model: &Model, head: &[Head], area: Rect, frame: &mut Frame) {
 }
 
 /// What a filter can look for in a line of addresses.
-fn fields_of(label: &str) -> &'static [Field] {
+fn fields_for_label(label: &str) -> &'static [Field] {
     match label {
         "to" => &[Field::To, Field::Any],
         "cc" => &[Field::Cc, Field::Any],
@@ -207,13 +207,13 @@ fn fields_of(label: &str) -> &'static [Field] {
     }
 }
 
-fn head_line<'a>(
+fn build_head_line<'a>(
     line: &'a Head,
     as_of: Option<&str>,
     view: BodyView,
     unfold: &str,
     width: usize,
-    look: &Look,
+    look: &RenderCtx,
 ) -> Line<'a> {
     let theme = &look.theme;
     match line {
@@ -221,22 +221,22 @@ fn head_line<'a>(
             Line::styled("(no subject)", Theme::chrome())
         }
         Head::Subject(subject) => Line::styled(
-            cut::cut(subject, width, look.glyphs.ellipsis),
+            width::truncate(subject, width, look.glyphs.ellipsis),
             Theme::title(),
         ),
         Head::Addresses(label, line) | Head::Words(label, line) => {
-            labelled(label, line, Style::new(), width, look)
+            build_labelled_line(label, line, Style::new(), width, look)
         }
-        Head::Sent(stamp) => labelled(
+        Head::Sent(stamp) => build_labelled_line(
             "created",
-            &time::fitting(stamp, look, value_width(width)),
+            &time::format_fitting(stamp, look, value_width(width)),
             Style::new(),
             width,
             look,
         ),
-        Head::Scheduled(stamp) => labelled(
+        Head::Scheduled(stamp) => build_labelled_line(
             "scheduled",
-            &time::fitting(stamp, look, value_width(width)),
+            &time::format_fitting(stamp, look, value_width(width)),
             Style::new(),
             width,
             look,
@@ -245,7 +245,7 @@ fn head_line<'a>(
             let as_of = as_of.map_or_else(String::new, |as_of| format!(", {as_of}"));
             let words = format!("{} {}{as_of}: ", look.glyphs.status(status), status.word());
             let room = width.saturating_sub(unicode_width::UnicodeWidthStr::width(words.as_str()));
-            let meaning = cut::cut(meaning, room, look.glyphs.ellipsis);
+            let meaning = width::truncate(meaning, room, look.glyphs.ellipsis);
             Line::from(vec![
                 Span::styled(
                     words,
@@ -260,50 +260,60 @@ fn head_line<'a>(
             let words = format!(
                 "{} (noticed {})",
                 gone.kind.meaning(),
-                time::seen(gone.noticed, look)
+                time::format_date_time(gone.noticed, look)
             );
-            labelled("gone", &words, Style::new(), width, look)
+            build_labelled_line("gone", &words, Style::new(), width, look)
         }
-        Head::History(history) => {
-            labelled("seen", &observed(history, look), Style::new(), width, look)
-        }
+        Head::History(history) => build_labelled_line(
+            "seen",
+            &format_history(history, look),
+            Style::new(),
+            width,
+            look,
+        ),
         Head::Tags(tags) => {
             let tags: Vec<String> = tags
                 .iter()
                 .map(|tag| format!("{}={}", tag.name, tag.value))
                 .collect();
-            labelled("tags", &tags.join("  "), Style::new(), width, look)
+            build_labelled_line("tags", &tags.join("  "), Style::new(), width, look)
         }
-        Head::Field(name, value) => labelled(name, value, Style::new(), width, look),
-        Head::More(1) => labelled(
+        Head::Field(name, value) => build_labelled_line(name, value, Style::new(), width, look),
+        Head::More(1) => build_labelled_line(
             "",
             "1 more field in the raw view",
             Theme::chrome(),
             width,
             look,
         ),
-        Head::More(count) => labelled(
+        Head::More(count) => build_labelled_line(
             "",
             &format!("{count} more fields in the raw view"),
             Theme::chrome(),
             width,
             look,
         ),
-        Head::Views(hidden) => views(view, *hidden, unfold, width, look),
+        Head::Views(hidden) => build_view_tabs(view, *hidden, unfold, width, look),
     }
 }
 
-fn labelled<'a>(label: &str, value: &str, style: Style, width: usize, look: &Look) -> Line<'a> {
+fn build_labelled_line<'a>(
+    label: &str,
+    value: &str,
+    style: Style,
+    width: usize,
+    look: &RenderCtx,
+) -> Line<'a> {
     let columns = usize::from(LABEL_WIDTH);
     let label = if label.len() < columns {
-        cut::fit(label, columns, "")
+        width::align_left(label, columns, "")
     } else {
         format!("{label} ")
     };
     let room = width.saturating_sub(unicode_width::UnicodeWidthStr::width(label.as_str()));
     Line::from(vec![
         Span::styled(label, Theme::chrome()),
-        Span::styled(cut::cut(value, room, look.glyphs.ellipsis), style),
+        Span::styled(width::truncate(value, room, look.glyphs.ellipsis), style),
     ])
 }
 
@@ -313,17 +323,29 @@ fn value_width(width: usize) -> usize {
 }
 
 /// What was seen and when: never the time of the event, which the service does not tell.
-fn observed(history: &[Observation], look: &Look) -> String {
+fn format_history(history: &[Observation], look: &RenderCtx) -> String {
     let seen: Vec<String> = history
         .iter()
-        .map(|seen| format!("{} {}", seen.status.word(), time::seen(seen.seen, look)))
+        .map(|seen| {
+            format!(
+                "{} {}",
+                seen.status.word(),
+                time::format_date_time(seen.seen, look)
+            )
+        })
         .collect();
     seen.join(&format!(" {} ", look.glyphs.arrow))
 }
 
 /// The rule between head and body, with the faces of the body on it, and what is folded away above it.
-fn views<'a>(shown: BodyView, hidden: usize, key: &str, width: usize, look: &Look) -> Line<'a> {
-    let rule = look.glyphs.horizontal;
+fn build_view_tabs<'a>(
+    shown: BodyView,
+    hidden: usize,
+    key: &str,
+    width: usize,
+    look: &RenderCtx,
+) -> Line<'a> {
+    let rule = look.glyphs.horizontal_rule;
     let mut spans = vec![Span::styled(rule, Theme::chrome())];
     let mut used = 1;
     for view in BodyView::ALL {
@@ -362,21 +384,21 @@ fn views<'a>(shown: BodyView, hidden: usize, key: &str, width: usize, look: &Loo
 }
 
 /// A line of the body; a wide one is moved to the left by `pan` columns.
-fn body_line<'a>(
+fn build_body_line<'a>(
     line: &'a crate::render::BodyLine,
     pan: usize,
     width: usize,
-    look: &Look,
+    look: &RenderCtx,
 ) -> Line<'a> {
     let overflows = line.wide && width_of(line) > width;
     if !line.wide || pan == 0 {
         let mut spans: Vec<Span> = line
             .spans
             .iter()
-            .map(|span| Span::styled(&*span.text, look.theme.mark(&span.style)))
+            .map(|span| Span::styled(&*span.text, look.theme.body_span(&span.style)))
             .collect();
         if overflows {
-            shorten(&mut spans, width, look);
+            truncate_spans(&mut spans, width, look);
         }
         return Line::from(spans);
     }
@@ -385,24 +407,24 @@ fn body_line<'a>(
     for span in &line.spans {
         let columns = unicode_width::UnicodeWidthStr::width(&*span.text);
         spans.push(Span::styled(
-            cut::skip(&span.text, left),
-            look.theme.mark(&span.style),
+            width::skip_columns(&span.text, left),
+            look.theme.body_span(&span.style),
         ));
         left = left.saturating_sub(columns);
     }
     if width_of(line) > width + pan {
-        shorten(&mut spans, width, look);
+        truncate_spans(&mut spans, width, look);
     }
     Line::from(spans)
 }
 
 /// Ends a line that goes on beyond the pane with an ellipsis.
-fn shorten(spans: &mut Vec<Span>, width: usize, look: &Look) {
+fn truncate_spans(spans: &mut Vec<Span>, width: usize, look: &RenderCtx) {
     let mut room = width;
     for n in 0..spans.len() {
         let columns = spans[n].width();
         if columns >= room {
-            let text = cut::cut(
+            let text = width::truncate(
                 &format!("{}{}", spans[n].content, "  "),
                 room,
                 look.glyphs.ellipsis,

@@ -12,15 +12,15 @@ use crate::config::Palette;
 use crate::failure::{Details, Failure, Kind};
 use crate::mail::EmailId;
 use crate::tui::tests::start_screens::setting_up;
-use crate::view::{Glyphs, Look, Theme, draw};
+use crate::view::{Glyphs, RenderCtx, Theme, draw};
 use jiff::tz::TimeZone;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::layout::Size;
 use ratatui::style::Modifier;
 
-fn look() -> Look {
-    Look {
+fn render_ctx() -> RenderCtx {
+    RenderCtx {
         theme: Theme::new(Some(Palette::default())),
         glyphs: Glyphs::UNICODE,
         now: NOW.parse().unwrap(),
@@ -28,7 +28,7 @@ fn look() -> Look {
     }
 }
 
-fn terminal(world: &World, look: &Look) -> Terminal<TestBackend> {
+fn terminal(world: &World, look: &RenderCtx) -> Terminal<TestBackend> {
     let Size { width, height } = world.model.size();
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
     terminal
@@ -38,7 +38,7 @@ fn terminal(world: &World, look: &Look) -> Terminal<TestBackend> {
 }
 
 pub fn screen(world: &World) -> String {
-    text(&terminal(world, &look()))
+    text(&terminal(world, &render_ctx()))
 }
 
 /// What is drawn when the archive has answered, and the service not yet.
@@ -248,7 +248,7 @@ fn typing_a_filter() {
 fn what_is_looked_for_is_underlined_where_it_stands() {
     let mut world = World::at_rest(160, 16, varied());
     let underlined = |world: &World| {
-        let terminal = terminal(world, &look());
+        let terminal = terminal(world, &render_ctx());
         let cells = terminal
             .backend()
             .buffer()
@@ -498,10 +498,10 @@ fn emails_without_an_id_are_reported_once() {
 #[test]
 fn ascii_without_colours() {
     let world = World::at_rest(80, 16, varied());
-    let plain = Look {
+    let plain = RenderCtx {
         theme: Theme::new(None),
         glyphs: Glyphs::ASCII,
-        ..look()
+        ..render_ctx()
     };
     let terminal = terminal(&world, &plain);
     let buffer = terminal.backend().buffer();
@@ -529,7 +529,7 @@ fn mail_that_the_service_no_longer_has_is_marked_in_list_head_and_legend() {
             && wide.contains("deleted from the service; kept here (noticed 19 Nov 08:30)"),
         "{wide}"
     );
-    let mut ascii = look();
+    let mut ascii = render_ctx();
     ascii.glyphs = Glyphs::ASCII;
     assert!(text(&terminal(&world, &ascii)).contains("xx+bounced"));
     let mut narrow = World::at_rest(40, 12, mailbox);
@@ -550,9 +550,9 @@ fn the_selected_row_is_seen_without_colour() {
     let world = World::at_rest(80, 24, varied());
     let terminal = terminal(
         &world,
-        &Look {
+        &RenderCtx {
             theme: Theme::new(None),
-            ..look()
+            ..render_ctx()
         },
     );
     let reversed = terminal

@@ -4,35 +4,35 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
-use super::look::Look;
+use super::render_ctx::RenderCtx;
 use crate::mail::Stamp;
 
 /// Columns of [`short`].
-pub const SHORT: usize = 6;
+pub const SHORT_WIDTH: usize = 6;
 /// Columns of [`medium`].
-pub const MEDIUM: usize = 9;
+pub const MEDIUM_WIDTH: usize = 9;
 /// Columns of [`column()`] for times that could be read, in the zones with the longest names.
-pub const FULL: usize = 25;
+pub const ISO_WIDTH: usize = 25;
 
 /// `09:41`, `Mon`, `3 May`, `May 25`.
 #[must_use]
-pub fn short(stamp: &Stamp, look: &Look) -> String {
-    graded(stamp, look, ["%H:%M", "%a", "%-d %b", "%b’%y"])
+pub fn format_short(stamp: &Stamp, look: &RenderCtx) -> String {
+    format_by_age(stamp, look, ["%H:%M", "%a", "%-d %b", "%b’%y"])
 }
 
 /// `09:41`, `Mon 09:41`, `3 May`, `3 May 25`.
 #[must_use]
-pub fn medium(stamp: &Stamp, look: &Look) -> String {
-    graded(stamp, look, ["%H:%M", "%a %H:%M", "%-d %b", "%-d %b %y"])
+pub fn format_medium(stamp: &Stamp, look: &RenderCtx) -> String {
+    format_by_age(stamp, look, ["%H:%M", "%a %H:%M", "%-d %b", "%-d %b %y"])
 }
 
 /// `Fri 2026-11-20 09:41:07 CET`.
 #[must_use]
-pub fn full(stamp: &Stamp, look: &Look) -> String {
+pub fn format_full(stamp: &Stamp, look: &RenderCtx) -> String {
     stamp.at.map_or_else(
         || stamp.raw.to_string(),
         |at| {
-            in_zone(at, &look.zone)
+            to_zoned(at, &look.zone)
                 .strftime("%a %-d %b %Y %H:%M:%S %Z")
                 .to_string()
         },
@@ -41,8 +41,12 @@ pub fn full(stamp: &Stamp, look: &Look) -> String {
 
 /// The most exact form that fits into `columns`: a time is never cut.
 #[must_use]
-pub fn fitting(stamp: &Stamp, look: &Look, columns: usize) -> String {
-    let all = [full(stamp, look), column(stamp, look), medium(stamp, look)];
+pub fn format_fitting(stamp: &Stamp, look: &RenderCtx, columns: usize) -> String {
+    let all = [
+        format_full(stamp, look),
+        format_iso(stamp, look),
+        format_medium(stamp, look),
+    ];
     let fits = all
         .iter()
         .find(|text| unicode_width::UnicodeWidthStr::width(text.as_str()) <= columns);
@@ -51,11 +55,11 @@ pub fn fitting(stamp: &Stamp, look: &Look, columns: usize) -> String {
 
 /// `2026-11-20 09:41:07 CET`, for a column.
 #[must_use]
-pub fn column(stamp: &Stamp, look: &Look) -> String {
+pub fn format_iso(stamp: &Stamp, look: &RenderCtx) -> String {
     stamp.at.map_or_else(
         || stamp.raw.to_string(),
         |at| {
-            in_zone(at, &look.zone)
+            to_zoned(at, &look.zone)
                 .strftime("%Y-%m-%d %H:%M:%S %Z")
                 .to_string()
         },
@@ -64,54 +68,58 @@ pub fn column(stamp: &Stamp, look: &Look) -> String {
 
 /// `09:41` today, `3 May 09:41` before: when something was seen.
 #[must_use]
-pub fn seen(at: Timestamp, look: &Look) -> String {
-    let at = in_zone(at, &look.zone);
-    let today = at.date() == in_zone(look.now, &look.zone).date();
+pub fn format_date_time(at: Timestamp, look: &RenderCtx) -> String {
+    let at = to_zoned(at, &look.zone);
+    let today = at.date() == to_zoned(look.now, &look.zone).date();
     at.strftime(if today { "%H:%M" } else { "%-d %b %H:%M" })
         .to_string()
 }
 
 /// `as of 21:08` today, `as of 3 May` before; `unconfirmed` if the service never confirmed it.
 #[must_use]
-pub fn as_of(confirmed: Option<Timestamp>, look: &Look) -> String {
+pub fn format_as_of(confirmed: Option<Timestamp>, look: &RenderCtx) -> String {
     confirmed.map_or_else(
         || "unconfirmed".to_owned(),
-        |at| format!("as of {}", clock_or_day(at, look)),
+        |at| format!("as of {}", format_time_or_date(at, look)),
     )
 }
 
 /// The same in six columns: `~21:08`, `~3 May`, `~?`.
 #[must_use]
-pub fn short_as_of(confirmed: Option<Timestamp>, look: &Look) -> String {
+pub fn format_short_as_of(confirmed: Option<Timestamp>, look: &RenderCtx) -> String {
     confirmed.map_or_else(
         || "~?".to_owned(),
-        |at| format!("~{}", clock_or_day(at, look)),
+        |at| format!("~{}", format_time_or_date(at, look)),
     )
 }
 
-fn clock_or_day(at: Timestamp, look: &Look) -> String {
-    let at = in_zone(at, &look.zone);
-    let today = at.date() == in_zone(look.now, &look.zone).date();
+fn format_time_or_date(at: Timestamp, look: &RenderCtx) -> String {
+    let at = to_zoned(at, &look.zone);
+    let today = at.date() == to_zoned(look.now, &look.zone).date();
     at.strftime(if today { "%H:%M" } else { "%-d %b" })
         .to_string()
 }
 
 /// `3 May`, or `3 May 2025` in another year.
 #[must_use]
-pub fn day(at: Timestamp, look: &Look) -> String {
-    let at = in_zone(at, &look.zone);
-    let this_year = at.year() == in_zone(look.now, &look.zone).year();
+pub fn format_date(at: Timestamp, look: &RenderCtx) -> String {
+    let at = to_zoned(at, &look.zone);
+    let this_year = at.year() == to_zoned(look.now, &look.zone).year();
     at.strftime(if this_year { "%-d %b" } else { "%-d %b %Y" })
         .to_string()
 }
 
-fn graded(stamp: &Stamp, look: &Look, [clock, weekday, date, year]: [&str; 4]) -> String {
+fn format_by_age(
+    stamp: &Stamp,
+    look: &RenderCtx,
+    [clock, weekday, date, year]: [&str; 4],
+) -> String {
     let Some(at) = stamp.at else {
         return stamp.raw.to_string();
     };
-    let at = in_zone(at, &look.zone);
-    let today = in_zone(look.now, &look.zone).date();
-    at.strftime(match age_in_days(at.date(), today) {
+    let at = to_zoned(at, &look.zone);
+    let today = to_zoned(look.now, &look.zone).date();
+    at.strftime(match days_between(at.date(), today) {
         0 => clock,
         1..=6 => weekday,
         _ if at.year() == today.year() => date,
@@ -121,11 +129,11 @@ fn graded(stamp: &Stamp, look: &Look, [clock, weekday, date, year]: [&str; 4]) -
 }
 
 /// Days from `then` to `today`; negative for the future.
-fn age_in_days(then: Date, today: Date) -> i32 {
+fn days_between(then: Date, today: Date) -> i32 {
     then.until(today).map_or(i32::MAX, |span| span.get_days())
 }
 
-fn in_zone(at: Timestamp, zone: &TimeZone) -> Zoned {
+fn to_zoned(at: Timestamp, zone: &TimeZone) -> Zoned {
     at.to_zoned(zone.clone())
 }
 
@@ -135,9 +143,9 @@ mod tests {
     use crate::config::Palette;
     use crate::view::{Glyphs, Theme};
 
-    fn look() -> Look {
+    fn look() -> RenderCtx {
         let zone = TimeZone::fixed(jiff::tz::offset(1));
-        Look {
+        RenderCtx {
             theme: Theme::new(Some(Palette::default())),
             glyphs: Glyphs::UNICODE,
             now: "2026-11-20T08:00:00Z".parse().unwrap(),
@@ -148,25 +156,31 @@ mod tests {
     #[test]
     fn a_full_time_fits_its_column_in_every_zone() {
         let zone = TimeZone::posix("<+0545>-5:45").unwrap();
-        let look = Look { zone, ..look() };
+        let look = RenderCtx { zone, ..look() };
         assert_eq!(
-            column(&Stamp::parse("2026-11-20T07:41:07Z"), &look).len(),
-            FULL
+            format_iso(&Stamp::parse("2026-11-20T07:41:07Z"), &look).len(),
+            ISO_WIDTH
         );
     }
 
     #[test]
     fn times_grade_themselves() {
         let at = |text: &str| Stamp::parse(text);
-        assert_eq!(short(&at("2026-11-20T07:41:07Z"), &look()), "08:41");
-        assert_eq!(short(&at("2026-11-19T23:30:00Z"), &look()), "00:30");
-        assert_eq!(medium(&at("2026-11-16T08:00:00Z"), &look()), "Mon 09:00");
-        assert_eq!(short(&at("2026-05-03T08:00:00Z"), &look()), "3 May");
-        assert_eq!(medium(&at("2025-05-03T08:00:00Z"), &look()), "3 May 25");
-        assert_eq!(short(&at("2026-12-24T08:00:00Z"), &look()), "24 Dec");
-        assert_eq!(short(&at("whenever"), &look()), "whenever");
+        assert_eq!(format_short(&at("2026-11-20T07:41:07Z"), &look()), "08:41");
+        assert_eq!(format_short(&at("2026-11-19T23:30:00Z"), &look()), "00:30");
         assert_eq!(
-            full(&at("2026-11-20T07:41:07Z"), &look()),
+            format_medium(&at("2026-11-16T08:00:00Z"), &look()),
+            "Mon 09:00"
+        );
+        assert_eq!(format_short(&at("2026-05-03T08:00:00Z"), &look()), "3 May");
+        assert_eq!(
+            format_medium(&at("2025-05-03T08:00:00Z"), &look()),
+            "3 May 25"
+        );
+        assert_eq!(format_short(&at("2026-12-24T08:00:00Z"), &look()), "24 Dec");
+        assert_eq!(format_short(&at("whenever"), &look()), "whenever");
+        assert_eq!(
+            format_full(&at("2026-11-20T07:41:07Z"), &look()),
             "Fri 20 Nov 2026 08:41:07 +01"
         );
     }

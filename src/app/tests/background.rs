@@ -443,7 +443,7 @@ fn a_pause_is_counted_down_and_nothing_ticks_without_one() {
 
 #[tokio::test(start_paused = true)]
 async fn who_failed_together_does_not_come_back_together() {
-    let pause = crate::tui::sleep();
+    let pause = crate::tui::system_timer();
     let mut taken = Vec::new();
     for _ in 0..8 {
         let began = tokio::time::Instant::now();

@@ -8,7 +8,7 @@ use ratatui::layout::Size;
 
 use super::faults::{CIRCLES, End, Row, UNREADABLE, for_each, table};
 use super::faulty_server::{Answer, Faulty, START, truth};
-use super::harness::{Running, client};
+use super::harness::{TuiHarness, client};
 use crate::api::{Cursor, Service as _};
 use crate::app::Stage;
 use crate::archive::{Anchor, Archive, Location, Reach};
@@ -140,7 +140,8 @@ async fn sync(row: &Row) {
 
 async fn screen(row: &Row) {
     let service = Faulty::start().await;
-    let mut it = Running::facing(service.base(), Size::new(100, 16), row.patience(2)).await;
+    let mut it =
+        TuiHarness::with_server_at(service.base(), Size::new(100, 16), row.patience(2)).await;
     assert!(
         it.screen().contains("live"),
         "{}: {}",
@@ -150,7 +151,7 @@ async fn screen(row: &Row) {
     // The first key also fetches the email beside the one that is shown: that is over before the fault.
     it.press("r").await;
     service.does(row.does);
-    it.press_and_look("r").await;
+    it.press_until_reader_settles("r").await;
     let model = it.program.model();
     let trouble = model
         .service
@@ -172,10 +173,10 @@ async fn screen(row: &Row) {
     };
     assert!(screen.contains(word), "{}: {word}: {screen}", row.name);
     // What was there is there, and can be moved about in.
-    it.press_and_look("j").await;
-    it.press_and_look("j").await;
+    it.press_until_reader_settles("j").await;
+    it.press_until_reader_settles("j").await;
     assert!(
-        it.turn.is_none() && it.position().0 == Some(3),
+        it.loop_exit.is_none() && it.position().0 == Some(3),
         "{}: {}",
         row.name,
         it.screen()
@@ -196,7 +197,7 @@ async fn screen(row: &Row) {
     );
 
     service.does(|_, _| Answer::Honest);
-    it.press_and_look("r").await;
+    it.press_until_reader_settles("r").await;
     if row.lasts {
         assert_eq!(service.asked(), 0, "{}: it was told to be silent", row.name);
         return;

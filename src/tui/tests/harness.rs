@@ -15,9 +15,9 @@ use crate::config::{
 };
 use crate::server::{self, Terms, sample};
 use crate::sync::Engine;
-use crate::tui::performer::Pause;
-use crate::tui::{House, Program, Session, Turn};
-use crate::view::{Glyphs, Look, Theme};
+use crate::tui::effect_runner::TimerFn;
+use crate::tui::{EventLoop, LoopExit, Session, SessionFactory};
+use crate::view::{Glyphs, RenderCtx, Theme};
 use crossterm::event::{Event, KeyEvent};
 use futures_util::Stream;
 use jiff::Timestamp;
@@ -46,24 +46,24 @@ impl Stream for Keyboard {
 }
 
 /// A program that runs against an embedded server.
-pub struct Running {
-    pub program: Program<Client, TestBackend, Keyboard>,
+pub struct TuiHarness {
+    pub program: EventLoop<Client, TestBackend, Keyboard>,
     keyboard: mpsc::UnboundedSender<Event>,
     /// Ends the pause between two refreshes.
     refresh: Arc<Notify>,
     now: watch::Sender<Timestamp>,
     server: JoinSet<io::Result<()>>,
     unplug: Arc<Notify>,
-    pub turn: Option<Turn>,
+    pub loop_exit: Option<LoopExit>,
 }
 
-impl Running {
+impl TuiHarness {
     pub async fn start(size: Size, emails: u32) -> Self {
-        Self::filling(size, emails, Backfill::Off).await
+        Self::with_backfill(size, emails, Backfill::Off).await
     }
 
     /// The same with a profile that wants older mail fetched by itself.
-    pub async fn filling(size: Size, emails: u32, backfill: Backfill) -> Self {
+    pub async fn with_backfill(size: Size, emails: u32, backfill: Backfill) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         let (now, clock) = time();
@@ -96,7 +96,7 @@ impl Running {
     }
 
     /// One that runs against a service of somebody else.
-    pub async fn facing(base: &str, size: Size, patience: Patience) -> Self {
+    pub async fn with_server_at(base: &str, size: Size, patience: Patience) -> Self {
         let (now, clock) = time();
         Self::with(
             size,
@@ -109,7 +109,7 @@ impl Running {
     }
 
     /// One of several that share an archive on disk.
-    pub async fn sharing(path: &Path, base: &str, size: Size) -> Self {
+    pub async fn with_archive_at(path: &Path, base: &str, size: Size) -> Self {
         let (now, clock) = time();
         let archive = Archive::open(&Location::Disk(path.to_owned())).unwrap();
         let client = client(
@@ -156,26 +156,26 @@ impl Running {
     ) -> Self {
         let session = Session {
             profile: "demo".to_owned(),
-            door: Door::Demo,
+            target: Door::Demo,
             engine: Ok(Engine::new(
                 Arc::new(client),
                 archive.clone(),
                 clock.clone(),
             )),
             archive,
-            kept,
+            storage: kept,
             refresh: std::time::Duration::from_secs(30),
             backfill,
             notice: None,
             keys: Arc::default(),
             query: String::new(),
-            hall: None,
+            start_screen: None,
             history: None,
             views: built_in(),
             view_file: ViewFile::default(),
-            beside: JoinSet::new(),
+            background_tasks: JoinSet::new(),
         };
-        let house = House {
+        let house = SessionFactory {
             flags: Flags::default(),
             env: Env::default(),
             clock,
@@ -186,9 +186,9 @@ impl Running {
     }
 
     /// Starts as the program does with these flags in this environment.
-    pub async fn at_home(size: Size, env: Env) -> Self {
+    pub async fn with_env(size: Size, env: Env) -> Self {
         let (now, clock) = time();
-        let house = House {
+        let house = SessionFactory {
             flags: Flags::default(),
             env,
             clock,
@@ -196,28 +196,28 @@ impl Running {
             sample: (300, 7),
         };
         let settings = Settings::resolve(&house.flags, &house.env).unwrap();
-        let session = house.first(&settings).unwrap();
+        let session = house.open_initial(&settings).unwrap();
         Self::begin(size, session, house, now).await
     }
 
     async fn begin(
         size: Size,
         session: Session<Client>,
-        house: House,
+        house: SessionFactory,
         now: watch::Sender<Timestamp>,
     ) -> Self {
         let refresh = Arc::new(Notify::new());
         let (keyboard, events) = mpsc::unbounded_channel();
         let (start, clock) = (*now.borrow(), house.clock.clone());
-        let look = Look {
+        let look = RenderCtx {
             theme: Theme::new(Some(Palette::default())),
             glyphs: Glyphs::UNICODE,
             now: start,
             zone: TimeZone::UTC,
         };
         let terminal = Terminal::new(TestBackend::new(size.width, size.height)).unwrap();
-        let pause = pauses(refresh.clone());
-        let program = Program::start(
+        let pause = test_timer(refresh.clone());
+        let program = EventLoop::new(
             session,
             Arc::new(house),
             pause,
@@ -235,15 +235,15 @@ impl Running {
             now,
             server,
             unplug,
-            turn: None,
+            loop_exit: None,
         };
         running.until_idle().await;
         running
     }
 
     async fn until_idle(&mut self) {
-        while self.turn.is_none() && !self.program.is_idle() {
-            self.turn = self.program.step().await.unwrap();
+        while self.loop_exit.is_none() && !self.program.is_idle() {
+            self.loop_exit = self.program.step().await.unwrap();
         }
     }
 
@@ -251,7 +251,7 @@ impl Running {
     pub async fn until(&mut self, condition: impl Fn(&Model) -> bool) {
         let held = tokio::time::timeout(std::time::Duration::from_secs(30), async {
             while !condition(self.program.model()) {
-                self.turn = self.program.step().await.unwrap();
+                self.loop_exit = self.program.step().await.unwrap();
             }
         });
         let held = held.await.is_ok();
@@ -267,30 +267,30 @@ impl Running {
                 .send(Event::Key(KeyEvent::new(code, modifiers)))
                 .unwrap();
         }
-        self.turn = self.program.step().await.unwrap();
+        self.loop_exit = self.program.step().await.unwrap();
         self.until_idle().await;
     }
 
     /// Presses a key, and waits for what a person waits for: what is only fetched ahead may take its time.
-    pub async fn press_and_look(&mut self, key: &str) {
+    pub async fn press_until_reader_settles(&mut self, key: &str) {
         let Key { code, modifiers } = Key::parse(key).expect("a key of the table");
         self.keyboard
             .send(Event::Key(KeyEvent::new(code, modifiers)))
             .unwrap();
-        self.turn = self.program.step().await.unwrap();
+        self.loop_exit = self.program.step().await.unwrap();
         let settled = |model: &Model| {
             !model.service.is_refreshing()
                 && matches!(model.stage(), Stage::Ready(_, Some(_)) | Stage::Failed(_))
         };
-        while self.turn.is_none() && !settled(self.program.model()) {
-            self.turn = self.program.step().await.unwrap();
+        while self.loop_exit.is_none() && !settled(self.program.model()) {
+            self.loop_exit = self.program.step().await.unwrap();
         }
     }
 
     /// Pastes text, as a terminal hands it over in one piece.
     pub async fn paste(&mut self, text: &str) {
         self.keyboard.send(Event::Paste(text.to_owned())).unwrap();
-        self.turn = self.program.step().await.unwrap();
+        self.loop_exit = self.program.step().await.unwrap();
         self.until_idle().await;
     }
 
@@ -299,7 +299,7 @@ impl Running {
         self.now
             .send_modify(|now| *now += jiff::SignedDuration::from_secs(seconds));
         self.refresh.notify_one();
-        self.turn = self.program.step().await.unwrap();
+        self.loop_exit = self.program.step().await.unwrap();
         self.until_idle().await;
     }
 
@@ -370,7 +370,7 @@ pub fn client(base: &str, patience: Patience, clock: Clock) -> Client {
 }
 
 /// The selection rests at once; a refresh when the test says so.
-fn pauses(refresh: Arc<Notify>) -> Pause {
+fn test_timer(refresh: Arc<Notify>) -> TimerFn {
     Arc::new(move |what, _| {
         let refresh = refresh.clone();
         match what {

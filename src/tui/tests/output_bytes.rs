@@ -4,8 +4,8 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
 use crate::config::Palette;
-use crate::tui::Thrifty;
-use crate::view::{Glyphs, Look, Theme, draw};
+use crate::tui::CompactBackend;
+use crate::view::{Glyphs, RenderCtx, Theme, draw};
 use jiff::tz::TimeZone;
 use ratatui::layout::{Rect, Size};
 use ratatui::{Terminal, TerminalOptions, Viewport};
@@ -29,7 +29,7 @@ impl Write for Line {
 
 struct Screen {
     world: World,
-    terminal: Terminal<Thrifty<Line>>,
+    terminal: Terminal<CompactBackend<Line>>,
     line: Line,
 }
 
@@ -41,7 +41,7 @@ impl Screen {
         let options = TerminalOptions {
             viewport: Viewport::Fixed(Rect::new(0, 0, width, height)),
         };
-        let terminal = Terminal::with_options(Thrifty::new(line.clone()), options).unwrap();
+        let terminal = Terminal::with_options(CompactBackend::new(line.clone()), options).unwrap();
         let mut screen = Self {
             world,
             terminal,
@@ -53,7 +53,7 @@ impl Screen {
 
     /// Draws, and gives the number of bytes that took.
     fn cost(&mut self) -> usize {
-        let look = Look {
+        let look = RenderCtx {
             theme: Theme::new(Some(Palette::default())),
             glyphs: Glyphs::UNICODE,
             now: NOW.parse().unwrap(),

@@ -7,13 +7,13 @@ use crate::app::Ending;
 use crate::config::{Backfill, clock};
 use crate::mail::EmailId;
 use crate::server::{Fault, Page, Source, Terms, sample, serve};
-use crate::tui::Turn;
+use crate::tui::LoopExit;
 use ratatui::layout::Size;
 use serde_json::value::RawValue;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use crate::tui::tests::harness::Running;
+use crate::tui::tests::harness::TuiHarness;
 
 const WIDE: Size = Size {
     width: 160,
@@ -22,7 +22,7 @@ const WIDE: Size = Size {
 
 #[tokio::test]
 async fn it_lists_reads_pages_and_leaves() {
-    let mut it = Running::start(WIDE, 350).await;
+    let mut it = TuiHarness::start(WIDE, 350).await;
     assert_eq!(it.position(), (Some(1), Some(100)));
     assert!(it.screen().contains("demo ▸ all mail"), "{}", it.screen());
 
@@ -44,12 +44,12 @@ async fn it_lists_reads_pages_and_leaves() {
     );
 
     it.press("g g q").await;
-    assert_eq!(it.turn, Some(Turn::Over(Ending::Quit)));
+    assert_eq!(it.loop_exit, Some(LoopExit::Ended(Ending::Quit)));
 }
 
 #[tokio::test]
 async fn it_lives_new_emails_arrive_and_statuses_move_on() {
-    let mut it = Running::start(WIDE, 200).await;
+    let mut it = TuiHarness::start(WIDE, 200).await;
     it.press("j j").await;
     let selected = it.selected();
     it.wait(600).await;
@@ -73,7 +73,7 @@ async fn it_lives_new_emails_arrive_and_statuses_move_on() {
 
 #[tokio::test]
 async fn it_is_a_state_to_be_offline() {
-    let mut it = Running::start(WIDE, 50).await;
+    let mut it = TuiHarness::start(WIDE, 50).await;
     it.press("j").await;
     it.press("k").await;
     it.unplug().await;
@@ -97,7 +97,7 @@ async fn it_is_a_state_to_be_offline() {
 
 #[tokio::test]
 async fn each_face_of_a_body_can_be_shown() {
-    let mut it = Running::start(Size::new(100, 60), 50).await;
+    let mut it = TuiHarness::start(Size::new(100, 60), 50).await;
     it.press("Enter z").await;
     it.press("Alt-4").await;
     assert!(
@@ -146,7 +146,7 @@ async fn no_email_is_fetched_twice_however_one_walks_among_them() {
         clock::system(),
         std::future::pending(),
     ));
-    let mut it = Running::facing(&base, WIDE, Patience::SCREEN).await;
+    let mut it = TuiHarness::with_server_at(&base, WIDE, Patience::SCREEN).await;
     for key in ["j", "j", "Enter", "J", "K", "Esc", "k"] {
         it.press(key).await;
     }
@@ -163,7 +163,7 @@ async fn no_email_is_fetched_twice_however_one_walks_among_them() {
 
 #[tokio::test]
 async fn many_keys_at_once_are_one_email() {
-    let mut it = Running::start(WIDE, 1_000).await;
+    let mut it = TuiHarness::start(WIDE, 1_000).await;
     let keys = "j ".repeat(80);
     it.press(&keys).await;
     assert_eq!(it.position().0, Some(81));
@@ -172,7 +172,7 @@ async fn many_keys_at_once_are_one_email() {
 
 #[tokio::test]
 async fn it_finds_while_one_types_and_looks_further_back() {
-    let mut it = Running::start(WIDE, 600).await;
+    let mut it = TuiHarness::start(WIDE, 600).await;
     let all = it.selected();
     it.press("/ s t a t u s : b o u n c e d").await;
     let (_, found) = it.position();
@@ -204,7 +204,7 @@ async fn it_finds_while_one_types_and_looks_further_back() {
 
 #[tokio::test]
 async fn it_shows_all_mail_to_a_recipient() {
-    let mut it = Running::start(WIDE, 2_000).await;
+    let mut it = TuiHarness::start(WIDE, 2_000).await;
     it.press("G").await;
     it.press("G").await;
     let open = it.open_email();
@@ -258,7 +258,7 @@ async fn what_is_saved_as_a_view_stands_in_the_configuration() {
     ]
     .into_iter()
     .collect();
-    let mut it = Running::at_home(WIDE, env).await;
+    let mut it = TuiHarness::with_env(WIDE, env).await;
     it.press("/ i s : t r o u b l e Enter").await;
     it.press("W Ctrl-u 7 Space O d d Enter").await;
     let text = std::fs::read_to_string(home.path().join(".config/sentbox/config.toml")).unwrap();
@@ -275,7 +275,7 @@ async fn what_is_saved_as_a_view_stands_in_the_configuration() {
 
 #[tokio::test]
 async fn it_goes_to_a_date() {
-    let mut it = Running::start(WIDE, 600).await;
+    let mut it = TuiHarness::start(WIDE, 600).await;
     it.press("g d y e s t e r d a y Enter").await;
     let (position, total) = it.position();
     assert!(
@@ -303,13 +303,13 @@ async fn it_goes_to_a_date() {
 
 #[tokio::test]
 async fn it_fetches_older_mail_by_itself_if_the_profile_wants_it() {
-    let it = Running::filling(WIDE, 350, Backfill::All).await;
+    let it = TuiHarness::with_backfill(WIDE, 350, Backfill::All).await;
     assert_eq!(it.position(), (Some(1), Some(350)), "{}", it.screen());
     assert!(
         it.screen().contains("350 emails, complete"),
         "{}",
         it.screen()
     );
-    let it = Running::start(WIDE, 350).await;
+    let it = TuiHarness::start(WIDE, 350).await;
     assert_eq!(it.position(), (Some(1), Some(100)));
 }

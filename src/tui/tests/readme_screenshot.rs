@@ -8,7 +8,7 @@ use ratatui::layout::Size;
 use ratatui::style::{Color, Modifier};
 use unicode_width::UnicodeWidthStr;
 
-use crate::tui::tests::harness::Running;
+use crate::tui::tests::harness::TuiHarness;
 
 /// Pixels of a cell.
 const CELL: (u16, u16) = (9, 19);
@@ -18,8 +18,8 @@ const FOREGROUND: &str = "#d7dae0";
 #[tokio::test]
 #[expect(clippy::disallowed_methods, reason = "a test has no settings to ask")]
 async fn the_picture_in_the_readme_is_the_screen() {
-    let mut it = Running::start(Size::new(132, 36), 2_000).await;
-    let wanted = |it: &Running| {
+    let mut it = TuiHarness::start(Size::new(132, 36), 2_000).await;
+    let wanted = |it: &TuiHarness| {
         it.program
             .model()
             .list

@@ -11,7 +11,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 
-use crate::tui::tests::harness::{Running, time};
+use crate::tui::tests::harness::{TuiHarness, time};
 
 const WIDE: Size = Size {
     width: 160,
@@ -62,13 +62,13 @@ impl Host {
         self.server.join_next().await;
     }
 
-    async fn screens(&self, folder: &Path) -> (Running, Running) {
+    async fn screens(&self, folder: &Path) -> (TuiHarness, TuiHarness) {
         let (path, base) = (
             folder.join("archive.sqlite"),
             format!("http://{}", self.address),
         );
-        let first = Running::sharing(&path, &base, WIDE).await;
-        (first, Running::sharing(&path, &base, WIDE).await)
+        let first = TuiHarness::with_archive_at(&path, &base, WIDE).await;
+        (first, TuiHarness::with_archive_at(&path, &base, WIDE).await)
     }
 }
 
@@ -95,7 +95,7 @@ async fn page_fetched_by_one_screen_appears_on_the_other() {
         (two.selected(), two.position().1),
         (selected, one.position().1)
     );
-    let changed = |it: &Running| {
+    let changed = |it: &TuiHarness| {
         let list = &it.program.model().list;
         list.rows()
             .iter()
@@ -195,7 +195,8 @@ async fn read_only_archive_is_shown_and_emails_can_be_fetched() {
     drop((one, two));
     let path = folder.path().join("archive.sqlite");
     std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o400)).unwrap();
-    let mut it = Running::sharing(&path, &format!("http://{}", host.address), WIDE).await;
+    let mut it =
+        TuiHarness::with_archive_at(&path, &format!("http://{}", host.address), WIDE).await;
     assert_eq!(it.position().1, Some(100), "{}", it.screen());
     assert!(
         it.screen()

@@ -11,8 +11,8 @@ use crate::app::{Choice, Door, Effect, Ending, Focus, Hall, Kept, Msg, Opening};
 use crate::config::{Env, Hidden};
 use crate::failure::{Failure, Kind};
 use crate::server::sample::Mailbox as Sample;
-use crate::tui::Turn;
-use crate::tui::tests::harness::Running;
+use crate::tui::LoopExit;
+use crate::tui::tests::harness::TuiHarness;
 use crate::tui::tests::service::{KEY, Service};
 use jiff::Timestamp;
 use ratatui::layout::Size;
@@ -299,7 +299,7 @@ fn open_below(folder: &Path) -> Vec<String> {
 async fn one_goes_to_another_profile_and_nothing_of_the_first_is_left() {
     let teams = [team(1, 40), team(2, 70)];
     let (home, env) = home([&teams[0], &teams[1]]);
-    let mut it = Running::at_home(SIZE, env).await;
+    let mut it = TuiHarness::with_env(SIZE, env).await;
     assert!(
         it.screen().starts_with(" acme ▸ all mail"),
         "{}",
@@ -370,11 +370,14 @@ async fn a_new_key_asks_before_the_mail_of_another_is_gone_on_with() {
         let (home, env) = home([&teams[0], &teams[1]]);
         let archives = home.path().join(".local/share/sentbox/acme");
         let folders = || fs::read_dir(&archives).unwrap().count();
-        Running::at_home(SIZE, env.clone()).await.press("q").await;
+        TuiHarness::with_env(SIZE, env.clone())
+            .await
+            .press("q")
+            .await;
         assert_eq!(folders(), 1);
         // The service knows one key only, so that nothing can be mixed up by the answer alone.
         fs::write(home.path().join(".config/sentbox/key"), "re_canary_new").unwrap();
-        let mut it = Running::at_home(SIZE, env).await;
+        let mut it = TuiHarness::with_env(SIZE, env).await;
         let screen = it.screen();
         assert!(
             screen.contains("belongs to another key")
@@ -405,7 +408,7 @@ async fn profiles_that_are_there_are_offered_where_none_is_meant() {
         .unwrap()
         .replace("default_profile = \"acme\"\n", "");
     fs::write(&config, text).unwrap();
-    let mut it = Running::at_home(SIZE, env).await;
+    let mut it = TuiHarness::with_env(SIZE, env).await;
     assert!(
         it.screen().contains("Log in") && it.screen().contains("Open other"),
         "{}",
@@ -451,7 +454,10 @@ async fn whatever_ails_the_file_the_mail_is_shown_and_the_file_stays_as_it_is() 
     ];
     for (sentence, spoil) in spoil {
         let (home, env) = home([&team, &team]);
-        Running::at_home(SIZE, env.clone()).await.press("q").await;
+        TuiHarness::with_env(SIZE, env.clone())
+            .await
+            .press("q")
+            .await;
         let file = file(home.path());
         while fs::exists(file.with_added_extension("wal")).unwrap()
             || !open_below(home.path()).is_empty()
@@ -463,7 +469,7 @@ async fn whatever_ails_the_file_the_mail_is_shown_and_the_file_stays_as_it_is() 
         }
         spoil(&file);
         let before = fs::read(&file).unwrap();
-        let mut it = Running::at_home(SIZE, env.clone()).await;
+        let mut it = TuiHarness::with_env(SIZE, env.clone()).await;
         let screen = it.screen();
         assert!(
             screen.starts_with(" acme (not kept) ▸ all mail") && it.position().1 == Some(40),
@@ -484,7 +490,7 @@ async fn whatever_ails_the_file_the_mail_is_shown_and_the_file_stays_as_it_is() 
             "{sentence}: the file is another"
         );
         // From another profile one comes to it just so.
-        let mut it = Running::at_home(SIZE, env).await;
+        let mut it = TuiHarness::with_env(SIZE, env).await;
         it.press("g p").await;
         it.press("j Enter").await;
         it.press("g p").await;
@@ -501,7 +507,10 @@ async fn whatever_ails_the_file_the_mail_is_shown_and_the_file_stays_as_it_is() 
 async fn an_archive_that_another_program_holds_is_left_to_it() {
     let team = team(1, 40);
     let (home, env) = home([&team, &team]);
-    Running::at_home(SIZE, env.clone()).await.press("q").await;
+    TuiHarness::with_env(SIZE, env.clone())
+        .await
+        .press("q")
+        .await;
     while !open_below(home.path()).is_empty() {
         tokio::task::yield_now().await;
     }
@@ -509,7 +518,7 @@ async fn an_archive_that_another_program_holds_is_left_to_it() {
     other
         .execute_batch("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; DELETE FROM owner")
         .unwrap();
-    let it = Running::at_home(SIZE, env).await;
+    let it = TuiHarness::with_env(SIZE, env).await;
     let screen = it.screen();
     assert!(
         screen.starts_with(" acme (not kept) ▸ all mail") && it.position().1 == Some(40),
@@ -566,7 +575,7 @@ async fn in_memory_nothing_of_the_mail_comes_to_the_disk() {
         1,
     );
     fs::write(&config, text).unwrap();
-    let mut it = Running::at_home(SIZE, env).await;
+    let mut it = TuiHarness::with_env(SIZE, env).await;
     assert!(
         it.screen().starts_with(" acme (not kept) ▸ all mail"),
         "{}",
@@ -581,7 +590,7 @@ async fn in_memory_nothing_of_the_mail_comes_to_the_disk() {
 async fn a_pasted_key_is_tried_stored_for_its_owner_alone_and_used() {
     let team = team(3, 25);
     let home = tempfile::tempdir().unwrap();
-    let mut it = Running::at_home(SIZE, env(home.path())).await;
+    let mut it = TuiHarness::with_env(SIZE, env(home.path())).await;
     assert!(
         it.screen()
             .contains("~/.config/sentbox/keys/default, for you alone"),
@@ -621,5 +630,5 @@ async fn a_pasted_key_is_tried_stored_for_its_owner_alone_and_used() {
         0o600
     );
     it.press("q").await;
-    assert_eq!(it.turn, Some(Turn::Over(Ending::Quit)));
+    assert_eq!(it.loop_exit, Some(LoopExit::Ended(Ending::Quit)));
 }

@@ -6,17 +6,17 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
 /// So many filters are offered again.
-const MOST: usize = 100;
+const MAX_FILTERS: usize = 100;
 /// A file with more lines than this is written anew with what is still offered.
-const LONGEST: usize = 1_000;
+const MAX_FILE_LINES: usize = 1_000;
 
 /// A file with a filter on each line, oldest first; without a file nothing is kept.
 ///
 /// Lines are only ever added, so that two sessions side by side lose nothing of each other.
 #[derive(Debug, Clone, Default)]
-pub struct History(Option<PathBuf>);
+pub struct FilterHistory(Option<PathBuf>);
 
-impl History {
+impl FilterHistory {
     /// Keeps it in `file`, if there is one.
     #[must_use]
     pub const fn new(file: Option<PathBuf>) -> Self {
@@ -39,14 +39,14 @@ impl History {
         };
         let mut kept: Vec<String> = Vec::new();
         for line in text.lines().rev().filter(|line| !line.is_empty()) {
-            if kept.len() < MOST && !kept.iter().any(|later| later == line) {
+            if kept.len() < MAX_FILTERS && !kept.iter().any(|later| later == line) {
                 kept.push(line.to_owned());
             }
         }
         kept.reverse();
-        if text.lines().count() > LONGEST {
+        if text.lines().count() > MAX_FILE_LINES {
             let fresh = path.with_extension("new");
-            private(OpenOptions::new().write(true).create(true).truncate(true))
+            set_private_mode(OpenOptions::new().write(true).create(true).truncate(true))
                 .open(&fresh)?
                 .write_all((kept.join("\n") + "\n").as_bytes())?;
             fs::rename(fresh, path)?;
@@ -59,16 +59,16 @@ impl History {
     /// # Errors
     ///
     /// If the file cannot be written.
-    pub fn keep(&self, text: &str) -> io::Result<()> {
+    pub fn append(&self, text: &str) -> io::Result<()> {
         let Some(path) = &self.0 else { return Ok(()) };
-        private(OpenOptions::new().append(true).create(true))
+        set_private_mode(OpenOptions::new().append(true).create(true))
             .open(path)?
             .write_all(format!("{text}\n").as_bytes())
     }
 }
 
 /// What people look for is as personal as the mail they find.
-fn private(options: &mut OpenOptions) -> &mut OpenOptions {
+fn set_private_mode(options: &mut OpenOptions) -> &mut OpenOptions {
     options.mode(0o600)
 }
 
@@ -81,10 +81,10 @@ mod tests {
     fn what_is_kept_comes_back_once_and_in_order_and_is_private() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("history");
-        let history = History::new(Some(path.clone()));
+        let history = FilterHistory::new(Some(path.clone()));
         assert_eq!(history.load().unwrap(), Vec::<String>::new());
         for text in ["to:ana", "佐藤", "to:ana"] {
-            history.keep(text).unwrap();
+            history.append(text).unwrap();
         }
         assert_eq!(history.load().unwrap(), ["佐藤", "to:ana"]);
         assert_eq!(
@@ -97,16 +97,19 @@ mod tests {
     fn the_file_does_not_grow_for_ever() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("history");
-        let history = History::new(Some(path.clone()));
-        for n in 0..=LONGEST {
-            history.keep(&format!("number {n}")).unwrap();
+        let history = FilterHistory::new(Some(path.clone()));
+        for n in 0..=MAX_FILE_LINES {
+            history.append(&format!("number {n}")).unwrap();
         }
         let kept = history.load().unwrap();
         assert_eq!(
             (kept.len(), kept.last().map(String::as_str)),
-            (MOST, Some("number 1000"))
+            (MAX_FILTERS, Some("number 1000"))
         );
-        assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), MOST);
+        assert_eq!(
+            fs::read_to_string(&path).unwrap().lines().count(),
+            MAX_FILTERS
+        );
         assert_eq!(
             fs::metadata(&path).unwrap().permissions().mode() & 0o777,
             0o600
@@ -115,8 +118,8 @@ mod tests {
 
     #[test]
     fn without_a_file_nothing_is_kept() {
-        let history = History::default();
-        history.keep("to:ana").unwrap();
+        let history = FilterHistory::default();
+        history.append("to:ana").unwrap();
         assert_eq!(history.load().unwrap(), Vec::<String>::new());
     }
 }

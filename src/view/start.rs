@@ -7,28 +7,28 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
 
-use super::cut;
-use super::look::{Look, Theme};
+use super::render_ctx::{RenderCtx, Theme};
+use super::width;
 use crate::app::hall::{Face, Field, Form, Item, Question, Welcome};
 use crate::app::keys::Focus;
 use crate::app::{Command, Hall, Keys, Layout, Model, Side};
 use crate::failure::Failure;
 
 /// Text is no wider than this.
-const WIDEST: u16 = 96;
+const MAX_TEXT_WIDTH: u16 = 96;
 /// From this many columns on, what there is to say about an item stands beside its name.
-const ROOMY: usize = 88;
+const MIN_SIDE_BY_SIDE_WIDTH: usize = 88;
 /// Columns of a label and the blanks after it.
-const LABEL: usize = 9;
+const LABEL_WIDTH: usize = 9;
 
 /// Lines that stay or go together. Where there is no room for all, those with the highest number go first.
-struct Block<'a> {
-    rank: u8,
+struct Section<'a> {
+    drop_order: u8,
     lines: Vec<Line<'a>>,
 }
 
 /// Draws the hall if one stands in it; says whether one does.
-pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> bool {
+pub fn draw(model: &Model, layout: &Layout, look: &RenderCtx, frame: &mut Frame) -> bool {
     let Some(hall) = &model.hall else {
         return false;
     };
@@ -40,82 +40,85 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> b
         ..layout.main
     };
     let items = hall.items(&model.door);
-    let columns = usize::from(width.min(WIDEST));
+    let columns = usize::from(width.min(MAX_TEXT_WIDTH));
     // A heading and the state have their lines whatever happens.
-    let room =
-        usize::from(area.height).saturating_sub(1 + state(hall, &model.keys, columns, look).len());
+    let room = usize::from(area.height)
+        .saturating_sub(1 + build_state(hall, &model.keys, columns, look).len());
     let blocks = match &hall.face {
         Face::SetUp {
             welcome,
             form: Some(form),
-        } => filling(hall, &model.keys, welcome, form, columns, look),
+        } => build_login_form(hall, &model.keys, welcome, form, columns, look),
         Face::SetUp {
             welcome,
             form: None,
-        } => set_up(
+        } => build_set_up(
             hall,
             &model.keys,
             welcome,
-            menu(hall, &items, columns, room, look),
+            build_menu(hall, &items, columns, room, look),
             columns,
             look,
         ),
         Face::Profiles(choices) => {
-            let title = block(0, vec![Line::styled("Profiles", Theme::title())]);
+            let title = new_section(0, vec![Line::styled("Profiles", Theme::title())]);
             let none = Line::styled("reading the configuration", Theme::chrome());
             let shown = if choices.is_awaiting() {
                 vec![none]
             } else {
-                menu(hall, &items, usize::from(width), room, look)
+                build_menu(hall, &items, usize::from(width), room, look)
             };
-            let more = wrapped(
+            let more = wrap_lines(
                 "Another one: leave, and run sentbox login --profile NAME",
                 columns,
                 Style::new(),
             );
             vec![
                 title,
-                block(0, shown),
-                block(0, state(hall, &model.keys, columns, look)),
-                block(2, more),
+                new_section(0, shown),
+                new_section(0, build_state(hall, &model.keys, columns, look)),
+                new_section(2, more),
             ]
         }
-        Face::Question { question, .. } => asking(
+        Face::Question { question, .. } => build_confirm(
             hall,
             &model.keys,
             question,
-            menu(hall, &items, columns, room, look),
+            build_menu(hall, &items, columns, room, look),
             columns,
             look,
         ),
     };
-    let y = put(blocks, area, frame);
+    let y = draw_sections(blocks, area, frame);
     if let Some(form) = hall.form().filter(|_| !hall.is_waiting()) {
-        cursor(form, Rect { y, ..area }, look, frame);
+        set_cursor(form, Rect { y, ..area }, look, frame);
     }
     true
 }
 
-fn block(rank: u8, lines: Vec<Line<'_>>) -> Block<'_> {
-    Block { rank, lines }
+fn new_section(rank: u8, lines: Vec<Line<'_>>) -> Section<'_> {
+    Section {
+        drop_order: rank,
+        lines,
+    }
 }
 
 /// Writes as many blocks as fit, with a blank line between them where there is room for it; gives
 /// the line on which the second block begins.
-fn put(mut blocks: Vec<Block>, area: Rect, frame: &mut Frame) -> u16 {
+fn draw_sections(mut blocks: Vec<Section>, area: Rect, frame: &mut Frame) -> u16 {
     let room = usize::from(area.height);
     blocks.retain(|block| !block.lines.is_empty());
-    let lines = |blocks: &[Block]| blocks.iter().map(|block| block.lines.len()).sum::<usize>();
+    let lines = |blocks: &[Section]| blocks.iter().map(|block| block.lines.len()).sum::<usize>();
     while lines(&blocks) > room
         && let Some(rank) = blocks
             .iter()
-            .map(|block| block.rank)
+            .map(|block| block.drop_order)
             .max()
             .filter(|rank| *rank > 0)
     {
         let last = blocks
             .iter()
-            .rposition(|block| block.rank == rank)
+            .rposition(|block| block.drop_order == rank)
             .expect("it was found just now");
         blocks.remove(last);
     }
@@ -139,65 +142,65 @@ fn put(mut blocks: Vec<Block>, area: Rect, frame: &mut Frame) -> u16 {
     second
 }
 
-fn set_up<'a>(
+fn build_set_up<'a>(
     hall: &Hall,
     keys: &Keys,
     welcome: &'a Welcome,
     menu: Vec<Line<'a>>,
     columns: usize,
-    look: &Look,
-) -> Vec<Block<'a>> {
+    look: &RenderCtx,
+) -> Vec<Section<'a>> {
     let what = "The sent box of a team, in a terminal: did we send it, what did it say, what became of it?";
     let (why, places) = match &welcome.place {
         Ok(places) => {
             let why = "There is no API key yet. With one, sentbox shows what your team has sent, and keeps:";
-            let place = |(label, text): &(&str, String)| labelled(label, text, columns);
+            let place = |(label, text): &(&str, String)| build_labelled_lines(label, text, columns);
             (
-                wrapped(why, columns, Style::new()),
+                wrap_lines(why, columns, Style::new()),
                 places.iter().flat_map(place).collect(),
             )
         }
-        Err(failure) => (trouble(failure, columns, look), Vec::new()),
+        Err(failure) => (build_error(failure, columns, look), Vec::new()),
     };
     vec![
-        block(3, wrapped(what, columns, Theme::title())),
-        block(1, why),
-        block(2, places),
-        block(0, menu),
-        block(0, state(hall, keys, columns, look)),
-        block(4, wrapped(&welcome.otherwise, columns, Style::new())),
+        new_section(3, wrap_lines(what, columns, Theme::title())),
+        new_section(1, why),
+        new_section(2, places),
+        new_section(0, menu),
+        new_section(0, build_state(hall, keys, columns, look)),
+        new_section(4, wrap_lines(&welcome.otherwise, columns, Style::new())),
     ]
 }
 
-fn filling<'a>(
+fn build_login_form<'a>(
     hall: &Hall,
     keys: &Keys,
     welcome: &Welcome,
     form: &Form,
     columns: usize,
-    look: &Look,
-) -> Vec<Block<'a>> {
+    look: &RenderCtx,
+) -> Vec<Section<'a>> {
     let theme = &look.theme;
     let letters = form.key().letters();
     let dots = look
         .glyphs
-        .hidden
-        .repeat(letters.min(columns.saturating_sub(LABEL + 16)));
+        .mask
+        .repeat(letters.min(columns.saturating_sub(LABEL_WIDTH + 16)));
     let count = match letters {
         0 => "paste or type it; not shown".to_owned(),
         1 => "  1 letter".to_owned(),
         _ => format!("  {letters} letters"),
     };
-    let (_, scroll) = form.columns(columns.saturating_sub(LABEL));
+    let (_, scroll) = form.columns(columns.saturating_sub(LABEL_WIDTH));
     let line = |field: Field, label: &'static str, value: Vec<Span<'static>>| {
         let here = form.field() == field;
         let label = Span::styled(
-            format!("{label:<LABEL$}"),
+            format!("{label:<LABEL_WIDTH$}"),
             if here { theme.accent() } else { Style::new() },
         );
         Line::from([vec![label], value].concat())
     };
-    let url = cut::skip(form.base_url(), scroll);
+    let url = width::skip_columns(form.base_url(), scroll);
     let fields = vec![
         line(
             Field::Key,
@@ -207,9 +210,9 @@ fn filling<'a>(
         line(
             Field::BaseUrl,
             "service",
-            vec![Span::raw(cut::fit(
+            vec![Span::raw(width::align_left(
                 &url,
-                columns.saturating_sub(LABEL),
+                columns.saturating_sub(LABEL_WIDTH),
                 look.glyphs.ellipsis,
             ))],
         ),
@@ -236,43 +239,43 @@ fn filling<'a>(
         .flat_map(|(command, words)| [Span::styled(key(command), theme.accent()), Span::raw(words)])
         .collect();
     vec![
-        block(1, vec![Line::styled("Log in", Theme::title())]),
-        block(0, fields),
-        block(0, state(hall, keys, columns, look)),
-        block(2, wrapped(&what, columns, Style::new())),
-        block(0, vec![Line::from(acts)]),
+        new_section(1, vec![Line::styled("Log in", Theme::title())]),
+        new_section(0, fields),
+        new_section(0, build_state(hall, keys, columns, look)),
+        new_section(2, wrap_lines(&what, columns, Style::new())),
+        new_section(0, vec![Line::from(acts)]),
     ]
 }
 
-fn asking<'a>(
+fn build_confirm<'a>(
     hall: &Hall,
     keys: &Keys,
     question: &'a Question,
     menu: Vec<Line<'a>>,
     columns: usize,
-    look: &Look,
-) -> Vec<Block<'a>> {
-    let mut blocks: Vec<Block> = Vec::new();
+    look: &RenderCtx,
+) -> Vec<Section<'a>> {
+    let mut blocks: Vec<Section> = Vec::new();
     for (n, sentence) in question.about.iter().enumerate() {
         let style = if n == 0 { Theme::title() } else { Style::new() };
-        blocks.push(block(
+        blocks.push(new_section(
             u8::try_from(n).unwrap_or(u8::MAX),
-            wrapped(sentence, columns, style),
+            wrap_lines(sentence, columns, style),
         ));
     }
-    blocks.push(block(0, menu));
-    blocks.push(block(0, state(hall, keys, columns, look)));
+    blocks.push(new_section(0, menu));
+    blocks.push(new_section(0, build_state(hall, keys, columns, look)));
     blocks
 }
 
 /// What can be chosen, and beside or below each name what there is to say about it; where there is
 /// no room for that, only about the one that is marked, and of the names those around it.
-fn menu<'a>(
+fn build_menu<'a>(
     hall: &Hall,
     items: &[Item],
     columns: usize,
     room: usize,
-    look: &Look,
+    look: &RenderCtx,
 ) -> Vec<Line<'a>> {
     let widest = |nth: usize| {
         items
@@ -289,7 +292,7 @@ fn menu<'a>(
         .unwrap_or(0);
     let parts = items.iter().map(|item| item.words.len()).max().unwrap_or(0);
     let all: usize = (0..parts).map(|nth| widest(nth) + 2).sum();
-    let beside = names + 4 + all <= columns || (parts <= 1 && columns >= ROOMY);
+    let beside = names + 4 + all <= columns || (parts <= 1 && columns >= MIN_SIDE_BY_SIDE_WIDTH);
     let brief = items.len() * 2 > room;
     let mut lines = Vec::new();
     let mut marked = 0;
@@ -299,7 +302,11 @@ fn menu<'a>(
             marked = lines.len();
         }
         let bar = Span::styled(
-            if chosen { look.glyphs.bar } else { " " },
+            if chosen {
+                look.glyphs.selection_bar
+            } else {
+                " "
+            },
             look.theme.accent(),
         );
         let name = Span::styled(
@@ -316,7 +323,7 @@ fn menu<'a>(
                 .words
                 .iter()
                 .enumerate()
-                .map(|(n, words)| cut::fit(words, widest(n) + 2, ""))
+                .map(|(n, words)| width::align_left(words, widest(n) + 2, ""))
                 .collect();
             lines.push(Line::from(vec![
                 bar,
@@ -335,8 +342,8 @@ fn menu<'a>(
             .filter(|words| !words.is_empty())
             .collect();
         if !said.is_empty() && (chosen || !brief) {
-            let said = cut::cut(
-                &said.join(&format!(" {} ", look.glyphs.dot)),
+            let said = width::truncate(
+                &said.join(&format!(" {} ", look.glyphs.separator)),
                 columns.saturating_sub(2),
                 look.glyphs.ellipsis,
             );
@@ -350,7 +357,7 @@ fn menu<'a>(
 }
 
 /// What goes on, or why a door did not open.
-fn state<'a>(hall: &Hall, keys: &Keys, columns: usize, look: &Look) -> Vec<Line<'a>> {
+fn build_state<'a>(hall: &Hall, keys: &Keys, columns: usize, look: &RenderCtx) -> Vec<Line<'a>> {
     if hall.is_waiting() {
         let words = if hall.form().is_some() {
             "asking the service"
@@ -367,28 +374,31 @@ fn state<'a>(hall: &Hall, keys: &Keys, columns: usize, look: &Look) -> Vec<Line<
             look.glyphs.ellipsis,
             stop.unwrap_or_default()
         );
-        return wrapped(&text, columns, look.theme.accent());
+        return wrap_lines(&text, columns, look.theme.accent());
     }
     hall.trouble
         .as_ref()
-        .map(|failure| trouble(failure, columns, look))
+        .map(|failure| build_error(failure, columns, look))
         .unwrap_or_default()
 }
 
-fn trouble<'a>(failure: &Failure, columns: usize, look: &Look) -> Vec<Line<'a>> {
-    let mut lines = wrapped(&failure.sentence, columns, look.theme.trouble());
-    lines.extend(wrapped(&failure.hint, columns, Style::new()));
+fn build_error<'a>(failure: &Failure, columns: usize, look: &RenderCtx) -> Vec<Line<'a>> {
+    let mut lines = wrap_lines(&failure.sentence, columns, look.theme.error());
+    lines.extend(wrap_lines(&failure.hint, columns, Style::new()));
     lines
 }
 
 /// A label, and a text that goes on below itself.
-fn labelled<'a>(label: &str, text: &str, columns: usize) -> Vec<Line<'a>> {
-    let parts = wrapped(text, columns.saturating_sub(LABEL), Style::new());
+fn build_labelled_lines<'a>(label: &str, text: &str, columns: usize) -> Vec<Line<'a>> {
+    let parts = wrap_lines(text, columns.saturating_sub(LABEL_WIDTH), Style::new());
     let labels = std::iter::once(label).chain(std::iter::repeat(""));
     let line = |(label, part): (&str, Line<'a>)| {
         Line::from(
             [
-                vec![Span::styled(format!("{label:<LABEL$}"), Theme::chrome())],
+                vec![Span::styled(
+                    format!("{label:<LABEL_WIDTH$}"),
+                    Theme::chrome(),
+                )],
                 part.spans,
             ]
             .concat(),
@@ -398,7 +408,7 @@ fn labelled<'a>(label: &str, text: &str, columns: usize) -> Vec<Line<'a>> {
 }
 
 /// Text in lines of at most so many columns, broken at blanks.
-fn wrapped<'a>(text: &str, columns: usize, style: Style) -> Vec<Line<'a>> {
+fn wrap_lines<'a>(text: &str, columns: usize, style: Style) -> Vec<Line<'a>> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         match lines.last_mut() {
@@ -416,20 +426,23 @@ fn wrapped<'a>(text: &str, columns: usize, style: Style) -> Vec<Line<'a>> {
 }
 
 /// Puts the cursor where one types; `fields` begins with the first line of the form.
-fn cursor(form: &Form, fields: Rect, look: &Look, frame: &mut Frame) {
+fn set_cursor(form: &Form, fields: Rect, look: &RenderCtx, frame: &mut Frame) {
     let columns = usize::from(fields.width);
     let (line, column) = match form.field() {
         Field::Key => {
-            let shown = form.key().letters().min(columns.saturating_sub(LABEL + 16));
-            (0, shown * look.glyphs.hidden.width())
+            let shown = form
+                .key()
+                .letters()
+                .min(columns.saturating_sub(LABEL_WIDTH + 16));
+            (0, shown * look.glyphs.mask.width())
         }
         Field::BaseUrl => {
-            let (cursor, scroll) = form.columns(columns.saturating_sub(LABEL));
+            let (cursor, scroll) = form.columns(columns.saturating_sub(LABEL_WIDTH));
             (1, cursor.saturating_sub(scroll))
         }
     };
     let x = fields.x
-        + u16::try_from(LABEL + column)
+        + u16::try_from(LABEL_WIDTH + column)
             .unwrap_or(u16::MAX)
             .min(fields.width.saturating_sub(1));
     let y = fields.y + line;

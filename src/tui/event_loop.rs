@@ -12,61 +12,61 @@ use ratatui::backend::Backend;
 use ratatui::layout::{Rect, Size};
 use tokio::time::{Instant, sleep_until};
 
-use super::history::History;
+use super::effect_runner::{EffectRunner, TimerFn};
+use super::filter_history::FilterHistory;
 use super::input::Input;
-use super::performer::{Pause, Performer};
-use super::session::{Doors, Session};
+use super::session::{Session, SessionOpener};
 use crate::api::Service;
 use crate::app::{Ending, Model, Msg, Opening};
 use crate::archive::Lease;
 use crate::config::PanicAt;
 use crate::config::clock::Clock;
 use crate::failure::{Failure, Kind};
-use crate::view::{self, Look};
+use crate::view::{self, RenderCtx};
 
 /// The shortest time between two frames that nobody asked for with a key.
-const FRAME: Duration = Duration::from_millis(16);
+const MIN_FRAME_TIME: Duration = Duration::from_millis(16);
 
 /// The running program: a model, the world it acts in, and the screen it is drawn on.
-pub struct Program<S: Service, B: Backend, E> {
+pub struct EventLoop<S: Service, B: Backend, E> {
     model: Model,
-    performer: Performer<S>,
+    effects: EffectRunner<S>,
     input: Input<E>,
     terminal: Terminal<B>,
-    look: Look,
+    ctx: RenderCtx,
     clock: Clock,
     panic_at: Option<PanicAt>,
     /// When the last frame was drawn for something that the world did, if there was one.
-    drawn: Option<Instant>,
+    last_background_frame: Option<Instant>,
     /// Whether something that a person did is still being answered.
-    answering: bool,
+    awaiting_response: bool,
     /// Whether there was a frame at all.
-    begun: bool,
+    has_drawn: bool,
     /// When a frame is due for something that the world did.
-    due: Option<Instant>,
+    frame_due: Option<Instant>,
 }
 
 /// What the loop comes back with.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Turn {
+pub enum LoopExit {
     /// The program goes on; the terminal may have to be treated otherwise.
-    Again(Request),
+    TerminalRequest(TerminalRequest),
     /// It is over.
-    Over(Ending),
+    Ended(Ending),
     /// The terminal is gone.
-    Gone,
+    TerminalGone,
 }
 
 /// What only the owner of the terminal can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Request {
+pub enum TerminalRequest {
     /// Stop until the shell continues the program.
     Suspend,
     /// Take or free the mouse.
     Mouse(bool),
 }
 
-impl<S, B, E> Program<S, B, E>
+impl<S, B, E> EventLoop<S, B, E>
 where
     S: Service,
     B: Backend,
@@ -77,57 +77,61 @@ where
         clippy::too_many_arguments,
         reason = "these are the parts of the world, and each is needed once"
     )]
-    pub fn start(
+    pub fn new(
         session: Session<S>,
-        doors: Arc<dyn Doors<S>>,
-        pause: Pause,
+        doors: Arc<dyn SessionOpener<S>>,
+        pause: TimerFn,
         events: E,
         (terminal, size): (Terminal<B>, Size),
-        look: Look,
+        look: RenderCtx,
         clock: Clock,
         panic_at: Option<PanicAt>,
     ) -> Self {
         let now = look.now.to_zoned(look.zone.clone());
-        let (model, performer) = opened(session, doors, pause, panic_at, (size, now));
+        let (model, performer) = start_session(session, doors, pause, panic_at, (size, now));
         // The archive answers within a few milliseconds: the first frame waits for it, so that the
         // first thing to be seen is the list and not an empty frame.
-        let due = Some(Instant::now() + FRAME);
+        let due = Some(Instant::now() + MIN_FRAME_TIME);
         Self {
             model,
-            performer,
+            effects: performer,
             input: Input::new(events),
             terminal,
-            look,
+            ctx: look,
             clock,
             panic_at,
-            drawn: None,
-            answering: true,
-            begun: false,
-            due,
+            last_background_frame: None,
+            awaiting_response: true,
+            has_drawn: false,
+            frame_due: due,
         }
     }
 
     /// Leaves the session for the one behind the door that was opened, if the person still wants to
     /// go there. Work of the old one ends, and its archive is given back.
-    fn follow(&mut self) {
-        let Some(session) = self.performer.entered().filter(|_| self.model.leaving) else {
+    fn switch_session(&mut self) {
+        let Some(session) = self
+            .effects
+            .take_opened_session()
+            .filter(|_| self.model.leaving)
+        else {
             return;
         };
-        let (doors, pause) = self.performer.ways();
-        let now = (self.clock)().to_zoned(self.look.zone.clone());
-        (self.model, self.performer) = opened(
+        let (doors, pause) = self.effects.opener_and_timer();
+        let now = (self.clock)().to_zoned(self.ctx.zone.clone());
+        (self.model, self.effects) = start_session(
             session,
             doors,
             pause,
             self.panic_at,
             (self.model.size(), now),
         );
-        self.answering = true;
+        self.awaiting_response = true;
     }
 
     /// Who asks the service for what is new in the archive that is shown.
-    pub const fn lease(&self) -> &Lease {
-        self.performer.lease()
+    pub const fn process_lock(&self) -> &Lease {
+        self.effects.process_lock()
     }
 
     /// The state, for looking at.
@@ -138,7 +142,7 @@ where
     /// Whether nothing is going on but pauses, and everything that happened is on the screen.
     #[cfg(test)]
     pub fn is_idle(&self) -> bool {
-        self.performer.is_idle() && self.due.is_none()
+        self.effects.is_idle() && self.frame_due.is_none()
     }
 
     /// The screen, for looking at.
@@ -152,7 +156,7 @@ where
     /// # Errors
     ///
     /// If the terminal cannot be written.
-    pub async fn run(&mut self) -> Result<Turn, B::Error> {
+    pub async fn run(&mut self) -> Result<LoopExit, B::Error> {
         loop {
             if let Some(turn) = self.step().await? {
                 return Ok(turn);
@@ -169,40 +173,43 @@ where
     /// # Errors
     ///
     /// If the terminal cannot be written.
-    pub async fn step(&mut self) -> Result<Option<Turn>, B::Error> {
+    pub async fn step(&mut self) -> Result<Option<LoopExit>, B::Error> {
         let before = (self.model.suspensions, self.model.mouse, self.model.redraws);
-        let due = self.due;
+        let due = self.frame_due;
         let mut by_hand = false;
         tokio::select! {
             biased;
             msg = self.input.next() => match msg {
                 Some(msg) => {
                     by_hand = true;
-                    self.take(msg);
+                    self.handle_message(msg);
                 }
-                None => return Ok(Some(Turn::Gone)),
+                None => return Ok(Some(LoopExit::TerminalGone)),
             },
-            msg = self.performer.next() => self.take(msg),
+            msg = self.effects.next() => self.handle_message(msg),
             () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {}
         }
         while let Some(msg) = self.input.try_next().await {
             by_hand = true;
-            self.take(msg);
+            self.handle_message(msg);
         }
-        while let Some(msg) = self.performer.try_next() {
-            self.take(msg);
+        while let Some(msg) = self.effects.try_next() {
+            self.handle_message(msg);
         }
         if let Some(ending) = self.model.ending.clone() {
-            return Ok(Some(Turn::Over(ending)));
+            return Ok(Some(LoopExit::Ended(ending)));
         }
         if self.model.redraws != before.2 {
             self.terminal.clear()?;
         }
         self.draw_when_due(by_hand)?;
         if self.model.mouse != before.1 {
-            return Ok(Some(Turn::Again(Request::Mouse(self.model.mouse))));
+            return Ok(Some(LoopExit::TerminalRequest(TerminalRequest::Mouse(
+                self.model.mouse,
+            ))));
         }
-        Ok((self.model.suspensions != before.0).then_some(Turn::Again(Request::Suspend)))
+        Ok((self.model.suspensions != before.0)
+            .then_some(LoopExit::TerminalRequest(TerminalRequest::Suspend)))
     }
 
     /// Goes on after a stop: the terminal may show anything by now, and have another size.
@@ -210,17 +217,17 @@ where
     /// # Errors
     ///
     /// If the terminal cannot be written.
-    pub fn wake(&mut self) -> Result<(), B::Error> {
+    pub fn resume(&mut self) -> Result<(), B::Error> {
         let size = self.terminal.backend().size()?;
-        self.take(Msg::Resized(size));
+        self.handle_message(Msg::Resized(size));
         self.terminal.clear()?;
         self.draw()
     }
 
-    fn take(&mut self, msg: Msg) {
+    fn handle_message(&mut self, msg: Msg) {
         match &msg {
             Msg::Resized(size) => {
-                if let Err(failure) = is_drawable(*size) {
+                if let Err(failure) = check_size(*size) {
                     self.model.ending = Some(Ending::Broken(failure));
                     return;
                 }
@@ -232,68 +239,71 @@ where
             _ => {}
         }
         self.model
-            .at((self.clock)().to_zoned(self.look.zone.clone()));
+            .at((self.clock)().to_zoned(self.ctx.zone.clone()));
         let was_entered = matches!(msg, Msg::Entered { .. });
-        self.model.allowed(self.performer.budget());
+        self.model.allowed(self.effects.budget());
         for effect in self.model.update(msg) {
-            self.performer.perform(effect);
+            self.effects.run(effect);
         }
         if was_entered {
-            self.follow();
+            self.switch_session();
         }
-        self.performer
-            .withdraw(|errand, ticket| self.model.wants(errand, ticket));
+        self.effects
+            .cancel_unwanted(|errand, ticket| self.model.wants(errand, ticket));
     }
 
     /// At once for what a person did, and for what comes of it as soon as it is there whole; for
     /// everything else, at most once a [`FRAME`].
     fn draw_when_due(&mut self, by_hand: bool) -> Result<(), B::Error> {
         let now = Instant::now();
-        let waits_for_rows =
-            !self.begun && self.model.list.is_loading() && self.due.is_some_and(|due| now < due);
+        let waits_for_rows = !self.has_drawn
+            && self.model.list.is_loading()
+            && self.frame_due.is_some_and(|due| now < due);
         if waits_for_rows {
             return Ok(());
         }
-        let next = self.drawn.map_or(now, |drawn| drawn + FRAME);
+        let next = self
+            .last_background_frame
+            .map_or(now, |drawn| drawn + MIN_FRAME_TIME);
         if by_hand {
-            self.answering = true;
+            self.awaiting_response = true;
             return self.draw();
         }
-        if self.answering && self.performer.has_answered() {
-            self.answering = false;
+        if self.awaiting_response && self.effects.is_interactive_idle() {
+            self.awaiting_response = false;
             return self.draw();
         }
         if next <= now {
-            self.drawn = Some(now);
+            self.last_background_frame = Some(now);
             return self.draw();
         }
-        self.due = Some(next);
+        self.frame_due = Some(next);
         Ok(())
     }
 
     fn draw(&mut self) -> Result<(), B::Error> {
-        self.look.now = (self.clock)();
+        self.ctx.now = (self.clock)();
         let Self {
             terminal,
             model,
-            look,
+            ctx: look,
             ..
         } = self;
         terminal.draw(|frame| view::draw(model, look, frame))?;
-        self.begun = true;
-        self.due = None;
+        self.has_drawn = true;
+        self.frame_due = None;
         Ok(())
     }
 }
 
 /// More cells than this no screen has; a terminal that claims more would take all memory.
-const MOST_CELLS: u32 = 1 << 20;
+const MAX_CELLS: u32 = 1 << 20;
 
 /// # Errors
 ///
 /// If the terminal says that it is too large to be drawn on.
-pub(super) fn is_drawable(size: Size) -> Result<(), Failure> {
-    if u32::from(size.width) * u32::from(size.height) <= MOST_CELLS {
+pub(super) fn check_size(size: Size) -> Result<(), Failure> {
+    if u32::from(size.width) * u32::from(size.height) <= MAX_CELLS {
         return Ok(());
     }
     let sentence = format!(
@@ -304,36 +314,36 @@ pub(super) fn is_drawable(size: Size) -> Result<(), Failure> {
 }
 
 /// The first state of a session, and who performs what it asks for.
-fn opened<S: Service>(
+fn start_session<S: Service>(
     session: Session<S>,
-    doors: Arc<dyn Doors<S>>,
-    pause: Pause,
+    doors: Arc<dyn SessionOpener<S>>,
+    pause: TimerFn,
     panic_at: Option<PanicAt>,
     (size, now): (Size, Zoned),
-) -> (Model, Performer<S>) {
+) -> (Model, EffectRunner<S>) {
     let Session {
         profile,
-        door,
+        target: door,
         archive,
-        kept,
+        storage: kept,
         engine,
         refresh,
         backfill,
         notice,
         keys,
         query,
-        hall,
+        start_screen: hall,
         history,
         views,
         view_file,
-        beside,
+        background_tasks: beside,
     } = session;
     let (engine, no_service) = match engine {
         // What is new cannot be kept in a read-only archive, so it is not asked for; an email that is opened is.
         Ok(engine) => (Some(engine), archive.read_only()),
         Err(failure) => (None, Some(failure)),
     };
-    let history = History::new(history);
+    let history = FilterHistory::new(history);
     // A history that cannot be read is no reason not to start.
     let typed = history.load().unwrap_or_default();
     let as_of = archive.head_at().ok().flatten();
@@ -354,7 +364,7 @@ fn opened<S: Service>(
         kept,
         hall,
     });
-    let mut performer = Performer::new(
+    let mut performer = EffectRunner::new(
         archive,
         engine,
         beside,
@@ -364,7 +374,7 @@ fn opened<S: Service>(
         panic_at,
     );
     for effect in effects {
-        performer.perform(effect);
+        performer.run(effect);
     }
     (model, performer)
 }

@@ -5,20 +5,20 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
 
-use super::look::{Look, Theme};
-use super::{bars, cut, time};
+use super::render_ctx::{RenderCtx, Theme};
+use super::{status_bar, time, width};
 use crate::app::{Card, Command, Focus, Layout, Mention, Model, StatusCheck, Tally};
 use crate::mail::{Stamp, Status};
 
 /// Draws the card and the rule below it, if there is one.
-pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
+pub fn draw(model: &Model, layout: &Layout, look: &RenderCtx, frame: &mut Frame) {
     let area = layout.card;
     let Some(card) = model.card.as_ref().filter(|_| !area.is_empty()) else {
         return;
     };
     let width = usize::from(area.width).saturating_sub(2);
     let rule = area.bottom() - 1;
-    for (line, y) in lines(card, model, look, width, usize::from(area.height) - 1)
+    for (line, y) in build_lines(card, model, look, width, usize::from(area.height) - 1)
         .iter()
         .zip(area.y..rule)
     {
@@ -26,48 +26,48 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
             .buffer_mut()
             .set_line(area.x + 1, y, line, area.width.saturating_sub(2));
     }
-    let line = look.glyphs.horizontal.repeat(usize::from(area.width));
+    let line = look.glyphs.horizontal_rule.repeat(usize::from(area.width));
     frame
         .buffer_mut()
         .set_stringn(area.x, rule, line, usize::from(area.width), Theme::chrome());
 }
 
 /// As many lines as there is room for, those that matter most.
-fn lines<'a>(
+fn build_lines<'a>(
     card: &'a Card,
     model: &Model,
-    look: &Look,
+    look: &RenderCtx,
     width: usize,
     height: usize,
 ) -> Vec<Line<'a>> {
-    let mut lines = vec![heading(card, look, width)];
+    let mut lines = vec![build_heading(card, look, width)];
     let Some(tally) = card.tally() else {
         lines.push(match card.failure() {
-            Some(failure) => Line::styled(failure.sentence.as_str(), look.theme.trouble()),
+            Some(failure) => Line::styled(failure.sentence.as_str(), look.theme.error()),
             None => Line::styled(format!("counting{}", look.glyphs.ellipsis), Theme::chrome()),
         });
         return lines;
     };
-    let reach = Line::raw(cut::cut(
-        &reach(tally, model, look, width),
+    let reach = Line::raw(width::truncate(
+        &format_totals(tally, model, look, width),
         width,
         look.glyphs.ellipsis,
     ));
-    let trouble = trouble(tally, model, look, width);
-    let statuses = statuses(tally, look, width);
+    let trouble = build_problem(tally, model, look, width);
+    let statuses = build_status_counts(tally, look, width);
     match height {
         0 | 1 => {}
         2 => lines.push(trouble),
         3 if tally.trouble.is_some() => lines.extend([reach, trouble]),
         3 => lines.extend([reach, statuses]),
         4 => lines.extend([reach, statuses, trouble]),
-        _ => lines.extend([reach, statuses, trouble, latest(tally, look, width)]),
+        _ => lines.extend([reach, statuses, trouble, build_latest(tally, look, width)]),
     }
     lines
 }
 
 /// Who it is, and when the first and the last email were accepted.
-fn heading<'a>(card: &'a Card, look: &Look, width: usize) -> Line<'a> {
+fn build_heading<'a>(card: &'a Card, look: &RenderCtx, width: usize) -> Line<'a> {
     let name = card
         .tally()
         .map(|tally| &*tally.name)
@@ -84,14 +84,14 @@ fn heading<'a>(card: &'a Card, look: &Look, width: usize) -> Line<'a> {
     };
     let forms = card
         .tally()
-        .map(|tally| times(tally, look))
+        .map(|tally| format_time_variants(tally, look))
         .unwrap_or_default();
     let times = forms
         .into_iter()
         .find(|times| who.width() + times.width() + 2 <= width)
         .unwrap_or_default();
     let mut spans = vec![Span::styled(
-        cut::cut(&who, width, look.glyphs.ellipsis),
+        width::truncate(&who, width, look.glyphs.ellipsis),
         Theme::title(),
     )];
     if !times.is_empty() {
@@ -102,8 +102,8 @@ fn heading<'a>(card: &'a Card, look: &Look, width: usize) -> Line<'a> {
 }
 
 /// `first 3 May, last 09:41`, and shorter.
-fn times(tally: &Tally, look: &Look) -> Vec<String> {
-    let at = |stamp: &Stamp| time::medium(stamp, look);
+fn format_time_variants(tally: &Tally, look: &RenderCtx) -> Vec<String> {
+    let at = |stamp: &Stamp| time::format_medium(stamp, look);
     let Some(last) = tally.last.as_ref().map(|last| at(&last.created)) else {
         return Vec::new();
     };
@@ -121,17 +121,17 @@ fn times(tally: &Tally, look: &Look) -> Vec<String> {
 }
 
 /// `12 of 48 310 emails since 3 May; b looks further back`.
-fn reach(tally: &Tally, model: &Model, look: &Look, width: usize) -> String {
+fn format_totals(tally: &Tally, model: &Model, look: &RenderCtx, width: usize) -> String {
     let more = if tally.capped { "more than " } else { "" };
-    let total = bars::grouped(tally.total);
+    let total = status_bar::group_digits(tally.total);
     let reach = model
         .service
         .reach()
-        .map(|reach| bars::reach_words(reach, look))
+        .map(|reach| status_bar::format_coverage(reach, look))
         .unwrap_or_default();
     let of = model.list.all().map_or_else(
-        || bars::emails(tally.total),
-        |all| format!("of {}", bars::emails(all)),
+        || status_bar::format_emails(tally.total),
+        |all| format!("of {}", status_bar::format_emails(all)),
     );
     let said = if model.list.all().is_some() {
         format!("{more}{total} {of}{reach}")
@@ -156,13 +156,13 @@ fn reach(tally: &Tally, model: &Model, look: &Look, width: usize) -> String {
 const GAP: &str = "   ";
 
 /// `✓ delivered 9   ✕ bounced 2`, and a sign if there are more than fit.
-fn statuses<'a>(tally: &Tally, look: &Look, width: usize) -> Line<'a> {
+fn build_status_counts<'a>(tally: &Tally, look: &RenderCtx, width: usize) -> Line<'a> {
     let mut spans = Vec::new();
     let mut room = width;
     for (nth, (status, count)) in tally.statuses.iter().enumerate() {
         let (word, count) = (
-            status_word(status, look),
-            format!(" {}", bars::grouped(*count)),
+            build_status(status, look),
+            format!(" {}", status_bar::group_digits(*count)),
         );
         let more = if nth + 1 < tally.statuses.len() {
             GAP.len() + look.glyphs.ellipsis.width()
@@ -187,10 +187,14 @@ fn statuses<'a>(tally: &Tally, look: &Look, width: usize) -> Line<'a> {
 }
 
 /// What went wrong, said plainly; and just as plainly that nothing did.
-fn trouble<'a>(tally: &Tally, model: &Model, look: &Look, width: usize) -> Line<'a> {
+fn build_problem<'a>(tally: &Tally, model: &Model, look: &RenderCtx, width: usize) -> Line<'a> {
     let Some(last) = &tally.trouble else {
         return Line::styled(
-            cut::cut(&no_trouble(tally, model, look), width, look.glyphs.ellipsis),
+            width::truncate(
+                &format_no_problem(tally, model, look),
+                width,
+                look.glyphs.ellipsis,
+            ),
             Style::new(),
         );
     };
@@ -206,20 +210,23 @@ fn trouble<'a>(tally: &Tally, model: &Model, look: &Look, width: usize) -> Line<
     let which = if count == 1 { "of" } else { "last of" };
     let words = format!(
         " {}, {which} {}: {reason}",
-        bars::grouped(count),
-        time::medium(&last.created, look)
+        status_bar::group_digits(count),
+        time::format_medium(&last.created, look)
     );
-    let lead = status_word(&last.status, look);
+    let lead = build_status(&last.status, look);
     let room = width.saturating_sub(lead.width());
     Line::from(vec![
         lead,
-        Span::raw(cut::cut(&words, room, look.glyphs.ellipsis)),
+        Span::raw(width::truncate(&words, room, look.glyphs.ellipsis)),
     ])
 }
 
 /// That nothing went wrong, as far as it was checked, and as of when: never more than is known.
-fn no_trouble(tally: &Tally, model: &Model, look: &Look) -> String {
-    let (checked, total) = (bars::grouped(tally.checked), bars::grouped(tally.total));
+fn format_no_problem(tally: &Tally, model: &Model, look: &RenderCtx) -> String {
+    let (checked, total) = (
+        status_bar::group_digits(tally.checked),
+        status_bar::group_digits(tally.total),
+    );
     let key = model
         .keys
         .key_for(Focus::List, Command::Open)
@@ -237,7 +244,7 @@ fn no_trouble(tally: &Tally, model: &Model, look: &Look) -> String {
                 .or(model.status_check().map(StatusCheck::started))
                 .or(model.service.as_of());
             let as_of = as_of
-                .map(|at| format!(" as of {}", time::seen(at, look)))
+                .map(|at| format!(" as of {}", time::format_date_time(at, look)))
                 .unwrap_or_default();
             format!("nothing bounced, no complaints{as_of} ({checked} of {total} checked)")
         }
@@ -245,7 +252,7 @@ fn no_trouble(tally: &Tally, model: &Model, look: &Look) -> String {
 }
 
 /// `latest ✓ delivered 09:41  Your receipt`.
-fn latest<'a>(tally: &Tally, look: &Look, width: usize) -> Line<'a> {
+fn build_latest<'a>(tally: &Tally, look: &RenderCtx, width: usize) -> Line<'a> {
     let Some(Mention {
         status,
         created,
@@ -256,17 +263,17 @@ fn latest<'a>(tally: &Tally, look: &Look, width: usize) -> Line<'a> {
         return Line::default();
     };
     let lead = Span::styled("latest ", Theme::chrome());
-    let word = status_word(status, look);
-    let words = format!(" {}  {subject}", time::medium(created, look));
+    let word = build_status(status, look);
+    let words = format!(" {}  {subject}", time::format_medium(created, look));
     let room = width.saturating_sub(lead.width() + word.width());
     Line::from(vec![
         lead,
         word,
-        Span::raw(cut::cut(&words, room, look.glyphs.ellipsis)),
+        Span::raw(width::truncate(&words, room, look.glyphs.ellipsis)),
     ])
 }
 
-fn status_word<'a>(status: &Status, look: &Look) -> Span<'a> {
+fn build_status<'a>(status: &Status, look: &RenderCtx) -> Span<'a> {
     Span::styled(
         format!("{} {}", look.glyphs.status(status), status.word()),
         look.theme.status(status),

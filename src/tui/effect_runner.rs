@@ -7,10 +7,12 @@ use std::time::Duration;
 
 use tokio::task::{JoinError, JoinSet};
 
-use super::bodies::Bodies;
-use super::history::History;
-use super::questions::{Timely, counts, halted, renewed, tally};
-use super::session::{Doors, Entry, Session};
+use super::filter_history::FilterHistory;
+use super::queries::{
+    CancellableSource, cancel_and_renew, cancelled_error, load_counts, load_recipient_summary,
+};
+use super::render_cache::RenderCache;
+use super::session::{OpenedSession, Session, SessionOpener};
 use crate::api::{Budget, Service, Urgency, Wish, jitter};
 use crate::app::{Checked, Confirmation, Effect, Errand, Msg, News, Opened, Rest, Ticket, marks};
 use crate::archive::{Archive, Halt, Lease, Notice, Notices};
@@ -21,13 +23,13 @@ use crate::query::{Query, complete};
 use crate::sync::{Confirmed, Engine, Stopped, Synced};
 
 /// How a pause is spent. Tests hand in one that they end by hand.
-pub type Pause =
+pub type TimerFn =
     Arc<dyn Fn(Rest, Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
 
 /// Spends a pause by letting time pass. Those before the service is asked again are up to a quarter
 /// longer: colleagues run sentbox as well, and are not to come back all at once.
 #[must_use]
-pub fn sleep() -> Pause {
+pub fn system_timer() -> TimerFn {
     Arc::new(|what, pause| {
         let longer = match what {
             Rest::Refresh | Rest::Extend => pause.mul_f64(1.0 + jitter() / 4.0),
@@ -39,44 +41,44 @@ pub fn sleep() -> Pause {
 
 /// The shortest time between two looks at what other processes do: one that fetches page by page is not
 /// followed page by page.
-const FOLLOW_PAUSE: Duration = Duration::from_millis(500);
+const WATCH_PAUSE: Duration = Duration::from_millis(500);
 
 /// Performs effects. There is no channel: a task *returns* its message, so an empty set of tasks
 /// means that nothing is going on, and a task that panics is noticed.
-pub struct Performer<S: Service> {
+pub struct EffectRunner<S: Service> {
     archive: Archive,
     engine: Option<Engine<S>>,
-    history: History,
-    views: ViewFile,
-    bodies: Arc<Mutex<Bodies>>,
-    pause: Pause,
+    history: FilterHistory,
+    view_file: ViewFile,
+    render_cache: Arc<Mutex<RenderCache>>,
+    timer: TimerFn,
     panic_at: Option<PanicAt>,
-    looking: Halt,
-    counting: Halt,
-    tallying: Halt,
-    seeking: Halt,
-    offering: Halt,
+    window_cancel: Halt,
+    count_cancel: Halt,
+    recipient_cancel: Halt,
+    match_cancel: Halt,
+    suggest_cancel: Halt,
     /// What was looked for last.
-    query: Arc<Query>,
-    work: JoinSet<Msg>,
+    current_query: Arc<Query>,
+    interactive: JoinSet<Msg>,
     /// Requests that nobody waits for.
-    quiet: JoinSet<Msg>,
+    background: JoinSet<Msg>,
     /// What the service is asked for on behalf of whom.
-    errands: Vec<(Errand, Ticket, Wish)>,
+    requests: Vec<(Errand, Ticket, Wish)>,
     /// Selections that come to rest.
-    settling: JoinSet<Msg>,
+    debounce: JoinSet<Msg>,
     /// The clock.
-    rests: JoinSet<Msg>,
+    timers: JoinSet<Msg>,
     /// Waits for what other processes do with the archive.
-    watching: JoinSet<(Notices, Vec<Notice>)>,
-    doors: Arc<dyn Doors<S>>,
+    watch: JoinSet<(Notices, Vec<Notice>)>,
+    opener: Arc<dyn SessionOpener<S>>,
     /// What is behind the door that was opened last.
-    entered: Arc<Mutex<Option<Session<S>>>>,
+    opened_session: Arc<Mutex<Option<Session<S>>>>,
     /// What ends with the session.
-    _beside: JoinSet<()>,
+    _session_tasks: JoinSet<()>,
 }
 
-impl<S: Service> Performer<S> {
+impl<S: Service> EffectRunner<S> {
     /// Reads from the session's archive, and carries into it what its engine brings, if there is one;
     /// `doors` lead to other sessions.
     #[must_use]
@@ -84,12 +86,12 @@ impl<S: Service> Performer<S> {
         archive: Archive,
         engine: Option<Engine<S>>,
         beside: JoinSet<()>,
-        (history, views): (History, ViewFile),
-        doors: Arc<dyn Doors<S>>,
-        pause: Pause,
+        (history, views): (FilterHistory, ViewFile),
+        doors: Arc<dyn SessionOpener<S>>,
+        pause: TimerFn,
         panic_at: Option<PanicAt>,
     ) -> Self {
-        let bodies = Arc::new(Mutex::new(Bodies::default()));
+        let bodies = Arc::new(Mutex::new(RenderCache::default()));
         let mut watching = JoinSet::new();
         if let Some(mut notices) = archive.notices() {
             watching.spawn(async move {
@@ -103,7 +105,7 @@ impl<S: Service> Performer<S> {
             let (archive, engine) = (archive.clone(), engine.clone());
             quiet.spawn(async move {
                 Msg::ArchiveChanged {
-                    outcome: follow(archive, engine).await,
+                    outcome: load_changes(archive, engine).await,
                 }
             });
         }
@@ -111,30 +113,30 @@ impl<S: Service> Performer<S> {
             archive,
             engine,
             history,
-            views,
-            bodies,
-            pause,
+            view_file: views,
+            render_cache: bodies,
+            timer: pause,
             panic_at,
-            looking: Halt::default(),
-            counting: Halt::default(),
-            tallying: Halt::default(),
-            seeking: Halt::default(),
-            offering: Halt::default(),
-            query: Arc::new(Query::everything()),
-            work: JoinSet::new(),
-            quiet,
-            errands: Vec::new(),
-            settling: JoinSet::new(),
-            rests: JoinSet::new(),
-            watching,
-            doors,
-            entered: Arc::default(),
-            _beside: beside,
+            window_cancel: Halt::default(),
+            count_cancel: Halt::default(),
+            recipient_cancel: Halt::default(),
+            match_cancel: Halt::default(),
+            suggest_cancel: Halt::default(),
+            current_query: Arc::new(Query::everything()),
+            interactive: JoinSet::new(),
+            background: quiet,
+            requests: Vec::new(),
+            debounce: JoinSet::new(),
+            timers: JoinSet::new(),
+            watch: watching,
+            opener: doors,
+            opened_session: Arc::default(),
+            _session_tasks: beside,
         }
     }
 
     /// Starts what is asked for.
-    pub fn perform(&mut self, effect: Effect) {
+    pub fn run(&mut self, effect: Effect) {
         let archive = self.archive.clone();
         let engine = self.engine.clone();
         let panic_at = self.panic_at;
@@ -145,17 +147,17 @@ impl<S: Service> Performer<S> {
                 anchor,
                 rows,
             } => {
-                if query != self.query {
-                    self.counting.halt();
-                    self.query = query.clone();
+                if query != self.current_query {
+                    self.count_cancel.halt();
+                    self.current_query = query.clone();
                 }
-                let halt = renewed(&mut self.looking);
-                self.blocking(move || {
+                let halt = cancel_and_renew(&mut self.window_cancel);
+                self.spawn_blocking(move || {
                     PanicAt::strike(panic_at, PanicAt::Store);
                     let found = archive.search(&query, &anchor, rows, &halt);
                     Msg::Window {
                         ticket,
-                        outcome: found.and_then(|found| found.ok_or_else(halted)),
+                        outcome: found.and_then(|found| found.ok_or_else(cancelled_error)),
                     }
                 });
             }
@@ -164,10 +166,10 @@ impl<S: Service> Performer<S> {
                 query,
                 place,
             } => {
-                let halt = renewed(&mut self.counting);
-                self.blocking(move || Msg::Counted {
+                let halt = cancel_and_renew(&mut self.count_cancel);
+                self.spawn_blocking(move || Msg::Counted {
                     ticket,
-                    outcome: counts(&archive, &query, place, &halt),
+                    outcome: load_counts(&archive, &query, place, &halt),
                 });
             }
             Effect::Tally {
@@ -176,10 +178,11 @@ impl<S: Service> Performer<S> {
                 fresh_since,
                 now,
             } => {
-                let halt = renewed(&mut self.tallying);
-                self.blocking(move || Msg::Tallied {
+                let halt = cancel_and_renew(&mut self.recipient_cancel);
+                self.spawn_blocking(move || Msg::Tallied {
                     ticket,
-                    outcome: tally(&archive, &address, (fresh_since, now), &halt).map(Arc::new),
+                    outcome: load_recipient_summary(&archive, &address, (fresh_since, now), &halt)
+                        .map(Arc::new),
                 });
             }
             Effect::KeepView {
@@ -187,15 +190,15 @@ impl<S: Service> Performer<S> {
                 number,
                 view,
             } => {
-                let views = self.views.clone();
-                self.blocking(move || Msg::ViewKept {
+                let views = self.view_file.clone();
+                self.spawn_blocking(move || Msg::ViewKept {
                     ticket,
                     outcome: views.keep(number, view.as_ref()),
                 });
             }
             Effect::Remember { ticket, text } => {
                 let history = self.history.clone();
-                self.blocking(move || {
+                self.spawn_blocking(move || {
                     let unkept = |error| {
                         Failure::new(
                             Kind::Io,
@@ -204,7 +207,7 @@ impl<S: Service> Performer<S> {
                     };
                     Msg::Remembered {
                         ticket,
-                        outcome: history.keep(&text).map_err(unkept),
+                        outcome: history.append(&text).map_err(unkept),
                     }
                 });
             }
@@ -213,10 +216,10 @@ impl<S: Service> Performer<S> {
                 text,
                 cursor,
             } => {
-                let halt = renewed(&mut self.offering);
-                self.blocking(move || Msg::Completed {
+                let halt = cancel_and_renew(&mut self.suggest_cancel);
+                self.spawn_blocking(move || Msg::Completed {
                     ticket,
-                    offers: complete(&text, cursor, &Timely { archive, halt }),
+                    offers: complete(&text, cursor, &CancellableSource { archive, halt }),
                 });
             }
             Effect::Read {
@@ -224,22 +227,26 @@ impl<S: Service> Performer<S> {
                 id,
                 urgency,
             } => {
-                let wish = self.wish(Errand::Read, ticket, urgency);
-                self.work.spawn(async move {
+                let wish = self.register_request(Errand::Read, ticket, urgency);
+                self.interactive.spawn(async move {
                     PanicAt::strike(panic_at, PanicAt::Fetch);
-                    let outcome =
-                        read(archive, engine.map(|engine| engine.wanted(&wish)), id).await;
-                    unless_dropped(&wish, Errand::Read, ticket, outcome, |outcome| Msg::Read {
-                        ticket,
-                        outcome,
+                    let outcome = load_email_and_history(
+                        archive,
+                        engine.map(|engine| engine.wanted(&wish)),
+                        id,
+                    )
+                    .await;
+                    message_unless_cancelled(&wish, Errand::Read, ticket, outcome, |outcome| {
+                        Msg::Read { ticket, outcome }
                     })
                 });
             }
             Effect::Warm { ticket, id } => {
-                let wish = self.wish(Errand::Warm, ticket, Urgency::Warm);
-                self.quiet.spawn(async move {
+                let wish = self.register_request(Errand::Warm, ticket, Urgency::Warm);
+                self.background.spawn(async move {
                     // The list may not know yet that it is here. Whoever opens it is told what is wrong with it.
-                    let _ = email(&archive, engine.map(|engine| engine.wanted(&wish)), &id).await;
+                    let _ =
+                        load_email(&archive, engine.map(|engine| engine.wanted(&wish)), &id).await;
                     Msg::Warmed { ticket }
                 });
             }
@@ -249,21 +256,21 @@ impl<S: Service> Performer<S> {
                 most,
                 urgency,
             } => {
-                let wish = self.wish(Errand::Confirm, ticket, urgency);
-                self.quiet.spawn(async move {
+                let wish = self.register_request(Errand::Confirm, ticket, urgency);
+                self.background.spawn(async move {
                     let outcome = match engine {
                         Some(engine) => engine.wanted(&wish).confirm(ids, most).await,
-                        None => Err(no_service()),
+                        None => Err(no_key_error()),
                     };
                     let outcome = outcome.map(
                         |Confirmed {
                              synced, requests, ..
                          }| Confirmation {
-                            news: news(synced),
+                            news: to_sync_update(synced),
                             requests,
                         },
                     );
-                    unless_dropped(&wish, Errand::Confirm, ticket, outcome, |outcome| {
+                    message_unless_cancelled(&wish, Errand::Confirm, ticket, outcome, |outcome| {
                         Msg::Confirmed { ticket, outcome }
                     })
                 });
@@ -276,8 +283,8 @@ impl<S: Service> Performer<S> {
                 most,
                 most_rows,
             } => {
-                let wish = self.wish(Errand::CheckStatuses, ticket, Urgency::Person);
-                self.quiet.spawn(async move {
+                let wish = self.register_request(Errand::CheckStatuses, ticket, Urgency::Person);
+                self.background.spawn(async move {
                     let outcome = match engine {
                         Some(engine) => {
                             let query = Query::clone(&query);
@@ -286,7 +293,7 @@ impl<S: Service> Performer<S> {
                                 .confirm_candidates(query, below, fresh_since, most, most_rows)
                                 .await
                         }
-                        None => Err(no_service()),
+                        None => Err(no_key_error()),
                     };
                     let outcome = outcome.map(
                         |Confirmed {
@@ -296,27 +303,31 @@ impl<S: Service> Performer<S> {
                              down_to,
                              is_done,
                          }| Checked {
-                            news: news(synced),
+                            news: to_sync_update(synced),
                             requests,
                             rows,
                             down_to,
                             is_done,
                         },
                     );
-                    unless_dropped(&wish, Errand::CheckStatuses, ticket, outcome, |outcome| {
-                        Msg::StatusesChecked { ticket, outcome }
-                    })
+                    message_unless_cancelled(
+                        &wish,
+                        Errand::CheckStatuses,
+                        ticket,
+                        outcome,
+                        |outcome| Msg::StatusesChecked { ticket, outcome },
+                    )
                 });
             }
             Effect::Recheck { ticket } => {
-                let wish = self.wish(Errand::Recheck, ticket, Urgency::Status);
-                self.quiet.spawn(async move {
+                let wish = self.register_request(Errand::Recheck, ticket, Urgency::Status);
+                self.background.spawn(async move {
                     let outcome = match engine {
                         Some(engine) => engine.wanted(&wish).recheck_background().await,
-                        None => Err(no_service()),
+                        None => Err(no_key_error()),
                     };
-                    let outcome = outcome.map(|(synced, due)| (synced.map(news), due));
-                    unless_dropped(&wish, Errand::Recheck, ticket, outcome, |outcome| {
+                    let outcome = outcome.map(|(synced, due)| (synced.map(to_sync_update), due));
+                    message_unless_cancelled(&wish, Errand::Recheck, ticket, outcome, |outcome| {
                         Msg::Rechecked { ticket, outcome }
                     })
                 });
@@ -327,12 +338,12 @@ impl<S: Service> Performer<S> {
                 view,
                 width,
             } => {
-                let bodies = self.bodies.clone();
-                self.blocking(move || {
+                let bodies = self.render_cache.clone();
+                self.spawn_blocking(move || {
                     PanicAt::strike(panic_at, PanicAt::Render);
                     Msg::Laid {
                         ticket,
-                        outcome: Ok(Bodies::at(&bodies, &email, view, width)),
+                        outcome: Ok(RenderCache::get_or_render(&bodies, &email, view, width)),
                     }
                 });
             }
@@ -341,65 +352,65 @@ impl<S: Service> Performer<S> {
                 body,
                 sought,
             } => {
-                let halt = renewed(&mut self.seeking);
-                self.blocking(move || Msg::Sought {
+                let halt = cancel_and_renew(&mut self.match_cancel);
+                self.spawn_blocking(move || Msg::Sought {
                     ticket,
                     marks: marks(&body, &sought, || !halt.is_halted()),
                 });
             }
             Effect::Extend { ticket } => {
-                let wish = self.wish(Errand::Extend, ticket, Urgency::Person);
-                self.work.spawn(async move {
+                let wish = self.register_request(Errand::Extend, ticket, Urgency::Person);
+                self.interactive.spawn(async move {
                     let outcome = match engine {
-                        Some(engine) => engine.wanted(&wish).extend().await.map(news),
-                        None => Err(no_service()),
+                        Some(engine) => engine.wanted(&wish).extend().await.map(to_sync_update),
+                        None => Err(no_key_error()),
                     };
-                    unless_dropped(&wish, Errand::Extend, ticket, outcome, |outcome| {
+                    message_unless_cancelled(&wish, Errand::Extend, ticket, outcome, |outcome| {
                         Msg::Extended { ticket, outcome }
                     })
                 });
             }
             Effect::Fill { ticket } => {
-                let wish = self.wish(Errand::Fill, ticket, Urgency::Extend);
-                self.quiet.spawn(async move {
+                let wish = self.register_request(Errand::Fill, ticket, Urgency::Extend);
+                self.background.spawn(async move {
                     let outcome = match engine {
                         Some(engine) => engine
                             .wanted(&wish)
                             .fill()
                             .await
-                            .map(|synced| synced.map(news)),
-                        None => Err(no_service()),
+                            .map(|synced| synced.map(to_sync_update)),
+                        None => Err(no_key_error()),
                     };
-                    unless_dropped(&wish, Errand::Fill, ticket, outcome, |outcome| {
+                    message_unless_cancelled(&wish, Errand::Fill, ticket, outcome, |outcome| {
                         Msg::Filled { ticket, outcome }
                     })
                 });
             }
             Effect::Refresh { ticket, urgency } => {
-                let wish = self.wish(Errand::Refresh, ticket, urgency);
+                let wish = self.register_request(Errand::Refresh, ticket, urgency);
                 let tasks = if urgency.is_background() {
-                    &mut self.quiet
+                    &mut self.background
                 } else {
-                    &mut self.work
+                    &mut self.interactive
                 };
                 tasks.spawn(async move {
                     let outcome = match engine {
                         Some(engine) if urgency.is_background() => {
-                            engine.wanted(&wish).head().await.map(news)
+                            engine.wanted(&wish).head().await.map(to_sync_update)
                         }
-                        Some(engine) => engine.wanted(&wish).head_now().await.map(news),
-                        None => Err(no_service()),
+                        Some(engine) => engine.wanted(&wish).head_now().await.map(to_sync_update),
+                        None => Err(no_key_error()),
                     };
-                    unless_dropped(&wish, Errand::Refresh, ticket, outcome, |outcome| {
+                    message_unless_cancelled(&wish, Errand::Refresh, ticket, outcome, |outcome| {
                         Msg::Refreshed { ticket, outcome }
                     })
                 });
             }
             Effect::Doors { ticket } => {
-                let doors = self.doors.clone();
-                self.blocking(move || Msg::Doors {
+                let doors = self.opener.clone();
+                self.spawn_blocking(move || Msg::Doors {
                     ticket,
-                    outcome: doors.choices(),
+                    outcome: doors.list_profiles(),
                 });
             }
             Effect::Check {
@@ -407,8 +418,8 @@ impl<S: Service> Performer<S> {
                 base_url,
                 key,
             } => {
-                let check = self.doors.check(base_url, key);
-                self.work.spawn(async move {
+                let check = self.opener.verify_key(base_url, key);
+                self.interactive.spawn(async move {
                     Msg::Checked {
                         ticket,
                         outcome: check.await,
@@ -420,9 +431,9 @@ impl<S: Service> Performer<S> {
                 door,
                 answer,
             } => {
-                let (doors, entered) = (self.doors.clone(), self.entered.clone());
-                self.blocking(move || {
-                    let entry = doors.open(&door, answer).map(Entry::parts);
+                let (doors, entered) = (self.opener.clone(), self.opened_session.clone());
+                self.spawn_blocking(move || {
+                    let entry = doors.open(&door, answer).map(OpenedSession::into_parts);
                     let outcome = entry.map(|(session, arrival)| {
                         *entered.lock().unwrap_or_else(PoisonError::into_inner) = session;
                         arrival
@@ -435,11 +446,11 @@ impl<S: Service> Performer<S> {
                 what,
                 pause,
             } => {
-                let rest = (self.pause)(what, pause);
+                let rest = (self.timer)(what, pause);
                 let tasks = if what == Rest::Selection {
-                    &mut self.settling
+                    &mut self.debounce
                 } else {
-                    &mut self.rests
+                    &mut self.timers
                 };
                 tasks.spawn(async move {
                     rest.await;
@@ -453,47 +464,47 @@ impl<S: Service> Performer<S> {
     pub async fn next(&mut self) -> Msg {
         loop {
             let joined = tokio::select! {
-                Some(joined) = self.work.join_next(), if !self.work.is_empty() => joined,
-                Some(joined) = self.quiet.join_next(), if !self.quiet.is_empty() => joined,
-                Some(joined) = self.settling.join_next(), if !self.settling.is_empty() => joined,
-                Some(joined) = self.rests.join_next(), if !self.rests.is_empty() => joined,
-                Some(arrived) = self.watching.join_next(), if !self.watching.is_empty() => {
+                Some(joined) = self.interactive.join_next(), if !self.interactive.is_empty() => joined,
+                Some(joined) = self.background.join_next(), if !self.background.is_empty() => joined,
+                Some(joined) = self.debounce.join_next(), if !self.debounce.is_empty() => joined,
+                Some(joined) = self.timers.join_next(), if !self.timers.is_empty() => joined,
+                Some(arrived) = self.watch.join_next(), if !self.watch.is_empty() => {
                     if let Ok((notices, arrived)) = arrived {
-                        self.follow(notices, &arrived);
+                        self.handle_notices(notices, &arrived);
                     }
                     continue;
                 }
                 else => std::future::pending().await,
             };
-            return message(joined);
+            return message_of_joined(joined);
         }
     }
 
     /// Turns notices into messages, and waits for the next ones.
-    fn follow(&mut self, mut notices: Notices, arrived: &[Notice]) {
+    fn handle_notices(&mut self, mut notices: Notices, arrived: &[Notice]) {
         for notice in arrived {
             let (archive, engine) = (self.archive.clone(), self.engine.clone());
             match notice {
                 Notice::Changed => {
-                    self.quiet.spawn(async move {
+                    self.background.spawn(async move {
                         Msg::ArchiveChanged {
-                            outcome: follow(archive, engine).await,
+                            outcome: load_changes(archive, engine).await,
                         }
                     });
                 }
                 Notice::Service => {
-                    self.quiet.spawn(async { Msg::ServiceChanged });
+                    self.background.spawn(async { Msg::ServiceChanged });
                 }
                 Notice::Removed => {
                     if let Err(failure) = archive.check_file() {
-                        self.quiet.spawn(async { Msg::ArchiveLost(failure) });
+                        self.background.spawn(async { Msg::ArchiveLost(failure) });
                         return;
                     }
                 }
             }
         }
-        self.watching.spawn(async move {
-            tokio::time::sleep(FOLLOW_PAUSE).await;
+        self.watch.spawn(async move {
+            tokio::time::sleep(WATCH_PAUSE).await;
             let arrived = notices.next().await;
             (notices, arrived)
         });
@@ -502,28 +513,30 @@ impl<S: Service> Performer<S> {
     /// A message that is there already.
     pub fn try_next(&mut self) -> Option<Msg> {
         let ready = self
-            .work
+            .interactive
             .try_join_next()
-            .or_else(|| self.quiet.try_join_next())
-            .or_else(|| self.settling.try_join_next());
-        ready.or_else(|| self.rests.try_join_next()).map(message)
+            .or_else(|| self.background.try_join_next())
+            .or_else(|| self.debounce.try_join_next());
+        ready
+            .or_else(|| self.timers.try_join_next())
+            .map(message_of_joined)
     }
 
     /// What is behind the door that was opened last; whoever does not go there lets it go.
-    pub(super) fn entered(&mut self) -> Option<Session<S>> {
-        self.entered
+    pub(super) fn take_opened_session(&mut self) -> Option<Session<S>> {
+        self.opened_session
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take()
     }
 
     /// The doors and the pauses, for who performs next.
-    pub(super) fn ways(&self) -> (Arc<dyn Doors<S>>, Pause) {
-        (self.doors.clone(), self.pause.clone())
+    pub(super) fn opener_and_timer(&self) -> (Arc<dyn SessionOpener<S>>, TimerFn) {
+        (self.opener.clone(), self.timer.clone())
     }
 
     /// The lease of the archive.
-    pub(super) const fn lease(&self) -> &Lease {
+    pub(super) const fn process_lock(&self) -> &Lease {
         self.archive.lease()
     }
 
@@ -531,7 +544,7 @@ impl<S: Service> Performer<S> {
     #[must_use]
     #[cfg(test)]
     pub fn is_idle(&self) -> bool {
-        self.has_answered() && self.quiet.is_empty() && self.settling.is_empty()
+        self.is_interactive_idle() && self.background.is_empty() && self.debounce.is_empty()
     }
 
     /// What may be asked of the service at present.
@@ -541,8 +554,8 @@ impl<S: Service> Performer<S> {
     }
 
     /// Withdraws what nobody wants any more: what has not been sent to the service yet will not be.
-    pub fn withdraw(&mut self, wanted: impl Fn(Errand, Ticket) -> bool) {
-        self.errands.retain(|(errand, ticket, wish)| {
+    pub fn cancel_unwanted(&mut self, wanted: impl Fn(Errand, Ticket) -> bool) {
+        self.requests.retain(|(errand, ticket, wish)| {
             let wanted = wanted(*errand, *ticket);
             if !wanted {
                 wish.withdraw();
@@ -551,32 +564,32 @@ impl<S: Service> Performer<S> {
         });
     }
 
-    fn wish(&mut self, errand: Errand, ticket: Ticket, urgency: Urgency) -> Wish {
+    fn register_request(&mut self, errand: Errand, ticket: Ticket, urgency: Urgency) -> Wish {
         let wish = Wish::of(urgency);
-        self.errands.push((errand, ticket, wish.clone()));
+        self.requests.push((errand, ticket, wish.clone()));
         wish
     }
 
     /// Whether everything that a person waits for is answered by archive, service and renderer.
     #[must_use]
-    pub fn has_answered(&self) -> bool {
-        self.work.is_empty()
+    pub fn is_interactive_idle(&self) -> bool {
+        self.interactive.is_empty()
     }
 
-    fn blocking(&mut self, work: impl FnOnce() -> Msg + Send + 'static) {
-        self.work.spawn_blocking(work);
+    fn spawn_blocking(&mut self, work: impl FnOnce() -> Msg + Send + 'static) {
+        self.interactive.spawn_blocking(work);
     }
 }
 
-impl<S: Service> Drop for Performer<S> {
+impl<S: Service> Drop for EffectRunner<S> {
     /// Tasks end with their sets. A search on a thread of its own has to be told; whoever waits for
     /// the archive's lease waits no longer.
     fn drop(&mut self) {
         for halt in [
-            &self.looking,
-            &self.counting,
-            &self.tallying,
-            &self.offering,
+            &self.window_cancel,
+            &self.count_cancel,
+            &self.recipient_cancel,
+            &self.suggest_cancel,
         ] {
             halt.halt();
         }
@@ -585,7 +598,7 @@ impl<S: Service> Drop for Performer<S> {
 }
 
 /// The message of an errand, unless it failed because it was withdrawn before it was sent.
-fn unless_dropped<T>(
+fn message_unless_cancelled<T>(
     wish: &Wish,
     errand: Errand,
     ticket: Ticket,
@@ -599,7 +612,7 @@ fn unless_dropped<T>(
     }
 }
 
-fn message(joined: Result<Msg, JoinError>) -> Msg {
+fn message_of_joined(joined: Result<Msg, JoinError>) -> Msg {
     joined.unwrap_or_else(|error| {
         Msg::Broken(Failure::new(
             Kind::Internal,
@@ -609,14 +622,17 @@ fn message(joined: Result<Msg, JoinError>) -> Msg {
 }
 
 /// What other processes have brought.
-async fn follow<S: Service>(archive: Archive, engine: Option<Engine<S>>) -> Result<News, Failure> {
+async fn load_changes<S: Service>(
+    archive: Archive,
+    engine: Option<Engine<S>>,
+) -> Result<News, Failure> {
     if let Some(engine) = engine {
-        return engine.follow().await.map(news);
+        return engine.follow().await.map(to_sync_update);
     }
     let read = move || Ok::<_, Failure>((archive.reach()?, archive.head_at()?));
     let (reach, head_at) = tokio::task::spawn_blocking(read)
         .await
-        .map_err(|error| broken(&error))??;
+        .map_err(|error| task_error(&error))??;
     Ok(News {
         new: 0,
         changed: Vec::new(),
@@ -628,15 +644,15 @@ async fn follow<S: Service>(archive: Archive, engine: Option<Engine<S>>) -> Resu
 }
 
 /// The email from the archive, or else from the service, and what was seen to become of it.
-async fn read<S: Service>(
+async fn load_email_and_history<S: Service>(
     archive: Archive,
     engine: Option<Engine<S>>,
     id: EmailId,
 ) -> Result<Opened, Failure> {
-    let email = email(&archive, engine, &id).await?;
+    let email = load_email(&archive, engine, &id).await?;
     let history = tokio::task::spawn_blocking(move || archive.history(&id))
         .await
-        .map_err(|error| broken(&error))??;
+        .map_err(|error| task_error(&error))??;
     Ok(Opened {
         email: Arc::new(email),
         history,
@@ -644,7 +660,7 @@ async fn read<S: Service>(
 }
 
 /// The email from the archive, or else from the service.
-async fn email<S: Service>(
+async fn load_email<S: Service>(
     archive: &Archive,
     engine: Option<Engine<S>>,
     id: &EmailId,
@@ -653,18 +669,18 @@ async fn email<S: Service>(
         let (archive, id) = (archive.clone(), id.clone());
         tokio::task::spawn_blocking(move || archive.email(&id))
             .await
-            .map_err(|error| broken(&error))?
+            .map_err(|error| task_error(&error))?
     };
     match (kept, engine) {
         (Ok(Some(email)), _) => Ok(email),
         // A damaged body is fetched again, and replaced.
         (Ok(None) | Err(_), Some(engine)) => engine.read(id).await,
-        (Ok(None), None) => Err(no_service()),
+        (Ok(None), None) => Err(no_key_error()),
         (Err(failure), None) => Err(failure),
     }
 }
 
-fn news(synced: Synced) -> News {
+fn to_sync_update(synced: Synced) -> News {
     let unfinished = synced.stopped == Stopped::Budget;
     let Synced {
         new,
@@ -684,11 +700,11 @@ fn news(synced: Synced) -> News {
     }
 }
 
-fn no_service() -> Failure {
+fn no_key_error() -> Failure {
     Failure::new(Kind::KeyMissing, "there is no key to ask the service with")
         .hint("set SENTBOX_API_KEY, or try sentbox demo")
 }
 
-fn broken(error: &JoinError) -> Failure {
+fn task_error(error: &JoinError) -> Failure {
     Failure::new(Kind::Internal, format!("a task of sentbox failed: {error}"))
 }

@@ -5,7 +5,7 @@ use unicode_width::UnicodeWidthStr;
 
 /// The start of `text` that takes at most `columns`, with an ellipsis if something is missing.
 #[must_use]
-pub fn cut(text: &str, columns: usize, ellipsis: &str) -> String {
+pub fn truncate(text: &str, columns: usize, ellipsis: &str) -> String {
     if text.width() <= columns {
         return text.to_owned();
     }
@@ -27,8 +27,8 @@ pub fn cut(text: &str, columns: usize, ellipsis: &str) -> String {
 
 /// `text` in exactly `columns`: cut if it is longer, padded at the right if it is shorter.
 #[must_use]
-pub fn fit(text: &str, columns: usize, ellipsis: &str) -> String {
-    let mut out = cut(text, columns, ellipsis);
+pub fn align_left(text: &str, columns: usize, ellipsis: &str) -> String {
+    let mut out = truncate(text, columns, ellipsis);
     out.extend(std::iter::repeat_n(
         ' ',
         columns.saturating_sub(out.width()),
@@ -38,8 +38,8 @@ pub fn fit(text: &str, columns: usize, ellipsis: &str) -> String {
 
 /// `text` in exactly `columns`, padded at the left.
 #[must_use]
-pub fn fit_right(text: &str, columns: usize, ellipsis: &str) -> String {
-    let cut = cut(text, columns, ellipsis);
+pub fn align_right(text: &str, columns: usize, ellipsis: &str) -> String {
+    let cut = truncate(text, columns, ellipsis);
     let mut out = " ".repeat(columns.saturating_sub(cut.width()));
     out.push_str(&cut);
     out
@@ -47,7 +47,7 @@ pub fn fit_right(text: &str, columns: usize, ellipsis: &str) -> String {
 
 /// What is left of `text` after its first `columns`; a wide character cut in two leaves a blank.
 #[must_use]
-pub fn skip(text: &str, columns: usize) -> String {
+pub fn skip_columns(text: &str, columns: usize) -> String {
     let mut used = 0;
     let mut out = String::new();
     for grapheme in text.graphemes(true) {
@@ -70,20 +70,20 @@ mod tests {
 
     #[test]
     fn wide_characters_and_clusters_are_not_split() {
-        assert_eq!(fit("ご注文の確認", 7, "…"), "ご注文…");
-        assert_eq!(fit("ご注文の確認", 8, "…"), "ご注文… ");
-        assert_eq!(cut("👩‍💻👩‍💻", 3, "…"), "👩‍💻…");
-        assert_eq!(fit("ab", 4, "…"), "ab  ");
-        assert_eq!(fit_right("ab", 4, "…"), "  ab");
-        assert_eq!(cut("abc", 0, "…"), "");
-        assert_eq!(skip("ご注文", 3), " 文");
+        assert_eq!(align_left("ご注文の確認", 7, "…"), "ご注文…");
+        assert_eq!(align_left("ご注文の確認", 8, "…"), "ご注文… ");
+        assert_eq!(truncate("👩‍💻👩‍💻", 3, "…"), "👩‍💻…");
+        assert_eq!(align_left("ab", 4, "…"), "ab  ");
+        assert_eq!(align_right("ab", 4, "…"), "  ab");
+        assert_eq!(truncate("abc", 0, "…"), "");
+        assert_eq!(skip_columns("ご注文", 3), " 文");
     }
 
     proptest! {
         #[test]
         fn the_width_is_the_one_asked_for(text in "\\PC{0,20}", columns in 0_usize..30) {
-            prop_assert_eq!(fit(&text, columns, "…").width(), columns);
-            prop_assert_eq!(fit_right(&text, columns, "~").width(), columns);
+            prop_assert_eq!(align_left(&text, columns, "…").width(), columns);
+            prop_assert_eq!(align_right(&text, columns, "~").width(), columns);
         }
     }
 }

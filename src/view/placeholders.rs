@@ -6,15 +6,15 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Text};
 use ratatui::widgets::{Paragraph, Wrap};
 
-use super::bars;
-use super::look::{Look, Theme};
+use super::render_ctx::{RenderCtx, Theme};
+use super::status_bar;
 use crate::app::keymap::told;
 use crate::app::{Command, Focus, Kept, Layout, Model};
 use crate::archive::Reach;
 use crate::failure::Failure;
 
 /// Draws what there is to say instead of rows; says whether there was something.
-pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> bool {
+pub fn draw(model: &Model, layout: &Layout, look: &RenderCtx, frame: &mut Frame) -> bool {
     let area = layout.main;
     if !model.list.rows().is_empty() {
         return false;
@@ -25,7 +25,7 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> b
             Focus::List,
             [(Command::Refresh, "tries again")],
         );
-        failure(
+        draw_error(
             problem,
             "the archive cannot be read",
             &help,
@@ -34,7 +34,7 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> b
             frame,
         );
     } else if !model.list.filter().is_none() && !model.list.is_loading() {
-        nothing_found(model, area, look, frame);
+        draw_no_matches(model, area, look, frame);
     } else if let Some(problem) = model.service.no_service() {
         let (again, leave) = ((Command::Refresh, "tries again"), (Command::Back, "leaves"));
         let help = if model.service.is_refused() {
@@ -42,7 +42,7 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> b
         } else {
             told(&model.keys, Focus::List, [leave])
         };
-        failure(
+        draw_error(
             problem,
             "the service cannot be asked",
             &help,
@@ -52,7 +52,7 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> b
         );
     } else if let Some(problem) = model.service.trouble() {
         let help = told(&model.keys, Focus::List, [(Command::Refresh, "tries now")]);
-        failure(
+        draw_error(
             problem,
             "there is nothing to show yet",
             &format!("sentbox tries again by itself; {help}"),
@@ -69,7 +69,7 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> b
             Line::raw("The service answers, but its list is empty."),
             Line::raw("New emails appear here by themselves."),
         ];
-        centred(lines, area, frame);
+        draw_centered(lines, area, frame);
     } else {
         let lines = vec![
             Line::styled(
@@ -86,13 +86,13 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> b
                 }
             }),
         ];
-        centred(lines, area, frame);
+        draw_centered(lines, area, frame);
     }
     true
 }
 
 /// Nothing matches: of how many, and what helps.
-fn nothing_found(model: &Model, area: Rect, look: &Look, frame: &mut Frame) {
+fn draw_no_matches(model: &Model, area: Rect, look: &RenderCtx, frame: &mut Frame) {
     let list = &model.list;
     let mut lines = vec![
         Line::styled("Nothing matches", Theme::title()),
@@ -104,12 +104,12 @@ fn nothing_found(model: &Model, area: Rect, look: &Look, frame: &mut Frame) {
         let whole = reach == Some(&Reach::Everything);
         let since = reach
             .filter(|_| !whole)
-            .map(|reach| bars::reach_words(reach, look))
+            .map(|reach| status_bar::format_coverage(reach, look))
             .unwrap_or_default();
         let all_of = if whole { "all " } else { "" };
         lines.push(Line::raw(format!(
             "Looked at {all_of}{}{since}.",
-            bars::emails(all)
+            status_bar::format_emails(all)
         )));
         if let Some(fetched) = list
             .fetched()
@@ -117,17 +117,17 @@ fn nothing_found(model: &Model, area: Rect, look: &Look, frame: &mut Frame) {
         {
             lines.push(Line::raw(format!(
                 "Bodies and tags are known for {} of them.",
-                bars::grouped(fetched)
+                status_bar::group_digits(fetched)
             )));
         }
     }
     let key = |command| model.keys.key_for(Focus::List, command).unwrap_or_default();
     if model.prompt.is_none() && list.filter().query().depends_on_status() {
         let words = match model.status_check().filter(|_| model.service.can_confirm()) {
-            Some(check) => bars::check_words(check, look),
+            Some(check) => status_bar::format_status_check(check, look),
             None => "statuses not checked: the service does not answer".to_owned(),
         };
-        lines.push(Line::raw(format!("{}.", capitalised(&words))));
+        lines.push(Line::raw(format!("{}.", capitalize(&words))));
     }
     if model.prompt.is_none() {
         let back = if model.has_paused_check() {
@@ -142,31 +142,31 @@ fn nothing_found(model: &Model, area: Rect, look: &Look, frame: &mut Frame) {
             Line::raw(format!("{back}{} shows all mail again", key(Command::Peel))),
         ]);
     }
-    centred(lines, area, frame);
+    draw_centered(lines, area, frame);
 }
 
 /// Draws a failure: what it means here, what happened, what helps.
-pub fn failure(
+pub fn draw_error(
     failure: &Failure,
     here: &str,
     key: &str,
     area: Rect,
-    look: &Look,
+    look: &RenderCtx,
     frame: &mut Frame,
 ) {
     let mut lines = vec![
-        Line::styled(capitalised(here), look.theme.trouble()),
+        Line::styled(capitalize(here), look.theme.error()),
         Line::default(),
-        Line::raw(capitalised(&failure.sentence)),
+        Line::raw(capitalize(&failure.sentence)),
     ];
     if !failure.hint.is_empty() {
-        lines.push(Line::raw(capitalised(&failure.hint)));
+        lines.push(Line::raw(capitalize(&failure.hint)));
     }
     lines.extend([Line::default(), Line::styled(key.to_owned(), Style::new())]);
-    centred(lines, area, frame);
+    draw_centered(lines, area, frame);
 }
 
-fn centred(lines: Vec<Line>, area: Rect, frame: &mut Frame) {
+fn draw_centered(lines: Vec<Line>, area: Rect, frame: &mut Frame) {
     let width = area.width.saturating_sub(4).min(76);
     let needed: usize = lines
         .iter()
@@ -188,7 +188,7 @@ fn centred(lines: Vec<Line>, area: Rect, frame: &mut Frame) {
 }
 
 /// With a large first letter, unless it begins with an address, which has its own spelling.
-fn capitalised(sentence: &str) -> String {
+fn capitalize(sentence: &str) -> String {
     if sentence
         .split_whitespace()
         .next()

@@ -8,8 +8,8 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::look::{Look, Theme};
-use super::{cut, time};
+use super::render_ctx::{RenderCtx, Theme};
+use super::{time, width};
 use crate::app::hall::Face;
 use crate::app::keymap::told;
 use crate::app::keys::written;
@@ -19,23 +19,23 @@ use crate::app::{
 use crate::archive::Reach;
 
 /// Below this many columns there is no room for what can be had otherwise.
-const ROOMY: u16 = 50;
+const MIN_DETAIL_WIDTH: u16 = 50;
 /// From this many columns on there is room for figures that few people look for.
-const SPACIOUS: u16 = 80;
+const MIN_RATE_WIDTH: u16 = 80;
 /// From this many columns on there is room in the title for how far statuses were checked.
-const WIDE: u16 = 100;
+const MIN_STATUS_CHECK_WIDTH: u16 = 100;
 /// From this many columns on there is room for keys beside long words about trouble.
-const COMFORTABLE: u16 = 140;
+const MIN_RETRY_NOTE_WIDTH: u16 = 140;
 
 /// Columns that are left, if there are so many, for what there is to know about a body: the keys beside
 /// it stay where they are from email to email.
-const BODY_WORDS: usize = 40;
+const BODY_INFO_WIDTH: usize = 40;
 
 /// Draws both lines.
-pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
-    line(
-        title_left(model, look, layout.title.width),
-        title_right(model, look, layout.title.width),
+pub fn draw(model: &Model, layout: &Layout, look: &RenderCtx, frame: &mut Frame) {
+    draw_bar(
+        build_title_left(model, look, layout.title.width),
+        build_title_right(model, look, layout.title.width),
         layout.title,
         look,
         frame,
@@ -46,10 +46,10 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
     }
     // Where there is little room, the way back is worth more than what there is to know.
     let share = if layout.bottom.width < 60 { 5 } else { 2 };
-    let right = bottom_right(model, look, usize::from(layout.bottom.width) / share);
+    let right = build_bottom_right(model, look, usize::from(layout.bottom.width) / share);
     let taken: usize = right.iter().map(Span::width).sum();
     let kept_free = if model.focus() == Focus::Reader && share == 2 {
-        usize::from(layout.bottom.width * 2 / 5).min(BODY_WORDS)
+        usize::from(layout.bottom.width * 2 / 5).min(BODY_INFO_WIDTH)
     } else {
         0
     };
@@ -58,8 +58,8 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
         .bottom
         .width
         .saturating_sub(u16::try_from(taken).unwrap_or(u16::MAX));
-    line(
-        bottom_left(model, look, room),
+    draw_bar(
+        build_bottom_left(model, look, room),
         right,
         layout.bottom,
         look,
@@ -68,7 +68,7 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) {
 }
 
 /// `left` from the left, `right` from the right; the left gives way where both do not fit.
-fn line(left: Vec<Span>, right: Vec<Span>, area: Rect, look: &Look, frame: &mut Frame) {
+fn draw_bar(left: Vec<Span>, right: Vec<Span>, area: Rect, look: &RenderCtx, frame: &mut Frame) {
     if area.is_empty() {
         return;
     }
@@ -82,7 +82,7 @@ fn line(left: Vec<Span>, right: Vec<Span>, area: Rect, look: &Look, frame: &mut 
     let mut x = area.x;
     let mut left_room = room;
     for span in left {
-        let text = cut::cut(&span.content, left_room, look.glyphs.ellipsis);
+        let text = width::truncate(&span.content, left_room, look.glyphs.ellipsis);
         left_room -= unicode_width::UnicodeWidthStr::width(text.as_str()).min(left_room);
         (x, _) = buffer.set_stringn(x, area.y, text, usize::from(area.width), span.style);
     }
@@ -90,7 +90,7 @@ fn line(left: Vec<Span>, right: Vec<Span>, area: Rect, look: &Look, frame: &mut 
     buffer.set_line(start, area.y, &right, area.width);
 }
 
-fn title_left<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
+fn build_title_left<'a>(model: &Model, look: &RenderCtx, width: u16) -> Vec<Span<'a>> {
     let filter = model.list.filter();
     if let Some(hall) = &model.hall {
         let (whose, what) = match &hall.face {
@@ -100,7 +100,7 @@ fn title_left<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
         };
         return vec![
             Span::styled(format!(" {whose}"), Theme::title()),
-            Span::raw(format!(" {} {what} ", look.glyphs.into)),
+            Span::raw(format!(" {} {what} ", look.glyphs.breadcrumb)),
         ];
     }
     let view = model.view();
@@ -121,9 +121,9 @@ fn title_left<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
     let mut spans = vec![
         Span::styled(format!(" {}", model.profile), Theme::title()),
         Span::raw(kept),
-        Span::raw(format!(" {} {shown} ", look.glyphs.into)),
+        Span::raw(format!(" {} {shown} ", look.glyphs.breadcrumb)),
     ];
-    if view.is_some() && width >= ROOMY {
+    if view.is_some() && width >= MIN_DETAIL_WIDTH {
         spans.push(Span::styled(
             format!(" {} ", filter.text()),
             Theme::chrome(),
@@ -132,39 +132,41 @@ fn title_left<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
     spans
 }
 
-fn title_right<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
+fn build_title_right<'a>(model: &Model, look: &RenderCtx, width: u16) -> Vec<Span<'a>> {
     if model.hall.as_ref().is_some_and(|hall| !hall.is_over_mail()) {
         return Vec::new();
     }
-    let dot = format!(" {} ", look.glyphs.dot);
+    let dot = format!(" {} ", look.glyphs.separator);
     let mut parts: Vec<Span> = Vec::new();
-    if let Some(count) = count(model, look).filter(|_| width >= ROOMY) {
+    if let Some(count) = format_count(model, look).filter(|_| width >= MIN_DETAIL_WIDTH) {
         parts.push(Span::raw(count));
     }
-    if width >= WIDE
-        && let Some(words) = checked(model, look)
+    if width >= MIN_STATUS_CHECK_WIDTH
+        && let Some(words) = format_filter_check(model, look)
     {
         parts.push(Span::raw(words));
     }
     if model.list.unseen() > 0 {
         parts.push(Span::styled(
-            format!("{} new", grouped(model.list.unseen())),
-            look.theme.news(),
+            format!("{} new", group_digits(model.list.unseen())),
+            look.theme.new_mail(),
         ));
     }
     let service = &model.service;
     parts.push(match (service.no_service(), service.trouble()) {
         (Some(_), _) if matches!(model.kept, Kept::ReadOnly(_)) => {
-            Span::styled("nothing new is kept", look.theme.trouble())
+            Span::styled("nothing new is kept", look.theme.error())
         }
-        (Some(_), _) => Span::styled("not connected", look.theme.trouble()),
-        (None, Some(failure)) if failure.is_offline() => {
-            Span::styled(away("offline", model, look, width), look.theme.trouble())
-        }
-        (None, Some(_)) => {
-            Span::styled(away("in trouble", model, look, width), look.theme.trouble())
-        }
-        (None, None) if service.has_answered() => liveness(model, look, width),
+        (Some(_), _) => Span::styled("not connected", look.theme.error()),
+        (None, Some(failure)) if failure.is_offline() => Span::styled(
+            format_outage("offline", model, look, width),
+            look.theme.error(),
+        ),
+        (None, Some(_)) => Span::styled(
+            format_outage("in trouble", model, look, width),
+            look.theme.error(),
+        ),
+        (None, None) if service.has_answered() => build_liveness(model, look, width),
         (None, None) => Span::styled(format!("asking{}", look.glyphs.ellipsis), Theme::chrome()),
     });
     let mut spans = Vec::new();
@@ -179,23 +181,23 @@ fn title_right<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
 }
 
 /// `live`, or since when it is not, and why.
-fn liveness<'a>(model: &Model, look: &Look, width: u16) -> Span<'a> {
+fn build_liveness<'a>(model: &Model, look: &RenderCtx, width: u16) -> Span<'a> {
     let words = match model.liveness() {
         Liveness::Live => return Span::raw("live"),
-        Liveness::HeadAsOf(at) => format!("as of {}", time::seen(at, look)),
-        Liveness::RowsAsOf(1, since) if width >= ROOMY => {
-            format!("1 status {}", time::as_of(since, look))
+        Liveness::HeadAsOf(at) => format!("as of {}", time::format_date_time(at, look)),
+        Liveness::RowsAsOf(1, since) if width >= MIN_DETAIL_WIDTH => {
+            format!("1 status {}", time::format_as_of(since, look))
         }
-        Liveness::RowsAsOf(rows, since) if width >= ROOMY => {
-            format!("{rows} statuses {}", time::as_of(since, look))
+        Liveness::RowsAsOf(rows, since) if width >= MIN_DETAIL_WIDTH => {
+            format!("{rows} statuses {}", time::format_as_of(since, look))
         }
-        Liveness::RowsAsOf(_, since) => time::as_of(since, look),
+        Liveness::RowsAsOf(_, since) => time::format_as_of(since, look),
     };
-    Span::styled(words, look.theme.trouble())
+    Span::styled(words, look.theme.error())
 }
 
 /// For a filter that depends on the status: how far the statuses behind it were checked.
-fn checked(model: &Model, look: &Look) -> Option<String> {
+fn format_filter_check(model: &Model, look: &RenderCtx) -> Option<String> {
     if model.prompt.is_some()
         || model.card.is_some()
         || !model.list.filter().query().depends_on_status()
@@ -208,77 +210,90 @@ fn checked(model: &Model, look: &Look) -> Option<String> {
             .filter(|_| model.service.can_confirm())
             .map_or_else(
                 || "statuses not checked".to_owned(),
-                |check| check_words(check, look),
+                |check| format_status_check(check, look),
             ),
     )
 }
 
 /// `statuses checked 21:46`, `statuses checked back to 18 Nov 09:14`.
-pub fn check_words(check: &StatusCheck, look: &Look) -> String {
+pub fn format_status_check(check: &StatusCheck, look: &RenderCtx) -> String {
     match (check.state(), check.back_to()) {
-        (CheckState::Done, _) => format!("statuses checked {}", time::seen(check.started(), look)),
-        (_, Some(back_to)) => format!("statuses checked back to {}", time::seen(back_to, look)),
+        (CheckState::Done, _) => format!(
+            "statuses checked {}",
+            time::format_date_time(check.started(), look)
+        ),
+        (_, Some(back_to)) => format!(
+            "statuses checked back to {}",
+            time::format_date_time(back_to, look)
+        ),
         (CheckState::Running, None) => format!("checking statuses{}", look.glyphs.ellipsis),
         (CheckState::Paused, None) => "statuses not checked".to_owned(),
     }
 }
 
 /// `offline since 14:02 · as of 13:58`: since when, and how old what is shown may be.
-fn away(how: &str, model: &Model, look: &Look, width: u16) -> String {
+fn format_outage(how: &str, model: &Model, look: &RenderCtx, width: u16) -> String {
     let Some(since) = model.service.since() else {
         return how.to_owned();
     };
-    let since = time::seen(since, look);
-    match model.service.as_of().map(|as_of| time::seen(as_of, look)) {
-        Some(as_of) if width >= ROOMY => {
-            format!("{how} since {since} {} as of {as_of}", look.glyphs.dot)
+    let since = time::format_date_time(since, look);
+    match model
+        .service
+        .as_of()
+        .map(|as_of| time::format_date_time(as_of, look))
+    {
+        Some(as_of) if width >= MIN_DETAIL_WIDTH => {
+            format!(
+                "{how} since {since} {} as of {as_of}",
+                look.glyphs.separator
+            )
         }
         _ => format!("{how} since {since}"),
     }
 }
 
 /// How many emails there are, and how far back: `48 310 emails since 3 May`, `12 of 48 310 since 3 May`.
-pub fn count(model: &Model, look: &Look) -> Option<String> {
+pub fn format_count(model: &Model, look: &RenderCtx) -> Option<String> {
     let list = &model.list;
     let total = list.total()?;
     let reach = model
         .service
         .reach()
-        .map(|reach| reach_words(reach, look))
+        .map(|reach| format_coverage(reach, look))
         .unwrap_or_default();
     Some(match list.all().filter(|_| !list.filter().is_none()) {
         Some(all) => format!(
             "{}{} of {}{reach}",
             if list.is_capped() { "more than " } else { "" },
-            grouped(total),
-            grouped(all)
+            group_digits(total),
+            group_digits(all)
         ),
-        None => format!("{}{reach}", emails(total)),
+        None => format!("{}{reach}", format_emails(total)),
     })
 }
 
 /// `1 email`, `48 310 emails`.
-pub fn emails(number: u64) -> String {
+pub fn format_emails(number: u64) -> String {
     format!(
         "{} {}",
-        grouped(number),
+        group_digits(number),
         if number == 1 { "email" } else { "emails" }
     )
 }
 
 /// How far back the archive is complete: ` since 3 May`, or nothing if it is whole.
-pub fn reach_words(reach: &Reach, look: &Look) -> String {
+pub fn format_coverage(reach: &Reach, look: &RenderCtx) -> String {
     match reach {
         Reach::Everything => ", complete".to_owned(),
-        Reach::Since(stamp) => stamp
-            .at
-            .map_or_else(String::new, |at| format!(" since {}", time::day(at, look))),
+        Reach::Since(stamp) => stamp.at.map_or_else(String::new, |at| {
+            format!(" since {}", time::format_date(at, look))
+        }),
         Reach::Nothing => String::new(),
     }
 }
 
-fn bottom_left<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
-    let mut spans = vec![Span::raw(position(model))];
+fn build_bottom_left<'a>(model: &Model, look: &RenderCtx, width: u16) -> Vec<Span<'a>> {
+    let mut spans = vec![Span::raw(format_position(model))];
     if let Some(notice) = &model.notice {
         spans.push(Span::styled(notice.clone(), look.theme.accent()));
         return spans;
@@ -287,15 +302,19 @@ fn bottom_left<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
         let reach = model
             .service
             .reach()
-            .map(|reach| reach_words(reach, look))
+            .map(|reach| format_coverage(reach, look))
             .unwrap_or_default();
-        let brought = emails(look_back.brought());
+        let brought = format_emails(look_back.brought());
         let long = format!(
             "looking back: {brought}{}",
             reach.replace(" since", ", since")
         );
         let short = format!("{brought} back");
-        let words = if width < ROOMY { short } else { long };
+        let words = if width < MIN_DETAIL_WIDTH {
+            short
+        } else {
+            long
+        };
         spans.push(Span::styled(words, look.theme.accent()));
         let stop = model
             .keys
@@ -317,10 +336,10 @@ fn bottom_left<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
         } else {
             format!("{} requests", check.requests())
         };
-        let words = if width < ROOMY {
+        let words = if width < MIN_DETAIL_WIDTH {
             requests
         } else {
-            format!("{}, {requests}", check_words(check, look))
+            format!("{}, {requests}", format_status_check(check, look))
         };
         spans.push(Span::styled(words, look.theme.accent()));
         spans.push(Span::raw(format!("{stop}  ")));
@@ -333,19 +352,19 @@ fn bottom_left<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
         ));
         return spans;
     }
-    if let Some(pause) = pause(model) {
-        spans.push(Span::styled(pause, look.theme.trouble()));
+    if let Some(pause) = format_pause(model) {
+        spans.push(Span::styled(pause, look.theme.error()));
     } else if let Some(trouble) = model
         .service
         .trouble()
         .filter(|_| model.focus() == Focus::List && !model.list.rows().is_empty())
     {
         spans.push(Span::styled(
-            format!("{} {} ", trouble.sentence, look.glyphs.dot),
-            look.theme.trouble(),
+            format!("{} {} ", trouble.sentence, look.glyphs.separator),
+            look.theme.error(),
         ));
         // Trouble can last; who works on with what is here needs the keys more than that comfort.
-        let comfort = if width >= COMFORTABLE {
+        let comfort = if width >= MIN_RETRY_NOTE_WIDTH {
             "asking again by itself; "
         } else {
             ""
@@ -359,7 +378,7 @@ fn bottom_left<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
             ],
         );
         spans.push(Span::raw(format!("{comfort}{help}  ")));
-        hints(model, look, &mut spans, width);
+        push_key_hints(model, look, &mut spans, width);
         return spans;
     }
     if model.service.is_extending() && model.list.nears_the_end(model.list_height()) {
@@ -368,14 +387,14 @@ fn bottom_left<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
             look.theme.accent(),
         ));
     } else if model.service.is_filling() && model.focus() == Focus::List {
-        spans.extend(filling(model, look, width));
+        spans.extend(build_backfill(model, look, width));
     }
-    hints(model, look, &mut spans, width);
+    push_key_hints(model, look, &mut spans, width);
     spans
 }
 
 /// What the service has asked for, counted down: `the service asks to wait 12 s  `.
-fn pause(model: &Model) -> Option<String> {
+fn format_pause(model: &Model) -> Option<String> {
     let pause = model.budget()?.paused_for;
     // A second goes by unnoticed.
     if pause <= Duration::from_secs(1) {
@@ -391,12 +410,12 @@ fn pause(model: &Model) -> Option<String> {
 }
 
 /// Older mail that is fetched by itself, at which rate, and the key that stops it.
-fn filling<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
+fn build_backfill<'a>(model: &Model, look: &RenderCtx, width: u16) -> Vec<Span<'a>> {
     let rate = model
         .budget()
         .map(|budget| format!(", {:.1}/s", budget.background))
-        .filter(|_| width >= SPACIOUS);
-    let words = if width >= ROOMY {
+        .filter(|_| width >= MIN_RATE_WIDTH);
+    let words = if width >= MIN_DETAIL_WIDTH {
         "fetching older mail"
     } else {
         "older mail"
@@ -415,17 +434,17 @@ fn filling<'a>(model: &Model, look: &Look, width: u16) -> Vec<Span<'a>> {
 }
 
 /// Position and total: ` 1/48 310   `, as wide while one moves as it will get.
-fn position(model: &Model) -> String {
+fn format_position(model: &Model) -> String {
     if matches!(model.focus(), Focus::Help | Focus::Choice) {
         return " ".to_owned();
     }
     match (model.list.position(), model.list.total()) {
         (Some(position), Some(total)) => {
             let older = model.list.is_capped() || model.service.reach() != Some(&Reach::Everything);
-            let total = format!("{}{}", grouped(total), if older { "+" } else { " " });
+            let total = format!("{}{}", group_digits(total), if older { "+" } else { " " });
             format!(
                 " {:>width$}/{total}  ",
-                grouped(position),
+                group_digits(position),
                 width = total.len().min(7)
             )
         }
@@ -434,7 +453,7 @@ fn position(model: &Model) -> String {
 }
 
 /// The keys that matter most for the focus, as many as fit.
-fn hints(model: &Model, look: &Look, spans: &mut Vec<Span>, width: u16) {
+fn push_key_hints(model: &Model, look: &RenderCtx, spans: &mut Vec<Span>, width: u16) {
     const LIST: &[Command] = &[
         Command::Open,
         Command::Filter,
@@ -564,7 +583,7 @@ fn hints(model: &Model, look: &Look, spans: &mut Vec<Span>, width: u16) {
 }
 
 /// What there is to know about the body, as much as fits, and how much of the email has been seen.
-fn bottom_right<'a>(model: &Model, look: &Look, room: usize) -> Vec<Span<'a>> {
+fn build_bottom_right<'a>(model: &Model, look: &RenderCtx, room: usize) -> Vec<Span<'a>> {
     let (Stage::Ready(_, Some(body)), Some(row)) = (model.stage(), model.list.selected()) else {
         return Vec::new();
     };
@@ -581,8 +600,9 @@ fn bottom_right<'a>(model: &Model, look: &Look, room: usize) -> Vec<Span<'a>> {
         words.push(format!("{}/{of}", at + 1));
     }
     // As wide as it gets, so that the keys beside it stay where they are while one scrolls.
-    words.push(format!("{:>4}", scrolled(model, row)));
-    let join = |words: &[String]| format!(" {} ", words.join(&format!(" {} ", look.glyphs.dot)));
+    words.push(format!("{:>4}", format_scroll_position(model, row)));
+    let join =
+        |words: &[String]| format!(" {} ", words.join(&format!(" {} ", look.glyphs.separator)));
     while words.len() > 1 && unicode_width::UnicodeWidthStr::width(join(&words).as_str()) > room {
         words.remove(0);
     }
@@ -590,7 +610,7 @@ fn bottom_right<'a>(model: &Model, look: &Look, room: usize) -> Vec<Span<'a>> {
 }
 
 /// How much of the email has been seen.
-fn scrolled(model: &Model, row: &crate::archive::Row) -> String {
+fn format_scroll_position(model: &Model, row: &crate::archive::Row) -> String {
     let lines = model.reader.lines(row);
     let height = usize::from(model.layout().reader.height);
     let end = (model.reader.scroll() + height).min(lines);
@@ -604,7 +624,7 @@ fn scrolled(model: &Model, row: &crate::archive::Row) -> String {
 }
 
 /// A number with thin groups: `48 310`.
-pub fn grouped(number: u64) -> String {
+pub fn group_digits(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
     for (n, digit) in digits.chars().enumerate() {
@@ -618,12 +638,12 @@ pub fn grouped(number: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::grouped;
+    use super::group_digits;
 
     #[test]
     fn numbers_are_grouped_by_three() {
         assert_eq!(
-            [0, 999, 1_000, 48_310, 1_000_000].map(grouped),
+            [0, 999, 1_000, 48_310, 1_000_000].map(group_digits),
             ["0", "999", "1 000", "48 310", "1 000 000"]
         );
     }

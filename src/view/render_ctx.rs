@@ -11,7 +11,7 @@ use crate::render::{SpanRole, SpanStyle};
 
 /// How things look, and when and where it is.
 #[derive(Debug, Clone)]
-pub struct Look {
+pub struct RenderCtx {
     /// Colours.
     pub theme: Theme,
     /// Characters beyond ASCII, or not.
@@ -36,7 +36,7 @@ impl Theme {
         Self { palette }
     }
 
-    fn coloured(self, role: impl FnOnce(Palette) -> Color) -> Style {
+    fn fg_style(self, role: impl FnOnce(Palette) -> Color) -> Style {
         self.palette
             .map_or_else(Style::new, |palette| Style::new().fg(role(palette)))
     }
@@ -56,7 +56,7 @@ impl Theme {
     /// The one accent: the selection bar, keys in hints.
     #[must_use]
     pub fn accent(self) -> Style {
-        self.coloured(|palette| palette.accent)
+        self.fg_style(|palette| palette.accent)
             .add_modifier(Modifier::BOLD)
     }
 
@@ -72,7 +72,7 @@ impl Theme {
 
     /// What a filter looks for, and the one of it that was gone to.
     #[must_use]
-    pub const fn found(current: bool) -> Style {
+    pub const fn highlight(current: bool) -> Style {
         let style = Style::new().add_modifier(Modifier::UNDERLINED);
         if current {
             style.add_modifier(Modifier::REVERSED)
@@ -83,15 +83,15 @@ impl Theme {
 
     /// Something went wrong.
     #[must_use]
-    pub fn trouble(self) -> Style {
-        self.coloured(|palette| palette.bad)
+    pub fn error(self) -> Style {
+        self.fg_style(|palette| palette.bad)
             .add_modifier(Modifier::BOLD)
     }
 
     /// Something new.
     #[must_use]
-    pub fn news(self) -> Style {
-        self.coloured(|palette| palette.good)
+    pub fn new_mail(self) -> Style {
+        self.fg_style(|palette| palette.good)
             .add_modifier(Modifier::BOLD)
     }
 
@@ -99,15 +99,15 @@ impl Theme {
     #[must_use]
     pub fn status(self, status: &Status) -> Style {
         match status {
-            Status::Delivered => self.coloured(|palette| palette.good),
-            Status::Opened | Status::Clicked => self.coloured(|palette| palette.accent),
+            Status::Delivered => self.fg_style(|palette| palette.good),
+            Status::Opened | Status::Clicked => self.fg_style(|palette| palette.accent),
             Status::Bounced | Status::Failed | Status::Suppressed => {
-                self.coloured(|palette| palette.bad)
+                self.fg_style(|palette| palette.bad)
             }
-            Status::Complained => self.coloured(|palette| palette.apart),
-            Status::DeliveryDelayed => self.coloured(|palette| palette.warning),
+            Status::Complained => self.fg_style(|palette| palette.apart),
+            Status::DeliveryDelayed => self.fg_style(|palette| palette.warning),
             Status::Scheduled | Status::Queued | Status::Sent => {
-                self.coloured(|palette| palette.pending)
+                self.fg_style(|palette| palette.pending)
             }
             Status::Canceled | Status::Unknown | Status::Other(_) => Style::new(),
         }
@@ -115,44 +115,44 @@ impl Theme {
 
     /// A piece of a query.
     #[must_use]
-    pub fn typed(self, role: query::Role) -> Style {
+    pub fn query_token(self, role: query::Role) -> Style {
         match role {
-            query::Role::Operator => self.coloured(|palette| palette.pending),
-            query::Role::Value => self.coloured(|palette| palette.good),
+            query::Role::Operator => self.fg_style(|palette| palette.pending),
+            query::Role::Value => self.fg_style(|palette| palette.good),
             query::Role::Word => Style::new(),
-            query::Role::Connective => self.coloured(|palette| palette.apart),
+            query::Role::Connective => self.fg_style(|palette| palette.apart),
             query::Role::Error => self
-                .coloured(|palette| palette.bad)
+                .fg_style(|palette| palette.bad)
                 .add_modifier(Modifier::UNDERLINED),
         }
     }
 
     /// A piece of a body.
     #[must_use]
-    pub fn mark(self, mark: &SpanStyle) -> Style {
+    pub fn body_span(self, mark: &SpanStyle) -> Style {
         let mut style = match mark.role {
             SpanRole::Text | SpanRole::Literal | SpanRole::Indent => Style::new(),
             SpanRole::Heading => Self::title(),
             SpanRole::Link => self
-                .coloured(|palette| palette.pending)
+                .fg_style(|palette| palette.pending)
                 .add_modifier(Modifier::UNDERLINED),
             SpanRole::Button => self
-                .coloured(|palette| palette.pending)
+                .fg_style(|palette| palette.pending)
                 .add_modifier(Modifier::BOLD),
             SpanRole::Image if mark.link.is_some() => self
-                .coloured(|palette| palette.pending)
+                .fg_style(|palette| palette.pending)
                 .add_modifier(Modifier::UNDERLINED),
             SpanRole::Image | SpanRole::Rule | SpanRole::Comment | SpanRole::Punctuation => {
                 Self::chrome()
             }
-            SpanRole::Quote => self.coloured(|palette| palette.good),
-            SpanRole::Code | SpanRole::Number => self.coloured(|palette| palette.apart),
+            SpanRole::Quote => self.fg_style(|palette| palette.good),
+            SpanRole::Code | SpanRole::Number => self.fg_style(|palette| palette.apart),
             SpanRole::Notice => self
-                .coloured(|palette| palette.warning)
+                .fg_style(|palette| palette.warning)
                 .add_modifier(Modifier::ITALIC),
-            SpanRole::Tag | SpanRole::Key => self.coloured(|palette| palette.pending),
-            SpanRole::Attribute => self.coloured(|palette| palette.accent),
-            SpanRole::Value | SpanRole::String => self.coloured(|palette| palette.good),
+            SpanRole::Tag | SpanRole::Key => self.fg_style(|palette| palette.pending),
+            SpanRole::Attribute => self.fg_style(|palette| palette.accent),
+            SpanRole::Value | SpanRole::String => self.fg_style(|palette| palette.good),
         };
         for (set, modifier) in [
             (mark.bold, Modifier::BOLD),
@@ -172,23 +172,23 @@ impl Theme {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Glyphs {
     /// Marks the selected row.
-    pub bar: &'static str,
+    pub selection_bar: &'static str,
     /// Divides two panes that lie side by side.
-    pub vertical: &'static str,
+    pub vertical_rule: &'static str,
     /// Divides two panes that lie one above the other.
-    pub horizontal: &'static str,
+    pub horizontal_rule: &'static str,
     /// Stands for what does not fit.
     pub ellipsis: &'static str,
     /// Between two words of a line.
-    pub dot: &'static str,
+    pub separator: &'static str,
     /// From the profile to what is shown of it.
-    pub into: &'static str,
+    pub breadcrumb: &'static str,
     /// Marks a row whose status changed.
     pub changed: &'static str,
     /// Marks a row that the service no longer has.
-    pub gone: &'static str,
+    pub deleted: &'static str,
     /// Stands for a letter that is not shown.
-    pub hidden: &'static str,
+    pub mask: &'static str,
     /// From one status to the next.
     pub arrow: &'static str,
     ascii: bool,
@@ -197,29 +197,29 @@ pub struct Glyphs {
 impl Glyphs {
     /// Unicode, as most terminals can.
     pub const UNICODE: Self = Self {
-        bar: "▌",
-        vertical: "│",
-        horizontal: "─",
+        selection_bar: "▌",
+        vertical_rule: "│",
+        horizontal_rule: "─",
         ellipsis: "…",
-        dot: "·",
-        into: "▸",
+        separator: "·",
+        breadcrumb: "▸",
         changed: "•",
-        gone: "†",
-        hidden: "•",
+        deleted: "†",
+        mask: "•",
         arrow: "→",
         ascii: false,
     };
     /// ASCII alone.
     pub const ASCII: Self = Self {
-        bar: ">",
-        vertical: "|",
-        horizontal: "-",
+        selection_bar: ">",
+        vertical_rule: "|",
+        horizontal_rule: "-",
         ellipsis: "~",
-        dot: "-",
-        into: ">",
+        separator: "-",
+        breadcrumb: ">",
         changed: "*",
-        gone: "+",
-        hidden: "*",
+        deleted: "+",
+        mask: "*",
         arrow: ">",
         ascii: true,
     };

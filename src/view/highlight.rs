@@ -6,14 +6,14 @@ use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use unicode_width::UnicodeWidthStr;
 
-use super::look::Theme;
+use super::render_ctx::Theme;
 use crate::query::{Field, Needle};
 
 /// What is looked for, and in which field, if it is looked for in just one.
-pub type Sought<'a> = Vec<(Option<Field>, &'a Needle)>;
+pub type SearchTerms<'a> = Vec<(Option<Field>, &'a Needle)>;
 
 /// Where something that is looked for in one of these fields, or anywhere, is a part of `text`.
-pub fn parts(text: &str, fields: &[Field], sought: &Sought) -> Vec<Range<usize>> {
+pub fn match_ranges(text: &str, fields: &[Field], sought: &SearchTerms) -> Vec<Range<usize>> {
     let here = sought
         .iter()
         .filter(|(field, _)| field.is_none_or(|field| fields.contains(&field)));
@@ -21,7 +21,7 @@ pub fn parts(text: &str, fields: &[Field], sought: &Sought) -> Vec<Range<usize>>
 }
 
 /// Underlines these bytes of `text`, which is drawn from `at` on in so many columns.
-pub fn underline(
+pub fn underline_ranges(
     text: &str,
     found: &[Range<usize>],
     at: Position,
@@ -45,6 +45,6 @@ pub fn underline(
             height: 1,
         };
         let area = area.intersection(*frame.buffer_mut().area());
-        frame.buffer_mut().set_style(area, Theme::found(false));
+        frame.buffer_mut().set_style(area, Theme::highlight(false));
     }
 }

@@ -5,12 +5,12 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span, Text};
 use ratatui::widgets::{Paragraph, Wrap};
 
-use super::look::{Look, Theme};
+use super::render_ctx::{RenderCtx, Theme};
 use crate::app::{Layout, Model};
 use crate::failure::{Details, Failure};
 
 /// Draws the details if somebody looks at them; says whether somebody does.
-pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> bool {
+pub fn draw(model: &Model, layout: &Layout, look: &RenderCtx, frame: &mut Frame) -> bool {
     let Some(failure) = &model.details else {
         return false;
     };
@@ -22,18 +22,18 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> b
         ..area
     };
     frame.render_widget(
-        Paragraph::new(Text::from(lines(failure, look))).wrap(Wrap { trim: true }),
+        Paragraph::new(Text::from(build_lines(failure, look))).wrap(Wrap { trim: true }),
         inner,
     );
     true
 }
 
-fn lines<'a>(failure: &'a Failure, look: &Look) -> Vec<Line<'a>> {
+fn build_lines<'a>(failure: &'a Failure, look: &RenderCtx) -> Vec<Line<'a>> {
     let theme = &look.theme;
     let mut lines = vec![
         Line::styled("What failed", Theme::title()),
         Line::default(),
-        Line::styled(&*failure.sentence, theme.trouble()),
+        Line::styled(&*failure.sentence, theme.error()),
     ];
     if !failure.hint.is_empty() {
         lines.push(Line::raw(&*failure.hint));

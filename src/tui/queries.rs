@@ -8,19 +8,19 @@ use crate::failure::{Failure, Kind};
 use crate::query::{Known, KnownValue, Needle, Node, Query, Sort, Source, Term};
 
 /// A switch for the next search; the one before is broken off.
-pub(super) fn renewed(halt: &mut Halt) -> Halt {
+pub(super) fn cancel_and_renew(halt: &mut Halt) -> Halt {
     halt.halt();
     *halt = Halt::default();
     halt.clone()
 }
 
 /// What the archive knows, for as long as nobody has typed on: offers must not hold up the search.
-pub(super) struct Timely {
+pub(super) struct CancellableSource {
     pub(super) archive: Archive,
     pub(super) halt: Halt,
 }
 
-impl Known for Timely {
+impl Known for CancellableSource {
     fn values(&self, source: Source<'_>, part: &str, limit: usize) -> Vec<KnownValue> {
         if self.halt.is_halted() {
             Vec::new()
@@ -31,12 +31,12 @@ impl Known for Timely {
 }
 
 /// Nobody is told: who broke the search off has asked another question since.
-pub(super) fn halted() -> Failure {
+pub(super) fn cancelled_error() -> Failure {
     Failure::new(Kind::Internal, "the search was broken off")
 }
 
 /// How many emails the query finds, and how many of them stand before `place`.
-pub(super) fn counts(
+pub(super) fn load_counts(
     archive: &Archive,
     query: &Query,
     place: Option<Place>,
@@ -59,7 +59,7 @@ pub(super) fn counts(
     }
     let (total, capped) = match archive
         .count_matching(query, MOST, halt)?
-        .ok_or_else(halted)?
+        .ok_or_else(cancelled_error)?
     {
         Counted::Exactly(total) => (total, false),
         Counted::MoreThan(total) => (total, true),
@@ -68,7 +68,7 @@ pub(super) fn counts(
         None => None,
         Some(place) => match archive
             .rank_matching(query, place, MOST, halt)?
-            .ok_or_else(halted)?
+            .ok_or_else(cancelled_error)?
         {
             Counted::MoreThan(_) => None,
             Counted::Exactly(newer) if query.sort == Sort::Newest => Some((place, newer)),
@@ -87,7 +87,7 @@ pub(super) fn counts(
 }
 
 /// What became of all emails to an address.
-pub(super) fn tally(
+pub(super) fn load_recipient_summary(
     archive: &Archive,
     address: &Needle,
     (fresh_since, now): (Timestamp, Timestamp),
@@ -102,7 +102,7 @@ pub(super) fn tally(
         tally.take(&row, address, fresh_since, now)
     })?;
     if !is_whole && halt.is_halted() {
-        return Err(halted());
+        return Err(cancelled_error());
     }
     // The list does not say why; the email may, if it was read.
     if let Some(trouble) = tally

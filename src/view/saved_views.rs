@@ -6,12 +6,12 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
 
-use super::cut;
-use super::look::{Look, Theme};
+use super::render_ctx::{RenderCtx, Theme};
+use super::width;
 use crate::app::{Layout, Model};
 
 /// Draws the list if it is shown; says whether it is.
-pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> bool {
+pub fn draw(model: &Model, layout: &Layout, look: &RenderCtx, frame: &mut Frame) -> bool {
     let Some(chosen) = model.chooser() else {
         return false;
     };
@@ -33,13 +33,17 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> b
     let mut lines = vec![Line::styled("Saved views", Theme::title()), Line::default()];
     for (nth, (number, view)) in model.views().iter().enumerate() {
         let is_chosen = nth == chosen;
-        let bar = if is_chosen { look.glyphs.bar } else { " " };
+        let bar = if is_chosen {
+            look.glyphs.selection_bar
+        } else {
+            " "
+        };
         let room = width.saturating_sub(names + 7);
         lines.push(Line::from(vec![
             Span::styled(bar, look.theme.accent()),
             Span::styled(format!("{number}  "), look.theme.accent()),
             Span::styled(
-                cut::cut(&view.name, names, look.glyphs.ellipsis),
+                width::truncate(&view.name, names, look.glyphs.ellipsis),
                 if is_chosen {
                     Theme::selected(true)
                 } else {
@@ -48,7 +52,7 @@ pub fn draw(model: &Model, layout: &Layout, look: &Look, frame: &mut Frame) -> b
             ),
             Span::raw(" ".repeat(names.saturating_sub(view.name.width()) + 2)),
             Span::styled(
-                cut::cut(&view.query, room, look.glyphs.ellipsis),
+                width::truncate(&view.query, room, look.glyphs.ellipsis),
                 Style::new(),
             ),
         ]));

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use super::session::{Check, Doors, Entry, Session};
+use super::session::{KeyCheck, OpenedSession, Session, SessionOpener};
 use crate::api::{Access, Client, Patience, try_key};
 use crate::app::hall::{Answer, Question, Welcome};
 use crate::app::{Choice, Door, Hall, Kept, Keys};
@@ -24,15 +24,15 @@ use crate::sync::Engine;
 
 /// How often the service is asked for what is new: one request, which also re-reads the statuses of
 /// the newest hundred emails.
-const REFRESH: Duration = Duration::from_secs(30);
+const REFRESH_INTERVAL: Duration = Duration::from_secs(30);
 /// The same for the sample mailbox, which is not shared with anybody.
-const DEMO_REFRESH: Duration = Duration::from_secs(4);
+const DEMO_REFRESH_INTERVAL: Duration = Duration::from_secs(4);
 /// Requests a second that the embedded server answers.
 const DEMO_RATE: u32 = 100;
 
 /// Everything that leads to a session.
 #[derive(Clone)]
-pub struct House {
+pub struct SessionFactory {
     /// What was said on the command line.
     pub flags: Flags,
     /// The environment.
@@ -45,19 +45,19 @@ pub struct House {
     pub sample: (u32, u64),
 }
 
-impl House {
+impl SessionFactory {
     /// The session that the settings mean, with which the program starts: one without a key too, or
     /// with a question before it. Blocks, and belongs where tasks can be started.
     ///
     /// # Errors
     ///
     /// If not even memory can be had for an archive.
-    pub fn first(&self, settings: &Settings) -> Result<Session<Client>, Failure> {
+    pub fn open_initial(&self, settings: &Settings) -> Result<Session<Client>, Failure> {
         if settings.is_new {
-            let hall = Hall::set_up(self.welcome(settings));
+            let hall = Hall::set_up(self.build_setup_info(settings));
             return Ok(Session {
-                hall: Some(hall),
-                ..self.session(settings, Door::Usual, Archive::open(&settings.archive))?
+                start_screen: Some(hall),
+                ..self.open_session(settings, Door::Usual, Archive::open(&settings.archive))?
             });
         }
         let opened = match Archive::open_for(settings, Said::Nothing) {
@@ -69,20 +69,20 @@ impl House {
                     key: Err(no_service),
                     ..settings.clone()
                 };
-                let hall = Some(Hall::question(self.question(&stranger, &Door::Usual)));
+                let hall = Some(Hall::question(self.build_confirm(&stranger, &Door::Usual)));
                 return Ok(Session {
-                    hall,
-                    ..self.session(&nowhere, Door::Usual, Archive::open(&Location::Memory))?
+                    start_screen: hall,
+                    ..self.open_session(&nowhere, Door::Usual, Archive::open(&Location::Memory))?
                 });
             }
             Ok(Opened::Ours(archive)) => Ok(archive),
             Err(failure) => Err(failure),
         };
-        self.session(settings, door_of(settings), opened)
+        self.open_session(settings, target_of_settings(settings), opened)
     }
 
     /// What must be known before an archive is opened whose mail belongs to another key.
-    fn question(&self, stranger: &Stranger, door: &Door) -> Question {
+    fn build_confirm(&self, stranger: &Stranger, door: &Door) -> Question {
         let sentence = stranger.sentence();
         let about = vec![
             format!("{}{}.", sentence[..1].to_uppercase(), &sentence[1..]),
@@ -90,7 +90,7 @@ impl House {
                 .to_owned(),
             format!(
                 "The archive is {}. It stays, whatever you say.",
-                self.shown(&stranger.path)
+                self.display_path(&stranger.path)
             ),
         ];
         let answers = vec![
@@ -109,7 +109,7 @@ impl House {
 
     /// A session on the archive that was `opened`, or in memory if its file cannot be used: whatever
     /// ails the file, the mail can be looked at, and the file stays as it is.
-    fn session(
+    fn open_session(
         &self,
         settings: &Settings,
         door: Door,
@@ -127,7 +127,7 @@ impl House {
             (Ok(archive), Location::Disk(path)) => {
                 if let Some(failure) = archive.read_only() {
                     let notice = Some(failure.sentence.clone());
-                    return Ok(self.session_on(
+                    return Ok(self.build_session(
                         archive,
                         Kept::ReadOnly(failure),
                         notice,
@@ -135,13 +135,13 @@ impl House {
                         door,
                     ));
                 }
-                let aside = archive.put_aside().map(|path| self.shown(path));
+                let aside = archive.put_aside().map(|path| self.display_path(path));
                 let notice = aside.map(|path| {
                     format!(
                         "the archive of an older version is now {path}; its mail is fetched again"
                     )
                 });
-                (archive, Kept::InFile(self.shown(path)), notice)
+                (archive, Kept::InFile(self.display_path(path)), notice)
             }
             (Ok(archive), Location::Memory) => (
                 archive,
@@ -162,10 +162,10 @@ impl House {
                 )
             }
         };
-        Ok(self.session_on(archive, kept, notice, settings, door))
+        Ok(self.build_session(archive, kept, notice, settings, door))
     }
 
-    fn session_on(
+    fn build_session(
         &self,
         archive: Archive,
         kept: Kept,
@@ -185,25 +185,25 @@ impl House {
         };
         Session {
             profile: settings.profile.clone(),
-            door,
+            target: door,
             archive,
-            kept,
+            storage: kept,
             engine,
-            refresh: REFRESH,
+            refresh: REFRESH_INTERVAL,
             backfill: settings.backfill,
             notice,
             keys: self.keys.clone(),
             query: String::new(),
-            hall: None,
+            start_screen: None,
             history,
             views: settings.views.clone(),
             view_file: ViewFile::of(self.env.clone()),
-            beside: JoinSet::new(),
+            background_tasks: JoinSet::new(),
         }
     }
 
     /// Settles a door. A profile that is chosen by name owes nothing to the address that was named for another.
-    fn settle(&self, door: &Door) -> Result<Settings, Failure> {
+    fn resolve_settings(&self, door: &Door) -> Result<Settings, Failure> {
         let flags = match door {
             Door::Profile(name) => Flags {
                 profile: Some(name.clone()),
@@ -221,8 +221,8 @@ impl House {
         )
     }
 
-    fn entry(&self, door: &Door, answer: Answer) -> Result<Entry<Client>, Failure> {
-        let settings = self.settle(door)?;
+    fn open_target(&self, door: &Door, answer: Answer) -> Result<OpenedSession<Client>, Failure> {
+        let settings = self.resolve_settings(door)?;
         settings.key.as_ref().map_err(Clone::clone)?;
         let said = match answer {
             Answer::None => Said::Nothing,
@@ -231,43 +231,45 @@ impl House {
         };
         let opened = match Archive::open_for(&settings, said) {
             Ok(Opened::Strange(stranger)) => {
-                return Ok(Entry::Asks(self.question(&stranger, door)));
+                return Ok(OpenedSession::NeedsConfirm(
+                    self.build_confirm(&stranger, door),
+                ));
             }
             Ok(Opened::Ours(archive)) => Ok(archive),
             // What cannot be done as it was said is not done in memory instead.
             Err(failure) if said != Said::Nothing => return Err(failure),
             Err(failure) => Err(failure),
         };
-        Ok(Entry::Open(Box::new(self.session(
+        Ok(OpenedSession::Ready(Box::new(self.open_session(
             &settings,
-            door_of(&settings),
+            target_of_settings(&settings),
             opened,
         )?)))
     }
 
     /// Stores the key, and opens its profile.
-    fn log_in(&self, base_url: &str, key: &Hidden) -> Result<Entry<Client>, Failure> {
-        let key = typed(key)?;
+    fn log_in(&self, base_url: &str, key: &Hidden) -> Result<OpenedSession<Client>, Failure> {
+        let key = parse_key(key)?;
         let mut profiles = Profiles::read(&self.env)?;
-        let place = profiles.place_for(&self.flags_for(base_url), &self.env)?;
+        let place = profiles.place_for(&self.flags_with_base_url(base_url), &self.env)?;
         profiles.store(&place, &key)?;
-        let entry = self.entry(&Door::Profile(place.profile.clone()), Answer::None)?;
-        if let Entry::Open(mut session) = entry {
+        let entry = self.open_target(&Door::Profile(place.profile.clone()), Answer::None)?;
+        if let OpenedSession::Ready(mut session) = entry {
             let stored = format!(
                 "the key may read, send and delete; it is stored in {}",
-                self.shown(&place.key_file)
+                self.display_path(&place.key_file)
             );
             session.notice = Some(
                 session
                     .notice
                     .map_or(stored.clone(), |more| format!("{stored}; {more}")),
             );
-            return Ok(Entry::Open(session));
+            return Ok(OpenedSession::Ready(session));
         }
         Ok(entry)
     }
 
-    fn flags_for(&self, base_url: &str) -> Flags {
+    fn flags_with_base_url(&self, base_url: &str) -> Flags {
         Flags {
             base_url: Some(base_url.to_owned()),
             ..self.flags.clone()
@@ -279,7 +281,7 @@ impl House {
     /// # Errors
     ///
     /// If the server cannot listen.
-    pub fn demo(&self) -> Result<Session<Client>, Failure> {
+    pub fn open_demo(&self) -> Result<Session<Client>, Failure> {
         let failed = |error: std::io::Error| {
             Failure::new(
                 Kind::Io,
@@ -318,29 +320,29 @@ impl House {
         let client = Client::new(access, Patience::SCREEN, self.clock.clone());
         Ok(Session {
             profile: "demo".to_owned(),
-            door: Door::Demo,
+            target: Door::Demo,
             engine: Ok(Engine::new(
                 Arc::new(client),
                 archive.clone(),
                 self.clock.clone(),
             )),
             archive,
-            kept: Kept::Nowhere,
-            refresh: DEMO_REFRESH,
+            storage: Kept::Nowhere,
+            refresh: DEMO_REFRESH_INTERVAL,
             backfill: Backfill::Off,
             notice: None,
             keys: self.keys.clone(),
             query: String::new(),
-            hall: None,
+            start_screen: None,
             history: None,
             views: built_in(),
             view_file: ViewFile::default(),
-            beside,
+            background_tasks: beside,
         })
     }
 
     /// What the set-up screen has to say.
-    fn welcome(&self, settings: &Settings) -> Welcome {
+    fn build_setup_info(&self, settings: &Settings) -> Welcome {
         let place = Profiles::read(&self.env).and_then(|profiles| {
             let place = profiles.place_for(&self.flags, &self.env)?;
             let in_memory = self.flags.in_memory
@@ -348,10 +350,10 @@ impl House {
                     .list()
                     .iter()
                     .any(|listed| listed.name == settings.profile && listed.in_memory);
-            let mail = match &self.archives(&settings.profile) {
+            let mail = match &self.archive_dir(&settings.profile) {
                 Some(folder) if !in_memory => format!(
                     "{}, what was listed and read, for you alone",
-                    self.shown(folder)
+                    self.display_path(folder)
                 ),
                 _ => "in memory: nothing of it is kept".to_owned(),
             };
@@ -359,11 +361,15 @@ impl House {
                 ("mail", mail),
                 (
                     "key",
-                    format!("{}, for you alone", self.shown(&place.key_file)),
+                    format!("{}, for you alone", self.display_path(&place.key_file)),
                 ),
                 (
                     "profile",
-                    format!("{}, in {}", place.profile, self.shown(profiles.path())),
+                    format!(
+                        "{}, in {}",
+                        place.profile,
+                        self.display_path(profiles.path())
+                    ),
                 ),
             ])
         });
@@ -390,16 +396,18 @@ impl House {
         }
     }
 
-    fn archives(&self, profile: &str) -> Option<std::path::PathBuf> {
+    fn archive_dir(&self, profile: &str) -> Option<std::path::PathBuf> {
         Paths::of(&self.env).archives_of(profile)
     }
 
     /// What a profile has kept, by the size of its files: the archives themselves stay shut.
-    fn kept(&self, profile: &str, in_memory: bool) -> String {
+    fn describe_storage(&self, profile: &str, in_memory: bool) -> String {
         if in_memory || self.flags.in_memory {
             return "nothing is kept".to_owned();
         }
-        let bytes = self.archives(profile).map_or(0, |folder| size(&folder));
+        let bytes = self
+            .archive_dir(profile)
+            .map_or(0, |folder| dir_size(&folder));
         match bytes {
             0 => "nothing kept".to_owned(),
             1..1_000_000 => "less than 1 MB kept".to_owned(),
@@ -408,12 +416,12 @@ impl House {
     }
 
     /// A path as people write it, below their home directory.
-    fn shown(&self, path: &Path) -> String {
-        self.short(&path.display().to_string())
+    fn display_path(&self, path: &Path) -> String {
+        self.abbreviate_home(&path.display().to_string())
     }
 
     /// The same for paths within a text.
-    fn short(&self, text: &str) -> String {
+    fn abbreviate_home(&self, text: &str) -> String {
         let text = clean::line(text);
         let home = self
             .env
@@ -425,7 +433,7 @@ impl House {
 }
 
 /// The same door, however it was named: a profile of the file, or what the environment says.
-fn door_of(settings: &Settings) -> Door {
+fn target_of_settings(settings: &Settings) -> Door {
     if settings.of_profile {
         Door::Profile(settings.profile.clone())
     } else {
@@ -434,47 +442,47 @@ fn door_of(settings: &Settings) -> Door {
 }
 
 /// The key as it was put in.
-fn typed(key: &Hidden) -> Result<ApiKey, Failure> {
+fn parse_key(key: &Hidden) -> Result<ApiKey, Failure> {
     ApiKey::new(key.expose(), "the screen")
 }
 
 /// Bytes of the files in a folder and below; what cannot be read counts nothing.
-fn size(folder: &Path) -> u64 {
+fn dir_size(folder: &Path) -> u64 {
     let Ok(entries) = std::fs::read_dir(folder) else {
         return 0;
     };
     let of = |entry: std::fs::DirEntry| match entry.metadata() {
-        Ok(metadata) if metadata.is_dir() => size(&entry.path()),
+        Ok(metadata) if metadata.is_dir() => dir_size(&entry.path()),
         Ok(metadata) => metadata.len(),
         Err(_) => 0,
     };
     entries.flatten().map(of).sum()
 }
 
-impl Doors<Client> for House {
-    fn choices(&self) -> Result<Vec<Choice>, Failure> {
+impl SessionOpener<Client> for SessionFactory {
+    fn list_profiles(&self) -> Result<Vec<Choice>, Failure> {
         let profiles = Profiles::read(&self.env)?;
         let mut choices: Vec<Choice> = Vec::new();
         if let Some(variable) =
             Profiles::overridden_by(&self.env).filter(|_| self.flags.profile.is_none())
         {
-            let settings = self.settle(&Door::Usual)?;
+            let settings = self.resolve_settings(&Door::Usual)?;
             choices.push(Choice {
                 door: Door::Usual,
                 name: settings.profile.clone(),
                 base_url: settings.base_url.to_string(),
                 key_from: format!("key from {variable}"),
-                kept: self.kept(&settings.profile, settings.in_memory),
+                kept: self.describe_storage(&settings.profile, settings.in_memory),
             });
         }
         choices.extend(profiles.list().into_iter().map(|listed| Choice {
             door: Door::Profile(listed.name.clone()),
-            kept: self.kept(&listed.name, listed.in_memory),
+            kept: self.describe_storage(&listed.name, listed.in_memory),
             base_url: listed.base_url,
             key_from: if listed.key_from.is_empty() {
                 "no key".to_owned()
             } else {
-                format!("key from {}", self.short(&listed.key_from))
+                format!("key from {}", self.abbreviate_home(&listed.key_from))
             },
             name: listed.name,
         }));
@@ -490,20 +498,20 @@ impl Doors<Client> for House {
         Ok(choices)
     }
 
-    fn check(&self, base_url: String, key: Hidden) -> Check {
+    fn verify_key(&self, base_url: String, key: Hidden) -> KeyCheck {
         let this = self.clone();
         Box::pin(async move {
-            let key = typed(&key)?;
-            let place =
-                Profiles::read(&this.env)?.place_for(&this.flags_for(&base_url), &this.env)?;
+            let key = parse_key(&key)?;
+            let place = Profiles::read(&this.env)?
+                .place_for(&this.flags_with_base_url(&base_url), &this.env)?;
             try_key(&place, &key, &this.clock).await
         })
     }
 
-    fn open(&self, door: &Door, answer: Answer) -> Result<Entry<Client>, Failure> {
+    fn open(&self, door: &Door, answer: Answer) -> Result<OpenedSession<Client>, Failure> {
         match door {
-            Door::Usual | Door::Profile(_) => self.entry(door, answer),
-            Door::Demo => Ok(Entry::Open(Box::new(self.demo()?))),
+            Door::Usual | Door::Profile(_) => self.open_target(door, answer),
+            Door::Demo => Ok(OpenedSession::Ready(Box::new(self.open_demo()?))),
             Door::New { base_url, key } => self.log_in(base_url, key),
         }
     }

@@ -14,15 +14,15 @@ use unicode_width::UnicodeWidthStr;
 /// update, so that it appears at once. Cells are written here and not by crossterm, which spells
 /// each of the sixteen colours in nine bytes where five do, says attributes and colours one by one,
 /// and goes to every cell by its full address.
-pub struct Thrifty<W: Write> {
+pub struct CompactBackend<W: Write> {
     inner: CrosstermBackend<W>,
     cursor_hidden: bool,
-    pen: Pen,
+    sgr: SgrState,
 }
 
 /// What the terminal would write the next character with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Pen {
+struct SgrState {
     fg: Color,
     bg: Color,
     modifier: Modifier,
@@ -30,35 +30,35 @@ struct Pen {
 
 /// What is known of where the terminal would write the next character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Cursor {
+enum CursorState {
     /// The cell.
-    At(Position),
+    Cell(Position),
     /// The row alone: terminals differ about the width of what was written last.
-    In(u16),
+    Row(u16),
     /// Nothing.
     Unknown,
 }
 
-impl Cursor {
+impl CursorState {
     /// Where it is after `symbol` was written at `at`.
-    fn after(symbol: &str, at: Position) -> Self {
+    fn after_write(symbol: &str, at: Position) -> Self {
         let sure = symbol.width() == 1 && symbol.width_cjk() == 1;
         if sure {
-            Self::At(Position::new(at.x + 1, at.y))
+            Self::Cell(Position::new(at.x + 1, at.y))
         } else {
-            Self::In(at.y)
+            Self::Row(at.y)
         }
     }
 }
 
-impl Pen {
-    const PLAIN: Self = Self {
+impl SgrState {
+    const DEFAULT: Self = Self {
         fg: Color::Reset,
         bg: Color::Reset,
         modifier: Modifier::empty(),
     };
 
-    const fn of(cell: &Cell) -> Self {
+    const fn from_cell(cell: &Cell) -> Self {
         Self {
             fg: cell.fg,
             bg: cell.bg,
@@ -67,22 +67,22 @@ impl Pen {
     }
 }
 
-impl<W: Write> Thrifty<W> {
+impl<W: Write> CompactBackend<W> {
     /// Writes to `out`, which should buffer a frame. The cursor is taken to be hidden already.
     pub const fn new(out: W) -> Self {
         Self {
             inner: CrosstermBackend::new(out),
             cursor_hidden: true,
-            pen: Pen::PLAIN,
+            sgr: SgrState::DEFAULT,
         }
     }
 
-    fn change(&mut self, to: Pen) -> io::Result<()> {
-        if to == self.pen {
+    fn set_sgr(&mut self, to: SgrState) -> io::Result<()> {
+        if to == self.sgr {
             return Ok(());
         }
-        let before = std::mem::replace(&mut self.pen, to);
-        if to == Pen::PLAIN {
+        let before = std::mem::replace(&mut self.sgr, to);
+        if to == SgrState::DEFAULT {
             return self.inner.write_all(b"\x1b[m");
         }
         let mut codes = Vec::new();
@@ -90,42 +90,42 @@ impl<W: Write> Thrifty<W> {
         let from = if to.modifier.contains(before.modifier) {
             before
         } else {
-            Pen::PLAIN
+            SgrState::DEFAULT
         };
         if from != before {
             codes.push("0".to_owned());
         }
         let added = to.modifier - from.modifier;
         codes.extend(
-            MODIFIERS
+            SGR_MODIFIERS
                 .iter()
                 .filter(|(modifier, _)| added.contains(*modifier))
                 .map(|(_, code)| (*code).to_owned()),
         );
         if to.fg != from.fg {
-            codes.push(colour(to.fg, 0));
+            codes.push(sgr_colour(to.fg, 0));
         }
         if to.bg != from.bg {
-            codes.push(colour(to.bg, 10));
+            codes.push(sgr_colour(to.bg, 10));
         }
         write!(self.inner, "\x1b[{}m", codes.join(";"))
     }
 
     /// Goes to a cell by the shortest way from where the cursor is.
-    fn go(&mut self, cursor: Cursor, to: Position) -> io::Result<()> {
+    fn move_cursor(&mut self, cursor: CursorState, to: Position) -> io::Result<()> {
         match cursor {
-            Cursor::At(from) if from == to => Ok(()),
-            Cursor::At(from) if from.y == to.y && from.x < to.x => match to.x - from.x {
+            CursorState::Cell(from) if from == to => Ok(()),
+            CursorState::Cell(from) if from.y == to.y && from.x < to.x => match to.x - from.x {
                 1 => write!(self.inner, "\x1b[C"),
                 columns => write!(self.inner, "\x1b[{columns}C"),
             },
-            Cursor::In(row) if row == to.y => write!(self.inner, "\x1b[{}G", to.x + 1),
-            Cursor::At(Position { y: row, .. }) | Cursor::In(row)
+            CursorState::Row(row) if row == to.y => write!(self.inner, "\x1b[{}G", to.x + 1),
+            CursorState::Cell(Position { y: row, .. }) | CursorState::Row(row)
                 if row + 1 == to.y && to.x == 0 =>
             {
                 self.inner.write_all(b"\r\n")
             }
-            Cursor::At(_) | Cursor::In(_) | Cursor::Unknown => {
+            CursorState::Cell(_) | CursorState::Row(_) | CursorState::Unknown => {
                 write!(self.inner, "\x1b[{};{}H", to.y + 1, to.x + 1)
             }
         }
@@ -133,7 +133,7 @@ impl<W: Write> Thrifty<W> {
 }
 
 /// Attributes and how they are put on (ECMA-48, SGR).
-const MODIFIERS: [(Modifier, &str); 9] = [
+const SGR_MODIFIERS: [(Modifier, &str); 9] = [
     (Modifier::BOLD, "1"),
     (Modifier::DIM, "2"),
     (Modifier::ITALIC, "3"),
@@ -146,7 +146,7 @@ const MODIFIERS: [(Modifier, &str); 9] = [
 ];
 
 /// The code of a colour as foreground; as background with `shift` 10.
-fn colour(colour: Color, shift: u8) -> String {
+fn sgr_colour(colour: Color, shift: u8) -> String {
     let code = match colour {
         Color::Reset => 39,
         Color::Black => 30,
@@ -171,7 +171,7 @@ fn colour(colour: Color, shift: u8) -> String {
     (code + shift).to_string()
 }
 
-impl<W: Write> Backend for Thrifty<W> {
+impl<W: Write> Backend for CompactBackend<W> {
     type Error = io::Error;
 
     fn draw<'a, I: Iterator<Item = (u16, u16, &'a Cell)>>(&mut self, content: I) -> io::Result<()> {
@@ -180,13 +180,13 @@ impl<W: Write> Backend for Thrifty<W> {
             return Ok(());
         }
         self.inner.write_all(b"\x1b[?2026h")?;
-        let mut cursor = Cursor::Unknown;
+        let mut cursor = CursorState::Unknown;
         for (x, y, cell) in content {
             let to = Position::new(x, y);
-            self.go(cursor, to)?;
-            self.change(Pen::of(cell))?;
+            self.move_cursor(cursor, to)?;
+            self.set_sgr(SgrState::from_cell(cell))?;
             self.inner.write_all(cell.symbol().as_bytes())?;
-            cursor = Cursor::after(cell.symbol(), to);
+            cursor = CursorState::after_write(cell.symbol(), to);
         }
         self.inner.write_all(b"\x1b[?2026l")
     }
@@ -219,7 +219,7 @@ impl<W: Write> Backend for Thrifty<W> {
 
     /// Clears the screen in the plain colours, whatever somebody else has left behind.
     fn clear_region(&mut self, clear_type: ClearType) -> io::Result<()> {
-        self.pen = Pen::PLAIN;
+        self.sgr = SgrState::DEFAULT;
         self.inner.write_all(b"\x1b[m")?;
         self.inner.clear_region(clear_type)
     }
@@ -255,7 +255,7 @@ mod tests {
     /// What a terminal shows after the bytes of some frames.
     fn shown(frames: &[Buffer]) -> vt100::Parser {
         let mut bytes = Vec::new();
-        let mut backend = Thrifty::new(&mut bytes);
+        let mut backend = CompactBackend::new(&mut bytes);
         let mut before = Buffer::empty(AREA);
         for frame in frames {
             backend.draw(before.diff(frame).into_iter()).unwrap();
