@@ -5,8 +5,8 @@ use std::hint::black_box;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use jiff::{SignedDuration, Timestamp};
-use sentbox::api::Item;
-use sentbox::archive::{Anchor, Archive, Joins, Location, Stretch};
+use sentbox::api::ListedEmail;
+use sentbox::archive::{WindowAnchor, Archive, PagePosition, ArchiveLocation, ListingPage};
 
 const EMAILS: u64 = 1_000_000;
 const SCREEN: usize = 50;
@@ -88,22 +88,22 @@ fn lines(numbers: std::ops::Range<u64>, line: fn(u64) -> String) -> String {
     })
 }
 
-fn page(newest: u64, joins: Joins) -> Stretch {
+fn page(newest: u64, joins: PagePosition) -> ListingPage {
     let item = |number| {
         let json = summary(number);
-        Item::read(&json).expect("a summary")
+        ListedEmail::parse(&json).expect("a summary")
     };
-    Stretch {
+    ListingPage {
         items: (newest - 99..=newest).rev().map(item).collect(),
-        joins,
-        rising: false,
-        asked: now().into(),
+        position: joins,
+        oldest_first: false,
+        requested: now().into(),
     }
 }
 
 fn archive(c: &mut Criterion) {
     let folder = tempfile::tempdir().expect("a folder for the archive");
-    let location = Location::Disk(folder.path().join("mail.db"));
+    let location = ArchiveLocation::Disk(folder.path().join("mail.db"));
     let archive = Archive::open(&location).expect("an archive");
     for first in (0..EMAILS).step_by(100_000) {
         archive
@@ -114,31 +114,31 @@ fn archive(c: &mut Criterion) {
             )
             .expect("an import");
     }
-    let window = |anchor: &Anchor| archive.window(anchor, SCREEN).expect("a window");
-    let middle = window(&Anchor::At(start().as_microsecond() + 3_888_000_000_000)).rows[0].clone();
+    let window = |anchor: &WindowAnchor| archive.window(anchor, SCREEN).expect("a window");
+    let middle = window(&WindowAnchor::AtTime(start().as_microsecond() + 3_888_000_000_000)).rows[0].clone();
 
     c.bench_function("open and show the newest", |b| {
         b.iter(|| {
             Archive::open(&location)
                 .expect("an archive")
-                .window(&Anchor::Newest, SCREEN)
+                .window(&WindowAnchor::Newest, SCREEN)
                 .expect("a window")
         });
     });
     for (name, anchor) in [
-        ("window: newest", Anchor::Newest),
-        ("window: oldest", Anchor::Oldest),
-        ("window: below the middle", Anchor::Below(middle.place)),
+        ("window: newest", WindowAnchor::Newest),
+        ("window: oldest", WindowAnchor::Oldest),
+        ("window: below the middle", WindowAnchor::Below(middle.sort_key)),
         (
             "window: around the middle",
-            Anchor::Around {
-                place: middle.place,
+            WindowAnchor::Around {
+                sort_key: middle.sort_key,
                 above: SCREEN / 2,
             },
         ),
         (
             "window: at a date",
-            Anchor::At(start().as_microsecond() + 1_000_000_000_000),
+            WindowAnchor::AtTime(start().as_microsecond() + 1_000_000_000_000),
         ),
     ] {
         c.bench_function(name, |b| b.iter(|| window(black_box(&anchor))));
@@ -147,24 +147,24 @@ fn archive(c: &mut Criterion) {
         b.iter(|| archive.row(black_box(&middle.summary.id)).expect("a row"));
     });
     c.bench_function("count all", |b| {
-        b.iter(|| archive.count().expect("a count"));
+        b.iter(|| archive.query_count().expect("a count"));
     });
     c.bench_function("rank of the middle", |b| {
-        b.iter(|| archive.rank(middle.place).expect("a rank"));
+        b.iter(|| archive.rank(middle.sort_key).expect("a rank"));
     });
 
     let mut newest = EMAILS + 99;
-    archive.carry(&page(newest, Joins::Top)).expect("a page");
+    archive.merge_page(&page(newest, PagePosition::Top)).expect("a page");
     c.bench_function("page of 100 known emails", |b| {
-        b.iter(|| archive.carry(&page(newest, Joins::Top)).expect("a page"));
+        b.iter(|| archive.merge_page(&page(newest, PagePosition::Top)).expect("a page"));
     });
     c.bench_function("page of 100 new emails", |b| {
         b.iter_batched(
             || {
                 newest += 100;
-                page(newest, Joins::Top)
+                page(newest, PagePosition::Top)
             },
-            |page| archive.carry(&page).expect("a page"),
+            |page| archive.merge_page(&page).expect("a page"),
             BatchSize::PerIteration,
         );
     });
@@ -185,7 +185,7 @@ fn import(c: &mut Criterion) {
             b.iter_batched(
                 || {
                     number += 1;
-                    Archive::open(&Location::Disk(folder.path().join(format!("{number}.db"))))
+                    Archive::open(&ArchiveLocation::Disk(folder.path().join(format!("{number}.db"))))
                         .expect("an archive")
                 },
                 |archive| {

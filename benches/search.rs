@@ -10,8 +10,8 @@ use criterion::{
 };
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
-use sentbox::archive::{Anchor, Archive, Halt, Location};
-use sentbox::query::{Context, Query, parse};
+use sentbox::archive::{WindowAnchor, Archive, CancellationToken, ArchiveLocation};
+use sentbox::query::{ParseContext, Query, parse};
 
 const SCREEN: usize = 50;
 
@@ -122,7 +122,7 @@ fn email(number: u64) -> String {
 }
 
 fn filled(emails: u64) -> Archive {
-    let archive = Archive::open(&Location::Memory).expect("an archive in memory");
+    let archive = Archive::open(&ArchiveLocation::Memory).expect("an archive in memory");
     for from in (0..emails).step_by(50_000) {
         let lines = (from..emails.min(from + 50_000)).fold(String::new(), |lines, number| {
             lines + &email(emails - 1 - number) + "\n"
@@ -135,7 +135,7 @@ fn filled(emails: u64) -> Archive {
 }
 
 fn query(text: &str) -> Query {
-    parse(text, &Context::new(start(), TimeZone::UTC)).query
+    parse(text, &ParseContext::new(start(), TimeZone::UTC)).query
 }
 
 #[expect(clippy::disallowed_methods, reason = "a bench has no settings")]
@@ -149,7 +149,7 @@ fn search(c: &mut Criterion) {
             let query = query(text);
             group.bench_function(BenchmarkId::new(class, emails), |b| {
                 b.iter(|| {
-                    black_box(archive.search(&query, &Anchor::Newest, SCREEN, &Halt::default()))
+                    black_box(archive.search(&query, &WindowAnchor::Newest, SCREEN, &CancellationToken::default()))
                 });
             });
         }
@@ -159,7 +159,7 @@ fn search(c: &mut Criterion) {
         ] {
             let query = query(text);
             group.bench_function(BenchmarkId::new(name, emails), |b| {
-                b.iter(|| black_box(archive.count_matching(&query, 10_000, &Halt::default())));
+                b.iter(|| black_box(archive.count_matches(&query, 10_000, &CancellationToken::default())));
             });
         }
         moves(&mut group, &archive, emails);
@@ -171,23 +171,23 @@ fn search(c: &mut Criterion) {
 /// The list of what a query finds: the next screen, its end, a date.
 fn moves(group: &mut BenchmarkGroup<'_, WallTime>, archive: &Archive, emails: u64) {
     let query = query("receipt");
-    let window = |anchor: &Anchor| {
+    let window = |anchor: &WindowAnchor| {
         archive
-            .search(&query, anchor, SCREEN, &Halt::default())
+            .search(&query, anchor, SCREEN, &CancellationToken::default())
             .expect("it is read")
             .expect("nobody halts it")
     };
-    let last = window(&Anchor::Newest)
+    let last = window(&WindowAnchor::Newest)
         .rows
         .last()
         .expect("a receipt")
-        .place;
+        .sort_key;
     let middle = start()
         + SignedDuration::from_millis(i64::try_from(emails).expect("few emails") * STEP / 2);
     for (name, anchor) in [
-        ("move: the next screen", Anchor::Below(last)),
-        ("move: to the end", Anchor::Oldest),
-        ("move: to a date", Anchor::At(middle.as_microsecond())),
+        ("move: the next screen", WindowAnchor::Below(last)),
+        ("move: to the end", WindowAnchor::Oldest),
+        ("move: to a date", WindowAnchor::AtTime(middle.as_microsecond())),
     ] {
         group.bench_function(BenchmarkId::new(name, emails), |b| {
             b.iter(|| black_box(window(&anchor)));

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use crate::app::Keys;
-use crate::app::help::{HelpLine, text};
+use crate::app::Keymap;
+use crate::app::help::{HelpLine, help_lines};
 use clap::CommandFactory as _;
 
 const README: &str = include_str!("../README.md");
@@ -12,7 +12,7 @@ const CHANGELOG: &str = include_str!("../CHANGELOG.md");
 /// The key table as the README has it.
 fn keys() -> String {
     let mut out = String::new();
-    for line in text(&Keys::default()) {
+    for line in help_lines(&Keymap::default()) {
         match line {
             // The signs explain themselves where they stand; the README has the keys.
             HelpLine::Title("Signs") => break,
@@ -31,7 +31,7 @@ fn keys() -> String {
                     out,
                     "| {} | {} | `{name}` |",
                     keys.join(" "),
-                    command.words()
+                    command.help_text()
                 );
             }
             HelpLine::Blank => out.push('\n'),

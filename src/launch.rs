@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::api::Client;
-use crate::app::Keys;
-use crate::cli::args::{Global, Sample};
-use crate::cli::{self, Output, Stop};
+use crate::app::Keymap;
+use crate::cli::args::{Global, SampleArgs};
+use crate::cli::{self, Output, CommandExit};
 use crate::config::clock::Clock;
-use crate::config::{Env, PanicAt, Profiles};
-use crate::failure::{Failure, Kind};
+use crate::config::{Env, FaultPoint, Profiles};
+use crate::error::{Error, ErrorKind};
 use crate::server::sample::DEFAULT_EMAILS;
-use crate::tui::{self, ExitReason, Session, SessionFactory, TuiOptions};
+use crate::tui::{self, ProgramExit, Session, SessionFactory, TuiOptions};
 use tokio::runtime::Runtime;
 
 /// Opens the terminal program on the profile that is meant, or sets one up.
@@ -20,21 +20,21 @@ use tokio::runtime::Runtime;
 /// # Errors
 ///
 /// If the settings or the terminal cannot be used.
-pub fn profile(
+pub fn open_profile(
     query: &[String],
     global: &Global,
     env: &Env,
     clock: &Clock,
     out: &mut Output,
-) -> Result<(), Stop> {
-    usable(env)?;
-    let settings = cli::settle(global, env, out)?;
-    if settings.is_new && !(io::stdin().is_terminal() && io::stdout().is_terminal()) {
+) -> Result<(), CommandExit> {
+    check_terminal(env)?;
+    let settings = cli::resolve_settings(global, env, out)?;
+    if settings.is_unconfigured && !(io::stdin().is_terminal() && io::stdout().is_terminal()) {
         // There is nobody to set anything up: what is missing is the key.
         settings.key.as_ref().map_err(Clone::clone)?;
     }
-    let house = house(global, env, clock, (DEFAULT_EMAILS, 1))?;
-    show(&house, global, env, out, |_| {
+    let house = build_session_factory(global, env, clock, (DEFAULT_EMAILS, 1))?;
+    run_tui(&house, global, env, out, |_| {
         Ok(Session {
             query: query.join(" "),
             ..house.open_initial(&settings)?
@@ -47,34 +47,34 @@ pub fn profile(
 /// # Errors
 ///
 /// If the terminal cannot be used.
-pub fn demo(
-    sample: &Sample,
+pub fn open_demo(
+    sample: &SampleArgs,
     global: &Global,
     env: &Env,
     clock: &Clock,
     out: &mut Output,
-) -> Result<(), Stop> {
-    usable(env)?;
-    let house = house(global, env, clock, (sample.emails, sample.seed))?;
-    show(&house, global, env, out, |_| house.open_demo())
+) -> Result<(), CommandExit> {
+    check_terminal(env)?;
+    let house = build_session_factory(global, env, clock, (sample.emails, sample.seed))?;
+    run_tui(&house, global, env, out, |_| house.open_demo())
 }
 
 /// # Errors
 ///
 /// If the configuration binds keys to what there is not.
-fn house(
+fn build_session_factory(
     global: &Global,
     env: &Env,
     clock: &Clock,
     sample: (u32, u64),
-) -> Result<SessionFactory, Failure> {
+) -> Result<SessionFactory, Error> {
     // Without a home directory, or with a file that cannot be used, the keys are the usual ones.
-    let changes = Profiles::look(env)
+    let changes = Profiles::load_with_errors(env)
         .map(|profiles| profiles.keys().to_vec())
         .unwrap_or_default();
-    let (keys, wrong) = Keys::with(&changes);
+    let (keys, wrong) = Keymap::with_overrides(&changes);
     match wrong.into_iter().next() {
-        Some(wrong) => Err(Failure::new(Kind::Config, wrong)
+        Some(wrong) => Err(Error::new(ErrorKind::Config, wrong)
             .hint("sentbox config check says all that is wrong, sentbox config edit mends it")),
         None => Ok(SessionFactory {
             flags: global.flags(),
@@ -86,14 +86,14 @@ fn house(
     }
 }
 
-fn show(
+fn run_tui(
     house: &SessionFactory,
     global: &Global,
     env: &Env,
     out: &mut Output,
-    first: impl FnOnce(&mut Output) -> Result<Session<Client>, Failure>,
-) -> Result<(), Stop> {
-    let runtime = runtime()?;
+    first: impl FnOnce(&mut Output) -> Result<Session<Client>, Error>,
+) -> Result<(), CommandExit> {
+    let runtime = build_runtime()?;
     let session = {
         let _inside = runtime.enter();
         first(out)?
@@ -102,43 +102,43 @@ fn show(
         session,
         opener: Arc::new(house.clone()),
         clock: house.clock.clone(),
-        zone: house.flags.zone.clone().unwrap_or_else(|| env.zone()),
+        zone: house.flags.zone.clone().unwrap_or_else(|| env.time_zone()),
         palette: out.colour.then(|| {
-            Profiles::look(env)
+            Profiles::load_with_errors(env)
                 .map(|profiles| profiles.palette())
                 .unwrap_or_default()
         }),
-        ascii: ascii(global, env),
-        panic_at: PanicAt::of(env),
+        ascii: use_ascii(global, env),
+        panic_at: FaultPoint::from_env(env),
     };
     let ended = runtime.block_on(tui::run(start));
     // Work that waits for an archive which another process has locked is not waited for.
-    runtime.shutdown_timeout(LAST_WORK);
+    runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
     match ended? {
-        ExitReason::Quit => Ok(()),
-        ExitReason::Signal(number) => Err(Stop::Signal(number)),
+        ProgramExit::Quit => Ok(()),
+        ProgramExit::Signal(number) => Err(CommandExit::Signal(number)),
     }
 }
 
 /// How long work may take that is under way when the program is left.
-const LAST_WORK: Duration = Duration::from_secs(1);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// One thread for the loop is enough; requests and the embedded server run beside it on another.
-fn runtime() -> Result<Runtime, Failure> {
+fn build_runtime() -> Result<Runtime, Error> {
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()
         .build()
-        .map_err(|error| cli::no_runtime(&error))
+        .map_err(|error| cli::runtime_error(&error))
 }
 
 /// # Errors
 ///
 /// If the terminal says that it can do nothing.
-fn usable(env: &Env) -> Result<(), Failure> {
+fn check_terminal(env: &Env) -> Result<(), Error> {
     match env.get("TERM") {
-        Some("dumb") => Err(Failure::new(
-            Kind::Usage,
+        Some("dumb") => Err(Error::new(
+            ErrorKind::Usage,
             "this terminal (TERM=dumb) cannot show the terminal program",
         )
         .hint("use: sentbox list, sentbox show")),
@@ -147,7 +147,7 @@ fn usable(env: &Env) -> Result<(), Failure> {
 }
 
 /// Whether to keep to ASCII: asked for, or a terminal whose fonts have little else.
-fn ascii(global: &Global, env: &Env) -> bool {
+fn use_ascii(global: &Global, env: &Env) -> bool {
     global.ascii
         || env
             .get("TERM")

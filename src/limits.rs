@@ -1,11 +1,11 @@
 //! What the process asks of the system before it begins: no core dumps, descriptors, no death by a full file.
 
-use crate::failure::{Failure, Kind};
+use crate::error::{Error, ErrorKind};
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 use tokio::signal::unix::SignalKind;
 
 /// The screen with an archive, a service and its timers takes about half as many descriptors.
-const DESCRIPTORS: u64 = 64;
+const MIN_DESCRIPTORS: u64 = 64;
 
 /// Forbids core dumps: memory holds the API key and mail.
 pub fn forbid_core_dumps() {
@@ -24,12 +24,12 @@ pub fn forbid_core_dumps() {
 /// # Errors
 ///
 /// If it may not be raised so far: the libraries below would panic.
-pub fn ensure_descriptors() -> Result<(), Failure> {
+pub fn raise_descriptor_limit() -> Result<(), Error> {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-    let Some(current) = current.filter(|current| *current < DESCRIPTORS) else {
+    let Some(current) = current.filter(|current| *current < MIN_DESCRIPTORS) else {
         return Ok(());
     };
-    let wanted = maximum.map_or(DESCRIPTORS, |maximum| maximum.min(DESCRIPTORS));
+    let wanted = maximum.map_or(MIN_DESCRIPTORS, |maximum| maximum.min(MIN_DESCRIPTORS));
     let raised = setrlimit(
         Resource::Nofile,
         Rlimit {
@@ -37,19 +37,19 @@ pub fn ensure_descriptors() -> Result<(), Failure> {
             maximum,
         },
     );
-    if wanted == DESCRIPTORS && raised.is_ok() {
+    if wanted == MIN_DESCRIPTORS && raised.is_ok() {
         return Ok(());
     }
     let sentence = format!(
-        "this process may open only {} files, and sentbox needs {DESCRIPTORS}",
+        "this process may open only {} files, and sentbox needs {MIN_DESCRIPTORS}",
         wanted.max(current)
     );
-    Err(Failure::new(Kind::Io, sentence).hint("raise the limit: ulimit -n 256"))
+    Err(Error::new(ErrorKind::Io, sentence).hint("raise the limit: ulimit -n 256"))
 }
 
 /// Makes a write beyond the limit on the size of files an error like that of a full disk; by default
 /// its signal ends the process. The handler stays when the runtime that it is installed from is gone.
-pub fn outlive_file_limits() {
+pub fn ignore_sigxfsz() {
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

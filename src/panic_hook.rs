@@ -6,8 +6,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::config::clock::Clock;
-use crate::config::{Env, Paths, make_folder};
-use crate::mail::clean;
+use crate::config::{Env, Paths, create_private_dir};
+use crate::mail::sanitize;
 use crate::render;
 use crate::tui::terminal;
 use color_eyre::config::PanicHook;
@@ -15,7 +15,7 @@ use color_eyre::config::PanicHook;
 /// Replaces the panic hook. The order matters: words written to a terminal in raw mode on the
 /// alternate screen would be garbled, and gone with it.
 pub fn install(report: PanicHook, env: &Env, clock: &Clock) {
-    let folder = Paths::of(env).state;
+    let folder = Paths::from_env(env).state;
     let clock = clock.clone();
     std::panic::set_hook(Box::new(move |panic| {
         if render::is_catching_panics() {
@@ -39,16 +39,16 @@ pub fn install(report: PanicHook, env: &Env, clock: &Clock) {
         );
         let kept = folder
             .as_deref()
-            .and_then(|folder| keep(folder, &name, &text));
+            .and_then(|folder| write_report(folder, &name, &text));
         let file = kept.map_or_else(String::new, |path| format!("; report: {}", path.display()));
         let line = format!("sentbox: internal error at {place}: {cause}{file}");
-        let _ = std::io::stderr().write_all(format!("{}\n", clean::line(&line)).as_bytes());
+        let _ = std::io::stderr().write_all(format!("{}\n", sanitize::sanitize_line(&line)).as_bytes());
     }));
 }
 
 /// Writes the report for its owner alone.
-fn keep(folder: &Path, name: &str, text: &str) -> Option<PathBuf> {
-    make_folder(folder).ok()?;
+fn write_report(folder: &Path, name: &str, text: &str) -> Option<PathBuf> {
+    create_private_dir(folder).ok()?;
     let path = folder.join(name);
     let mut file = OpenOptions::new()
         .write(true)

@@ -5,24 +5,24 @@ use std::process::ExitCode;
 use std::sync::mpsc;
 use std::thread;
 
-use crate::app::Keys;
-use crate::cli::{self, Args, Output, Parsed, Stop, Verb, World};
+use crate::app::Keymap;
+use crate::cli::{self, Args, Output, ParsedArgs, CommandExit, Verb, CommandContext};
 use crate::config::Env;
 use crate::config::clock::{self, Clock};
-use crate::failure::{Failure, Kind};
+use crate::error::{Error, ErrorKind};
 use crate::signals;
 use crate::tui::terminal;
-use crate::{launch, limits, log, panic_hook};
+use crate::{launch, limits, logging, panic_hook};
 
 /// The stack of the thread that does the work, which is what a main thread has.
-const STACK: usize = 8 << 20;
+const WORKER_STACK_SIZE: usize = 8 << 20;
 
 /// Why the process ends.
-enum End {
+enum ExitCause {
     /// Its work is done, or has panicked.
-    Worked(thread::Result<u8>),
+    Finished(thread::Result<u8>),
     /// A signal of this number came, and the work has not ended in time.
-    Late(u8),
+    DeadlineExpired(u8),
 }
 
 /// Runs the program with the arguments of the process and returns its exit code.
@@ -34,8 +34,8 @@ enum End {
 /// If the hooks for panic reports cannot be installed.
 pub fn run() -> color_eyre::Result<ExitCode> {
     limits::forbid_core_dumps();
-    let env = Env::of_process();
-    let clock = clock::system();
+    let env = Env::from_process();
+    let clock = clock::system_clock();
     let (report, errors) = color_eyre::config::HookBuilder::default()
         .display_env_section(false)
         .into_hooks();
@@ -43,33 +43,33 @@ pub fn run() -> color_eyre::Result<ExitCode> {
     panic_hook::install(report, &env, &clock);
     let (ends, end) = mpsc::channel();
     let (late, deadline) = mpsc::channel();
-    signals::on_deadline(late);
+    signals::set_deadline_sender(late);
     let worked = ends.clone();
     let work = move || {
-        worked.send(End::Worked(catch_unwind(AssertUnwindSafe(|| {
-            work(&env, &clock)
+        worked.send(ExitCause::Finished(catch_unwind(AssertUnwindSafe(|| {
+            execute(&env, &clock)
         }))))
     };
-    let watch = move || deadline.recv().map(|number| ends.send(End::Late(number)));
+    let watch = move || deadline.recv().map(|number| ends.send(ExitCause::DeadlineExpired(number)));
     let started = thread::Builder::new()
         .name("deadline".to_owned())
         .spawn(watch);
     let started = started.and_then(|_| {
         thread::Builder::new()
             .name("work".to_owned())
-            .stack_size(STACK)
+            .stack_size(WORKER_STACK_SIZE)
             .spawn(work)
     });
     if let Err(error) = started {
-        let failure = Failure::new(Kind::Io, format!("the system refuses a thread: {error}"))
+        let failure = Error::new(ErrorKind::Io, format!("the system refuses a thread: {error}"))
             .hint("raise the limit: ulimit -u");
-        Output::plain(false).failure(&failure);
+        Output::before_parsing(false).report_error(&failure);
         return Ok(ExitCode::from(failure.kind.exit_code()));
     }
     match end.recv()? {
-        End::Worked(Ok(code)) => Ok(ExitCode::from(code)),
-        End::Worked(Err(panic)) => resume_unwind(panic),
-        End::Late(number) => {
+        ExitCause::Finished(Ok(code)) => Ok(ExitCode::from(code)),
+        ExitCause::Finished(Err(panic)) => resume_unwind(panic),
+        ExitCause::DeadlineExpired(number) => {
             terminal::restore();
             Ok(ExitCode::from(128 + number))
         }
@@ -77,12 +77,12 @@ pub fn run() -> color_eyre::Result<ExitCode> {
 }
 
 /// Does what the arguments ask for, and returns the exit code.
-fn work(env: &Env, clock: &Clock) -> u8 {
-    let (mut out, outcome) = match cli::parse(std::env::args_os()) {
-        Parsed::Do(args) => {
-            let mut out = Output::of_process(&args.global, env);
-            let outcome = log::begin(&args.global, env, clock)
-                .map_err(Stop::from)
+fn execute(env: &Env, clock: &Clock) -> u8 {
+    let (mut out, outcome) = match cli::parse_args(std::env::args_os()) {
+        ParsedArgs::Run(args) => {
+            let mut out = Output::from_process(&args.global, env);
+            let outcome = logging::init(&args.global, env, clock)
+                .map_err(CommandExit::from)
                 .and_then(|log| {
                     if let Some(path) = log {
                         out.note(&format!("the log is {}", path.display()));
@@ -91,28 +91,28 @@ fn work(env: &Env, clock: &Clock) -> u8 {
                 });
             (out, outcome)
         }
-        Parsed::Tell(text) => {
-            let mut out = Output::plain(false);
-            let outcome = out.data(&text).and_then(|()| out.flush());
+        ParsedArgs::Print(text) => {
+            let mut out = Output::before_parsing(false);
+            let outcome = out.write_data(&text).and_then(|()| out.flush());
             (out, outcome)
         }
-        Parsed::Wrong { failure, json } => (Output::plain(json), Err(Stop::Failed(failure))),
+        ParsedArgs::Invalid { failure, json } => (Output::before_parsing(json), Err(CommandExit::Failed(failure))),
     };
     match outcome {
-        Ok(()) | Err(Stop::Closed) => 0,
-        Err(Stop::Failed(failure)) => {
-            tracing::error!(kind = failure.kind.word(), "ends with a failure");
-            out.failure(&failure);
+        Ok(()) | Err(CommandExit::OutputClosed) => 0,
+        Err(CommandExit::Failed(failure)) => {
+            tracing::error!(kind = failure.kind.code(), "ends with a failure");
+            out.report_error(&failure);
             failure.kind.exit_code()
         }
-        Err(Stop::Signal(number)) => 128 + number,
+        Err(CommandExit::Signal(number)) => 128 + number,
     }
 }
 
-fn dispatch(args: &Args, env: &Env, clock: &Clock, out: &mut Output) -> Result<(), Stop> {
-    clock::is_plausible()?;
-    limits::ensure_descriptors()?;
-    limits::outlive_file_limits();
+fn dispatch(args: &Args, env: &Env, clock: &Clock, out: &mut Output) -> Result<(), CommandExit> {
+    clock::check_system_clock()?;
+    limits::raise_descriptor_limit()?;
+    limits::ignore_sigxfsz();
     tracing::info!(
         version = env!("CARGO_PKG_VERSION"),
         process = std::process::id(),
@@ -121,15 +121,15 @@ fn dispatch(args: &Args, env: &Env, clock: &Clock, out: &mut Output) -> Result<(
     match &args.verb {
         Some(Verb::Command(command)) => cli::run(
             command,
-            World {
+            CommandContext {
                 global: &args.global,
                 env,
                 clock,
-                wrong_keys: |changes| Keys::with(changes).1,
+                check_key_bindings: |changes| Keymap::with_overrides(changes).1,
                 out,
             },
         ),
-        Some(Verb::Demo(sample)) => launch::demo(sample, &args.global, env, clock, out),
-        None => launch::profile(&args.query, &args.global, env, clock, out),
+        Some(Verb::Demo(sample)) => launch::open_demo(sample, &args.global, env, clock, out),
+        None => launch::open_profile(&args.query, &args.global, env, clock, out),
     }
 }

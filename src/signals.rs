@@ -17,12 +17,12 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinSet;
 
 /// The signals that ask a command to end in order.
-pub const REQUESTS: [Signal; 3] = [Signal::INT, Signal::TERM, Signal::HUP];
+pub const SHUTDOWN_SIGNALS: [Signal; 3] = [Signal::INT, Signal::TERM, Signal::HUP];
 
 /// The signals that end a process unless it handles them and that do not report a defect of its own.
 /// `abort` ends the process all the same: it raises its signal again, by default, when the handler
 /// has returned.
-pub const ENDS: [Signal; 11] = [
+pub const TERMINATING_SIGNALS: [Signal; 11] = [
     Signal::INT,
     Signal::TERM,
     Signal::HUP,
@@ -37,17 +37,17 @@ pub const ENDS: [Signal; 11] = [
 ];
 
 /// How long the process may take to end in order; after that it ends without waiting for its work.
-const GRACE: Duration = Duration::from_millis(1500);
+const GRACE_PERIOD: Duration = Duration::from_millis(1500);
 
 /// Whether a signal ends the process now.
-static ENDING: AtomicBool = AtomicBool::new(false);
+static SHUTTING_DOWN: AtomicBool = AtomicBool::new(false);
 
 /// Receives the number of a signal whose [`GRACE`] has passed.
-static LATE: OnceLock<mpsc::Sender<u8>> = OnceLock::new();
+static DEADLINE_SENDER: OnceLock<mpsc::Sender<u8>> = OnceLock::new();
 
 /// Receives signals from its creation on.
 pub struct Signals {
-    received: UnboundedReceiver<u8>,
+    receiver: UnboundedReceiver<u8>,
     sender: UnboundedSender<u8>,
 }
 
@@ -63,11 +63,11 @@ impl Signals {
         let forward = sender.clone();
         thread::Builder::new()
             .name("signals".to_owned())
-            .spawn(move || match install(signals) {
+            .spawn(move || match install_handlers(signals) {
                 Ok((runtime, mut handlers)) => {
                     let _ = ready.send(Ok(()));
                     if let Some(Ok(Some(number))) = runtime.block_on(handlers.join_next()) {
-                        end(number, &forward);
+                        begin_shutdown(number, &forward);
                     }
                 }
                 Err(error) => drop(ready.send(Err(error))),
@@ -75,7 +75,7 @@ impl Signals {
         installed
             .recv()
             .unwrap_or_else(|_| Err(io::Error::other("the thread for signals has ended")))?;
-        Ok(Self { received, sender })
+        Ok(Self { receiver: received, sender })
     }
 
     /// Treats a hang-up of the terminal on stdin like SIGHUP.
@@ -86,20 +86,20 @@ impl Signals {
     /// # Errors
     ///
     /// If the system refuses a thread.
-    pub fn watch_terminal(&self) -> io::Result<()> {
+    pub fn watch_terminal_hangup(&self) -> io::Result<()> {
         let forward = self.sender.clone();
         thread::Builder::new()
             .name("hang-up".to_owned())
             .spawn(move || {
-                wait_for_hang_up();
-                end(number(Signal::HUP), &forward);
+                wait_for_hangup();
+                begin_shutdown(signal_number(Signal::HUP), &forward);
             })?;
         Ok(())
     }
 
     /// Waits for the first signal and returns its number. Safe to cancel.
     pub async fn recv(&mut self) -> u8 {
-        self.received
+        self.receiver
             .recv()
             .await
             .expect("this value holds a sender")
@@ -107,29 +107,29 @@ impl Signals {
 
     /// The number of a signal that has arrived already.
     pub fn try_recv(&mut self) -> Option<u8> {
-        self.received.try_recv().ok()
+        self.receiver.try_recv().ok()
     }
 }
 
 /// Whether a signal ends the process now, so that no write may wait any longer.
 #[must_use]
-pub fn is_ending() -> bool {
-    ENDING.load(Ordering::SeqCst)
+pub fn is_shutting_down() -> bool {
+    SHUTTING_DOWN.load(Ordering::SeqCst)
 }
 
 /// Sends the number of a signal to `late` when the process has not ended in time after it. Only the
 /// first call has an effect.
-pub fn on_deadline(late: mpsc::Sender<u8>) {
-    let _ = LATE.set(late);
+pub fn set_deadline_sender(late: mpsc::Sender<u8>) {
+    let _ = DEADLINE_SENDER.set(late);
 }
 
 /// The number of `signal` as exit codes use it.
 #[must_use]
-pub fn number(signal: Signal) -> u8 {
+pub fn signal_number(signal: Signal) -> u8 {
     u8::try_from(signal.as_raw()).expect("a signal's number is small")
 }
 
-fn install(signals: &[Signal]) -> io::Result<(Runtime, JoinSet<Option<u8>>)> {
+fn install_handlers(signals: &[Signal]) -> io::Result<(Runtime, JoinSet<Option<u8>>)> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
         .build()?;
@@ -138,7 +138,7 @@ fn install(signals: &[Signal]) -> io::Result<(Runtime, JoinSet<Option<u8>>)> {
         let _inside = runtime.enter();
         for kind in signals {
             let mut handler = signal(SignalKind::from_raw(kind.as_raw()))?;
-            let number = number(*kind);
+            let number = signal_number(*kind);
             handlers.spawn(async move { handler.recv().await.map(|()| number) });
         }
     }
@@ -146,19 +146,19 @@ fn install(signals: &[Signal]) -> io::Result<(Runtime, JoinSet<Option<u8>>)> {
 }
 
 /// Announces the end, and enforces it after [`GRACE`].
-fn end(number: u8, forward: &UnboundedSender<u8>) {
-    ENDING.store(true, Ordering::SeqCst);
+fn begin_shutdown(number: u8, forward: &UnboundedSender<u8>) {
+    SHUTTING_DOWN.store(true, Ordering::SeqCst);
     // A command that no longer listens is at its end.
     let _ = forward.send(number);
-    thread::sleep(GRACE);
-    if let Some(late) = LATE.get() {
+    thread::sleep(GRACE_PERIOD);
+    if let Some(late) = DEADLINE_SENDER.get() {
         let _ = late.send(number);
     }
 }
 
 /// Blocks until the terminal on stdin has hung up. It polls for no event but that, so it sleeps
 /// without waking for keys.
-fn wait_for_hang_up() {
+fn wait_for_hangup() {
     let stdin = rustix::stdio::stdin();
     loop {
         let mut watched = [PollFd::new(&stdin, PollFlags::empty())];

@@ -15,34 +15,34 @@ use tokio::time::{Instant, sleep, timeout};
 use tracing::info;
 use url::Url;
 
-use super::fault::{Asked, Fault, MAX_BODY, Rejection};
-use super::pace::{self, Budget, Gate, Patience, Retry, Spent, Turned, jitter};
-use super::seen::Seen;
+use super::error::{Endpoint, RequestError, MAX_BODY, HttpError};
+use super::rate_limit::{self, RateBudget, RateLimiter, RetryPolicy, RetryAction, Elapsed, Denied, jitter};
+use super::seen::ResponseMeta;
 use super::unpack::{gunzip, is_gzip};
-use super::wish::{Urgency, Wish};
-use super::{Cursor, MAX_LIMIT, OnSend, Page, Retrieved, Service, answer, headers};
+use super::request::{Priority, RequestHandle};
+use super::{Cursor, MAX_LIMIT, BeforeSend, EmailPage, RetrievedEmail, EmailApi, response, headers};
 use crate::config::clock::Clock;
-use crate::config::{ApiKey, BaseUrl, Location, Rate, Settings};
-use crate::failure::{Failure, Kind};
+use crate::config::{ApiKey, BaseUrl, ArchiveLocation, Rate, Settings};
+use crate::error::{Error, ErrorKind};
 use crate::mail::EmailId;
 
 const USER_AGENT: &str = concat!("sentbox/", env!("CARGO_PKG_VERSION"));
-const CONNECT: Duration = Duration::from_secs(5);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Longer than any answer of the service takes to begin or to go on.
-const SILENCE: Duration = Duration::from_secs(10);
-const REDIRECTS: usize = 3;
+const READ_TIMEOUT: Duration = Duration::from_secs(10);
+const MAX_REDIRECTS: usize = 3;
 /// A shorter wait is not worth a message.
-const LONG_WAIT: Duration = Duration::from_secs(5);
+const MIN_REPORTED_WAIT: Duration = Duration::from_secs(5);
 /// As much of an error's body as is looked at.
-const MAX_ERROR: usize = 64 << 10;
+const MAX_ERROR_BODY: usize = 64 << 10;
 
 /// What a client needs to know.
 #[derive(Debug, Clone)]
-pub struct Access {
+pub struct ClientConfig {
     /// Where the service is.
     pub base_url: BaseUrl,
     /// The key, or the failure that every request ends with because there is none.
-    pub key: Result<ApiKey, Failure>,
+    pub key: Result<ApiKey, Error>,
     /// Certificates to trust beside the system's.
     pub ca_file: Option<PathBuf>,
     /// Requests a second.
@@ -51,7 +51,7 @@ pub struct Access {
     pub rate_file: Option<PathBuf>,
 }
 
-impl From<&Settings> for Access {
+impl From<&Settings> for ClientConfig {
     fn from(settings: &Settings) -> Self {
         let Settings {
             base_url,
@@ -62,8 +62,8 @@ impl From<&Settings> for Access {
             ..
         } = settings;
         let rate_file = match archive {
-            Location::Disk(path) => Some(path.with_added_extension("rate")),
-            Location::Memory => None,
+            ArchiveLocation::Disk(path) => Some(path.with_added_extension("rate")),
+            ArchiveLocation::Memory => None,
         };
         Self {
             base_url: base_url.clone(),
@@ -82,44 +82,44 @@ impl From<&Settings> for Access {
 #[derive(Clone)]
 pub struct Client {
     inner: Arc<Inner>,
-    wish: Wish,
-    on_send: Option<OnSend>,
+    request: RequestHandle,
+    before_send: Option<BeforeSend>,
 }
 
 struct Inner {
-    access: Access,
-    patience: Patience,
+    config: ClientConfig,
+    retry_policy: RetryPolicy,
     clock: Clock,
     http: OnceCell<reqwest::Client>,
-    gate: Gate,
-    skew: Mutex<Option<SignedDuration>>,
-    on_wait: OnceLock<OnWait>,
+    rate_limiter: RateLimiter,
+    clock_skew: Mutex<Option<SignedDuration>>,
+    on_wait: OnceLock<WaitListener>,
     /// The longest wait that was reported.
-    reported: Mutex<Duration>,
+    longest_reported: Mutex<Duration>,
 }
 
 /// Hears how long a request is going to wait.
-type OnWait = Box<dyn Fn(Duration) + Send + Sync>;
+type WaitListener = Box<dyn Fn(Duration) + Send + Sync>;
 
 impl Client {
     /// A client for requests that a person waits for.
     #[must_use]
-    pub fn new(access: Access, patience: Patience, clock: Clock) -> Self {
-        let gate = Gate::new(access.rate, access.rate_file.clone(), clock.clone());
+    pub fn new(access: ClientConfig, patience: RetryPolicy, clock: Clock) -> Self {
+        let gate = RateLimiter::new(access.rate, access.rate_file.clone(), clock.clone());
         let inner = Inner {
-            access,
-            patience,
+            config: access,
+            retry_policy: patience,
             clock,
             http: OnceCell::new(),
-            gate,
-            skew: Mutex::new(None),
+            rate_limiter: gate,
+            clock_skew: Mutex::new(None),
             on_wait: OnceLock::new(),
-            reported: Mutex::default(),
+            longest_reported: Mutex::default(),
         };
         Self {
             inner: Arc::new(inner),
-            wish: Wish::of(Urgency::Person),
-            on_send: None,
+            request: RequestHandle::new(Priority::Interactive),
+            before_send: None,
         }
     }
 
@@ -133,176 +133,176 @@ impl Client {
 
     /// The rate budget as it stands.
     #[must_use]
-    pub fn budget(&self) -> Budget {
-        self.inner.gate.budget()
+    pub fn rate_budget(&self) -> RateBudget {
+        self.inner.rate_limiter.budget()
     }
 
     /// How far the service's clock is ahead of ours, as its last answer said.
     #[must_use]
-    pub fn skew(&self) -> Option<SignedDuration> {
+    pub fn clock_skew(&self) -> Option<SignedDuration> {
         *self
             .inner
-            .skew
+            .clock_skew
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Asks until there is an answer that `read` can read, or patience ends.
-    async fn ask<T>(
+    async fn send_with_retries<T>(
         &self,
         url: Url,
-        asked: Asked,
-        read: impl Fn(&[u8]) -> Result<T, Fault>,
-    ) -> Result<T, Failure> {
+        asked: Endpoint,
+        read: impl Fn(&[u8]) -> Result<T, RequestError>,
+    ) -> Result<T, Error> {
         let Inner {
-            access, patience, ..
+            config: access, retry_policy: patience, ..
         } = &*self.inner;
         let key = access.key.as_ref().map_err(Clone::clone)?;
-        let told = |fault: Fault| {
+        let told = |fault: RequestError| {
             fault
-                .without(key.expose())
-                .into_failure(asked, &access.base_url)
+                .redact(key.expose())
+                .into_error(asked, &access.base_url)
         };
-        let authorization = authorization(key)?;
-        let http = self.inner.http().await.map_err(told)?;
-        let mut spent = Spent::default();
+        let authorization = authorization_header(key)?;
+        let http = self.inner.http_client().await.map_err(told)?;
+        let mut spent = Elapsed::default();
         let mut tries = 0;
-        let mut seen = Seen::default();
+        let mut seen = ResponseMeta::default();
         loop {
-            self.admit(&mut spent)
+            self.acquire_permit(&mut spent)
                 .await
-                .map_err(|fault| seen.explain(told(fault), asked, tries))?;
-            if let Some(hook) = &self.on_send {
+                .map_err(|fault| seen.add_details(told(fault), asked, tries))?;
+            if let Some(hook) = &self.before_send {
                 hook().await;
             }
             tries += 1;
-            seen = Seen::default();
+            seen = ResponseMeta::default();
             let started = Instant::now();
             let answer = timeout(
-                patience.left(spent),
-                self.inner.once(http, &url, &authorization, &mut seen),
+                patience.remaining(spent),
+                self.inner.send_once(http, &url, &authorization, &mut seen),
             );
             let answer = tokio::select! {
-                answer = answer => answer.unwrap_or(Err(Fault::Silent)),
-                () = self.until_unwanted(), if asked == Asked::Email => return Err(unwanted()),
+                answer = answer => answer.unwrap_or(Err(RequestError::Timeout)),
+                () = self.cancelled_past_grace(), if asked == Endpoint::Email => return Err(cancelled_error()),
             };
             let outcome = answer.and_then(|body| read(&body));
             let took = started.elapsed();
-            spent.working += took;
+            spent.active += took;
             seen.request_id = seen.request_id.filter(|id| !id.contains(key.expose()));
-            seen.log(asked, tries, took, outcome.as_ref().err());
+            seen.log_attempt(asked, tries, took, outcome.as_ref().err());
             let fault = match outcome {
                 Ok(read) => return Ok(read),
                 Err(fault) => fault,
             };
-            let retry = fault.retry();
-            let Some(wait) = pace::again(patience, tries, spent, retry, jitter()) else {
-                return Err(seen.explain(told(fault), asked, tries));
+            let retry = fault.retry_action();
+            let Some(wait) = rate_limit::backoff(patience, tries, spent, retry, jitter()) else {
+                return Err(seen.add_details(told(fault), asked, tries));
             };
-            info!(endpoint = asked.endpoint(), attempt = tries, wait = ?wait, "asks again");
-            self.inner.report(wait);
+            info!(endpoint = asked.as_str(), attempt = tries, wait = ?wait, "asks again");
+            self.inner.report_wait(wait);
             sleep(wait).await;
             match retry {
-                Retry::After(_) => spent.paused += wait,
-                Retry::Soon | Retry::Never => spent.working += wait,
+                RetryAction::After(_) => spent.paused += wait,
+                RetryAction::Backoff | RetryAction::Never => spent.active += wait,
             }
         }
     }
 
     /// Waits until nobody has wanted the answer for a while.
-    async fn until_unwanted(&self) {
-        self.wish.until_withdrawn().await;
-        sleep(self.inner.patience.unwanted).await;
+    async fn cancelled_past_grace(&self) {
+        self.request.cancelled().await;
+        sleep(self.inner.retry_policy.cancel_grace).await;
     }
 
     /// Waits for its turn. Our own rate is no part of a request's time, but a pause that the service
     /// asked for is. Whoever stops waiting has sent nothing.
-    async fn admit(&self, spent: &mut Spent) -> Result<(), Fault> {
-        let Inner { gate, patience, .. } = &*self.inner;
-        let working = spent.working;
+    async fn acquire_permit(&self, spent: &mut Elapsed) -> Result<(), RequestError> {
+        let Inner { rate_limiter: gate, retry_policy: patience, .. } = &*self.inner;
+        let working = spent.active;
         let bearable = |paused, wait| {
-            pace::again(
+            rate_limit::backoff(
                 patience,
                 0,
-                Spent { working, paused },
-                Retry::After(wait),
+                Elapsed { active: working, paused },
+                RetryAction::After(wait),
                 0.0,
             )
             .is_some()
         };
-        gate.pass(&self.wish, &mut spent.paused, bearable, |wait| {
-            self.inner.report(wait);
+        gate.acquire(&self.request, &mut spent.paused, bearable, |wait| {
+            self.inner.report_wait(wait);
         })
         .await
         .map_err(|turned| match turned {
-            Turned::Away => Fault::Unsent(unwanted()),
-            Turned::Back(wait) => Fault::Rejected(Rejection {
+            Denied::Abandoned => RequestError::NotSent(cancelled_error()),
+            Denied::PausedTooLong(wait) => RequestError::Http(HttpError {
                 status: 429,
-                wait: Some(wait),
-                is_api: true,
-                ..Rejection::default()
+                retry_after: Some(wait),
+                is_api_error: true,
+                ..HttpError::default()
             }),
         })
     }
 }
 
-impl Service for Client {
-    fn wanted(&self, wish: &Wish) -> Self {
+impl EmailApi for Client {
+    fn with_priority(&self, wish: &RequestHandle) -> Self {
         Self {
-            wish: wish.clone(),
+            request: wish.clone(),
             ..self.clone()
         }
     }
 
-    fn with_on_send(&self, hook: OnSend) -> Option<Self> {
+    fn with_before_send(&self, hook: BeforeSend) -> Option<Self> {
         Some(Self {
-            on_send: Some(hook),
+            before_send: Some(hook),
             ..self.clone()
         })
     }
 
-    fn allowance(&self) -> Option<Budget> {
-        Some(self.budget())
+    fn rate_budget(&self) -> Option<RateBudget> {
+        Some(self.rate_budget())
     }
 
-    async fn list(&self, limit: u8, cursor: &Cursor) -> Result<Page, Failure> {
-        let mut url = self.inner.access.base_url.below(&["emails"]);
+    async fn list(&self, limit: u8, cursor: &Cursor) -> Result<EmailPage, Error> {
+        let mut url = self.inner.config.base_url.join_segments(&["emails"]);
         url.query_pairs_mut()
             .append_pair("limit", &limit.clamp(1, MAX_LIMIT).to_string());
         let asked = match cursor {
-            Cursor::Start => Asked::Start,
+            Cursor::Start => Endpoint::FirstPage,
             Cursor::After(id) => {
                 url.query_pairs_mut().append_pair("after", id.as_str());
-                Asked::Beside
+                Endpoint::PageAtCursor
             }
             Cursor::Before(id) => {
                 url.query_pairs_mut().append_pair("before", id.as_str());
-                Asked::Beside
+                Endpoint::PageAtCursor
             }
         };
-        self.ask(url, asked, answer::page).await
+        self.send_with_retries(url, asked, response::parse_page).await
     }
 
-    async fn retrieve(&self, id: &EmailId) -> Result<Retrieved, Failure> {
+    async fn retrieve(&self, id: &EmailId) -> Result<RetrievedEmail, Error> {
         // Such an id would be another path altogether, so no email can have it.
         if matches!(id.as_str(), "" | "." | "..") {
             return Err(
-                Failure::new(Kind::NotFound, "the service has no such email")
+                Error::new(ErrorKind::NotFound, "the service has no such email")
                     .hint("look at the id"),
             );
         }
-        let url = self.inner.access.base_url.below(&["emails", id.as_str()]);
-        self.ask(url, Asked::Email, |body| answer::email(body, id))
+        let url = self.inner.config.base_url.join_segments(&["emails", id.as_str()]);
+        self.send_with_retries(url, Endpoint::Email, |body| response::parse_email(body, id))
             .await
     }
 }
 
 impl Inner {
-    fn report(&self, wait: Duration) {
-        let Some(report) = self.on_wait.get().filter(|_| wait >= LONG_WAIT) else {
+    fn report_wait(&self, wait: Duration) {
+        let Some(report) = self.on_wait.get().filter(|_| wait >= MIN_REPORTED_WAIT) else {
             return;
         };
-        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reported = self.longest_reported.lock().unwrap_or_else(PoisonError::into_inner);
         if *reported * 2 <= wait {
             *reported = wait;
             report(wait);
@@ -310,13 +310,13 @@ impl Inner {
     }
 
     /// The machinery, built with the first request: reading the system's certificates takes a while.
-    async fn http(&self) -> Result<&reqwest::Client, Fault> {
+    async fn http_client(&self) -> Result<&reqwest::Client, RequestError> {
         let build = || async {
-            let access = self.access.clone();
-            let built = tokio::task::spawn_blocking(move || machinery(&access)).await;
+            let access = self.config.clone();
+            let built = tokio::task::spawn_blocking(move || build_http_client(&access)).await;
             built.unwrap_or_else(|error| {
-                Err(Failure::new(
-                    Kind::Internal,
+                Err(Error::new(
+                    ErrorKind::Internal,
                     format!("the HTTP client could not be built: {error}"),
                 ))
             })
@@ -324,19 +324,19 @@ impl Inner {
         self.http
             .get_or_try_init(build)
             .await
-            .map_err(Fault::Unsent)
+            .map_err(RequestError::NotSent)
     }
 
     /// One try: sends the request, follows it within the origin, and reads a body of bounded size.
-    async fn once(
+    async fn send_once(
         &self,
         http: &reqwest::Client,
         url: &Url,
         authorization: &HeaderValue,
-        seen: &mut Seen,
-    ) -> Result<Vec<u8>, Fault> {
+        seen: &mut ResponseMeta,
+    ) -> Result<Vec<u8>, RequestError> {
         let mut url = url.clone();
-        for _ in 0..=REDIRECTS {
+        for _ in 0..=MAX_REDIRECTS {
             let request = http
                 .get(url.clone())
                 .header(AUTHORIZATION, authorization)
@@ -345,61 +345,61 @@ impl Inner {
                 .header(ACCEPT_ENCODING, "gzip")
                 .send()
                 .await
-                .map_err(|error| Fault::transport(&error))?;
+                .map_err(|error| RequestError::from_reqwest(&error))?;
             let status = response.status();
-            *seen = Seen::of(status.as_u16(), response.headers());
-            if let Some(place) = sent_on(&response, &url) {
+            *seen = ResponseMeta::new(status.as_u16(), response.headers());
+            if let Some(place) = redirect_target(&response, &url) {
                 if place.origin() != url.origin() {
-                    return Err(Fault::ElsewhereTo(shown(&place)));
+                    return Err(RequestError::CrossOriginRedirect(display_origin(&place)));
                 }
                 url = place;
                 continue;
             }
-            let limits = headers::limits(response.headers());
+            let limits = headers::parse_limit_headers(response.headers());
             let refused = status == StatusCode::TOO_MANY_REQUESTS;
             let wait =
-                headers::wait(response.headers(), &self.clock).or(limits.reset.filter(|_| refused));
-            *self.skew.lock().unwrap_or_else(PoisonError::into_inner) =
-                headers::skew(response.headers(), (self.clock)());
-            self.gate.learn(limits);
+                headers::parse_retry_after(response.headers(), &self.clock).or(limits.reset.filter(|_| refused));
+            *self.clock_skew.lock().unwrap_or_else(PoisonError::into_inner) =
+                headers::clock_skew(response.headers(), (self.clock)());
+            self.rate_limiter.update_limits(limits);
             if refused {
-                self.gate.refuse(wait).await;
+                self.rate_limiter.on_rate_limited(wait).await;
             }
             if status == StatusCode::OK {
-                return body(response, MAX_BODY).await;
+                return read_body(response, MAX_BODY).await;
             }
             // The status says enough if the body of an error cannot be read.
-            let body = body(response, MAX_ERROR).await.unwrap_or_default();
-            return Err(Fault::Rejected(Rejection::read(
+            let body = read_body(response, MAX_ERROR_BODY).await.unwrap_or_default();
+            return Err(RequestError::Http(HttpError::parse(
                 status.as_u16(),
                 &body,
                 wait,
             )));
         }
-        Err(Fault::Astray)
+        Err(RequestError::RedirectLoop)
     }
 }
 
-fn unwanted() -> Failure {
-    Failure::new(Kind::Internal, "nobody waits for it any more")
+fn cancelled_error() -> Error {
+    Error::new(ErrorKind::Internal, "nobody waits for it any more")
 }
 
-fn machinery(access: &Access) -> Result<reqwest::Client, Failure> {
+fn build_http_client(access: &ClientConfig) -> Result<reqwest::Client, Error> {
     let mut builder = reqwest::Client::builder()
         .user_agent(USER_AGENT)
         .redirect(Policy::none())
         .referer(false)
-        .connect_timeout(CONNECT)
-        .read_timeout(SILENCE);
-    if access.base_url.is_plain() {
+        .connect_timeout(CONNECT_TIMEOUT)
+        .read_timeout(READ_TIMEOUT);
+    if access.base_url.is_plain_http() {
         // Only this machine is asked in plain: through a proxy the key would leave it, and there
         // may be no certificates here at all.
         builder = builder.no_proxy().tls_certs_only([]);
     }
     if let Some(path) = &access.ca_file {
         let unusable = |why: String| {
-            Failure::new(
-                Kind::Config,
+            Error::new(
+                ErrorKind::Config,
                 format!(
                     "the certificates in {} cannot be used: {why}",
                     path.display()
@@ -416,20 +416,20 @@ fn machinery(access: &Access) -> Result<reqwest::Client, Failure> {
     }
     builder.build().map_err(|error| {
         let cause = std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
-        Failure::new(Kind::Config, format!("no trusted certificates could be loaded: {cause}"))
+        Error::new(ErrorKind::Config, format!("no trusted certificates could be loaded: {cause}"))
             .hint("install the system's certificates, or name a file of them with SSL_CERT_FILE or --ca-file")
     })
 }
 
-fn authorization(key: &ApiKey) -> Result<HeaderValue, Failure> {
+fn authorization_header(key: &ApiKey) -> Result<HeaderValue, Error> {
     let mut value = HeaderValue::from_str(&format!("Bearer {}", key.expose()))
-        .map_err(|_| Failure::new(Kind::KeyRejected, "the API key cannot be sent in a header"))?;
+        .map_err(|_| Error::new(ErrorKind::KeyRejected, "the API key cannot be sent in a header"))?;
     value.set_sensitive(true);
     Ok(value)
 }
 
 /// Where the answer sends us, if it does.
-fn sent_on(response: &Response, from: &Url) -> Option<Url> {
+fn redirect_target(response: &Response, from: &Url) -> Option<Url> {
     if !matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
         return None;
     }
@@ -438,7 +438,7 @@ fn sent_on(response: &Response, from: &Url) -> Option<Url> {
 }
 
 /// As much of an address as says where it leads.
-fn shown(place: &Url) -> String {
+fn display_origin(place: &Url) -> String {
     if place.has_host() {
         place.origin().ascii_serialization()
     } else {
@@ -447,7 +447,7 @@ fn shown(place: &Url) -> String {
 }
 
 /// Reads a body, unpacked, up to `most` bytes.
-async fn body(mut response: Response, most: usize) -> Result<Vec<u8>, Fault> {
+async fn read_body(mut response: Response, most: usize) -> Result<Vec<u8>, RequestError> {
     let encoding = response
         .headers()
         .get(CONTENT_ENCODING)
@@ -458,10 +458,10 @@ async fn body(mut response: Response, most: usize) -> Result<Vec<u8>, Fault> {
     while let Some(chunk) = response
         .chunk()
         .await
-        .map_err(|error| Fault::transport(&error))?
+        .map_err(|error| RequestError::from_reqwest(&error))?
     {
         if body.len() + chunk.len() > most {
-            return Err(Fault::TooLarge);
+            return Err(RequestError::BodyTooLarge);
         }
         body.extend_from_slice(&chunk);
     }
@@ -470,8 +470,8 @@ async fn body(mut response: Response, most: usize) -> Result<Vec<u8>, Fault> {
     }
     let unpacked = tokio::task::spawn_blocking(move || gunzip(&body, most)).await;
     unpacked.unwrap_or_else(|error| {
-        Err(Fault::Unsent(Failure::new(
-            Kind::Internal,
+        Err(RequestError::NotSent(Error::new(
+            ErrorKind::Internal,
             format!("unpacking an answer failed: {error}"),
         )))
     })

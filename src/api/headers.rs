@@ -5,22 +5,22 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
 
-use super::pace::Limits;
+use super::rate_limit::LimitHeaders;
 use crate::config::clock::Clock;
 
 /// `retry-after`, in seconds or as a date; a date is compared with the service's own clock if it tells it.
-pub(super) fn wait(headers: &HeaderMap, clock: &Clock) -> Option<Duration> {
+pub(super) fn parse_retry_after(headers: &HeaderMap, clock: &Clock) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
-    if let Some(seconds) = seconds(text) {
+    if let Some(seconds) = parse_seconds(text) {
         return Some(seconds);
     }
     let until = httpdate::parse_http_date(text).ok()?;
-    let now = date(headers).unwrap_or_else(|| clock()).into();
+    let now = parse_date(headers).unwrap_or_else(|| clock()).into();
     Some(until.duration_since(now).unwrap_or_default())
 }
 
 /// What the answer says about the team's limit.
-pub(super) fn limits(headers: &HeaderMap) -> Limits {
+pub(super) fn parse_limit_headers(headers: &HeaderMap) -> LimitHeaders {
     let text = |name: &str| {
         headers
             .get(name)
@@ -32,16 +32,16 @@ pub(super) fn limits(headers: &HeaderMap) -> Limits {
             .split(';')
             .find_map(|part| part.trim().strip_prefix("w="))
     });
-    Limits {
+    LimitHeaders {
         limit: text("ratelimit-limit").and_then(|limit| limit.parse().ok()),
-        window: window.and_then(seconds),
+        window: window.and_then(parse_seconds),
         remaining: text("ratelimit-remaining").and_then(|remaining| remaining.parse().ok()),
-        reset: text("ratelimit-reset").and_then(seconds),
+        reset: text("ratelimit-reset").and_then(parse_seconds),
     }
 }
 
 /// A number of seconds, not negative; anything else says nothing. No service means more than a year.
-fn seconds(text: &str) -> Option<Duration> {
+fn parse_seconds(text: &str) -> Option<Duration> {
     const YEAR: f64 = 31_536_000.0;
     text.parse()
         .ok()
@@ -51,7 +51,7 @@ fn seconds(text: &str) -> Option<Duration> {
 
 /// The name that the service, or what stands before it, has given the request. Only what looks like
 /// one is taken: the header is foreign, and goes into logs.
-pub(super) fn request_id(headers: &HeaderMap) -> Option<String> {
+pub(super) fn parse_request_id(headers: &HeaderMap) -> Option<String> {
     let id = ["x-request-id", "request-id", "cf-ray"]
         .iter()
         .find_map(|name| headers.get(*name))?
@@ -63,11 +63,11 @@ pub(super) fn request_id(headers: &HeaderMap) -> Option<String> {
 }
 
 /// How far the service's clock is ahead of ours, by its own account in whole seconds.
-pub(super) fn skew(headers: &HeaderMap, now: Timestamp) -> Option<SignedDuration> {
-    date(headers).map(|theirs| theirs.duration_since(now))
+pub(super) fn clock_skew(headers: &HeaderMap, now: Timestamp) -> Option<SignedDuration> {
+    parse_date(headers).map(|theirs| theirs.duration_since(now))
 }
 
-fn date(headers: &HeaderMap) -> Option<Timestamp> {
+fn parse_date(headers: &HeaderMap) -> Option<Timestamp> {
     Timestamp::try_from(httpdate::parse_http_date(headers.get(DATE)?.to_str().ok()?).ok()?).ok()
 }
 
@@ -88,30 +88,30 @@ mod tests {
         let until = ("retry-after", "Fri, 20 Nov 2026 10:00:05 GMT");
         let theirs = ("date", "Fri, 20 Nov 2026 10:00:00 GMT");
         assert_eq!(
-            wait(&headers(&[until, theirs]), &clock),
+            parse_retry_after(&headers(&[until, theirs]), &clock),
             Some(Duration::from_secs(5))
         );
         assert_eq!(
-            wait(&headers(&[until]), &clock),
+            parse_retry_after(&headers(&[until]), &clock),
             Some(Duration::from_secs(3605))
         );
         assert_eq!(
-            skew(&headers(&[theirs]), clock()),
+            clock_skew(&headers(&[theirs]), clock()),
             Some(SignedDuration::from_hours(1))
         );
-        assert_eq!(skew(&headers(&[("date", "soon")]), clock()), None);
+        assert_eq!(clock_skew(&headers(&[("date", "soon")]), clock()), None);
     }
 
     #[test]
     fn only_what_looks_like_a_request_id_is_one() {
-        let id = |value| request_id(&headers(&[("cf-ray", value)]));
+        let id = |value| parse_request_id(&headers(&[("cf-ray", value)]));
         assert_eq!(id("8f2a-FRA").as_deref(), Some("8f2a-FRA"));
         for foreign in ["", "ana@example.com", "a b", "\u{1b}[31m", &"x".repeat(65)] {
             let value = reqwest::header::HeaderValue::from_bytes(foreign.as_bytes());
             let headers = value
                 .map(|value| HeaderMap::from_iter([("cf-ray".parse().unwrap(), value)]))
                 .unwrap_or_default();
-            assert_eq!(request_id(&headers), None, "{foreign:?}");
+            assert_eq!(parse_request_id(&headers), None, "{foreign:?}");
         }
     }
 }

@@ -4,26 +4,26 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::mail::EmailId;
 
 mod admit;
-mod answer;
+mod response;
 mod client;
-mod fault;
+mod error;
 mod headers;
-mod pace;
+mod rate_limit;
 mod seen;
-mod shown;
+mod convert;
 mod unpack;
 pub mod wire;
-mod wish;
+mod request;
 
-pub use admit::try_key;
-pub use client::{Access, Client};
-pub use fault::spelled;
-pub use pace::{Budget, Patience, jitter};
-pub use wish::{Urgency, Wish};
+pub use admit::verify_key;
+pub use client::{ClientConfig, Client};
+pub use error::format_pause;
+pub use rate_limit::{RateBudget, RetryPolicy, jitter};
+pub use request::{Priority, RequestHandle};
 
 /// Where a page begins. The service refuses both cursors in one request, so a request has one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,9 +41,9 @@ pub const MAX_LIMIT: u8 = 100;
 
 /// One page as it came.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Page {
+pub struct EmailPage {
     /// The items that could be read, in the order of the service.
-    pub items: Vec<Item>,
+    pub items: Vec<ListedEmail>,
     /// Items that could not be read, for example because they have no id.
     pub unreadable: usize,
     /// Whether more emails exist in the direction asked; `None` if the service does not say.
@@ -53,7 +53,7 @@ pub struct Page {
 /// One summary, verbatim. Its fields are read where they are needed: held as well, those of a page of long
 /// lists of recipients take more memory than all the rest.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Item {
+pub struct ListedEmail {
     /// Its id.
     pub id: String,
     /// When it was created, in the words of the service.
@@ -62,14 +62,14 @@ pub struct Item {
     pub json: Arc<str>,
 }
 
-impl Item {
+impl ListedEmail {
     /// Reads one item of a page.
     ///
     /// # Errors
     ///
     /// If `json` is not an object, or has no usable `id`.
-    pub fn read(json: &str) -> Result<Self, serde_json::Error> {
-        let wire::Summary { id, created_at, .. } = wire::Summary::read(json)?;
+    pub fn parse(json: &str) -> Result<Self, serde_json::Error> {
+        let wire::Summary { id, created_at, .. } = wire::Summary::parse(json)?;
         Ok(Self {
             id,
             created_at,
@@ -79,8 +79,8 @@ impl Item {
 
     /// Its fields.
     #[must_use]
-    pub fn summary(&self) -> wire::Summary {
-        wire::Summary::read(&self.json).unwrap_or_else(|_| wire::Summary {
+    pub fn parse_summary(&self) -> wire::Summary {
+        wire::Summary::parse(&self.json).unwrap_or_else(|_| wire::Summary {
             id: self.id.clone(),
             ..wire::Summary::default()
         })
@@ -89,7 +89,7 @@ impl Item {
 
 /// One retrieved email, read and verbatim.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Retrieved {
+pub struct RetrievedEmail {
     /// Its fields.
     pub email: wire::Email,
     /// Its JSON text, as it was sent.
@@ -97,24 +97,24 @@ pub struct Retrieved {
 }
 
 /// Runs right before a request is sent, after it has waited for its turn; before each attempt.
-pub type OnSend = Arc<dyn Fn() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
+pub type BeforeSend = Arc<dyn Fn() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
 
 /// The two operations, for whoever needs them: the real client, and simulated services in tests.
-pub trait Service: Clone + Send + Sync + 'static {
+pub trait EmailApi: Clone + Send + Sync + 'static {
     /// The same service, whose requests are wanted so. A service without a pace does not care.
     #[must_use]
-    fn wanted(&self, _wish: &Wish) -> Self {
+    fn with_priority(&self, _wish: &RequestHandle) -> Self {
         self.clone()
     }
 
     /// The same service, which runs `hook` before it sends; `None` if its requests never wait, so that
     /// they are sent when they are made.
-    fn with_on_send(&self, _hook: OnSend) -> Option<Self> {
+    fn with_before_send(&self, _hook: BeforeSend) -> Option<Self> {
         None
     }
 
     /// The rate budget as it stands, if there is one.
-    fn allowance(&self) -> Option<Budget> {
+    fn rate_budget(&self) -> Option<RateBudget> {
         None
     }
 
@@ -123,8 +123,8 @@ pub trait Service: Clone + Send + Sync + 'static {
         &self,
         limit: u8,
         cursor: &Cursor,
-    ) -> impl Future<Output = Result<Page, Failure>> + Send;
+    ) -> impl Future<Output = Result<EmailPage, Error>> + Send;
 
     /// One email with its bodies.
-    fn retrieve(&self, id: &EmailId) -> impl Future<Output = Result<Retrieved, Failure>> + Send;
+    fn retrieve(&self, id: &EmailId) -> impl Future<Output = Result<RetrievedEmail, Error>> + Send;
 }

@@ -4,7 +4,7 @@ use std::io::Read as _;
 
 use flate2::read::MultiGzDecoder;
 
-use super::fault::Fault;
+use super::error::RequestError;
 
 /// Whether a `Content-Encoding` is one that [`gunzip`] unpacks.
 pub(super) fn is_gzip(encoding: &str) -> bool {
@@ -14,7 +14,7 @@ pub(super) fn is_gzip(encoding: &str) -> bool {
 }
 
 /// Unpacks gzip of one or several members (RFC 1952) that holds up to `most` bytes. It may take a while.
-pub(super) fn gunzip(packed: &[u8], most: usize) -> Result<Vec<u8>, Fault> {
+pub(super) fn gunzip(packed: &[u8], most: usize) -> Result<Vec<u8>, RequestError> {
     // An answer without a body may name an encoding, too.
     if packed.is_empty() {
         return Ok(Vec::new());
@@ -23,9 +23,9 @@ pub(super) fn gunzip(packed: &[u8], most: usize) -> Result<Vec<u8>, Fault> {
     MultiGzDecoder::new(packed)
         .take(most as u64 + 1)
         .read_to_end(&mut body)
-        .map_err(|_| Fault::Broken)?;
+        .map_err(|_| RequestError::ConnectionBroken)?;
     if body.len() > most {
-        Err(Fault::TooLarge)
+        Err(RequestError::BodyTooLarge)
     } else {
         Ok(body)
     }
@@ -67,22 +67,22 @@ mod tests {
             whole.len() - 1,
         ] {
             assert!(
-                matches!(gunzip(&whole[..cut], MOST), Err(Fault::Broken)),
+                matches!(gunzip(&whole[..cut], MOST), Err(RequestError::ConnectionBroken)),
                 "{cut}"
             );
         }
-        assert!(matches!(gunzip(b"{\"data\":[]}", MOST), Err(Fault::Broken)));
+        assert!(matches!(gunzip(b"{\"data\":[]}", MOST), Err(RequestError::ConnectionBroken)));
     }
 
     #[test]
     fn body_beyond_its_bound_is_refused() {
         assert!(matches!(
             gunzip(&packed(&vec![b' '; 5_000_000]), MOST),
-            Err(Fault::TooLarge)
+            Err(RequestError::BodyTooLarge)
         ));
         assert!(matches!(
             gunzip(&packed(&vec![b' '; MOST + 1]), MOST),
-            Err(Fault::TooLarge)
+            Err(RequestError::BodyTooLarge)
         ));
         assert_eq!(
             gunzip(&packed(&vec![b' '; MOST]), MOST).unwrap().len(),

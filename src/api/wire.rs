@@ -89,7 +89,7 @@ pub struct Tag {
 
 /// The list operation's answer, its items still as they were sent.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub struct Envelope<Item> {
+pub struct ListBody<Item> {
     /// Always `list`; some services leave it out.
     #[serde(default)]
     pub object: Option<String>,
@@ -118,10 +118,10 @@ impl Summary {
     /// # Errors
     ///
     /// If `json` is not an object, or has no usable `id`.
-    pub fn read(json: &str) -> Result<Self, serde_json::Error> {
-        let mut members: Members = serde_json::from_str(json)?;
+    pub fn parse(json: &str) -> Result<Self, serde_json::Error> {
+        let mut members: OrderedObject = serde_json::from_str(json)?;
         let mut known = Self {
-            id: members.id()?,
+            id: members.remove_id()?,
             ..Self::default()
         };
         let Self {
@@ -138,17 +138,17 @@ impl Summary {
             scheduled_at,
             extra,
         } = &mut known;
-        *to = members.list("to");
-        *from = members.text("from");
-        *created_at = members.text("created_at");
-        *subject = members.text("subject");
-        *message_id = members.text("message_id");
-        *bcc = members.list("bcc");
-        *cc = members.list("cc");
-        *reply_to = members.list("reply_to");
-        *last_event = members.text("last_event");
-        *scheduled_at = members.text("scheduled_at");
-        *extra = members.rest();
+        *to = members.remove_list("to");
+        *from = members.remove_string("from");
+        *created_at = members.remove_string("created_at");
+        *subject = members.remove_string("subject");
+        *message_id = members.remove_string("message_id");
+        *bcc = members.remove_list("bcc");
+        *cc = members.remove_list("cc");
+        *reply_to = members.remove_list("reply_to");
+        *last_event = members.remove_string("last_event");
+        *scheduled_at = members.remove_string("scheduled_at");
+        *extra = members.into_extra();
         Ok(known)
     }
 }
@@ -159,10 +159,10 @@ impl Email {
     /// # Errors
     ///
     /// If `json` is not an object, or has no usable `id`.
-    pub fn read(json: &str) -> Result<Self, serde_json::Error> {
-        let mut members: Members = serde_json::from_str(json)?;
+    pub fn parse(json: &str) -> Result<Self, serde_json::Error> {
+        let mut members: OrderedObject = serde_json::from_str(json)?;
         let mut known = Self {
-            id: members.id()?,
+            id: members.remove_id()?,
             ..Self::default()
         };
         let Self {
@@ -183,34 +183,34 @@ impl Email {
             tags,
             extra,
         } = &mut known;
-        *object = members.text("object").unwrap_or_else(|| "email".to_owned());
-        *to = members.list("to").unwrap_or_default();
-        *from = members.text("from");
-        *created_at = members.text("created_at");
-        *subject = members.text("subject");
-        *message_id = members.text("message_id");
-        *html = members.text("html");
-        *text = members.text("text");
-        *bcc = members.list("bcc").unwrap_or_default();
-        *cc = members.list("cc").unwrap_or_default();
-        *reply_to = members.list("reply_to").unwrap_or_default();
-        *last_event = members.text("last_event");
-        *scheduled_at = members.text("scheduled_at");
+        *object = members.remove_string("object").unwrap_or_else(|| "email".to_owned());
+        *to = members.remove_list("to").unwrap_or_default();
+        *from = members.remove_string("from");
+        *created_at = members.remove_string("created_at");
+        *subject = members.remove_string("subject");
+        *message_id = members.remove_string("message_id");
+        *html = members.remove_string("html");
+        *text = members.remove_string("text");
+        *bcc = members.remove_list("bcc").unwrap_or_default();
+        *cc = members.remove_list("cc").unwrap_or_default();
+        *reply_to = members.remove_list("reply_to").unwrap_or_default();
+        *last_event = members.remove_string("last_event");
+        *scheduled_at = members.remove_string("scheduled_at");
         *tags = members
-            .take("tags")
+            .remove("tags")
             .and_then(|raw| serde_json::from_str(raw.get()).ok())
             .unwrap_or_default();
-        *extra = members.rest();
+        *extra = members.into_extra();
         Ok(known)
     }
 }
 
 /// A JSON object in the order it was written, its values untouched.
-struct Members(Vec<(String, Box<RawValue>)>);
+struct OrderedObject(Vec<(String, Box<RawValue>)>);
 
-impl Members {
+impl OrderedObject {
     /// The last member of that name, as JSON itself has it; earlier ones are dropped.
-    fn take(&mut self, name: &str) -> Option<Box<RawValue>> {
+    fn remove(&mut self, name: &str) -> Option<Box<RawValue>> {
         let mut found = None;
         self.0.retain_mut(|(key, value)| {
             let is_it = key == name;
@@ -222,15 +222,15 @@ impl Members {
         found
     }
 
-    fn id(&mut self) -> Result<String, serde_json::Error> {
-        self.text("id")
+    fn remove_id(&mut self) -> Result<String, serde_json::Error> {
+        self.remove_string("id")
             .filter(|id| !id.is_empty())
             .ok_or_else(|| serde_json::Error::custom("an email without an id"))
     }
 
     /// A string; null and a missing member are none, and any other value is its JSON text.
-    fn text(&mut self, name: &str) -> Option<String> {
-        let raw = self.take(name)?;
+    fn remove_string(&mut self, name: &str) -> Option<String> {
+        let raw = self.remove(name)?;
         match serde_json::from_str::<Option<String>>(raw.get()) {
             Ok(text) => text,
             Err(_) => Some(raw.get().to_owned()),
@@ -238,18 +238,18 @@ impl Members {
     }
 
     /// A list of strings; a bare string is a list of one.
-    fn list(&mut self, name: &str) -> Option<Vec<String>> {
-        let raw = self.take(name)?;
+    fn remove_list(&mut self, name: &str) -> Option<Vec<String>> {
+        let raw = self.remove(name)?;
         let text = raw.get();
         match serde_json::from_str::<Option<Vec<Box<RawValue>>>>(text) {
             Ok(items) => {
-                items.map(|items| items.iter().filter_map(|item| scalar(item.get())).collect())
+                items.map(|items| items.iter().filter_map(|item| parse_scalar(item.get())).collect())
             }
-            Err(_) => Some(scalar(text).into_iter().collect()),
+            Err(_) => Some(parse_scalar(text).into_iter().collect()),
         }
     }
 
-    fn rest(self) -> Vec<(String, String)> {
+    fn into_extra(self) -> Vec<(String, String)> {
         self.0
             .into_iter()
             .map(|(name, raw)| (name, raw.get().to_owned()))
@@ -258,26 +258,26 @@ impl Members {
 }
 
 /// The text of a JSON string, or the JSON text of anything else but null.
-fn scalar(json: &str) -> Option<String> {
+fn parse_scalar(json: &str) -> Option<String> {
     serde_json::from_str::<Option<String>>(json).unwrap_or_else(|_| Some(json.to_owned()))
 }
 
-impl<'de> Deserialize<'de> for Members {
+impl<'de> Deserialize<'de> for OrderedObject {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Collect;
         impl<'de> Visitor<'de> for Collect {
-            type Value = Members;
+            type Value = OrderedObject;
 
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str("an object")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<OrderedObject, A::Error> {
                 let mut members = Vec::with_capacity(map.size_hint().unwrap_or(16));
                 while let Some(member) = map.next_entry()? {
                     members.push(member);
                 }
-                Ok(Members(members))
+                Ok(OrderedObject(members))
             }
         }
         deserializer.deserialize_map(Collect)
@@ -286,7 +286,7 @@ impl<'de> Deserialize<'de> for Members {
 
 fn string_or_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let raw = Box::<RawValue>::deserialize(deserializer)?;
-    Ok(scalar(raw.get()).unwrap_or_default())
+    Ok(parse_scalar(raw.get()).unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -295,7 +295,7 @@ mod tests {
 
     #[test]
     fn addresses_come_in_four_shapes() {
-        let read = |to: &str| Summary::read(&format!(r#"{{"id":"1"{to}}}"#)).unwrap().to;
+        let read = |to: &str| Summary::parse(&format!(r#"{{"id":"1"{to}}}"#)).unwrap().to;
         assert_eq!(read(""), None);
         assert_eq!(read(r#","to":null"#), None);
         assert_eq!(read(r#","to":[]"#), Some(vec![]));
@@ -312,7 +312,7 @@ mod tests {
     #[test]
     fn unknown_members_are_kept_verbatim_and_in_order() {
         let summary =
-            Summary::read(r#"{"zeta":1.50,"id":"1","alpha":{"b": [1, 2]},"subject":7}"#).unwrap();
+            Summary::parse(r#"{"zeta":1.50,"id":"1","alpha":{"b": [1, 2]},"subject":7}"#).unwrap();
         let expected = [("zeta", "1.50"), ("alpha", r#"{"b": [1, 2]}"#)]
             .map(|(n, v)| (n.to_owned(), v.to_owned()));
         assert_eq!(summary.extra, expected);
@@ -321,11 +321,11 @@ mod tests {
 
     #[test]
     fn an_email_needs_an_id_and_nothing_else() {
-        assert!(Summary::read(r#"{"subject":"x"}"#).is_err());
-        assert!(Summary::read(r#"{"id":""}"#).is_err());
-        assert!(Email::read("[]").is_err());
+        assert!(Summary::parse(r#"{"subject":"x"}"#).is_err());
+        assert!(Summary::parse(r#"{"id":""}"#).is_err());
+        assert!(Email::parse("[]").is_err());
         let email =
-            Email::read(r#"{"id":"1","tags":[{"name":"a","value":null},{"value":3}],"cc":null}"#)
+            Email::parse(r#"{"id":"1","tags":[{"name":"a","value":null},{"value":3}],"cc":null}"#)
                 .unwrap();
         assert_eq!(
             email.tags,

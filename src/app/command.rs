@@ -1,11 +1,11 @@
 //! `Command`: everything a person can mean, whatever key or click said it.
 
-use super::prompt::Edit;
+use super::prompt::LineEdit;
 use crate::render::BodyView;
 
 /// How far to go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Step {
+pub enum Motion {
     /// One row or line towards the end.
     Down,
     /// One row or line towards the start.
@@ -28,17 +28,17 @@ pub enum Step {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Command {
     /// Move the selection in the list.
-    Select(Step),
+    MoveSelection(Motion),
     /// Move the text of the reader.
-    Scroll(Step),
+    Scroll(Motion),
     /// Move a block that is wider than the reader sideways.
-    Pan(Side),
+    Pan(Direction),
     /// Read the selected email.
     Open,
     /// Leave the innermost layer: help, reader, then the program.
     Back,
     /// Leave the innermost layer, but never the program.
-    Peel,
+    CloseLayer,
     /// Read the next (older) email.
     NextEmail,
     /// Read the previous (newer) email.
@@ -48,11 +48,11 @@ pub enum Command {
     /// Give the reader the whole screen, or take it back.
     FullReader,
     /// Cycle through beside, below and one at a time.
-    Arrange,
+    CycleLayout,
     /// Move the divider.
-    Divide(Side),
+    ResizeSplit(Direction),
     /// Go to the next or the previous mark in the email.
-    Mark(Side),
+    GoToMatch(Direction),
     /// Show the next face of the body.
     NextView,
     /// Show the previous face of the body.
@@ -60,23 +60,23 @@ pub enum Command {
     /// Show this face of the body.
     ShowView(BodyView),
     /// Fold the head of the email to what matters most, or unfold it.
-    Fold,
+    FoldHeader,
     /// Type a date to go to.
     GoToDate,
     /// Type what the list is to be narrowed to.
     Filter,
     /// Narrow the list to rows like the selected one.
-    Only(Cell),
+    FilterBy(RowField),
     /// Show all mail to a recipient of the selected email, and what became of it.
-    Card,
+    RecipientSummary,
     /// Show the saved view of this number.
-    ShowSaved(u8),
+    ShowSavedView(u8),
     /// Show the list of saved views.
-    Views,
+    SavedViews,
     /// Save what is shown as a view.
     SaveView,
     /// Take the marked view away.
-    DropView,
+    DeleteView,
     /// Look for text in the email.
     Find,
     /// Go back to what the list showed before.
@@ -84,9 +84,9 @@ pub enum Command {
     /// Show again what was gone back from.
     Redo,
     /// Go to the place before this one, or forth again.
-    Place(Side),
+    History(Direction),
     /// Fetch older emails until the filter finds enough of them.
-    LookBack,
+    LoadOlder,
     /// Stop looking further back.
     Stop,
     /// Keep what was typed.
@@ -94,25 +94,25 @@ pub enum Command {
     /// Leave the prompt as if nothing had been typed.
     Cancel,
     /// Choose the next or the previous of what could be typed.
-    Complete(Side),
+    CycleSuggestion(Direction),
     /// Type again what was typed earlier, or later than that.
-    Recall(Side),
+    RecallFilter(Direction),
     /// Change the line that is being typed.
-    Edit(Edit),
+    Edit(LineEdit),
     /// Ask the service for what is new, and again for an email that failed.
     Refresh,
     /// Show times in full with their zone, or short.
     FullTimes,
     /// Let the terminal have the mouse, so that text can be selected, or take it back.
-    Mouse,
+    ToggleMouse,
     /// Show the profiles, to switch to another.
     Profiles,
     /// Mark the next or the previous of what can be chosen.
-    Item(Side),
+    MoveChoice(Direction),
     /// Take what is marked.
-    Take,
+    Confirm,
     /// Tell all there is to know about what failed.
-    Details,
+    ErrorDetails,
     /// Show all keys, or hide them.
     Help,
     /// Paint the whole screen again.
@@ -125,7 +125,7 @@ pub enum Command {
 
 /// A direction on a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Side {
+pub enum Direction {
     /// To the left, or up for a divider that lies flat.
     Left,
     /// To the right, or down.
@@ -134,7 +134,7 @@ pub enum Side {
 
 /// What two rows of the list can have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Cell {
+pub enum RowField {
     /// The first recipient.
     Recipient,
     /// The domain of the first recipient.
@@ -150,83 +150,83 @@ pub enum Cell {
 impl Command {
     /// What it does, for the help.
     #[must_use]
-    pub const fn words(self) -> &'static str {
+    pub const fn help_text(self) -> &'static str {
         match self {
-            Self::Select(step) => match step {
-                Step::Down => "next row",
-                Step::Up => "previous row",
-                Step::HalfDown => "half a page down",
-                Step::HalfUp => "half a page up",
-                Step::PageDown => "a page down",
-                Step::PageUp => "a page up",
-                Step::First => "newest email",
-                Step::Last => "oldest email",
+            Self::MoveSelection(step) => match step {
+                Motion::Down => "next row",
+                Motion::Up => "previous row",
+                Motion::HalfDown => "half a page down",
+                Motion::HalfUp => "half a page up",
+                Motion::PageDown => "a page down",
+                Motion::PageUp => "a page up",
+                Motion::First => "newest email",
+                Motion::Last => "oldest email",
             },
             Self::Scroll(step) => match step {
-                Step::Down => "scroll the email down",
-                Step::Up => "scroll the email up",
-                Step::HalfDown => "half a page down",
-                Step::HalfUp => "half a page up",
-                Step::PageDown => "a page down",
-                Step::PageUp => "a page up",
-                Step::First => "start of the email",
-                Step::Last => "end of the email",
+                Motion::Down => "scroll the email down",
+                Motion::Up => "scroll the email up",
+                Motion::HalfDown => "half a page down",
+                Motion::HalfUp => "half a page up",
+                Motion::PageDown => "a page down",
+                Motion::PageUp => "a page up",
+                Motion::First => "start of the email",
+                Motion::Last => "end of the email",
             },
-            Self::Pan(Side::Left) => "pan a wide block left",
-            Self::Pan(Side::Right) => "pan a wide block right",
+            Self::Pan(Direction::Left) => "pan a wide block left",
+            Self::Pan(Direction::Right) => "pan a wide block right",
             Self::Open => "read the email; below the last one: look further back",
             Self::Back => "back; clear the filter; at the top: leave",
-            Self::Peel => "back; clear the filter",
+            Self::CloseLayer => "back; clear the filter",
             Self::NextEmail => "next email",
             Self::PreviousEmail => "previous email",
             Self::SwitchPane => "other pane",
             Self::FullReader => "reader on the whole screen, and back",
-            Self::Arrange => "panes beside, below, one at a time",
-            Self::Divide(Side::Left) => "smaller list",
-            Self::Divide(Side::Right) => "larger list",
+            Self::CycleLayout => "panes beside, below, one at a time",
+            Self::ResizeSplit(Direction::Left) => "smaller list",
+            Self::ResizeSplit(Direction::Right) => "larger list",
             Self::Find => "find in the email",
-            Self::Mark(Side::Right) => "next match",
-            Self::Mark(Side::Left) => "previous match",
+            Self::GoToMatch(Direction::Right) => "next match",
+            Self::GoToMatch(Direction::Left) => "previous match",
             Self::NextView => "next view of the body",
             Self::PreviousView => "previous view of the body",
             Self::ShowView(BodyView::Rendered) => "body as the recipient saw it",
             Self::ShowView(BodyView::Text) => "plain-text part",
             Self::ShowView(BodyView::Source) => "html source",
             Self::ShowView(BodyView::Raw) => "raw JSON, every field",
-            Self::Fold => "fold or unfold the head of the email",
+            Self::FoldHeader => "fold or unfold the head of the email",
             Self::GoToDate => "go to a date",
             Self::Filter => "filter the list while you type",
-            Self::Only(Cell::Recipient) => "only emails to this recipient",
-            Self::Only(Cell::Domain) => "only emails to this domain",
-            Self::Only(Cell::Subject) => "only emails with this subject",
-            Self::Only(Cell::Sender) => "only emails from this sender",
-            Self::Only(Cell::Status) => "only emails with this status",
-            Self::Card => "all mail to this recipient; again: to the next one",
-            Self::ShowSaved(_) => "show a saved view",
-            Self::Views => "all saved views",
+            Self::FilterBy(RowField::Recipient) => "only emails to this recipient",
+            Self::FilterBy(RowField::Domain) => "only emails to this domain",
+            Self::FilterBy(RowField::Subject) => "only emails with this subject",
+            Self::FilterBy(RowField::Sender) => "only emails from this sender",
+            Self::FilterBy(RowField::Status) => "only emails with this status",
+            Self::RecipientSummary => "all mail to this recipient; again: to the next one",
+            Self::ShowSavedView(_) => "show a saved view",
+            Self::SavedViews => "all saved views",
             Self::SaveView => "save what is shown as a view",
-            Self::DropView => "take the marked view away",
+            Self::DeleteView => "take the marked view away",
             Self::Undo => "undo a change of what is shown",
             Self::Redo => "redo it",
-            Self::Place(Side::Left) => "the place before this one",
-            Self::Place(Side::Right) => "the place after this one",
-            Self::LookBack => "look further back",
+            Self::History(Direction::Left) => "the place before this one",
+            Self::History(Direction::Right) => "the place after this one",
+            Self::LoadOlder => "look further back",
             Self::Stop => "stop fetching older mail",
             Self::Accept => "keep what is typed; go to the date",
             Self::Cancel => "leave it as it was before",
-            Self::Complete(Side::Right) => "next offer",
-            Self::Complete(Side::Left) => "previous offer",
-            Self::Recall(Side::Left) => "an earlier filter",
-            Self::Recall(Side::Right) => "a later filter",
-            Self::Edit(edit) => edit.words(),
+            Self::CycleSuggestion(Direction::Right) => "next offer",
+            Self::CycleSuggestion(Direction::Left) => "previous offer",
+            Self::RecallFilter(Direction::Left) => "an earlier filter",
+            Self::RecallFilter(Direction::Right) => "a later filter",
+            Self::Edit(edit) => edit.help_text(),
             Self::Refresh => "ask the service again now",
             Self::FullTimes => "full times with zone, or short",
-            Self::Mouse => "mouse off and on (off: select text)",
+            Self::ToggleMouse => "mouse off and on (off: select text)",
             Self::Profiles => "switch profile",
-            Self::Item(Side::Right) => "mark the next",
-            Self::Item(Side::Left) => "mark the previous",
-            Self::Take => "take what is marked",
-            Self::Details => "what failed, in detail",
+            Self::MoveChoice(Direction::Right) => "mark the next",
+            Self::MoveChoice(Direction::Left) => "mark the previous",
+            Self::Confirm => "take what is marked",
+            Self::ErrorDetails => "what failed, in detail",
             Self::Help => "this help",
             Self::Redraw => "paint the screen again",
             Self::Suspend => "stop until the shell continues",
@@ -236,53 +236,53 @@ impl Command {
 
     /// The one or two words of it for the hint line.
     #[must_use]
-    pub const fn hint(self) -> &'static str {
+    pub const fn hint_label(self) -> &'static str {
         match self {
-            Self::Select(Step::First) => "newest",
-            Self::Select(Step::Last) => "oldest",
-            Self::Select(_) => "down",
-            Self::Scroll(Step::First) => "start",
-            Self::Scroll(Step::Last) => "end",
+            Self::MoveSelection(Motion::First) => "newest",
+            Self::MoveSelection(Motion::Last) => "oldest",
+            Self::MoveSelection(_) => "down",
+            Self::Scroll(Motion::First) => "start",
+            Self::Scroll(Motion::Last) => "end",
             Self::Scroll(_) => "scroll",
             Self::Pan(_) => "pan",
             Self::Open => "read",
             Self::Back => "back",
-            Self::Peel => "all mail",
+            Self::CloseLayer => "all mail",
             Self::NextEmail => "next",
             Self::PreviousEmail => "previous",
             Self::SwitchPane => "pane",
             Self::FullReader => "full",
-            Self::Arrange => "panes",
-            Self::Divide(_) => "divider",
-            Self::Mark(_) => "match",
+            Self::CycleLayout => "panes",
+            Self::ResizeSplit(_) => "divider",
+            Self::GoToMatch(_) => "match",
             Self::NextView | Self::PreviousView | Self::ShowView(_) => "view",
-            Self::Fold => "fold",
+            Self::FoldHeader => "fold",
             Self::GoToDate => "date",
             Self::Filter => "filter",
-            Self::Only(_) => "only these",
-            Self::Card => "recipient",
-            Self::ShowSaved(_) => "view",
-            Self::Views => "views",
+            Self::FilterBy(_) => "only these",
+            Self::RecipientSummary => "recipient",
+            Self::ShowSavedView(_) => "view",
+            Self::SavedViews => "views",
             Self::SaveView => "save",
-            Self::DropView => "take away",
+            Self::DeleteView => "take away",
             Self::Find => "find",
             Self::Undo => "undo",
             Self::Redo => "redo",
-            Self::Place(_) => "places",
-            Self::LookBack => "further back",
+            Self::History(_) => "places",
+            Self::LoadOlder => "further back",
             Self::Stop => "stop",
             Self::Accept => "keep",
             Self::Cancel => "cancel",
-            Self::Complete(_) => "choose",
-            Self::Recall(_) => "earlier",
+            Self::CycleSuggestion(_) => "choose",
+            Self::RecallFilter(_) => "earlier",
             Self::Edit(_) => "edit",
             Self::Refresh => "refresh",
             Self::FullTimes => "times",
-            Self::Mouse => "mouse",
+            Self::ToggleMouse => "mouse",
             Self::Profiles => "profile",
-            Self::Item(_) => "choose",
-            Self::Take => "take it",
-            Self::Details => "details",
+            Self::MoveChoice(_) => "choose",
+            Self::Confirm => "take it",
+            Self::ErrorDetails => "details",
             Self::Help => "help",
             Self::Redraw => "redraw",
             Self::Suspend => "suspend",

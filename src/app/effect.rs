@@ -5,110 +5,110 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::hall::{Answer, Door};
-use super::mark::Sought;
-use super::slot::Ticket;
-use crate::api::Urgency;
-use crate::archive::{Anchor, Place};
-use crate::config::{Hidden, SavedView};
+use super::start::{ConfirmAnswer, SessionTarget};
+use super::text_match::SearchPattern;
+use super::pending::RequestId;
+use crate::api::Priority;
+use crate::archive::{WindowAnchor, SortKey};
+use crate::config::{SecretInput, SavedView};
 use crate::mail::{Email, EmailId};
-use crate::query::{Needle, Query};
+use crate::query::{SearchText, Query};
 use crate::render::{Body, BodyView};
 
 /// Something to be done outside; plain data, so that it can be compared, logged and replayed.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
     /// Rows of the archive.
-    Look {
+    LoadWindow {
         /// Names the attempt.
-        ticket: Ticket,
+        ticket: RequestId,
         /// Which emails, and in which order the rows come.
         query: Arc<Query>,
         /// Which rows. Newest means the top and oldest the bottom, whatever the order.
-        anchor: Anchor,
+        anchor: WindowAnchor,
         /// How many of them at most.
         rows: usize,
     },
     /// How many emails there are, and how many of them stand before `place`.
-    Count {
+    CountEmails {
         /// Names the attempt.
-        ticket: Ticket,
+        ticket: RequestId,
         /// Which emails.
         query: Arc<Query>,
         /// The row whose rank is wanted.
-        place: Option<Place>,
+        place: Option<SortKey>,
     },
     /// What became of all emails to an address.
-    Tally {
+    SummarizeRecipient {
         /// Names the attempt.
-        ticket: Ticket,
+        ticket: RequestId,
         /// The address.
-        address: Needle,
+        address: SearchText,
         /// What was confirmed at this time or later counts as checked.
         fresh_since: Timestamp,
         /// The time, which tells what is final.
         now: Timestamp,
     },
     /// Keep a saved view under its number, or forget it.
-    KeepView {
+    SaveView {
         /// Names the attempt.
-        ticket: Ticket,
+        ticket: RequestId,
         /// The number.
         number: u8,
         /// The view; `None` to forget it.
         view: Option<SavedView>,
     },
     /// Keep a filter that was typed for the next time.
-    Remember {
+    SaveHistory {
         /// Names the attempt.
-        ticket: Ticket,
+        ticket: RequestId,
         /// The filter.
         text: String,
     },
     /// What could stand at the cursor of what is being typed.
-    Complete {
+    LoadSuggestions {
         /// Names the attempt.
-        ticket: Ticket,
+        ticket: RequestId,
         /// What is typed so far.
         text: String,
         /// Where the cursor is, as a byte of it.
         cursor: usize,
     },
     /// An email with its body, from the archive, or else from the service.
-    Read {
+    LoadEmail {
         /// Names the attempt.
-        ticket: Ticket,
+        ticket: RequestId,
         /// Which.
         id: EmailId,
         /// How urgent it is, if the service has to be asked.
-        urgency: Urgency,
+        urgency: Priority,
     },
     /// An email that may be read next, into the archive, if the service can spare it.
-    Warm {
+    PrefetchEmail {
         /// Names the attempt.
-        ticket: Ticket,
+        ticket: RequestId,
         /// Which.
         id: EmailId,
     },
     /// Confirm the statuses of these emails, by page or by id.
-    Confirm {
+    ConfirmStatuses {
         /// Names the attempt.
-        ticket: Ticket,
+        ticket: RequestId,
         /// Which emails.
         ids: Vec<EmailId>,
         /// With how many requests at most.
         most: u32,
         /// How urgent it is.
-        urgency: Urgency,
+        urgency: Priority,
     },
     /// Confirm the statuses of what a query finds, newest first.
     CheckStatuses {
         /// Names the attempt.
-        ticket: Ticket,
+        ticket: RequestId,
         /// Which emails.
         query: Arc<Query>,
         /// Below this one.
-        below: Option<Place>,
+        below: Option<SortKey>,
         /// What was confirmed at this time or later is left out.
         fresh_since: Timestamp,
         /// With how many requests at most.
@@ -117,14 +117,14 @@ pub enum Effect {
         most_rows: u32,
     },
     /// Read a page of statuses again that is due, if one is.
-    Recheck {
+    RecheckStatuses {
         /// Names the attempt.
-        ticket: Ticket,
+        ticket: RequestId,
     },
     /// A body at a width.
-    LayOut {
+    RenderBody {
         /// Names the attempt.
-        ticket: Ticket,
+        ticket: RequestId,
         /// Whose body.
         email: Arc<Email>,
         /// Which face of it.
@@ -133,60 +133,60 @@ pub enum Effect {
         width: u16,
     },
     /// Where what is looked for stands in a body.
-    Seek {
+    FindMatches {
         /// Names the attempt.
-        ticket: Ticket,
+        ticket: RequestId,
         /// In which body.
         body: Arc<Body>,
         /// What.
-        sought: Sought,
+        sought: SearchPattern,
     },
     /// The page below the oldest email that is known without a gap.
-    Extend {
+    LoadOlder {
         /// Names the attempt.
-        ticket: Ticket,
+        ticket: RequestId,
     },
     /// The same because the profile wants it, unless another process does that already.
-    Fill {
+    Backfill {
         /// Names the attempt.
-        ticket: Ticket,
+        ticket: RequestId,
     },
     /// The newest page.
     Refresh {
         /// Names the attempt.
-        ticket: Ticket,
+        ticket: RequestId,
         /// How urgent it is.
-        urgency: Urgency,
+        urgency: Priority,
     },
     /// The profiles that one can switch to.
-    Doors {
+    LoadProfiles {
         /// Names the attempt.
-        ticket: Ticket,
+        ticket: RequestId,
     },
     /// Whether the service takes a key; nothing is stored.
-    Check {
+    VerifyKey {
         /// Names the attempt.
-        ticket: Ticket,
+        ticket: RequestId,
         /// Where the service is.
         base_url: String,
         /// The key.
-        key: Hidden,
+        key: SecretInput,
     },
     /// Go somewhere else. What is there waits until the answer is taken.
-    Enter {
+    OpenSession {
         /// Names the attempt.
-        ticket: Ticket,
+        ticket: RequestId,
         /// Where to.
-        door: Door,
+        door: SessionTarget,
         /// What was answered to the question that stands before it.
-        answer: Answer,
+        answer: ConfirmAnswer,
     },
     /// A pause.
-    Rest {
+    Timer {
         /// Names the attempt.
-        ticket: Ticket,
+        ticket: RequestId,
         /// What is waited for.
-        what: Rest,
+        what: TimerKind,
         /// How long.
         pause: Duration,
     },
@@ -194,38 +194,38 @@ pub enum Effect {
 
 /// What the service is asked for and may not be wanted any more before it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Errand {
+pub enum RequestKind {
     /// [`Effect::Read`].
-    Read,
+    LoadEmail,
     /// [`Effect::Warm`].
-    Warm,
+    Prefetch,
     /// [`Effect::Extend`].
-    Extend,
+    LoadOlder,
     /// [`Effect::Fill`].
-    Fill,
+    Backfill,
     /// [`Effect::Refresh`].
     Refresh,
     /// [`Effect::Confirm`].
-    Confirm,
+    ConfirmStatuses,
     /// [`Effect::CheckStatuses`].
     CheckStatuses,
     /// [`Effect::Recheck`].
-    Recheck,
+    RecheckStatuses,
 }
 
 /// What a pause is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Rest {
+pub enum TimerKind {
     /// The selection stands still long enough to be read.
     Selection,
     /// It is time to ask the service for what is new.
     Refresh,
     /// It is time to go on looking further back.
-    Extend,
+    LoadOlder,
     /// Something that is looked at is to be confirmed, or is not fresh any more.
     Freshness,
     /// A second of a pause that the service has asked for, which is counted down.
-    Second,
+    Countdown,
 }
 
 /// Effects in the order they are to be started.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jiff::Zoned;
 use jiff::civil::Date;
 
-use crate::query::{Context, Field, Has, Node, Parsed, Query, Sort, Term, parse};
+use crate::query::{ParseContext, Field, EmailPart, Node, ParsedQuery, Query, SortOrder, Term, parse};
 
 /// A search of the list. Without a word in it, every email is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,15 +13,15 @@ pub struct Filter {
     text: String,
     query: Arc<Query>,
     /// The day on which it was understood; words such as `today` mean another one on the next.
-    day: Option<Date>,
+    parsed_on: Option<Date>,
 }
 
 impl Default for Filter {
     fn default() -> Self {
         Self {
             text: String::new(),
-            query: Arc::new(Query::everything()),
-            day: None,
+            query: Arc::new(Query::match_all()),
+            parsed_on: None,
         }
     }
 }
@@ -29,35 +29,35 @@ impl Default for Filter {
 impl Filter {
     /// Reads what was typed, at the time `now`.
     #[must_use]
-    pub fn read(text: &str, now: &Zoned) -> Self {
+    pub fn parse(text: &str, now: &Zoned) -> Self {
         Self {
             text: text.trim().to_owned(),
-            query: Arc::new(parsed(text, now).query),
-            day: Some(now.date()),
+            query: Arc::new(parse_query(text, now).query),
+            parsed_on: Some(now.date()),
         }
     }
 
     /// The filter that says what `query` means at the time `now`.
     #[must_use]
-    pub fn of(query: Query, now: &Zoned) -> Self {
+    pub fn from_query(query: Query, now: &Zoned) -> Self {
         Self {
             text: query.to_string(),
             query: Arc::new(query),
-            day: Some(now.date()),
+            parsed_on: Some(now.date()),
         }
     }
 
     /// Whether it was understood on another day than that of `now`.
     #[must_use]
-    pub fn is_of_another_day(&self, now: &Zoned) -> bool {
-        self.day.is_some_and(|day| day != now.date())
+    pub fn is_other_day(&self, now: &Zoned) -> bool {
+        self.parsed_on.is_some_and(|day| day != now.date())
     }
 
     /// The same filter at the time `now`.
     #[must_use]
-    pub fn at(self, now: &Zoned) -> Self {
-        if self.is_of_another_day(now) {
-            Self::read(&self.text, now)
+    pub fn reparsed(self, now: &Zoned) -> Self {
+        if self.is_other_day(now) {
+            Self::parse(&self.text, now)
         } else {
             self
         }
@@ -77,26 +77,26 @@ impl Filter {
 
     /// Whether what it finds hangs on bodies or tags, which are not known of every email.
     #[must_use]
-    pub fn looks_inside(&self) -> bool {
-        looks_inside(&self.query.filter)
+    pub fn needs_bodies(&self) -> bool {
+        needs_bodies(&self.query.filter)
     }
 
     /// Whether it leaves the list as it is without it.
     #[must_use]
-    pub fn is_none(&self) -> bool {
-        self.query.is_everything() && self.query.sort == Sort::Newest
+    pub fn is_empty(&self) -> bool {
+        self.query.is_match_all() && self.query.sort == SortOrder::Newest
     }
 }
 
-fn looks_inside(node: &Node) -> bool {
+fn needs_bodies(node: &Node) -> bool {
     match node {
-        Node::And(nodes) | Node::Or(nodes) => nodes.iter().any(looks_inside),
-        Node::Not(node) => looks_inside(node),
+        Node::And(nodes) | Node::Or(nodes) => nodes.iter().any(needs_bodies),
+        Node::Not(node) => needs_bodies(node),
         Node::Term(
             Term::Word(_)
             | Term::Text(Field::Body, _)
             | Term::Tag { .. }
-            | Term::Has(Has::Text | Has::Html | Has::Body | Has::Tag),
+            | Term::Has(EmailPart::Text | EmailPart::Html | EmailPart::Body | EmailPart::Tag),
         ) => true,
         Node::Term(_) => false,
     }
@@ -104,6 +104,6 @@ fn looks_inside(node: &Node) -> bool {
 
 /// What each part of a text means at the time `now`.
 #[must_use]
-pub fn parsed(text: &str, now: &Zoned) -> Parsed {
-    parse(text, &Context { now: now.clone() })
+pub fn parse_query(text: &str, now: &Zoned) -> ParsedQuery {
+    parse(text, &ParseContext { now: now.clone() })
 }

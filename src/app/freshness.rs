@@ -9,186 +9,186 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::effect::{Effect, Effects, Rest};
+use super::effect::{Effect, Effects, TimerKind};
 use super::model::Model;
-use super::msg::{Confirmation, News};
-use super::slot::{Slot, Ticket};
-use crate::api::Urgency;
-use crate::archive::Row;
-use crate::failure::Failure;
+use super::message::{ConfirmResult, SyncUpdate};
+use super::pending::{Pending, RequestId};
+use crate::api::Priority;
+use crate::archive::EmailRow;
+use crate::error::Error;
 use crate::mail::{EmailId, Finality};
 
 /// An unsettled row that is visible is confirmed again after this time.
-const UNSETTLED: SignedDuration = SignedDuration::from_secs(30);
+const UNSETTLED_INTERVAL: SignedDuration = SignedDuration::from_secs(30);
 /// The same for a row that may still move.
-const MAY_MOVE: SignedDuration = SignedDuration::from_mins(10);
+const MAY_MOVE_INTERVAL: SignedDuration = SignedDuration::from_mins(10);
 /// How long a viewport stays the same before its rows are confirmed: who holds a key down looks at nothing.
-const VIEWPORT_REST: SignedDuration = SignedDuration::from_millis(500);
+const VIEWPORT_DEBOUNCE: SignedDuration = SignedDuration::from_millis(500);
 /// How long an email is selected before it is confirmed for itself.
-const SELECTED_REST: SignedDuration = SignedDuration::from_secs(2);
+const SELECTION_DELAY: SignedDuration = SignedDuration::from_secs(2);
 /// The selected email needs no confirming for so long.
-const SELECTED: SignedDuration = SignedDuration::from_secs(30);
+const SELECTED_MAX_AGE: SignedDuration = SignedDuration::from_secs(30);
 /// An email that is opened needs no confirming for so long.
-const OPENED: SignedDuration = SignedDuration::from_secs(5);
+const OPENED_MAX_AGE: SignedDuration = SignedDuration::from_secs(5);
 /// The longest time between two confirmations of what stays visible.
-const LONGEST: SignedDuration = SignedDuration::from_mins(15);
+const MAX_INTERVAL: SignedDuration = SignedDuration::from_mins(15);
 /// Without a key for so long, nobody looks.
-const ABSENT: SignedDuration = SignedDuration::from_mins(15);
+const IDLE_AFTER: SignedDuration = SignedDuration::from_mins(15);
 /// Requests a minute that confirm what is looked at.
-const REQUESTS_A_MINUTE: usize = 20;
+const REQUESTS_PER_MINUTE: usize = 20;
 /// Requests of one effect: fewer than a minute's, so that what is scrolled to next does not wait long.
-const REQUESTS_AT_ONCE: usize = 5;
+const REQUESTS_PER_EFFECT: usize = 5;
 /// An unsettled status is shown with its time if it was confirmed longer ago than this.
-pub const AS_OF_AFTER: SignedDuration = SignedDuration::from_mins(2);
+pub const STALE_AFTER: SignedDuration = SignedDuration::from_mins(2);
 /// The list is live while the newest page was answered within this time.
-const HEAD_WITHIN: SignedDuration = SignedDuration::from_secs(60);
+const LIVE_WITHIN: SignedDuration = SignedDuration::from_secs(60);
 
 /// What is looked at, and what was done to confirm it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Freshness {
     visible: Vec<EmailId>,
     /// Since when the viewport is the same.
-    since: Timestamp,
+    visible_since: Timestamp,
     /// Confirmations since then.
-    rounds: u32,
+    confirm_rounds: u32,
     selected: Option<EmailId>,
     selected_since: Timestamp,
     /// Rows that were confirmed before this are due: the user asked for it.
-    demanded: Timestamp,
+    forced_at: Timestamp,
     /// When a key was pressed last.
-    active: Timestamp,
+    last_activity: Timestamp,
     /// When the requests of the last minute were made.
-    requests: VecDeque<Timestamp>,
-    request: Slot<()>,
-    recheck: Slot<()>,
+    recent_requests: VecDeque<Timestamp>,
+    confirm_request: Pending<()>,
+    recheck_request: Pending<()>,
     /// Statuses that are due, as the last recheck has left them.
-    pub(super) due: u64,
-    timer: Slot<()>,
+    pub(super) due_count: u64,
+    timer: Pending<()>,
     /// When the timer ends.
-    wakes: Option<Timestamp>,
+    timer_at: Option<Timestamp>,
 }
 
 impl Freshness {
     pub(super) fn new(now: Timestamp) -> Self {
         Self {
             visible: Vec::new(),
-            since: now,
-            rounds: 0,
+            visible_since: now,
+            confirm_rounds: 0,
             selected: None,
             selected_since: now,
-            demanded: Timestamp::MIN,
-            active: now,
-            requests: VecDeque::new(),
-            request: Slot::default(),
-            recheck: Slot::default(),
-            due: 0,
-            timer: Slot::default(),
-            wakes: None,
+            forced_at: Timestamp::MIN,
+            last_activity: now,
+            recent_requests: VecDeque::new(),
+            confirm_request: Pending::default(),
+            recheck_request: Pending::default(),
+            due_count: 0,
+            timer: Pending::default(),
+            timer_at: None,
         }
     }
 
     /// Whether this attempt to confirm is still wanted.
-    pub(super) const fn awaits(&self, ticket: Ticket) -> bool {
-        self.request.awaits(ticket)
+    pub(super) const fn is_confirm_current(&self, ticket: RequestId) -> bool {
+        self.confirm_request.is_current(ticket)
     }
 
     /// Reads what is due in the background, unless that is being done.
-    pub(super) fn recheck(&mut self) -> Option<Effect> {
-        (!self.recheck.is_awaiting()).then(|| Effect::Recheck {
-            ticket: self.recheck.begin(),
+    pub(super) fn start_recheck(&mut self) -> Option<Effect> {
+        (!self.recheck_request.is_pending()).then(|| Effect::RecheckStatuses {
+            ticket: self.recheck_request.start(),
         })
     }
 
     /// Whether this recheck is still wanted.
-    pub(super) const fn rechecks(&self, ticket: Ticket) -> bool {
-        self.recheck.awaits(ticket)
+    pub(super) const fn is_recheck_current(&self, ticket: RequestId) -> bool {
+        self.recheck_request.is_current(ticket)
     }
 
     /// The recheck was withdrawn before it was sent.
-    pub(super) fn drop_recheck(&mut self, ticket: Ticket) {
-        self.recheck.settle(ticket, Ok(()));
+    pub(super) fn cancel_recheck(&mut self, ticket: RequestId) {
+        self.recheck_request.resolve(ticket, Ok(()));
     }
 
     /// A user is here.
-    pub(super) const fn note_activity(&mut self, now: Timestamp) {
-        self.active = now;
+    pub(super) const fn record_activity(&mut self, now: Timestamp) {
+        self.last_activity = now;
     }
 
     /// Whether a user has done something lately.
-    pub(super) fn is_watched(&self, now: Timestamp) -> bool {
-        now.duration_since(self.active) < ABSENT
+    pub(super) fn is_user_active(&self, now: Timestamp) -> bool {
+        now.duration_since(self.last_activity) < IDLE_AFTER
     }
 
     /// Everything visible is due that was confirmed before now.
-    pub(super) const fn demand(&mut self, now: Timestamp) {
-        self.demanded = now;
+    pub(super) const fn force_confirm(&mut self, now: Timestamp) {
+        self.forced_at = now;
     }
 
     /// The attempt to confirm was withdrawn before it was sent.
-    pub(super) fn drop_request(&mut self, ticket: Ticket) {
-        if self.request.awaits(ticket) {
-            self.request.clear();
+    pub(super) fn cancel_confirm(&mut self, ticket: RequestId) {
+        if self.confirm_request.is_current(ticket) {
+            self.confirm_request.reset();
         }
     }
 
-    fn interval(&self, finality: Finality) -> Option<SignedDuration> {
+    fn confirm_interval(&self, finality: Finality) -> Option<SignedDuration> {
         let again = self
-            .rounds
+            .confirm_rounds
             .checked_sub(1)
-            .map(|rounds| SignedDuration::from_mins(1_i64 << rounds.min(4)).min(LONGEST));
+            .map(|rounds| SignedDuration::from_mins(1_i64 << rounds.min(4)).min(MAX_INTERVAL));
         match finality {
             Finality::Final => None,
-            Finality::Unsettled => Some(again.unwrap_or(UNSETTLED)),
-            Finality::MayMove => Some(again.unwrap_or(MAY_MOVE).max(MAY_MOVE)),
+            Finality::InProgress => Some(again.unwrap_or(UNSETTLED_INTERVAL)),
+            Finality::MayChange => Some(again.unwrap_or(MAY_MOVE_INTERVAL).max(MAY_MOVE_INTERVAL)),
         }
     }
 
     /// When a visible row is due; `None` if it needs no confirming.
-    fn due_at(&self, row: &Row, now: Timestamp) -> Option<Timestamp> {
-        let interval = self.interval(row.finality(now))?;
+    fn due_at(&self, row: &EmailRow, now: Timestamp) -> Option<Timestamp> {
+        let interval = self.confirm_interval(row.finality(now))?;
         let confirmed = row
-            .confirmed
-            .filter(|at| *at <= now && *at >= self.demanded);
+            .confirmed_at
+            .filter(|at| *at <= now && *at >= self.forced_at);
         let mut due = confirmed
-            .map_or(now, |at| after(at, interval))
-            .max(after(self.since, VIEWPORT_REST));
+            .map_or(now, |at| saturating_add(at, interval))
+            .max(saturating_add(self.visible_since, VIEWPORT_DEBOUNCE));
         if confirmed.is_some()
             && self.selected.as_ref() == Some(&row.summary.id)
-            && self.rounds == 0
+            && self.confirm_rounds == 0
         {
             let for_itself = confirmed
-                .map_or(now, |at| after(at, SELECTED))
-                .max(after(self.selected_since, SELECTED_REST));
+                .map_or(now, |at| saturating_add(at, SELECTED_MAX_AGE))
+                .max(saturating_add(self.selected_since, SELECTION_DELAY));
             due = due.min(for_itself);
         }
         Some(due)
     }
 
     /// How many requests may be made now; if none, when the next may.
-    fn budget(&mut self, now: Timestamp) -> Result<usize, Timestamp> {
+    fn request_budget(&mut self, now: Timestamp) -> Result<usize, Timestamp> {
         let minute = SignedDuration::from_secs(60);
         while self
-            .requests
+            .recent_requests
             .front()
             .is_some_and(|at| now.duration_since(*at) >= minute || *at > now)
         {
-            self.requests.pop_front();
+            self.recent_requests.pop_front();
         }
-        match REQUESTS_A_MINUTE - self.requests.len().min(REQUESTS_A_MINUTE) {
-            0 => Err(after(self.requests.front().copied().unwrap_or(now), minute)),
-            left => Ok(left.min(REQUESTS_AT_ONCE)),
+        match REQUESTS_PER_MINUTE - self.recent_requests.len().min(REQUESTS_PER_MINUTE) {
+            0 => Err(saturating_add(self.recent_requests.front().copied().unwrap_or(now), minute)),
+            left => Ok(left.min(REQUESTS_PER_EFFECT)),
         }
     }
 }
 
 /// Whether a row is unsettled and was not confirmed lately, so that its status is shown with a time.
 #[must_use]
-pub fn is_stale(row: &Row, now: Timestamp) -> bool {
+pub fn is_stale(row: &EmailRow, now: Timestamp) -> bool {
     let is_fresh = row
-        .confirmed
-        .is_some_and(|at| at <= now && now.duration_since(at) <= AS_OF_AFTER);
-    let created = row.summary.created.at.unwrap_or(now);
-    row.summary.status.finality(now.duration_since(created)) == Finality::Unsettled && !is_fresh
+        .confirmed_at
+        .is_some_and(|at| at <= now && now.duration_since(at) <= STALE_AFTER);
+    let created = row.summary.created.parsed.unwrap_or(now);
+    row.summary.status.finality(now.duration_since(created)) == Finality::InProgress && !is_fresh
 }
 
 /// Whether what is shown is what the service has.
@@ -197,7 +197,7 @@ pub enum Liveness {
     /// The newest page was answered within a minute, and every visible unsettled row within two.
     Live,
     /// The newest page was answered then, which is longer ago.
-    HeadAsOf(Timestamp),
+    ListAsOf(Timestamp),
     /// So many visible unsettled rows were not confirmed since then, or never.
     RowsAsOf(usize, Option<Timestamp>),
 }
@@ -208,30 +208,30 @@ impl Model {
     pub fn liveness(&self) -> Liveness {
         let now = self.now().timestamp();
         match self.service.as_of() {
-            Some(at) if now.duration_since(at).abs() > HEAD_WITHIN => {
-                return Liveness::HeadAsOf(at);
+            Some(at) if now.duration_since(at).abs() > LIVE_WITHIN => {
+                return Liveness::ListAsOf(at);
             }
             _ => {}
         }
-        let stale: Vec<&Row> = self
+        let stale: Vec<&EmailRow> = self
             .visible_rows()
-            .filter(|row| row.gone.is_none() && is_stale(row, now))
+            .filter(|row| row.missing.is_none() && is_stale(row, now))
             .collect();
         if stale.is_empty() {
             Liveness::Live
         } else {
             Liveness::RowsAsOf(
                 stale.len(),
-                stale.iter().map(|row| row.confirmed).min().flatten(),
+                stale.iter().map(|row| row.confirmed_at).min().flatten(),
             )
         }
     }
 
     /// The rows that a user sees: those of the list, and the selected one if its email is shown.
-    fn visible_rows(&self) -> impl Iterator<Item = &Row> {
+    fn visible_rows(&self) -> impl Iterator<Item = &EmailRow> {
         let layout = self.layout();
         let rows = if layout.list.area() > 0 {
-            layout.rows()
+            layout.row_capacity()
         } else {
             0
         };
@@ -239,7 +239,7 @@ impl Model {
             .list
             .selected()
             .filter(|_| rows == 0 && layout.reader.area() > 0);
-        self.list.visible(rows).map(|(_, row)| row).chain(selected)
+        self.list.visible_rows(rows).map(|(_, row)| row).chain(selected)
     }
 
     /// Confirms what is looked at and due, and wakes up when more will be.
@@ -256,7 +256,7 @@ impl Model {
             .filter(|_| self.layout().reader.area() > 0);
         let freshness = &mut self.freshness;
         if visible != freshness.visible {
-            (freshness.visible, freshness.since, freshness.rounds) = (visible, now, 0);
+            (freshness.visible, freshness.visible_since, freshness.confirm_rounds) = (visible, now, 0);
         }
         if selected != freshness.selected {
             (freshness.selected, freshness.selected_since) = (selected, now);
@@ -266,17 +266,17 @@ impl Model {
             .service
             .as_of()
             .filter(|_| self.liveness() == Liveness::Live)
-            .map(|at| after(at, HEAD_WITHIN));
+            .map(|at| saturating_add(at, LIVE_WITHIN));
         let stale_at = self.visible_rows().filter(|row| {
-            row.gone.is_none() && row.finality(now) == Finality::Unsettled && !is_stale(row, now)
+            row.missing.is_none() && row.finality(now) == Finality::InProgress && !is_stale(row, now)
         });
         wake = wake
             .into_iter()
-            .chain(stale_at.filter_map(|row| Some(after(row.confirmed?, AS_OF_AFTER))))
+            .chain(stale_at.filter_map(|row| Some(saturating_add(row.confirmed_at?, STALE_AFTER))))
             .min();
         let can_ask =
-            self.service.can_confirm() && self.hall.is_none() && self.freshness.is_watched(now);
-        if can_ask && !self.freshness.request.is_awaiting() {
+            self.service.can_confirm() && self.start_screen.is_none() && self.freshness.is_user_active(now);
+        if can_ask && !self.freshness.confirm_request.is_pending() {
             let due: Vec<(Timestamp, EmailId)> = self
                 .visible_rows()
                 .filter_map(|row| Some((self.freshness.due_at(row, now)?, row.summary.id.clone())))
@@ -291,27 +291,27 @@ impl Model {
                 .chain(due.iter().map(|(at, _)| *at).filter(|at| *at > now))
                 .min();
             if !ids.is_empty() {
-                match self.freshness.budget(now) {
+                match self.freshness.request_budget(now) {
                     Ok(most) => {
-                        let urgency = if self.freshness.demanded > self.freshness.since {
-                            Urgency::Person
+                        let urgency = if self.freshness.forced_at > self.freshness.visible_since {
+                            Priority::Interactive
                         } else {
-                            Urgency::Head
+                            Priority::Refresh
                         };
-                        effects.push(self.confirm(ids, most, urgency));
+                        effects.push(self.start_confirm(ids, most, urgency));
                     }
                     Err(at) => wake = wake.into_iter().chain([at]).min(),
                 }
             }
         }
-        effects.extend(self.wake_at(wake, now));
+        effects.extend(self.set_freshness_timer(wake, now));
         effects
     }
 
-    fn confirm(&mut self, ids: Vec<EmailId>, most: usize, urgency: Urgency) -> Effect {
+    fn start_confirm(&mut self, ids: Vec<EmailId>, most: usize, urgency: Priority) -> Effect {
         let most = u32::try_from(most).unwrap_or(u32::MAX);
-        Effect::Confirm {
-            ticket: self.freshness.request.begin(),
+        Effect::ConfirmStatuses {
+            ticket: self.freshness.confirm_request.start(),
             ids,
             most,
             urgency,
@@ -319,40 +319,40 @@ impl Model {
     }
 
     /// Confirms an email that was opened, if its body is here and its status may have changed.
-    pub(super) fn confirm_opened(&mut self) -> Option<Effect> {
+    pub(super) fn confirm_opened_email(&mut self) -> Option<Effect> {
         let now = self.now().timestamp();
         let row = self.list.selected()?;
         let is_fresh = row
-            .confirmed
-            .is_some_and(|at| at <= now && now.duration_since(at) < OPENED);
+            .confirmed_at
+            .is_some_and(|at| at <= now && now.duration_since(at) < OPENED_MAX_AGE);
         let needs = row.has_body
             && !is_fresh
             && row.finality(now) != Finality::Final
             && self.service.can_confirm();
         let id = row.summary.id.clone();
-        needs.then(|| self.confirm(vec![id], 1, Urgency::Person))
+        needs.then(|| self.start_confirm(vec![id], 1, Priority::Interactive))
     }
 
     /// Takes what confirming brought.
-    pub(super) fn confirmed(
+    pub(super) fn apply_confirmation(
         &mut self,
-        ticket: Ticket,
-        outcome: Result<Confirmation, Failure>,
+        ticket: RequestId,
+        outcome: Result<ConfirmResult, Error>,
     ) -> Effects {
         let now = self.now().timestamp();
         // What an older attempt brings is in the archive as well.
-        let is_current = self.freshness.request.settle(ticket, Ok(()));
+        let is_current = self.freshness.confirm_request.resolve(ticket, Ok(()));
         match outcome {
             Ok(confirmation) => {
-                self.freshness.rounds += u32::from(is_current);
+                self.freshness.confirm_rounds += u32::from(is_current);
                 self.freshness
-                    .requests
+                    .recent_requests
                     .extend((0..confirmation.requests).map(|_| now));
-                self.take_confirmed(confirmation.news)
+                self.apply_confirmed(confirmation.update)
             }
             Err(failure) => {
-                self.freshness.requests.push_back(now);
-                self.service.note_failure(failure, now);
+                self.freshness.recent_requests.push_back(now);
+                self.service.record_error(failure, now);
                 Effects::new()
             }
         }
@@ -360,57 +360,57 @@ impl Model {
 
     /// Takes what a recheck brought; goes on while something is due. After a failure it goes on with the
     /// next refresh.
-    pub(super) fn rechecked(
+    pub(super) fn apply_recheck(
         &mut self,
-        ticket: Ticket,
-        outcome: Result<(Option<News>, u64), Failure>,
+        ticket: RequestId,
+        outcome: Result<(Option<SyncUpdate>, u64), Error>,
     ) -> Effects {
         let now = self.now().timestamp();
-        if !self.freshness.recheck.settle(ticket, Ok(())) {
+        if !self.freshness.recheck_request.resolve(ticket, Ok(())) {
             return Effects::new();
         }
         match outcome {
             Ok((None, due)) => {
-                self.freshness.due = due;
+                self.freshness.due_count = due;
                 Effects::new()
             }
             Ok((Some(news), due)) => {
-                self.freshness.due = due;
-                let mut effects = self.take_confirmed(news);
-                effects.extend(self.freshness.recheck());
+                self.freshness.due_count = due;
+                let mut effects = self.apply_confirmed(news);
+                effects.extend(self.freshness.start_recheck());
                 effects
             }
             Err(failure) => {
-                self.service.note_failure(failure, now);
+                self.service.record_error(failure, now);
                 Effects::new()
             }
         }
     }
 
     /// Sets the timer, unless it ends early enough anyway: then it is set again when it has ended.
-    fn wake_at(&mut self, wake: Option<Timestamp>, now: Timestamp) -> Option<Effect> {
+    fn set_freshness_timer(&mut self, wake: Option<Timestamp>, now: Timestamp) -> Option<Effect> {
         let wake = wake?;
         let freshness = &mut self.freshness;
-        if freshness.timer.is_awaiting() && freshness.wakes.is_some_and(|at| at <= wake) {
+        if freshness.timer.is_pending() && freshness.timer_at.is_some_and(|at| at <= wake) {
             return None;
         }
-        freshness.wakes = Some(wake);
+        freshness.timer_at = Some(wake);
         let pause = Duration::try_from(wake.duration_since(now))
             .unwrap_or_default()
             .max(Duration::from_millis(50));
-        Some(Effect::Rest {
-            ticket: freshness.timer.begin(),
-            what: Rest::Freshness,
+        Some(Effect::Timer {
+            ticket: freshness.timer.start(),
+            what: TimerKind::Freshness,
             pause,
         })
     }
 
     /// The timer has ended; what is due now is found out after each message.
-    pub(super) fn freshness_rested(&mut self, ticket: Ticket) {
-        self.freshness.timer.settle(ticket, Ok(()));
+    pub(super) fn freshness_timer_fired(&mut self, ticket: RequestId) {
+        self.freshness.timer.resolve(ticket, Ok(()));
     }
 }
 
-fn after(at: Timestamp, span: SignedDuration) -> Timestamp {
+fn saturating_add(at: Timestamp, span: SignedDuration) -> Timestamp {
     at.checked_add(span).unwrap_or(Timestamp::MAX)
 }

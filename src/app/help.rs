@@ -1,8 +1,8 @@
 //! The help, made from the key table: nothing in it is typed a second time.
 
 use super::command::Command;
-use super::keymap::Keys;
-use super::keys::{self, Focus};
+use super::keymap::Keymap;
+use super::key::{self, Focus};
 use crate::mail::Status;
 
 /// One line of the help.
@@ -24,7 +24,7 @@ pub enum HelpLine {
 
 /// All lines of the help about these keys.
 #[must_use]
-pub fn text(keys: &Keys) -> Vec<HelpLine> {
+pub fn help_lines(keys: &Keymap) -> Vec<HelpLine> {
     let mut text = Vec::new();
     for (group, title) in GROUPS.into_iter().enumerate() {
         if !text.is_empty() {
@@ -34,15 +34,15 @@ pub fn text(keys: &Keys) -> Vec<HelpLine> {
         for row in keys
             .rows()
             .iter()
-            .filter(|row| group == group_of(&row.places) && !row.keys.is_empty())
+            .filter(|row| group == group_of(&row.focuses) && !row.keys.is_empty())
         {
-            let all: Vec<String> = row.keys.iter().map(|keys| keys::written(keys)).collect();
+            let all: Vec<String> = row.keys.iter().map(|sequence| key::format_sequence(sequence)).collect();
             match row.command {
                 // Nine keys that do the same with nine numbers are one line.
-                Command::ShowSaved(1) if all == ["1"] => {
+                Command::ShowSavedView(1) if all == ["1"] => {
                     text.push(HelpLine::Keys("1..9".to_owned(), row.command));
                 }
-                Command::ShowSaved(number) if all == [number.to_string()] => {}
+                Command::ShowSavedView(number) if all == [number.to_string()] => {}
                 command => text.push(HelpLine::Keys(all.join("  "), command)),
             }
         }
@@ -83,19 +83,19 @@ fn group_of(places: &[Focus]) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::super::keys::TABLE;
+    use super::super::key::DEFAULT_BINDINGS;
     use super::*;
 
     #[test]
     fn every_binding_is_in_the_help_once() {
-        let shown = text(&Keys::default())
+        let shown = help_lines(&Keymap::default())
             .iter()
             .filter(|line| matches!(line, HelpLine::Keys(..)))
             .count();
-        let further_numbers = TABLE
+        let further_numbers = DEFAULT_BINDINGS
             .iter()
-            .filter(|binding| matches!(binding.command, Command::ShowSaved(2..)))
+            .filter(|binding| matches!(binding.command, Command::ShowSavedView(2..)))
             .count();
-        assert_eq!(shown, TABLE.len() - further_numbers);
+        assert_eq!(shown, DEFAULT_BINDINGS.len() - further_numbers);
     }
 }

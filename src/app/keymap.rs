@@ -1,14 +1,14 @@
 //! `Keys`: what each key means to this person, the table with what the configuration changes in it.
 
 use super::command::Command;
-use super::keys::{Focus, Key, TABLE, written};
-use crate::config::{KeyChange, nearest};
+use super::key::{Focus, Key, DEFAULT_BINDINGS, format_sequence};
+use crate::config::{KeyBinding, suggest};
 
 /// A row of the table as it is for this person.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Row {
+pub struct KeyRow {
     /// Where it holds.
-    pub places: Vec<Focus>,
+    pub focuses: Vec<Focus>,
     /// The sequences, best first; none if all were taken away.
     pub keys: Vec<Vec<Key>>,
     /// What it means.
@@ -17,74 +17,74 @@ pub struct Row {
 
 /// The whole table.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Keys {
-    rows: Vec<Row>,
+pub struct Keymap {
+    rows: Vec<KeyRow>,
 }
 
 /// What the keys pressed so far amount to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Meaning {
+pub enum KeyMatch {
     /// A command.
     Command(Command),
     /// The start of at least one sequence.
     Prefix,
     /// Nothing, here.
-    Nothing,
+    Unbound,
 }
 
-impl Default for Keys {
+impl Default for Keymap {
     fn default() -> Self {
-        let read = |keys: &&str| sequence(keys).expect("the table holds keys that can be read");
-        let row = |places: &[Focus], keys: &[&str], command| Row {
-            places: places.to_vec(),
+        let read = |keys: &&str| parse_sequence(keys).expect("the table holds keys that can be read");
+        let row = |places: &[Focus], keys: &[&str], command| KeyRow {
+            focuses: places.to_vec(),
             keys: keys.iter().map(read).collect(),
             command,
         };
         Self {
-            rows: TABLE
+            rows: DEFAULT_BINDINGS
                 .iter()
-                .map(|binding| row(binding.places, binding.keys, binding.command))
+                .map(|binding| row(binding.focuses, binding.keys, binding.command))
                 .collect(),
         }
     }
 }
 
-impl Keys {
+impl Keymap {
     /// The table with these changes, and what is wrong with those that cannot be made.
     #[must_use]
-    pub fn with(changes: &[KeyChange]) -> (Self, Vec<String>) {
+    pub fn with_overrides(changes: &[KeyBinding]) -> (Self, Vec<String>) {
         let mut keys = Self::default();
-        let wrong = |change: &KeyChange| {
-            keys.change(change)
+        let wrong = |change: &KeyBinding| {
+            keys.apply_override(change)
                 .err()
-                .map(|wrong| format!("{}: {wrong}", change.place))
+                .map(|wrong| format!("{}: {wrong}", change.declared_at))
         };
         let wrong = changes.iter().filter_map(wrong).collect();
         (keys, wrong)
     }
 
-    fn change(&mut self, change: &KeyChange) -> Result<(), String> {
+    fn apply_override(&mut self, change: &KeyBinding) -> Result<(), String> {
         let named = &change.keys;
-        let keys = sequence(named)
+        let keys = parse_sequence(named)
             .ok_or_else(|| format!("there is no key {named:?}; keys are written as in \"j\", \"Ctrl-d\", \"g d\", \"F5\""))?;
         if keys[0] == Key::parse("Ctrl-c").expect("it is in the table") {
             return Err("Ctrl-c always leaves".to_owned());
         }
-        if change.command == NONE {
-            self.take_away(&keys, |_| true);
+        if change.command == UNBIND {
+            self.unbind(&keys, |_| true);
             return Ok(());
         }
-        let command = Command::named(&change.command).ok_or_else(|| no_command(&change.command))?;
+        let command = Command::from_name(&change.command).ok_or_else(|| unknown_command_error(&change.command))?;
         let places: Vec<Focus> = self
             .rows
             .iter()
             .filter(|row| row.command == command)
-            .flat_map(|row| row.places.clone())
+            .flat_map(|row| row.focuses.clone())
             .collect();
-        if places.contains(&Focus::Prompt) && keys[0].letter().is_some() {
+        if places.contains(&Focus::Prompt) && keys[0].typed_char().is_some() {
             return Err(format!("{named:?} is typed where {} holds", command.name()));
         }
-        self.take_away(&keys, |place| places.contains(&place));
+        self.unbind(&keys, |place| places.contains(&place));
         self.rows
             .iter_mut()
             .filter(|row| row.command == command)
@@ -93,30 +93,30 @@ impl Keys {
     }
 
     /// Takes away every sequence that `keys` would hide or be hidden by, in these places alone.
-    fn take_away(&mut self, keys: &[Key], holds: impl Fn(Focus) -> bool) {
+    fn unbind(&mut self, keys: &[Key], holds: impl Fn(Focus) -> bool) {
         let collides = |other: &Vec<Key>| other.starts_with(keys) || keys.starts_with(other);
         let rows = std::mem::take(&mut self.rows);
         for row in rows {
-            if !row.keys.iter().any(collides) || !row.places.iter().any(|place| holds(*place)) {
+            if !row.keys.iter().any(collides) || !row.focuses.iter().any(|place| holds(*place)) {
                 self.rows.push(row);
                 continue;
             }
             let (here, elsewhere): (Vec<Focus>, Vec<Focus>) =
-                row.places.iter().partition(|place| holds(**place));
+                row.focuses.iter().partition(|place| holds(**place));
             let left = row
                 .keys
                 .iter()
                 .filter(|keys| !collides(keys))
                 .cloned()
                 .collect();
-            self.rows.push(Row {
-                places: here,
+            self.rows.push(KeyRow {
+                focuses: here,
                 keys: left,
                 command: row.command,
             });
             if !elsewhere.is_empty() {
-                self.rows.push(Row {
-                    places: elsewhere,
+                self.rows.push(KeyRow {
+                    focuses: elsewhere,
                     ..row
                 });
             }
@@ -125,26 +125,26 @@ impl Keys {
 
     /// The rows, in the order of the help.
     #[must_use]
-    pub fn rows(&self) -> &[Row] {
+    pub fn rows(&self) -> &[KeyRow] {
         &self.rows
     }
 
     /// Looks `pressed` up as a whole sequence, or the start of one; time plays no part.
     #[must_use]
-    pub fn meaning(&self, focus: Focus, pressed: &[Key]) -> Meaning {
+    pub fn find_match(&self, focus: Focus, pressed: &[Key]) -> KeyMatch {
         let mut prefix = false;
-        for row in self.rows.iter().filter(|row| row.places.contains(&focus)) {
+        for row in self.rows.iter().filter(|row| row.focuses.contains(&focus)) {
             for keys in row.keys.iter().filter(|keys| keys.starts_with(pressed)) {
                 if keys.len() == pressed.len() {
-                    return Meaning::Command(row.command);
+                    return KeyMatch::Command(row.command);
                 }
                 prefix = true;
             }
         }
         if prefix {
-            Meaning::Prefix
+            KeyMatch::Prefix
         } else {
-            Meaning::Nothing
+            KeyMatch::Unbound
         }
     }
 
@@ -152,15 +152,15 @@ impl Keys {
     #[must_use]
     pub fn key_for(&self, focus: Focus, command: Command) -> Option<String> {
         let row = self.rows.iter().find(|row| {
-            row.places.contains(&focus) && row.command == command && !row.keys.is_empty()
+            row.focuses.contains(&focus) && row.command == command && !row.keys.is_empty()
         })?;
-        Some(written(&row.keys[0]))
+        Some(format_sequence(&row.keys[0]))
     }
 }
 
 /// What a key does, as in `r tries again`; nothing of a command that no key means.
 #[must_use]
-pub fn told<const N: usize>(keys: &Keys, focus: Focus, acts: [(Command, &str); N]) -> String {
+pub fn key_hints<const N: usize>(keys: &Keymap, focus: Focus, acts: [(Command, &str); N]) -> String {
     let acts = acts
         .into_iter()
         .filter_map(|(command, words)| Some(format!("{} {words}", keys.key_for(focus, command)?)));
@@ -168,10 +168,10 @@ pub fn told<const N: usize>(keys: &Keys, focus: Focus, acts: [(Command, &str); N
 }
 
 /// The name that takes a key away.
-const NONE: &str = "none";
+const UNBIND: &str = "none";
 
-fn no_command(name: &str) -> String {
-    let instead = nearest(name, Command::all().map(Command::name).chain([NONE]));
+fn unknown_command_error(name: &str) -> String {
+    let instead = suggest(name, Command::all().map(Command::name).chain([UNBIND]));
     let instead = instead.map_or_else(
         || "; README.md lists all".to_owned(),
         |near| format!("; did you mean {near}?"),
@@ -180,50 +180,50 @@ fn no_command(name: &str) -> String {
 }
 
 /// Reads a sequence; its steps are separated by a blank.
-fn sequence(text: &str) -> Option<Vec<Key>> {
+fn parse_sequence(text: &str) -> Option<Vec<Key>> {
     text.split(' ').map(Key::parse).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::command::{Cell, Step};
-    use super::super::keys::{ALL, EVERYWHERE};
+    use super::super::command::{RowField, Motion};
+    use super::super::key::{ALL, EVERYWHERE};
     use super::*;
     use crossterm::event::{KeyCode, KeyModifiers};
 
     fn press(keys: &str) -> Vec<Key> {
-        sequence(keys).unwrap()
+        parse_sequence(keys).unwrap()
     }
 
-    fn changed(changes: &[(&str, &str)]) -> (Keys, Vec<String>) {
-        let change = |(n, (keys, command)): (usize, &(&str, &str))| KeyChange {
+    fn changed(changes: &[(&str, &str)]) -> (Keymap, Vec<String>) {
+        let change = |(n, (keys, command)): (usize, &(&str, &str))| KeyBinding {
             keys: (*keys).to_owned(),
             command: (*command).to_owned(),
-            place: format!("c.toml:{}", n + 1),
+            declared_at: format!("c.toml:{}", n + 1),
         };
-        Keys::with(&changes.iter().enumerate().map(change).collect::<Vec<_>>())
+        Keymap::with_overrides(&changes.iter().enumerate().map(change).collect::<Vec<_>>())
     }
 
-    fn means(keys: &Keys, focus: Focus, pressed: &str) -> Meaning {
-        keys.meaning(focus, &press(pressed))
+    fn means(keys: &Keymap, focus: Focus, pressed: &str) -> KeyMatch {
+        keys.find_match(focus, &press(pressed))
     }
 
     #[test]
     fn every_key_of_the_table_means_one_thing_where_it_holds() {
-        let keys = Keys::default();
-        for binding in TABLE {
+        let keys = Keymap::default();
+        for binding in DEFAULT_BINDINGS {
             for sequence in binding.keys {
-                for focus in binding.places {
+                for focus in binding.focuses {
                     let pressed = press(sequence);
                     assert_eq!(
-                        keys.meaning(*focus, &pressed),
-                        Meaning::Command(binding.command),
+                        keys.find_match(*focus, &pressed),
+                        KeyMatch::Command(binding.command),
                         "{sequence} in {focus:?}"
                     );
                     for start in 1..pressed.len() {
                         assert_eq!(
-                            keys.meaning(*focus, &pressed[..start]),
-                            Meaning::Prefix,
+                            keys.find_match(*focus, &pressed[..start]),
+                            KeyMatch::Prefix,
                             "{sequence} in {focus:?}"
                         );
                     }
@@ -234,14 +234,14 @@ mod tests {
 
     #[test]
     fn one_can_leave_from_everywhere() {
-        let keys = Keys::default();
+        let keys = Keymap::default();
         for focus in ALL {
-            assert_eq!(means(&keys, *focus, "q"), Meaning::Command(Command::Back));
+            assert_eq!(means(&keys, *focus, "q"), KeyMatch::Command(Command::Back));
         }
         for focus in EVERYWHERE {
             assert_eq!(
                 means(&keys, *focus, "Ctrl-c"),
-                Meaning::Command(Command::Quit)
+                KeyMatch::Command(Command::Quit)
             );
         }
     }
@@ -251,8 +251,8 @@ mod tests {
         for letter in ' '..='~' {
             let key = Key::new(KeyCode::Char(letter), KeyModifiers::NONE);
             assert_eq!(
-                (Keys::default().meaning(Focus::Prompt, &[key]), key.letter()),
-                (Meaning::Nothing, Some(letter))
+                (Keymap::default().find_match(Focus::Prompt, &[key]), key.typed_char()),
+                (KeyMatch::Unbound, Some(letter))
             );
         }
     }
@@ -276,32 +276,32 @@ mod tests {
         for pressed in ["Ctrl-s", "v", "/"] {
             assert_eq!(
                 means(&keys, Focus::List, pressed),
-                Meaning::Command(Command::Filter),
+                KeyMatch::Command(Command::Filter),
                 "{pressed}"
             );
         }
         assert_eq!(
             means(&keys, Focus::Reader, "v"),
-            Meaning::Command(Command::NextView)
+            KeyMatch::Command(Command::NextView)
         );
         assert_eq!(
             means(&keys, Focus::List, "g"),
-            Meaning::Command(Command::Select(Step::First))
+            KeyMatch::Command(Command::MoveSelection(Motion::First))
         );
         assert_eq!(
             means(&keys, Focus::List, "g d"),
-            Meaning::Nothing,
+            KeyMatch::Unbound,
             "what it hides is gone"
         );
-        assert_eq!(means(&keys, Focus::Reader, "g"), Meaning::Prefix);
+        assert_eq!(means(&keys, Focus::Reader, "g"), KeyMatch::Prefix);
         assert_eq!(
             means(&keys, Focus::Reader, "F9"),
-            Meaning::Command(Command::Scroll(Step::Down))
+            KeyMatch::Command(Command::Scroll(Motion::Down))
         );
-        assert_eq!(means(&keys, Focus::Reader, "J"), Meaning::Nothing);
+        assert_eq!(means(&keys, Focus::Reader, "J"), KeyMatch::Unbound);
         assert_eq!(
             means(&keys, Focus::List, "@ t"),
-            Meaning::Command(Command::Only(Cell::Recipient))
+            KeyMatch::Command(Command::FilterBy(RowField::Recipient))
         );
     }
 
@@ -327,7 +327,7 @@ mod tests {
         );
         assert_eq!(
             means(&keys, Focus::List, "x"),
-            Meaning::Command(Command::Undo)
+            KeyMatch::Command(Command::Undo)
         );
     }
 }

@@ -16,7 +16,7 @@ pub enum Arrangement {
 impl Arrangement {
     /// What suits a screen of this size if nobody says otherwise.
     #[must_use]
-    pub const fn of(size: Size) -> Self {
+    pub const fn for_size(size: Size) -> Self {
         if size.width >= WIDE {
             Self::Beside
         } else if size.width >= MEDIUM && size.height >= TALL {
@@ -46,17 +46,17 @@ const TALL: u16 = 16;
 /// Below this many columns, a row of the list takes two lines.
 const NARROW: u16 = 56;
 /// Neither pane is made smaller than this, in columns or rows.
-const LEAST: (u16, u16) = (24, 3);
+const MIN_PANE: (u16, u16) = (24, 3);
 
 /// What the person chose about the panes; forgotten when the screen changes its class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Panes {
+pub struct PaneSettings {
     /// Overrides what suits the size.
     pub arrangement: Option<Arrangement>,
     /// Columns or rows that the list has more than its default.
-    pub shift: i16,
+    pub divider_shift: i16,
     /// The reader has everything.
-    pub full: bool,
+    pub full_reader: bool,
 }
 
 /// The areas of one screen. An area that does not fit is empty, never negative.
@@ -86,27 +86,27 @@ impl Layout {
     /// Divides `size`. `reading` says which pane is shown where there is room for one only, `card`
     /// whether there is a recipient card.
     #[must_use]
-    pub fn of(size: Size, panes: Panes, reading: bool, card: bool) -> Self {
-        let arrangement = panes.arrangement.unwrap_or(Arrangement::of(size));
+    pub fn new(size: Size, panes: PaneSettings, reading: bool, card: bool) -> Self {
+        let arrangement = panes.arrangement.unwrap_or(Arrangement::for_size(size));
         let all = Rect::new(0, 0, size.width, size.height);
-        let (title, rest) = cut_top(all, u16::from(size.height >= 6));
-        let (main, bottom) = cut_bottom(rest, u16::from(size.height >= 3));
+        let (title, rest) = split_top(all, u16::from(size.height >= 6));
+        let (main, bottom) = split_bottom(rest, u16::from(size.height >= 3));
         let empty = Rect::ZERO;
         let (list, divider, reader) = match arrangement {
-            _ if panes.full => (empty, empty, main),
+            _ if panes.full_reader => (empty, empty, main),
             Arrangement::Single if reading => (empty, empty, main),
             Arrangement::Single => (main, empty, empty),
-            Arrangement::Beside => beside(main, panes.shift),
+            Arrangement::Beside => split_beside(main, panes.divider_shift),
             // The card takes of the reader, not of the list, which is low enough.
-            Arrangement::Below if card => below(
+            Arrangement::Below if card => split_below(
                 main,
                 panes
-                    .shift
+                    .divider_shift
                     .saturating_add(card_height(main).cast_signed() - 1),
             ),
-            Arrangement::Below => below(main, panes.shift),
+            Arrangement::Below => split_below(main, panes.divider_shift),
         };
-        let (card, list) = cut_top(
+        let (card, list) = split_top(
             list,
             if card && !list.is_empty() {
                 card_height(main)
@@ -134,7 +134,7 @@ impl Layout {
 
     /// How many emails the list shows at once.
     #[must_use]
-    pub fn rows(&self) -> usize {
+    pub fn row_capacity(&self) -> usize {
         usize::from(self.list.height / self.row_height.max(1))
     }
 }
@@ -150,9 +150,9 @@ const fn card_height(main: Rect) -> u16 {
     }
 }
 
-fn beside(main: Rect, shift: i16) -> (Rect, Rect, Rect) {
+fn split_beside(main: Rect, shift: i16) -> (Rect, Rect, Rect) {
     let width = (main.width * 11 / 20).clamp(60, 92);
-    let width = shifted(width, shift, LEAST.0, main.width);
+    let width = clamp_shifted(width, shift, MIN_PANE.0, main.width);
     let list = Rect { width, ..main };
     let divider = Rect {
         x: width,
@@ -167,8 +167,8 @@ fn beside(main: Rect, shift: i16) -> (Rect, Rect, Rect) {
     (list, divider, reader)
 }
 
-fn below(main: Rect, shift: i16) -> (Rect, Rect, Rect) {
-    let height = shifted(main.height / 3, shift, LEAST.1, main.height);
+fn split_below(main: Rect, shift: i16) -> (Rect, Rect, Rect) {
+    let height = clamp_shifted(main.height / 3, shift, MIN_PANE.1, main.height);
     let list = Rect { height, ..main };
     let divider = Rect {
         y: main.y + height,
@@ -184,13 +184,13 @@ fn below(main: Rect, shift: i16) -> (Rect, Rect, Rect) {
 }
 
 /// `size + shift`, so that both sides keep at least `least` where the whole allows it.
-fn shifted(size: u16, shift: i16, least: u16, whole: u16) -> u16 {
+fn clamp_shifted(size: u16, shift: i16, least: u16, whole: u16) -> u16 {
     let most = whole.saturating_sub(least + 1).max(whole / 2);
     size.saturating_add_signed(shift)
         .clamp(least.min(most), most)
 }
 
-fn cut_top(area: Rect, height: u16) -> (Rect, Rect) {
+fn split_top(area: Rect, height: u16) -> (Rect, Rect) {
     let height = height.min(area.height);
     (
         Rect { height, ..area },
@@ -202,7 +202,7 @@ fn cut_top(area: Rect, height: u16) -> (Rect, Rect) {
     )
 }
 
-fn cut_bottom(area: Rect, height: u16) -> (Rect, Rect) {
+fn split_bottom(area: Rect, height: u16) -> (Rect, Rect) {
     let height = height.min(area.height);
     let y = area.bottom() - height;
     (
@@ -220,7 +220,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn of(width: u16, height: u16) -> Layout {
-        Layout::of(Size::new(width, height), Panes::default(), false, false)
+        Layout::new(Size::new(width, height), PaneSettings::default(), false, false)
     }
 
     #[test]
@@ -235,16 +235,16 @@ mod tests {
 
     #[test]
     fn a_full_reader_leaves_no_list() {
-        let layout = Layout::of(
+        let layout = Layout::new(
             Size::new(160, 45),
-            Panes {
-                full: true,
-                ..Panes::default()
+            PaneSettings {
+                full_reader: true,
+                ..PaneSettings::default()
             },
             true,
             false,
         );
-        assert_eq!(layout.rows(), 0);
+        assert_eq!(layout.row_capacity(), 0);
         assert_eq!(layout.reader.width, 160);
     }
 
@@ -255,8 +255,8 @@ mod tests {
             by_hand in prop_oneof![Just(None), Just(Some(Arrangement::Beside)), Just(Some(Arrangement::Below)), Just(Some(Arrangement::Single))],
         ) {
             let screen = Rect::new(0, 0, width, height);
-            let panes = Panes { arrangement: by_hand, shift, full };
-            let layout = Layout::of(Size::new(width, height), panes, reading, card);
+            let panes = PaneSettings { arrangement: by_hand, divider_shift: shift, full_reader: full };
+            let layout = Layout::new(Size::new(width, height), panes, reading, card);
             let areas = [layout.title, layout.card, layout.list, layout.divider, layout.reader, layout.bottom];
             for (n, area) in areas.iter().enumerate() {
                 prop_assert_eq!(area.intersection(screen).area(), area.area(), "{:?}", layout);

@@ -1,23 +1,23 @@
 //! The list: a window of rows around what is visible, and a selection that is an email, not a position.
 
-mod walk;
+mod movement;
 
 use std::collections::BTreeSet;
 
 use super::effect::Effect;
 use super::filter::Filter;
-use super::marks::{Aim, Home, Marks};
-use super::msg::Counts;
-use super::slot::{Slot, Ticket};
-use crate::archive::{Anchor, Row, Window};
-use crate::failure::Failure;
+use super::anchors::{JumpTarget, ListAnchor, WindowAnchors};
+use super::message::ListCounts;
+use super::pending::{Pending, RequestId};
+use crate::archive::{WindowAnchor, EmailRow, RowWindow};
+use crate::error::Error;
 use crate::mail::EmailId;
-use crate::query::Sort;
+use crate::query::SortOrder;
 
 /// Rows kept around the visible ones, at least: enough for a held key to outrun a few queries.
-const WINDOW: usize = 256;
+const WINDOW_ROWS: usize = 256;
 /// Rows of the very first window: a screen and a half, so that it is there at once.
-const FIRST_WINDOW: usize = 96;
+const FIRST_WINDOW_ROWS: usize = 96;
 
 /// The rows that are known to the screen, the selected one and the topmost visible one.
 ///
@@ -25,42 +25,42 @@ const FIRST_WINDOW: usize = 96;
 /// emails when a newer window replaces this one.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct List {
-    slot: Slot<Window>,
+    window: Pending<RowWindow>,
     filter: Filter,
     /// Where the person was when the filter began to change; it outlasts filters that hide it.
-    home: Option<Home>,
+    anchor: Option<ListAnchor>,
     cursor: usize,
     top: usize,
-    aim: Aim,
+    jump_target: JumpTarget,
     /// Whether looking further back may bring more rows below the last one.
-    bottomless: bool,
+    offers_load_more: bool,
     /// Whether the line below the last row, which says so, is where the person is.
-    at_foot: bool,
+    on_load_more_row: bool,
     /// Steps that the person has asked for beyond the edge of this window.
-    owed: isize,
+    pending_moves: isize,
     /// The archive changed while a jump was under way, so its window may be old already.
     outdated: bool,
     /// How many emails stand before the first row of the window, where that is known.
-    first_rank: Option<u64>,
+    offset: Option<u64>,
     /// Emails that the filter lets through, where that is known.
     total: Option<u64>,
     /// There are more of them than were counted.
-    capped: bool,
+    is_capped: bool,
     /// Emails in the archive, where that is known.
-    all: Option<u64>,
+    archive_total: Option<u64>,
     /// Emails whose bodies and tags are known, where the filter hangs on it.
-    fetched: Option<u64>,
+    bodies_known: Option<u64>,
     /// Emails that arrived above what is visible.
-    unseen: u64,
+    unseen_above: u64,
     /// Emails whose status changed and that were not looked at since.
     changed: BTreeSet<EmailId>,
 }
 
 impl List {
     /// Asks for the first rows, for the first screen.
-    pub fn start(&mut self) -> Effect {
-        self.aim = Aim::First;
-        self.look(Anchor::Newest, FIRST_WINDOW)
+    pub fn load_first(&mut self) -> Effect {
+        self.jump_target = JumpTarget::First;
+        self.load_window(WindowAnchor::Newest, FIRST_WINDOW_ROWS)
     }
 
     /// What the list is narrowed to.
@@ -73,73 +73,73 @@ impl List {
     ///
     /// The selection stays on its email where the filter lets it through, and comes back to it when
     /// a later one does.
-    pub fn narrow(&mut self, filter: Filter) -> Option<Effect> {
+    pub fn set_filter(&mut self, filter: Filter) -> Option<Effect> {
         if filter.query() == self.filter.query() {
             self.filter = filter;
             return None;
         }
-        let home = self.home.take().or_else(|| self.here());
-        Some(self.go_home(filter, home))
+        let home = self.anchor.take().or_else(|| self.current_anchor());
+        Some(self.load_anchored(filter, home))
     }
 
     /// Shows a filter again with the email that was selected then.
-    pub fn come_back(&mut self, filter: Filter, home: Option<Home>) -> Effect {
-        self.go_home(filter, home)
+    pub fn restore(&mut self, filter: Filter, home: Option<ListAnchor>) -> Effect {
+        self.load_anchored(filter, home)
     }
 
-    fn go_home(&mut self, filter: Filter, home: Option<Home>) -> Effect {
+    fn load_anchored(&mut self, filter: Filter, home: Option<ListAnchor>) -> Effect {
         if filter.query() != self.filter.query() {
-            (self.total, self.capped, self.first_rank) = (None, false, None);
+            (self.total, self.is_capped, self.offset) = (None, false, None);
             if self.rows().is_empty() {
                 // What was not found of the one says nothing about the other.
-                self.slot.clear();
+                self.window.reset();
             }
         }
-        (self.owed, self.unseen, self.outdated, self.at_foot) = (0, 0, false, false);
-        (self.filter, self.home) = (filter, home);
-        let Some(place) = self.home.as_ref().map(|home| home.cursor.place) else {
-            return self.start();
+        (self.pending_moves, self.unseen_above, self.outdated, self.on_load_more_row) = (0, 0, false, false);
+        (self.filter, self.anchor) = (filter, home);
+        let Some(place) = self.anchor.as_ref().map(|home| home.cursor.sort_key) else {
+            return self.load_first();
         };
-        self.aim = Aim::Home;
-        self.look_around(place)
+        self.jump_target = JumpTarget::Anchor;
+        self.load_around(place)
     }
 
     /// Where the person is.
     #[must_use]
-    pub fn here(&self) -> Option<Home> {
-        let marks = self.marks();
-        Some(Home {
+    pub fn current_anchor(&self) -> Option<ListAnchor> {
+        let marks = self.window_anchors();
+        Some(ListAnchor {
             cursor: marks.cursor?,
             top: marks.top?,
         })
     }
 
     /// Takes note that the person means the selected email, and not the one before the filter.
-    pub fn stay(&mut self) {
-        self.home = None;
+    pub fn clear_anchor(&mut self) {
+        self.anchor = None;
     }
 
     /// The rows of the window, newest first.
     #[must_use]
-    pub fn rows(&self) -> &[Row] {
-        self.slot.ready().map_or(&[], |window| &window.rows)
+    pub fn rows(&self) -> &[EmailRow] {
+        self.window.value().map_or(&[], |window| &window.rows)
     }
 
     /// The selected row.
     #[must_use]
-    pub fn selected(&self) -> Option<&Row> {
+    pub fn selected(&self) -> Option<&EmailRow> {
         self.rows().get(self.cursor)
     }
 
     /// Whether rows are on their way.
     #[must_use]
-    pub const fn is_awaiting(&self) -> bool {
-        self.slot.is_awaiting()
+    pub const fn is_window_pending(&self) -> bool {
+        self.window.is_pending()
     }
 
     /// The rows on the screen, and which of them is selected.
-    pub fn visible(&self, height: usize) -> impl Iterator<Item = (bool, &Row)> {
-        let cursor = Some(self.cursor).filter(|_| !self.at_foot);
+    pub fn visible_rows(&self, height: usize) -> impl Iterator<Item = (bool, &EmailRow)> {
+        let cursor = Some(self.cursor).filter(|_| !self.on_load_more_row);
         self.rows()
             .iter()
             .enumerate()
@@ -151,28 +151,28 @@ impl List {
     /// The line below the last row, if it is on the screen: how many rows are above it there, and
     /// whether the person is on it.
     #[must_use]
-    pub fn foot(&self, height: usize) -> Option<(usize, bool)> {
+    pub fn load_more_row(&self, height: usize) -> Option<(usize, bool)> {
         let above = self.rows().len() - self.top.min(self.rows().len());
-        (self.has_foot() && above < height).then_some((above, self.at_foot))
+        (self.has_load_more_row() && above < height).then_some((above, self.on_load_more_row))
     }
 
     /// Whether the person is on the line below the last row.
     #[must_use]
-    pub fn is_at_foot(&self) -> bool {
-        self.at_foot && self.has_foot()
+    pub fn is_on_load_more_row(&self) -> bool {
+        self.on_load_more_row && self.has_load_more_row()
     }
 
     /// Takes note whether looking further back may bring more rows.
-    pub fn set_bottomless(&mut self, bottomless: bool) {
-        self.bottomless = bottomless;
-        self.at_foot &= bottomless;
+    pub fn set_offers_load_more(&mut self, bottomless: bool) {
+        self.offers_load_more = bottomless;
+        self.on_load_more_row &= bottomless;
     }
 
-    fn has_foot(&self) -> bool {
-        self.bottomless
+    fn has_load_more_row(&self) -> bool {
+        self.offers_load_more
             && self
-                .slot
-                .ready()
+                .window
+                .value()
                 .is_some_and(|window| !window.more_below && !window.rows.is_empty())
     }
 
@@ -180,7 +180,7 @@ impl List {
     #[must_use]
     pub fn position(&self) -> Option<u64> {
         self.selected()?;
-        self.first_rank.map(|rank| rank + self.cursor as u64 + 1)
+        self.offset.map(|rank| rank + self.cursor as u64 + 1)
     }
 
     /// Emails that the filter lets through, where that is known.
@@ -192,25 +192,25 @@ impl List {
     /// Whether there are more of them than [`List::total`], which is where counting ended.
     #[must_use]
     pub const fn is_capped(&self) -> bool {
-        self.capped
+        self.is_capped
     }
 
     /// Emails in the archive, where that is known.
     #[must_use]
-    pub const fn all(&self) -> Option<u64> {
-        self.all
+    pub const fn archive_total(&self) -> Option<u64> {
+        self.archive_total
     }
 
     /// Emails whose bodies and tags are known, where the filter hangs on it and that was counted.
     #[must_use]
-    pub const fn fetched(&self) -> Option<u64> {
-        self.fetched
+    pub const fn bodies_known(&self) -> Option<u64> {
+        self.bodies_known
     }
 
     /// Emails that arrived above what is visible.
     #[must_use]
-    pub const fn unseen(&self) -> u64 {
-        self.unseen
+    pub const fn unseen_above(&self) -> u64 {
+        self.unseen_above
     }
 
     /// Whether the status of this email changed since it was last looked at.
@@ -222,149 +222,149 @@ impl List {
     /// Whether the first window has not come yet.
     #[must_use]
     pub fn is_loading(&self) -> bool {
-        self.slot.ready().is_none() && self.slot.failure().is_none()
+        self.window.value().is_none() && self.window.error().is_none()
     }
 
     /// Why there are no rows, if the archive could not be read.
     #[must_use]
-    pub fn failure(&self) -> Option<&Failure> {
-        self.slot.failure()
+    pub fn error(&self) -> Option<&Error> {
+        self.window.error()
     }
 
     /// Whether the selection is so near the oldest known email that more should be fetched.
     #[must_use]
-    pub fn nears_the_end(&self, height: usize) -> bool {
+    pub fn is_near_end(&self, height: usize) -> bool {
         // While rows are on their way, the end that is known may not be the end any more.
-        !self.slot.is_awaiting()
-            && self.slot.ready().is_some_and(|window| {
+        !self.window.is_pending()
+            && self.window.value().is_some_and(|window| {
                 !window.more_below && self.cursor + 2 * height >= window.rows.len()
             })
     }
 
     /// Looks at the same place again, because the archive has changed.
-    pub fn renew(&mut self) -> Option<Effect> {
+    pub fn reload(&mut self) -> Option<Effect> {
         if self.is_jumping() {
             self.outdated = true;
             return None;
         }
-        let Some(place) = self.rows().get(self.top).map(|row| row.place) else {
-            return Some(self.start());
+        let Some(place) = self.rows().get(self.top).map(|row| row.sort_key) else {
+            return Some(self.load_first());
         };
-        Some(self.look_around(place))
+        Some(self.load_around(place))
     }
 
     fn is_jumping(&self) -> bool {
-        self.aim != Aim::Keep && self.slot.is_awaiting()
+        self.jump_target != JumpTarget::Keep && self.window.is_pending()
     }
 
     /// Asks how many emails there are, and how many above this window.
     #[must_use]
-    pub fn count(&self, ticket: Ticket) -> Effect {
-        Effect::Count {
+    pub fn count_emails(&self, ticket: RequestId) -> Effect {
+        Effect::CountEmails {
             ticket,
             query: self.filter.query().clone(),
-            place: self.rows().first().map(|row| row.place),
+            place: self.rows().first().map(|row| row.sort_key),
         }
     }
 
     /// Takes the answer to [`List::count`]. The window may be another by now; the row that was asked
     /// about tells how far it has moved.
-    pub fn counted(&mut self, counts: Counts) {
+    pub fn apply_counts(&mut self, counts: ListCounts) {
         self.total = Some(counts.total);
-        self.capped = counts.capped;
-        self.all = Some(counts.all);
-        self.fetched = counts.fetched;
-        let Some((place, before)) = counts.before else {
+        self.is_capped = counts.is_capped;
+        self.archive_total = Some(counts.archive_total);
+        self.bodies_known = counts.bodies_known;
+        let Some((place, before)) = counts.rows_before else {
             return;
         };
-        if let Some(n) = self.rows().iter().position(|row| row.place == place) {
-            self.first_rank = before.checked_sub(n as u64);
+        if let Some(n) = self.rows().iter().position(|row| row.sort_key == place) {
+            self.offset = before.checked_sub(n as u64);
         }
     }
 
     /// Takes a window; the selection stays on its email, unless a jump was asked for.
-    pub fn settle(
+    pub fn apply_window(
         &mut self,
-        ticket: Ticket,
-        outcome: Result<Window, Failure>,
+        ticket: RequestId,
+        outcome: Result<RowWindow, Error>,
         height: usize,
     ) -> Option<Effect> {
-        let before = self.marks();
-        if !self.slot.settle(ticket, outcome) || self.slot.failure().is_some() {
+        let before = self.window_anchors();
+        if !self.window.resolve(ticket, outcome) || self.window.error().is_some() {
             return None;
         }
         let sort = self.filter.query().sort;
-        let window = self.slot.ready()?;
+        let window = self.window.value()?;
         let last = window.rows.len().saturating_sub(1);
-        self.first_rank = match before.rank_in(window, sort) {
+        self.offset = match before.offset_in(window, sort) {
             _ if !window.more_above => Some(0),
             Some(rank) => Some(rank),
-            None if !window.more_below && !self.capped => self
+            None if !window.more_below && !self.is_capped => self
                 .total
                 .map(|total| total.saturating_sub(window.rows.len() as u64)),
             None => None,
         };
-        match std::mem::take(&mut self.aim) {
-            Aim::First => (self.cursor, self.top) = (0, 0),
-            Aim::Last => {
+        match std::mem::take(&mut self.jump_target) {
+            JumpTarget::First => (self.cursor, self.top) = (0, 0),
+            JumpTarget::Last => {
                 (self.cursor, self.top) = (last, last.saturating_sub(height.saturating_sub(1)));
             }
-            Aim::Keep => {
+            JumpTarget::Keep => {
                 self.cursor = before
                     .cursor
-                    .map_or(0, |mark| mark.find(&window.rows, sort));
-                self.top = before.top.map_or(0, |mark| mark.find(&window.rows, sort));
+                    .map_or(0, |mark| mark.find_or_nearest(&window.rows, sort));
+                self.top = before.top.map_or(0, |mark| mark.find_or_nearest(&window.rows, sort));
             }
-            Aim::Time(micros) => {
-                let reached = |row: &Row| {
-                    if sort == Sort::Newest {
-                        row.place.micros() <= micros
+            JumpTarget::Time(micros) => {
+                let reached = |row: &EmailRow| {
+                    if sort == SortOrder::Newest {
+                        row.sort_key.micros() <= micros
                     } else {
-                        row.place.micros() >= micros
+                        row.sort_key.micros() >= micros
                     }
                 };
                 self.cursor = window.rows.iter().position(reached).unwrap_or(last);
                 self.top = self.cursor;
             }
-            Aim::Home => {
-                let home = self.home.as_ref();
+            JumpTarget::Anchor => {
+                let home = self.anchor.as_ref();
                 let found = home.and_then(|home| home.cursor.position(&window.rows));
                 self.cursor = found.unwrap_or(0);
                 self.top = home
                     .filter(|_| found.is_some())
-                    .map_or(0, |home| home.top.find(&window.rows, sort));
+                    .map_or(0, |home| home.top.find_or_nearest(&window.rows, sort));
                 if found.is_none() && window.more_above {
-                    return Some(self.start());
+                    return Some(self.load_first());
                 }
             }
         }
-        if self.at_foot && self.cursor < last {
+        if self.on_load_more_row && self.cursor < last {
             // Who waits below the last row waits for what comes there.
-            self.at_foot = false;
+            self.on_load_more_row = false;
             self.cursor += 1;
         }
-        let owed = std::mem::take(&mut self.owed);
+        let owed = std::mem::take(&mut self.pending_moves);
         let asked = if owed == 0 {
-            self.show(height)
+            self.scroll_to_selection(height)
         } else {
-            self.walk(owed, height)
+            self.move_rows(owed, height)
         };
         if std::mem::take(&mut self.outdated) {
-            self.renew()
+            self.reload()
         } else {
             asked
         }
     }
 
-    fn marks(&self) -> Marks {
-        Marks::of(self.rows(), self.cursor, self.top, self.first_rank)
+    fn window_anchors(&self) -> WindowAnchors {
+        WindowAnchors::new(self.rows(), self.cursor, self.top, self.offset)
     }
 
     /// Takes note of what the service brought.
-    pub fn take_news(&mut self, new: u64, changed: Vec<EmailId>) {
+    pub fn note_update(&mut self, new: u64, changed: Vec<EmailId>) {
         /// More marks than a person looks at; the oldest of them are dropped by starting afresh.
         const MOST: usize = 5_000;
-        self.unseen += new;
+        self.unseen_above += new;
         if self.changed.len() > MOST {
             self.changed.clear();
         }
@@ -372,7 +372,7 @@ impl List {
     }
 
     /// Takes note that the selected email is being looked at.
-    pub fn looked_at(&mut self, id: &EmailId) {
+    pub fn mark_seen(&mut self, id: &EmailId) {
         self.changed.remove(id);
     }
 }

@@ -4,60 +4,60 @@
 //! the next state and a list of [`Effect`]s; the performer ([`crate::tui`]) turns each effect into
 //! exactly one later message. No clock, no network, no disk: so any order of events can be tried.
 
-mod card;
+mod recipient_card;
 mod command;
 mod effect;
-mod errands;
-mod fill;
+mod requests;
+mod backfill;
 mod filter;
-mod find;
+mod search;
 mod freshness;
-pub mod hall;
-pub mod head;
+pub mod start;
+pub mod email_header;
 pub mod help;
 pub mod keymap;
-pub mod keys;
+pub mod key;
 mod layout;
 mod list;
-mod look_back;
-mod mark;
-mod marks;
+mod load_older;
+mod text_match;
+mod anchors;
 mod model;
-mod msg;
-mod names;
-mod news;
-mod obey;
-mod point;
+mod message;
+mod command_names;
+mod sync_update;
+mod dispatch;
+mod mouse;
 mod prompt;
 mod reader;
 mod service;
-mod slot;
+mod pending;
 mod status_check;
-mod tally;
+mod recipient;
 #[cfg(test)]
 pub mod tests;
-mod trail;
-mod views;
-mod warm;
+mod history;
+mod saved_views;
+mod prefetch;
 
-pub use card::Card;
-pub use command::{Command, Side, Step};
-pub use effect::{Effect, Errand, Rest};
-pub use filter::parsed;
+pub use recipient_card::RecipientCard;
+pub use command::{Command, Direction, Motion};
+pub use effect::{Effect, RequestKind, TimerKind};
+pub use filter::parse_query;
 pub use freshness::{Liveness, is_stale};
-pub use hall::{Choice, Door, Hall, Kept};
-pub use keymap::Keys;
-pub use keys::{Focus, Key};
+pub use start::{ProfileChoice, SessionTarget, StartScreen, StorageMode};
+pub use keymap::Keymap;
+pub use key::{Focus, Key};
 pub use layout::{Arrangement, Layout};
-pub use mark::marks;
-pub use model::{Ending, Model, Opening};
-pub use msg::{Checked, Confirmation, Counts, Msg, News, Opened, Pointer};
-pub use prompt::{Asked, Prompt};
-pub use reader::{MARGIN, Stage};
-pub use slot::Ticket;
+pub use text_match::find_matches;
+pub use model::{ExitReason, Model, SessionInfo};
+pub use message::{StatusCheckStep, ConfirmResult, ListCounts, Message, SyncUpdate, OpenedEmail, MouseInput};
+pub use prompt::{PromptKind, Prompt};
+pub use reader::{MARGIN, ReaderState};
+pub use pending::RequestId;
 pub use status_check::{CheckState, StatusCheck};
-pub use tally::{Mention, Tally};
-pub use views::numbered;
+pub use recipient::{EmailRef, RecipientSummary};
+pub use saved_views::parse_numbered_name;
 
 use unicode_width::UnicodeWidthStr;
 
@@ -65,6 +65,6 @@ use crate::render::BodyLine;
 
 /// Columns that a line of a body takes.
 #[must_use]
-pub fn width_of(line: &BodyLine) -> usize {
+pub fn line_width(line: &BodyLine) -> usize {
     line.spans.iter().map(|span| span.text.width()).sum()
 }

@@ -6,39 +6,39 @@ use std::time::Duration;
 use jiff::{Timestamp, Zoned};
 use ratatui::layout::Size;
 
-use super::card::Card;
-use super::effect::{Effect, Effects, Rest};
+use super::recipient_card::RecipientCard;
+use super::effect::{Effect, Effects, TimerKind};
 use super::filter::Filter;
 use super::freshness::Freshness;
-use super::hall::{Door, Hall, Kept};
-use super::keymap::Keys;
-use super::keys::{Focus, Key};
-use super::layout::{Arrangement, Layout, Panes};
+use super::start::{SessionTarget, StartScreen, StorageMode};
+use super::keymap::Keymap;
+use super::key::{Focus, Key};
+use super::layout::{Arrangement, Layout, PaneSettings};
 use super::list::List;
-use super::look_back::LookBack;
-use super::msg::{Msg, News};
+use super::load_older::LoadOlder;
+use super::message::{Message, SyncUpdate};
 use super::prompt::Prompt;
-use super::reader::{Reader, Stage};
-use super::service::Service;
-use super::slot::Slot;
+use super::reader::{Reader, ReaderState};
+use super::service::ServiceStatus;
+use super::pending::Pending;
 use super::status_check::StatusCheck;
-use super::trail::Trail;
-use super::warm::Warming;
-use crate::api::{Budget, Urgency};
-use crate::archive::Row;
+use super::history::NavHistory;
+use super::prefetch::Prefetch;
+use crate::api::{RateBudget, Priority};
+use crate::archive::EmailRow;
 use crate::config::{Backfill, SavedViews};
-use crate::failure::Failure;
-use crate::query::{Completion, Sort};
+use crate::error::Error;
+use crate::query::{Completion, SortOrder};
 
 /// What the program is started with.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Opening {
+pub struct SessionInfo {
     /// The size of the screen.
     pub size: Size,
     /// The profile, in the person's words.
     pub profile: String,
     /// Why the service cannot be asked at all, for example because there is no key.
-    pub no_service: Option<Failure>,
+    pub service_error: Option<Error>,
     /// How often the service is asked for what is new.
     pub refresh: Duration,
     /// How far back the archive is to reach by itself.
@@ -50,19 +50,19 @@ pub struct Opening {
     /// A word to the person, until the first key.
     pub notice: Option<String>,
     /// What each key means.
-    pub keys: Arc<Keys>,
+    pub keymap: Arc<Keymap>,
     /// What the list is narrowed to at first; blank for all mail.
     pub query: String,
     /// Filters that were typed before, the latest last.
-    pub history: Vec<String>,
+    pub filter_history: Vec<String>,
     /// The saved views.
-    pub views: SavedViews,
+    pub saved_views: SavedViews,
     /// Which door leads here.
-    pub door: Door,
+    pub target: SessionTarget,
     /// Where the mail is kept.
-    pub kept: Kept,
+    pub storage: StorageMode,
     /// What stands before the mail, if something does.
-    pub hall: Option<Hall>,
+    pub start_screen: Option<StartScreen>,
 }
 
 /// The state of the terminal program.
@@ -75,29 +75,29 @@ pub struct Model {
     /// The email.
     pub reader: Reader,
     /// What is known about the service.
-    pub service: Service,
+    pub service: ServiceStatus,
     /// The line that is being typed, while there is one.
     pub prompt: Option<Prompt>,
     /// The card above the list, while it shows the mail to one address.
-    pub card: Option<Card>,
+    pub recipient_card: Option<RecipientCard>,
     /// How far the program is with looking further back, while it does.
-    pub look_back: Option<LookBack>,
+    pub load_older: Option<LoadOlder>,
     /// Scroll position of the help, while it is shown.
     pub help: Option<usize>,
     /// What failed, while somebody looks at the details of it.
-    pub details: Option<Failure>,
+    pub error_details: Option<Error>,
     /// What each key means.
-    pub keys: Arc<Keys>,
+    pub keymap: Arc<Keymap>,
     /// Keys pressed of a sequence that is not complete.
-    pub pressed: Vec<Key>,
+    pub pending_keys: Vec<Key>,
     /// What stands before the mail or over it, while it does.
-    pub hall: Option<Hall>,
+    pub start_screen: Option<StartScreen>,
     /// Which door leads here.
-    pub door: Door,
+    pub target: SessionTarget,
     /// Where the mail is kept.
-    pub kept: Kept,
+    pub storage: StorageMode,
     /// Set when the person goes where a door was opened.
-    pub leaving: bool,
+    pub switching: bool,
     /// A word to the person, until the next key.
     pub notice: Option<String>,
     /// Whether times are shown in full.
@@ -105,131 +105,131 @@ pub struct Model {
     /// Whether the mouse is ours; otherwise the terminal can select text with it.
     pub mouse: bool,
     /// How often a fresh painting of the whole screen was asked for.
-    pub redraws: u64,
+    pub redraw_requests: u64,
     /// How often the program was asked to stop until the shell continues it.
-    pub suspensions: u64,
+    pub suspend_requests: u64,
     /// Set when the program is to end.
-    pub ending: Option<Ending>,
+    pub exit: Option<ExitReason>,
     pub(super) size: Size,
-    pub(super) panes: Panes,
-    pub(super) reading: bool,
-    pub(super) dragging: bool,
+    pub(super) panes: PaneSettings,
+    pub(super) reader_open: bool,
+    pub(super) dragging_divider: bool,
     pub(super) now: Zoned,
     /// What may be asked of the service, as it stood when something happened last.
-    pub(super) budget: Option<Budget>,
-    pub(super) second: Slot<()>,
-    pub(super) warming: Warming,
+    pub(super) rate_budget: Option<RateBudget>,
+    pub(super) countdown: Pending<()>,
+    pub(super) prefetch: Prefetch,
     /// What is looked at, and how it is confirmed.
     pub(super) freshness: Freshness,
     /// Whether all that the filter may find was confirmed.
-    pub(super) check: Option<StatusCheck>,
+    pub(super) status_check: Option<StatusCheck>,
     /// What could stand at the cursor of the prompt.
-    pub(super) offers: Slot<Vec<Completion>>,
+    pub(super) suggestions: Pending<Vec<Completion>>,
     /// Filters that were typed and kept, the latest last.
-    pub(super) history: Vec<String>,
-    pub(super) remembered: Slot<()>,
-    pub(super) trail: Trail,
-    pub(super) views: SavedViews,
+    pub(super) filter_history: Vec<String>,
+    pub(super) history_save: Pending<()>,
+    pub(super) history: NavHistory,
+    pub(super) saved_views: SavedViews,
     /// The marked line of the list of views, while that is shown.
-    pub(super) chooser: Option<usize>,
-    pub(super) saving: Slot<()>,
-    pub(super) counts: Slot<()>,
+    pub(super) view_chooser: Option<usize>,
+    pub(super) view_save: Pending<()>,
+    pub(super) count_request: Pending<()>,
     /// Whether the person has done anything yet.
-    pub(super) touched: bool,
+    pub(super) user_acted: bool,
     /// Whether the person waits to be told what a refresh brings.
-    pub(super) curious: bool,
+    pub(super) announce_refresh: bool,
 }
 
 /// Why the program ends.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Ending {
+pub enum ExitReason {
     /// The person wants to leave.
     Quit,
     /// It cannot go on.
-    Broken(Failure),
+    Fatal(Error),
 }
 
 impl Model {
     /// The first state, and what it asks for: rows from the archive, news from the service.
     #[must_use]
-    pub fn start(opening: Opening) -> (Self, Effects) {
-        let Opening {
+    pub fn start(opening: SessionInfo) -> (Self, Effects) {
+        let SessionInfo {
             size,
             profile,
-            no_service,
+            service_error: no_service,
             refresh,
             backfill,
             as_of,
             now,
             notice,
-            keys,
+            keymap: keys,
             query,
-            history,
-            views,
-            door,
-            kept,
-            hall,
+            filter_history: history,
+            saved_views: views,
+            target: door,
+            storage: kept,
+            start_screen: hall,
         } = opening;
         let mut model = Self {
             profile,
             list: List::default(),
             reader: Reader::default(),
-            service: Service::new(no_service, refresh, backfill, as_of),
+            service: ServiceStatus::new(no_service, refresh, backfill, as_of),
             prompt: None,
-            card: None,
-            look_back: None,
+            recipient_card: None,
+            load_older: None,
             help: None,
-            details: None,
-            keys,
-            pressed: Vec::new(),
-            hall,
-            door,
-            kept,
-            leaving: false,
+            error_details: None,
+            keymap: keys,
+            pending_keys: Vec::new(),
+            start_screen: hall,
+            target: door,
+            storage: kept,
+            switching: false,
             notice,
             full_times: false,
             mouse: true,
-            redraws: 0,
-            suspensions: 0,
-            ending: None,
+            redraw_requests: 0,
+            suspend_requests: 0,
+            exit: None,
             size,
-            panes: Panes::default(),
-            reading: false,
-            dragging: false,
+            panes: PaneSettings::default(),
+            reader_open: false,
+            dragging_divider: false,
             freshness: Freshness::new(now.timestamp()),
-            check: None,
+            status_check: None,
             now,
-            budget: None,
-            second: Slot::default(),
-            warming: Warming::default(),
-            offers: Slot::default(),
-            history,
-            remembered: Slot::default(),
-            trail: Trail::default(),
-            views,
-            chooser: None,
-            saving: Slot::default(),
-            counts: Slot::default(),
-            touched: false,
-            curious: false,
+            rate_budget: None,
+            countdown: Pending::default(),
+            prefetch: Prefetch::default(),
+            suggestions: Pending::default(),
+            filter_history: history,
+            history_save: Pending::default(),
+            history: NavHistory::default(),
+            saved_views: views,
+            view_chooser: None,
+            view_save: Pending::default(),
+            count_request: Pending::default(),
+            user_acted: false,
+            announce_refresh: false,
         };
-        let narrowed = model.list.narrow(Filter::read(&query, &model.now));
-        let mut effects = vec![narrowed.unwrap_or_else(|| model.list.start())];
-        effects.extend(model.service.refresh(Urgency::Person));
-        effects.extend(model.fit());
+        let narrowed = model.list.set_filter(Filter::parse(&query, &model.now));
+        let mut effects = vec![narrowed.unwrap_or_else(|| model.list.load_first())];
+        effects.extend(model.service.request_refresh(Priority::Interactive));
+        effects.extend(model.reconcile());
         (model, effects)
     }
 
     /// What has the keyboard.
     #[must_use]
     pub const fn focus(&self) -> Focus {
-        match (self.help, &self.prompt, self.reading) {
-            _ if self.details.is_some() => Focus::Help,
+        match (self.help, &self.prompt, self.reader_open) {
+            _ if self.error_details.is_some() => Focus::Help,
             (Some(_), ..) => Focus::Help,
-            _ if self.fills_in() => Focus::Prompt,
-            _ if self.hall.is_some() => Focus::Choice,
+            _ if self.is_form_open() => Focus::Prompt,
+            _ if self.start_screen.is_some() => Focus::Choice,
             (None, Some(_), _) => Focus::Prompt,
-            _ if self.chooser.is_some() => Focus::Choice,
+            _ if self.view_chooser.is_some() => Focus::Choice,
             (None, None, true) => Focus::Reader,
             (None, None, false) => Focus::List,
         }
@@ -250,212 +250,212 @@ impl Model {
     /// Where everything lies now.
     #[must_use]
     pub fn layout(&self) -> Layout {
-        Layout::of(self.size, self.panes, self.reading, self.card.is_some())
+        Layout::new(self.size, self.panes, self.reader_open, self.recipient_card.is_some())
     }
 
     /// How far the reader is with the selected email.
     #[must_use]
-    pub fn stage(&self) -> Stage<'_> {
+    pub fn reader_state(&self) -> ReaderState<'_> {
         self.list
             .selected()
-            .map_or(Stage::Empty, |row| self.reader.stage(&row.summary.id))
+            .map_or(ReaderState::Empty, |row| self.reader.state(&row.summary.id))
     }
 
     /// Takes the time, from which words like `today` count.
-    pub fn at(&mut self, now: Zoned) {
+    pub fn set_time(&mut self, now: Zoned) {
         self.now = now;
     }
 
     /// Takes what may be asked of the service at present.
-    pub const fn allowed(&mut self, budget: Option<Budget>) {
-        self.budget = budget;
+    pub const fn set_rate_budget(&mut self, budget: Option<RateBudget>) {
+        self.rate_budget = budget;
     }
 
     /// Takes what happened; answers with what is to be done about it.
-    pub fn update(&mut self, msg: Msg) -> Effects {
+    pub fn update(&mut self, msg: Message) -> Effects {
         let height = self.list_height();
         let mut effects = Effects::new();
         match msg {
-            Msg::Pressed(key) => effects.extend(self.press(key)),
-            Msg::Pasted(text) => effects.extend(self.paste(text.expose())),
-            Msg::Pointed(pointer) => effects.extend(self.point(pointer)),
+            Message::KeyPressed(key) => effects.extend(self.handle_key(key)),
+            Message::Pasted(text) => effects.extend(self.insert_text(text.expose())),
+            Message::Mouse(pointer) => effects.extend(self.handle_mouse(pointer)),
             #[cfg(test)]
-            Msg::Command(command) => effects.extend(self.obey(command)),
-            Msg::Resized(size) => {
-                if Arrangement::of(size) != Arrangement::of(self.size) {
-                    self.panes = Panes {
-                        full: self.panes.full,
-                        ..Panes::default()
+            Message::Command(command) => effects.extend(self.dispatch(command)),
+            Message::Resized(size) => {
+                if Arrangement::for_size(size) != Arrangement::for_size(self.size) {
+                    self.panes = PaneSettings {
+                        full_reader: self.panes.full_reader,
+                        ..PaneSettings::default()
                     };
                 }
                 self.size = size;
             }
-            Msg::Window { ticket, outcome } => {
-                let asked = self.list.settle(ticket, outcome, height);
+            Message::WindowLoaded { ticket, outcome } => {
+                let asked = self.list.apply_window(ticket, outcome, height);
                 let uncounted = self.list.total().is_none() || self.list.position().is_none();
                 effects.extend(asked);
-                effects.extend(self.reread_if_outdated());
-                if uncounted && !self.counts.is_awaiting() {
-                    effects.push(self.count());
+                effects.extend(self.reload_if_outdated());
+                if uncounted && !self.count_request.is_pending() {
+                    effects.push(self.request_counts());
                 }
             }
-            Msg::Counted { ticket, outcome } => {
-                if self.counts.settle(ticket, Ok(())) {
+            Message::Counted { ticket, outcome } => {
+                if self.count_request.resolve(ticket, Ok(())) {
                     let found = outcome
                         .as_ref()
                         .ok()
-                        .map(|counts| self.list.counted(*counts));
-                    effects.extend(self.look_further(found.is_some()));
+                        .map(|counts| self.list.apply_counts(*counts));
+                    effects.extend(self.continue_load_older(found.is_some()));
                 }
             }
-            Msg::Remembered { ticket, outcome } => {
-                if let (true, Err(failure)) = (self.remembered.settle(ticket, Ok(())), outcome) {
+            Message::HistorySaved { ticket, outcome } => {
+                if let (true, Err(failure)) = (self.history_save.resolve(ticket, Ok(())), outcome) {
                     self.notice = Some(failure.sentence);
                 }
             }
-            Msg::Tallied { ticket, outcome } => self.tallied(ticket, outcome),
-            Msg::ViewKept { ticket, outcome } => self.view_kept(ticket, outcome),
-            Msg::Completed { ticket, offers } => self.offered(ticket, offers),
-            Msg::Read { ticket, outcome } => effects.extend(self.take_email(ticket, outcome)),
-            Msg::Warmed { ticket } => self.warming.settle(ticket),
-            Msg::Confirmed { ticket, outcome } => effects.extend(self.confirmed(ticket, outcome)),
-            Msg::Rechecked { ticket, outcome } => effects.extend(self.rechecked(ticket, outcome)),
-            Msg::StatusesChecked { ticket, outcome } => {
-                effects.extend(self.checked_statuses(ticket, outcome));
+            Message::RecipientSummarized { ticket, outcome } => self.apply_recipient_summary(ticket, outcome),
+            Message::ViewSaved { ticket, outcome } => self.apply_view_saved(ticket, outcome),
+            Message::SuggestionsLoaded { ticket, offers } => self.apply_suggestions(ticket, offers),
+            Message::EmailLoaded { ticket, outcome } => effects.extend(self.apply_email(ticket, outcome)),
+            Message::EmailPrefetched { ticket } => self.prefetch.finish(ticket),
+            Message::StatusesConfirmed { ticket, outcome } => effects.extend(self.apply_confirmation(ticket, outcome)),
+            Message::StatusesRechecked { ticket, outcome } => effects.extend(self.apply_recheck(ticket, outcome)),
+            Message::StatusesChecked { ticket, outcome } => {
+                effects.extend(self.apply_status_check_step(ticket, outcome));
             }
-            Msg::Laid { ticket, outcome } => {
+            Message::BodyRendered { ticket, outcome } => {
                 self.reader
-                    .settle_body(ticket, outcome, self.list.selected());
+                    .apply_body(ticket, outcome, self.list.selected());
             }
-            Msg::Sought { ticket, marks } => {
+            Message::MatchesFound { ticket, marks } => {
                 self.reader
-                    .settle_marks(ticket, marks, self.list.selected());
+                    .apply_matches(ticket, marks, self.list.selected());
             }
-            Msg::Refreshed { ticket, outcome } => {
+            Message::Refreshed { ticket, outcome } => {
                 let catching_up = self.service.is_catching_up();
                 let (news, rest) = self
                     .service
-                    .refreshed(ticket, outcome, self.now.timestamp());
+                    .apply_refresh(ticket, outcome, self.now.timestamp());
                 effects.extend(rest);
                 self.report_unreadable(news.as_ref());
-                if std::mem::take(&mut self.curious) {
-                    self.notice = news.as_ref().map(News::in_words);
+                if std::mem::take(&mut self.announce_refresh) {
+                    self.notice = news.as_ref().map(SyncUpdate::summary_text);
                 }
                 if let Some(news) = news {
-                    effects.extend(self.freshness.recheck());
-                    effects.extend(self.take_news(news.new, news.changed));
-                    if catching_up && !self.touched {
+                    effects.extend(self.freshness.start_recheck());
+                    effects.extend(self.apply_update(news.new, news.changed));
+                    if catching_up && !self.user_acted {
                         // Nobody has chosen a place yet: the newest email is the place to begin.
-                        effects.push(self.list.start());
+                        effects.push(self.list.load_first());
                     }
                 }
             }
-            Msg::Extended { ticket, outcome } => {
-                let (news, rest) = self.service.extended(ticket, outcome, self.now.timestamp());
+            Message::OlderLoaded { ticket, outcome } => {
+                let (news, rest) = self.service.apply_older(ticket, outcome, self.now.timestamp());
                 effects.extend(rest);
-                self.looked_back(news.as_ref());
+                self.apply_older_page(news.as_ref());
                 self.report_unreadable(news.as_ref());
                 if let Some(news) = news {
-                    effects.extend(self.take_older(&news));
+                    effects.extend(self.apply_older(&news));
                 }
             }
-            Msg::Filled { ticket, outcome } => {
-                let news = self.service.filled(ticket, outcome, self.now.timestamp());
+            Message::Backfilled { ticket, outcome } => {
+                let news = self.service.apply_backfill(ticket, outcome, self.now.timestamp());
                 self.report_unreadable(news.as_ref());
                 if let Some(news) = news {
-                    effects.extend(self.take_older(&news));
+                    effects.extend(self.apply_older(&news));
                 }
             }
-            Msg::Dropped { errand, ticket } => self.drop_errand(errand, ticket),
-            Msg::ArchiveChanged { outcome } => effects.extend(self.archive_changed(outcome)),
-            Msg::ServiceChanged => effects.extend(self.service.refresh(Urgency::Head)),
-            Msg::ArchiveLost(failure) => self.archive_lost(failure),
-            Msg::Doors { ticket, outcome } => self.learn_doors(ticket, outcome),
-            Msg::Checked { ticket, outcome } => effects.extend(self.checked(ticket, outcome)),
-            Msg::Entered { ticket, outcome } => self.entered(ticket, outcome),
-            Msg::Rested { ticket, what } => match what {
-                Rest::Selection => {
+            Message::RequestCancelled { errand, ticket } => self.request_cancelled(errand, ticket),
+            Message::ArchiveChanged { outcome } => effects.extend(self.apply_archive_change(outcome)),
+            Message::ServiceChanged => effects.extend(self.service.request_refresh(Priority::Refresh)),
+            Message::ArchiveLost(failure) => self.apply_archive_lost(failure),
+            Message::ProfilesLoaded { ticket, outcome } => self.apply_profiles(ticket, outcome),
+            Message::KeyVerified { ticket, outcome } => effects.extend(self.apply_key_check(ticket, outcome)),
+            Message::SessionOpened { ticket, outcome } => self.apply_session_opened(ticket, outcome),
+            Message::TimerFired { ticket, what } => match what {
+                TimerKind::Selection => {
                     // What is shown first is not what anybody has asked for.
-                    let urgency = if self.touched {
-                        Urgency::Person
+                    let urgency = if self.user_acted {
+                        Priority::Interactive
                     } else {
-                        Urgency::Extend
+                        Priority::Backfill
                     };
-                    effects.extend(self.reader.rested(ticket, urgency));
+                    effects.extend(self.reader.debounce_elapsed(ticket, urgency));
                 }
-                Rest::Refresh => effects.extend(self.service.refresh_rested(ticket)),
-                Rest::Extend => self.service.extend_rested(ticket),
-                Rest::Freshness => self.freshness_rested(ticket),
-                Rest::Second => _ = self.second.settle(ticket, Ok(())),
+                TimerKind::Refresh => effects.extend(self.service.refresh_timer_fired(ticket)),
+                TimerKind::LoadOlder => self.service.older_timer_fired(ticket),
+                TimerKind::Freshness => self.freshness_timer_fired(ticket),
+                TimerKind::Countdown => _ = self.countdown.resolve(ticket, Ok(())),
             },
-            Msg::Broken(failure) => self.ending = Some(Ending::Broken(failure)),
+            Message::Fatal(failure) => self.exit = Some(ExitReason::Fatal(failure)),
         }
-        effects.extend(self.fit());
+        effects.extend(self.reconcile());
         effects
     }
 
-    pub(super) fn count(&mut self) -> Effect {
-        let ticket = self.counts.begin();
-        self.list.count(ticket)
+    pub(super) fn request_counts(&mut self) -> Effect {
+        let ticket = self.count_request.start();
+        self.list.count_emails(ticket)
     }
 
     /// Makes everything fit together again after a change: sizes, the reader's email, what is to be
     /// fetched because the selection nears it.
-    fn fit(&mut self) -> Effects {
+    fn reconcile(&mut self) -> Effects {
         let mut effects = Effects::new();
-        if self.prompt.is_none() && self.list.filter().is_of_another_day(&self.now) {
+        if self.prompt.is_none() && self.list.filter().is_other_day(&self.now) {
             // On another day `today` is another one.
-            effects.extend(self.narrow(self.list.filter().clone()));
+            effects.extend(self.set_filter(self.list.filter().clone()));
         }
-        effects.extend(self.turn_card());
-        let may_grow = self.may_find_older() || self.has_paused_check();
+        effects.extend(self.update_recipient_card());
+        let may_grow = self.may_find_older() || self.is_status_check_paused();
         self.list
-            .set_bottomless(may_grow && self.list.filter().query().sort == Sort::Newest);
+            .set_offers_load_more(may_grow && self.list.filter().query().sort == SortOrder::Newest);
         let height = self.list_height();
-        effects.extend(self.list.resized(height));
+        effects.extend(self.list.fit_height(height));
         let layout = self.layout();
         let row = self.list.selected();
         effects.extend(
             self.reader
-                .resized(layout.reader.width, layout.reader.height, row),
+                .resize(layout.reader.width, layout.reader.height, row),
         );
-        let selected = row.map(|row: &Row| row.summary.id.clone());
+        let selected = row.map(|row: &EmailRow| row.summary.id.clone());
         if layout.reader.area() > 0 {
-            effects.extend(self.reader.turn_to(selected.as_ref(), false));
-            if let (Some(id), Stage::Ready(..)) = (&selected, self.stage()) {
-                self.list.looked_at(id);
+            effects.extend(self.reader.select_email(selected.as_ref(), false));
+            if let (Some(id), ReaderState::Ready(..)) = (&selected, self.reader_state()) {
+                self.list.mark_seen(id);
             }
         }
-        effects.extend(self.reader.seek(self.list.filter().query()));
-        if self.list.nears_the_end(height)
+        effects.extend(self.reader.request_matches(self.list.filter().query()));
+        if self.list.is_near_end(height)
             && !self.list.rows().is_empty()
-            && self.list.filter().is_none()
+            && self.list.filter().is_empty()
         {
-            effects.extend(self.service.extend());
+            effects.extend(self.service.request_older());
         }
-        effects.extend(self.turn_check());
+        effects.extend(self.update_status_check());
         effects.extend(self.confirm_visible());
-        effects.extend(self.in_the_background());
+        effects.extend(self.schedule_background());
         effects
     }
 
     /// Emails that fit into the list, or would if it were shown.
     #[must_use]
     pub fn list_height(&self) -> usize {
-        let rows = self.layout().rows();
+        let rows = self.layout().row_capacity();
         if rows > 0 {
             return rows;
         }
-        Layout::of(
+        Layout::new(
             self.size,
-            Panes {
-                full: false,
+            PaneSettings {
+                full_reader: false,
                 ..self.panes
             },
             false,
-            self.card.is_some(),
+            self.recipient_card.is_some(),
         )
-        .rows()
+        .row_capacity()
         .max(1)
     }
 }

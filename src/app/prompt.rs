@@ -4,14 +4,14 @@ use std::ops::Range;
 
 use tui_input::{Input, InputRequest};
 
-use super::command::Side;
-use super::trail::Spot;
-use crate::mail::clean;
+use super::command::Direction;
+use super::history::HistoryEntry;
+use crate::mail::sanitize;
 use crate::query::Completion;
 
 /// A change of the line, or a way through it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Edit {
+pub enum LineEdit {
     /// To the letter before.
     Left,
     /// To the letter after.
@@ -36,10 +36,10 @@ pub enum Edit {
     DeleteAfter,
 }
 
-impl Edit {
+impl LineEdit {
     /// What it does, for the help.
     #[must_use]
-    pub const fn words(self) -> &'static str {
+    pub const fn help_text(self) -> &'static str {
         match self {
             Self::Left => "a letter to the left",
             Self::Right => "a letter to the right",
@@ -56,7 +56,7 @@ impl Edit {
     }
 
     /// The same for a line of text.
-    pub(super) const fn request(self) -> InputRequest {
+    pub(super) const fn input_request(self) -> InputRequest {
         match self {
             Self::Left => InputRequest::GoToPrevChar,
             Self::Right => InputRequest::GoToNextChar,
@@ -75,27 +75,27 @@ impl Edit {
 
 /// What a line is typed for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Asked {
+pub enum PromptKind {
     /// What the list is narrowed to.
     Filter,
     /// The time to go to.
     Date,
     /// What to look for in the email.
-    Text,
+    Find,
     /// The number and the name of a view.
-    View,
+    SaveView,
 }
 
 /// What is being typed, and what was there before.
 #[derive(Debug, Clone)]
 pub struct Prompt {
-    asked: Asked,
+    kind: PromptKind,
     input: Input,
-    before: Spot,
+    origin: HistoryEntry,
     /// The offer that stands in the line, and the line and the cursor without it.
-    chosen: Option<(usize, String, usize)>,
+    suggestion: Option<(usize, String, usize)>,
     /// Whether it was tried to keep what is typed, and could not be.
-    refused: bool,
+    is_rejected: bool,
     /// How far back in the history the line is from, and the line without it.
     recalled: Option<(usize, String)>,
 }
@@ -105,12 +105,12 @@ impl PartialEq for Prompt {
     fn eq(&self, other: &Self) -> bool {
         let seen = |prompt: &Self| {
             (
-                prompt.asked,
+                prompt.kind,
                 prompt.text().to_owned(),
                 prompt.input.cursor(),
-                prompt.before.clone(),
-                prompt.chosen.clone(),
-                prompt.refused,
+                prompt.origin.clone(),
+                prompt.suggestion.clone(),
+                prompt.is_rejected,
             )
         };
         seen(self) == seen(other)
@@ -118,26 +118,26 @@ impl PartialEq for Prompt {
 }
 
 /// No query is longer than this; more is a paste gone wrong.
-const LONGEST: usize = 1_000;
+const MAX_CHARS: usize = 1_000;
 
 impl Prompt {
     /// Opens with a text, from a place.
     #[must_use]
-    pub fn new(asked: Asked, text: &str, before: Spot) -> Self {
+    pub fn new(asked: PromptKind, text: &str, before: HistoryEntry) -> Self {
         Self {
-            asked,
+            kind: asked,
             input: Input::new(text.to_owned()),
-            before,
-            chosen: None,
-            refused: false,
+            origin: before,
+            suggestion: None,
+            is_rejected: false,
             recalled: None,
         }
     }
 
     /// What is asked for.
     #[must_use]
-    pub const fn asked(&self) -> Asked {
-        self.asked
+    pub const fn kind(&self) -> PromptKind {
+        self.kind
     }
 
     /// What is typed so far.
@@ -157,7 +157,7 @@ impl Prompt {
 
     /// The column of the cursor, and the first column that is visible, where so many are.
     #[must_use]
-    pub fn columns(&self, width: usize) -> (usize, usize) {
+    pub fn cursor_columns(&self, width: usize) -> (usize, usize) {
         (
             self.input.visual_cursor(),
             self.input.visual_scroll(width.saturating_sub(1)),
@@ -166,32 +166,32 @@ impl Prompt {
 
     /// Where the person was when it was opened.
     #[must_use]
-    pub const fn before(&self) -> &Spot {
-        &self.before
+    pub const fn origin(&self) -> &HistoryEntry {
+        &self.origin
     }
 
     /// Whether it was tried to keep what is typed, and could not be.
     #[must_use]
-    pub const fn is_refused(&self) -> bool {
-        self.refused
+    pub const fn is_rejected(&self) -> bool {
+        self.is_rejected
     }
 
     /// Takes note that what is typed cannot be kept.
     #[must_use]
-    pub fn refused(self) -> Self {
+    pub fn reject(self) -> Self {
         Self {
-            refused: true,
+            is_rejected: true,
             ..self
         }
     }
 
     /// Puts text in at the cursor, on one line and without anything that a terminal would obey.
     pub fn insert(&mut self, text: &str) {
-        let room = LONGEST.saturating_sub(self.text().chars().count());
+        let room = MAX_CHARS.saturating_sub(self.text().chars().count());
         let letters = text
             .chars()
             .map(|c| if c.is_whitespace() { ' ' } else { c })
-            .filter(|c| clean::is_safe(*c));
+            .filter(|c| sanitize::is_safe_char(*c));
         for letter in letters.take(room) {
             self.input.handle(InputRequest::InsertChar(letter));
         }
@@ -199,63 +199,63 @@ impl Prompt {
 
     /// Which offer stands in the line.
     #[must_use]
-    pub fn chosen(&self) -> Option<usize> {
-        self.chosen.as_ref().map(|(nth, ..)| *nth)
+    pub fn chosen_suggestion(&self) -> Option<usize> {
+        self.suggestion.as_ref().map(|(nth, ..)| *nth)
     }
 
     /// Puts the next or the previous offer into the line; past either end stands what was typed.
-    pub fn choose(&mut self, side: Side, offers: &[Completion]) {
-        let (before, text, cursor) = match self.chosen.take() {
+    pub fn cycle_suggestion(&mut self, side: Direction, offers: &[Completion]) {
+        let (before, text, cursor) = match self.suggestion.take() {
             Some((nth, text, cursor)) => (Some(nth), text, cursor),
             None => (None, self.text().to_owned(), self.cursor()),
         };
         let next = match (before, side) {
-            (None, Side::Right) => Some(0),
-            (None, Side::Left) => offers.len().checked_sub(1),
-            (Some(nth), Side::Right) => Some(nth + 1),
-            (Some(nth), Side::Left) => nth.checked_sub(1),
+            (None, Direction::Right) => Some(0),
+            (None, Direction::Left) => offers.len().checked_sub(1),
+            (Some(nth), Direction::Right) => Some(nth + 1),
+            (Some(nth), Direction::Left) => nth.checked_sub(1),
         };
         match next.and_then(|nth| Some((nth, offers.get(nth)?))) {
             Some((nth, offer)) => {
                 let Range { start, end } = offer.range.clone();
-                self.replace(
+                self.replace_text(
                     format!("{}{}{}", &text[..start], offer.text, &text[end..]),
                     start + offer.text.len(),
                 );
-                self.chosen = Some((nth, text, cursor));
+                self.suggestion = Some((nth, text, cursor));
             }
-            None => self.replace(text, cursor),
+            None => self.replace_text(text, cursor),
         }
     }
 
     /// Keeps the offer that stands in the line as if it had been typed; says whether there is one.
-    pub fn keep(&mut self) -> bool {
+    pub fn accept_suggestion(&mut self) -> bool {
         self.recalled = None;
-        self.refused = false;
-        self.chosen.take().is_some()
+        self.is_rejected = false;
+        self.suggestion.take().is_some()
     }
 
     /// Puts an earlier or a later text of the history, which is oldest first, into the line.
-    pub fn recall(&mut self, side: Side, history: &[String]) {
+    pub fn recall_filter(&mut self, side: Direction, history: &[String]) {
         let (back, typed) = self
             .recalled
             .take()
             .unwrap_or_else(|| (0, self.text().to_owned()));
         let back = match side {
-            Side::Left => (back + 1).min(history.len()),
-            Side::Right => back.saturating_sub(1),
+            Direction::Left => (back + 1).min(history.len()),
+            Direction::Right => back.saturating_sub(1),
         };
         let text = if back == 0 {
             &typed
         } else {
             &history[history.len() - back]
         };
-        self.replace(text.clone(), text.len());
+        self.replace_text(text.clone(), text.len());
         self.recalled = (back > 0).then_some((back, typed));
     }
 
     /// Puts another text in the place of all.
-    fn replace(&mut self, text: String, cursor: usize) {
+    fn replace_text(&mut self, text: String, cursor: usize) {
         let letters = text[..cursor].chars().count();
         self.input = std::mem::take(&mut self.input)
             .with_value(text)
@@ -263,7 +263,7 @@ impl Prompt {
     }
 
     /// Edits the line.
-    pub fn edit(&mut self, edit: Edit) {
-        self.input.handle(edit.request());
+    pub fn edit(&mut self, edit: LineEdit) {
+        self.input.handle(edit.input_request());
     }
 }

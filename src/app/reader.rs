@@ -1,30 +1,30 @@
 //! The reader: one email, always the selected one, as lines that can be scrolled.
 
-mod find;
+mod matches;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::command::{Side, Step};
-use super::effect::{Effect, Rest};
-use super::head::{self, Head};
-use super::mark::{Mark, Sought};
-use super::msg::Opened;
-use super::slot::{Slot, Ticket};
-use crate::api::Urgency;
-use crate::archive::Row;
-use crate::failure::Failure;
+use super::command::{Direction, Motion};
+use super::effect::{Effect, TimerKind};
+use super::email_header::{self, HeaderLine};
+use super::text_match::{TextMatch, SearchPattern};
+use super::message::OpenedEmail;
+use super::pending::{Pending, RequestId};
+use crate::api::Priority;
+use crate::archive::EmailRow;
+use crate::error::Error;
 use crate::mail::EmailId;
 use crate::render::{Body, BodyView};
 
-use find::Find;
+use matches::FindState;
 
 /// How long a selection stands still before its email is asked for, so that a held key costs one
 /// request and not one for each row it passes.
-const REST: Duration = Duration::from_millis(80);
+const DEBOUNCE: Duration = Duration::from_millis(80);
 
 /// Lines of text longer than this tire the eye, however wide the pane is.
-const MOST_COLUMNS: u16 = 100;
+const MAX_TEXT_COLUMNS: u16 = 100;
 /// Columns left free at the left of the text.
 pub const MARGIN: u16 = 1;
 
@@ -32,25 +32,25 @@ pub const MARGIN: u16 = 1;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Reader {
     id: Option<EmailId>,
-    rest: Slot<()>,
-    email: Slot<Opened>,
+    debounce: Pending<()>,
+    email: Pending<OpenedEmail>,
     /// Whether nobody has asked for the email that is awaited.
-    unasked: bool,
-    body: Slot<Arc<Body>>,
+    is_preview: bool,
+    body: Pending<Arc<Body>>,
     view: BodyView,
     /// Where the text stood in the other faces of the body.
-    left: Vec<(BodyView, usize)>,
+    view_scrolls: Vec<(BodyView, usize)>,
     /// Where it is to stand when the face that was asked for is there.
-    wanted: Option<usize>,
+    pending_scroll: Option<usize>,
     /// Whether the head is folded; by the height of the pane if nobody said so.
-    folded: Option<bool>,
+    is_header_folded: Option<bool>,
     /// What is looked for in the email itself, instead of what the filter looks for.
-    find: Option<Find>,
-    marks: Slot<Vec<Mark>>,
+    find: Option<FindState>,
+    matches: Pending<Vec<TextMatch>>,
     /// What the marks are of, and in which body.
-    sought: Option<(Arc<Body>, Sought)>,
+    searched: Option<(Arc<Body>, SearchPattern)>,
     /// The mark that was gone to last.
-    at: Option<usize>,
+    current_match: Option<usize>,
     scroll: usize,
     pan: u16,
     width: u16,
@@ -59,17 +59,17 @@ pub struct Reader {
 
 /// How far the reader is with its email. Each is a screen of its own.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Stage<'a> {
+pub enum ReaderState<'a> {
     /// Nothing is selected.
     Empty,
     /// The selection has not come to rest yet; nothing is shown, least of all another email.
-    Resting,
+    Debouncing,
     /// The email is on its way.
     Loading,
     /// It could not be had.
-    Failed(&'a Failure),
+    Failed(&'a Error),
     /// It is there, its body perhaps still being laid out.
-    Ready(&'a Opened, Option<&'a Body>),
+    Ready(&'a OpenedEmail, Option<&'a Body>),
 }
 
 impl Reader {
@@ -99,208 +99,208 @@ impl Reader {
 
     /// How far the reader is with the email `selected`, the only one it may show.
     #[must_use]
-    pub fn stage(&self, selected: &EmailId) -> Stage<'_> {
+    pub fn state(&self, selected: &EmailId) -> ReaderState<'_> {
         if self.id.as_ref() != Some(selected) {
-            return Stage::Resting;
+            return ReaderState::Debouncing;
         }
-        if let Some(failure) = self.email.failure().or(self.body.failure()) {
-            return Stage::Failed(failure);
+        if let Some(failure) = self.email.error().or(self.body.error()) {
+            return ReaderState::Failed(failure);
         }
-        match self.email.ready() {
+        match self.email.value() {
             Some(opened) if opened.email.summary.id == *selected => {
-                Stage::Ready(opened, self.body.ready().map(|body| &**body))
+                ReaderState::Ready(opened, self.body.value().map(|body| &**body))
             }
-            _ if self.email.is_awaiting() => Stage::Loading,
-            _ => Stage::Resting,
+            _ if self.email.is_pending() => ReaderState::Loading,
+            _ => ReaderState::Debouncing,
         }
     }
 
     /// Turns to the selected email: at once if somebody asked to read it, else after a rest.
-    pub fn turn_to(&mut self, id: Option<&EmailId>, at_once: bool) -> Option<Effect> {
+    pub fn select_email(&mut self, id: Option<&EmailId>, at_once: bool) -> Option<Effect> {
         let same = self.id.as_ref() == id;
         if !same {
             self.id = id.cloned();
-            self.email.clear();
-            self.body.clear();
-            self.rest.clear();
-            (self.scroll, self.pan, self.wanted) = (0, 0, None);
-            self.left.clear();
-            self.start_anew();
+            self.email.reset();
+            self.body.reset();
+            self.debounce.reset();
+            (self.scroll, self.pan, self.pending_scroll) = (0, 0, None);
+            self.view_scrolls.clear();
+            self.reset_match();
         }
         let id = id?;
         // Who opens it asks more urgently than the preview did, and again if it could not be had.
         let pressing = at_once
-            && ((self.unasked && self.email.is_awaiting()) || self.email.failure().is_some());
-        let needed = self.email.ready().is_none()
-            && !self.email.is_awaiting()
-            && self.email.failure().is_none();
+            && ((self.is_preview && self.email.is_pending()) || self.email.error().is_some());
+        let needed = self.email.value().is_none()
+            && !self.email.is_pending()
+            && self.email.error().is_none();
         if !needed && !pressing {
             return None;
         }
         if at_once {
-            self.rest.clear();
-            self.unasked = false;
-            return Some(Effect::Read {
-                ticket: self.email.begin(),
+            self.debounce.reset();
+            self.is_preview = false;
+            return Some(Effect::LoadEmail {
+                ticket: self.email.start(),
                 id: id.clone(),
-                urgency: Urgency::Person,
+                urgency: Priority::Interactive,
             });
         }
-        (!self.rest.is_awaiting()).then(|| Effect::Rest {
-            ticket: self.rest.begin(),
-            what: Rest::Selection,
-            pause: REST,
+        (!self.debounce.is_pending()).then(|| Effect::Timer {
+            ticket: self.debounce.start(),
+            what: TimerKind::Selection,
+            pause: DEBOUNCE,
         })
     }
 
     /// The selection stood still.
-    pub fn rested(&mut self, ticket: Ticket, urgency: Urgency) -> Option<Effect> {
-        let current = self.rest.settle(ticket, Ok(()));
+    pub fn debounce_elapsed(&mut self, ticket: RequestId, urgency: Priority) -> Option<Effect> {
+        let current = self.debounce.resolve(ticket, Ok(()));
         let id = self.id.clone().filter(|_| current)?;
-        self.unasked = urgency.is_background();
-        Some(Effect::Read {
-            ticket: self.email.begin(),
+        self.is_preview = urgency.is_background();
+        Some(Effect::LoadEmail {
+            ticket: self.email.start(),
             id,
             urgency,
         })
     }
 
     /// Asks again for the email: after a failure, or because its status changed.
-    pub fn read_again(&mut self) -> Option<Effect> {
+    pub fn reload(&mut self) -> Option<Effect> {
         let id = self.id.clone()?;
-        Some(Effect::Read {
-            ticket: self.email.begin(),
+        Some(Effect::LoadEmail {
+            ticket: self.email.start(),
             id,
-            urgency: Urgency::Person,
+            urgency: Priority::Interactive,
         })
     }
 
     /// Whether the email of this attempt is still waited for.
     #[must_use]
-    pub const fn awaits(&self, ticket: Ticket) -> bool {
-        self.email.awaits(ticket)
+    pub const fn is_email_current(&self, ticket: RequestId) -> bool {
+        self.email.is_current(ticket)
     }
 
     /// Whether the email could not be had.
     #[must_use]
     pub fn has_failed(&self) -> bool {
-        self.email.failure().is_some() || self.body.failure().is_some()
+        self.email.error().is_some() || self.body.error().is_some()
     }
 
     /// Takes the email.
-    pub fn settle_email(
+    pub fn apply_email(
         &mut self,
-        ticket: Ticket,
-        outcome: Result<Opened, Failure>,
+        ticket: RequestId,
+        outcome: Result<OpenedEmail, Error>,
     ) -> Option<Effect> {
-        if !self.email.settle(ticket, outcome) {
+        if !self.email.resolve(ticket, outcome) {
             return None;
         }
-        self.lay_out()
+        self.render_body()
     }
 
     /// Takes the laid-out body.
-    pub fn settle_body(
+    pub fn apply_body(
         &mut self,
-        ticket: Ticket,
-        outcome: Result<Arc<Body>, Failure>,
-        row: Option<&Row>,
+        ticket: RequestId,
+        outcome: Result<Arc<Body>, Error>,
+        row: Option<&EmailRow>,
     ) {
-        if self.body.settle(ticket, outcome) {
-            if let Some(wanted) = self.wanted.take() {
+        if self.body.resolve(ticket, outcome) {
+            if let Some(wanted) = self.pending_scroll.take() {
                 self.scroll = wanted;
             }
-            self.clamp(row);
+            self.clamp_scroll(row);
         }
     }
 
     /// Shows another face of the body: where that was left, or from where the head ends.
-    pub fn show_view(&mut self, view: BodyView, row: Option<&Row>) -> Option<Effect> {
+    pub fn show_view(&mut self, view: BodyView, row: Option<&EmailRow>) -> Option<Effect> {
         if view == self.view {
             return None;
         }
-        let here = self.wanted.unwrap_or(self.scroll);
-        self.left.retain(|(face, _)| *face != self.view);
-        self.left.push((self.view, here));
+        let here = self.pending_scroll.unwrap_or(self.scroll);
+        self.view_scrolls.retain(|(face, _)| *face != self.view);
+        self.view_scrolls.push((self.view, here));
         let left = self
-            .left
+            .view_scrolls
             .iter()
             .find(|(face, _)| *face == view)
             .map(|(_, scroll)| *scroll);
-        let head = row.map_or(0, |row| self.head(row).len());
-        self.wanted = Some(left.unwrap_or(here.min(head)));
+        let head = row.map_or(0, |row| self.header(row).len());
+        self.pending_scroll = Some(left.unwrap_or(here.min(head)));
         self.view = view;
         self.pan = 0;
-        self.body.clear();
-        self.lay_out()
+        self.body.reset();
+        self.render_body()
     }
 
     /// Folds the head to the few lines that matter most, or unfolds it.
-    pub fn fold(&mut self, row: Option<&Row>) {
-        self.folded = Some(!self.folded.unwrap_or(head::is_low(self.height)));
-        self.clamp(row);
+    pub fn toggle_header_fold(&mut self, row: Option<&EmailRow>) {
+        self.is_header_folded = Some(!self.is_header_folded.unwrap_or(email_header::is_low_pane(self.height)));
+        self.clamp_scroll(row);
     }
 
     /// Takes the size of the pane; the body is laid out again if the width is another.
-    pub fn resized(&mut self, width: u16, height: u16, row: Option<&Row>) -> Option<Effect> {
+    pub fn resize(&mut self, width: u16, height: u16, row: Option<&EmailRow>) -> Option<Effect> {
         let before = std::mem::replace(&mut self.width, text_width(width));
         self.height = height;
-        self.clamp(row);
-        (before != self.width).then(|| self.lay_out()).flatten()
+        self.clamp_scroll(row);
+        (before != self.width).then(|| self.render_body()).flatten()
     }
 
     /// Moves the text; says whether it moved.
-    pub fn go(&mut self, step: Step, row: Option<&Row>) -> bool {
+    pub fn scroll_by(&mut self, step: Motion, row: Option<&EmailRow>) -> bool {
         let page = usize::from(self.height.max(2)) - 1;
         let before = self.scroll;
         self.scroll = match step {
-            Step::Down => before + 1,
-            Step::Up => before.saturating_sub(1),
-            Step::HalfDown => before + page / 2,
-            Step::HalfUp => before.saturating_sub(page / 2),
-            Step::PageDown => before + page,
-            Step::PageUp => before.saturating_sub(page),
-            Step::First => 0,
-            Step::Last => usize::MAX,
+            Motion::Down => before + 1,
+            Motion::Up => before.saturating_sub(1),
+            Motion::HalfDown => before + page / 2,
+            Motion::HalfUp => before.saturating_sub(page / 2),
+            Motion::PageDown => before + page,
+            Motion::PageUp => before.saturating_sub(page),
+            Motion::First => 0,
+            Motion::Last => usize::MAX,
         };
-        self.clamp(row);
+        self.clamp_scroll(row);
         self.scroll != before
     }
 
     /// Moves wide blocks sideways.
-    pub fn pan_to(&mut self, side: Side) {
+    pub fn pan_blocks(&mut self, side: Direction) {
         const COLUMNS: u16 = 8;
         self.pan = match side {
-            Side::Left => self.pan.saturating_sub(COLUMNS),
-            Side::Right if self.overflow() > self.pan => self.pan + COLUMNS,
-            Side::Right => self.pan,
+            Direction::Left => self.pan.saturating_sub(COLUMNS),
+            Direction::Right if self.overflow() > self.pan => self.pan + COLUMNS,
+            Direction::Right => self.pan,
         };
     }
 
     /// The lines above the body.
     #[must_use]
-    pub fn head(&self, row: &Row) -> Vec<Head> {
+    pub fn header(&self, row: &EmailRow) -> Vec<HeaderLine> {
         let opened = self
             .email
-            .ready()
+            .value()
             .filter(|opened| opened.email.summary.id == row.summary.id);
-        head::of(
+        email_header::header_lines(
             row,
             opened,
             self.width,
-            self.folded.unwrap_or(head::is_low(self.height)),
+            self.is_header_folded.unwrap_or(email_header::is_low_pane(self.height)),
         )
     }
 
     /// Lines of head and body together.
     #[must_use]
-    pub fn lines(&self, row: &Row) -> usize {
-        self.head(row).len() + self.body.ready().map_or(0, |body| body.lines.len())
+    pub fn line_count(&self, row: &EmailRow) -> usize {
+        self.header(row).len() + self.body.value().map_or(0, |body| body.lines.len())
     }
 
     /// Whether there is a block that is wider than the pane.
     #[must_use]
-    pub fn is_wide(&self) -> bool {
+    pub fn has_wide_block(&self) -> bool {
         self.overflow() > 0
     }
 
@@ -310,35 +310,35 @@ impl Reader {
             body.lines
                 .iter()
                 .filter(|line| line.wide)
-                .map(super::width_of)
+                .map(super::line_width)
                 .max()
                 .unwrap_or(0)
         };
-        let widest = self.body.ready().map_or(0, |body| widest(body));
+        let widest = self.body.value().map_or(0, |body| widest(body));
         u16::try_from(widest)
             .unwrap_or(u16::MAX)
             .saturating_sub(self.width)
     }
 
-    fn lay_out(&mut self) -> Option<Effect> {
-        let email = self.email.ready()?.email.clone();
+    fn render_body(&mut self) -> Option<Effect> {
+        let email = self.email.value()?.email.clone();
         if self.width == 0 {
             return None;
         }
-        Some(Effect::LayOut {
-            ticket: self.body.begin(),
+        Some(Effect::RenderBody {
+            ticket: self.body.start(),
             email,
             view: self.view,
             width: self.width,
         })
     }
 
-    fn clamp(&mut self, row: Option<&Row>) {
-        if self.wanted.is_some() {
+    fn clamp_scroll(&mut self, row: Option<&EmailRow>) {
+        if self.pending_scroll.is_some() {
             // How long the text will be is not known yet.
             return;
         }
-        let lines = row.map_or(0, |row| self.lines(row));
+        let lines = row.map_or(0, |row| self.line_count(row));
         self.scroll = self
             .scroll
             .min(lines.saturating_sub(usize::from(self.height)));
@@ -348,8 +348,8 @@ impl Reader {
 /// Columns for the text in a pane of this width.
 const fn text_width(pane: u16) -> u16 {
     let inner = pane.saturating_sub(2 * MARGIN);
-    if inner > MOST_COLUMNS {
-        MOST_COLUMNS
+    if inner > MAX_TEXT_COLUMNS {
+        MAX_TEXT_COLUMNS
     } else {
         inner
     }

@@ -4,77 +4,77 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::effect::{Effect, Rest};
-use super::fill::Fill;
-use super::msg::News;
-use super::slot::{Slot, Ticket};
-use crate::api::Urgency;
-use crate::archive::Reach;
+use super::effect::{Effect, TimerKind};
+use super::backfill::BackfillState;
+use super::message::SyncUpdate;
+use super::pending::{Pending, RequestId};
+use crate::api::Priority;
+use crate::archive::Coverage;
 use crate::config::Backfill;
-use crate::failure::{Failure, Kind};
+use crate::error::{Error, ErrorKind};
 
 /// The pause before the first new attempt after a failure; it doubles up to [`LONGEST`].
-const SHORTEST: Duration = Duration::from_secs(5);
+const MIN_RETRY_DELAY: Duration = Duration::from_secs(5);
 /// The longest pause between attempts, unless the service asks for a longer one.
-const LONGEST: Duration = Duration::from_mins(2);
+const MAX_RETRY_DELAY: Duration = Duration::from_mins(2);
 /// The same while there is no way to it: trying costs it nothing, and its return is to be noticed soon.
-const LONGEST_OFFLINE: Duration = Duration::from_secs(20);
+const MAX_OFFLINE_RETRY_DELAY: Duration = Duration::from_secs(20);
 
 /// How it stands with the service.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Service {
-    out_of_reach: Option<Failure>,
+pub struct ServiceStatus {
+    unavailable: Option<Error>,
     is_refused: bool,
-    trouble: Option<Failure>,
+    error: Option<Error>,
     /// When the trouble began.
-    since: Option<Timestamp>,
+    failing_since: Option<Timestamp>,
     /// When it answered last, to this process or another one.
     as_of: Option<Timestamp>,
-    answered: bool,
-    every: Duration,
+    has_answered: bool,
+    refresh_interval: Duration,
     failures: u32,
-    refresh: Slot<()>,
+    refresh_request: Pending<()>,
     /// Whether nobody waits for the refresh.
-    unasked: bool,
-    refresh_rest: Slot<()>,
-    extend: Slot<()>,
-    extend_rest: Slot<()>,
-    fill: Fill,
-    reach: Option<Reach>,
+    is_background_refresh: bool,
+    refresh_timer: Pending<()>,
+    older_request: Pending<()>,
+    older_timer: Pending<()>,
+    backfill: BackfillState,
+    reach: Option<Coverage>,
     /// The last refresh did not get to the end of what is new.
-    catching_up: bool,
+    is_behind: bool,
     /// The service had nothing older to give, although it did not say that this was all.
     exhausted: bool,
     /// The most emails without an id that one answer had.
     unreadable: u64,
 }
 
-impl Service {
+impl ServiceStatus {
     /// A service that has not been asked yet, or cannot be.
     #[must_use]
     pub fn new(
-        no_service: Option<Failure>,
+        no_service: Option<Error>,
         every: Duration,
         backfill: Backfill,
         as_of: Option<Timestamp>,
     ) -> Self {
         Self {
-            out_of_reach: no_service,
+            unavailable: no_service,
             is_refused: false,
-            trouble: None,
-            since: None,
+            error: None,
+            failing_since: None,
             as_of,
-            answered: false,
-            every,
+            has_answered: false,
+            refresh_interval: every,
             failures: 0,
-            refresh: Slot::default(),
-            unasked: false,
-            refresh_rest: Slot::default(),
-            extend: Slot::default(),
-            extend_rest: Slot::default(),
-            fill: Fill::new(backfill),
+            refresh_request: Pending::default(),
+            is_background_refresh: false,
+            refresh_timer: Pending::default(),
+            older_request: Pending::default(),
+            older_timer: Pending::default(),
+            backfill: BackfillState::new(backfill),
             reach: None,
-            catching_up: false,
+            is_behind: false,
             exhausted: false,
             unreadable: 0,
         }
@@ -82,20 +82,20 @@ impl Service {
 
     /// Why the service cannot be asked at all.
     #[must_use]
-    pub const fn no_service(&self) -> Option<&Failure> {
-        self.out_of_reach.as_ref()
+    pub const fn unavailable(&self) -> Option<&Error> {
+        self.unavailable.as_ref()
     }
 
     /// What went wrong when it was asked last.
     #[must_use]
-    pub const fn trouble(&self) -> Option<&Failure> {
-        self.trouble.as_ref()
+    pub const fn error(&self) -> Option<&Error> {
+        self.error.as_ref()
     }
 
     /// When that began.
     #[must_use]
-    pub const fn since(&self) -> Option<Timestamp> {
-        self.since
+    pub const fn failing_since(&self) -> Option<Timestamp> {
+        self.failing_since
     }
 
     /// When it answered last, as far as is known.
@@ -107,67 +107,67 @@ impl Service {
     /// Whether it has ever answered.
     #[must_use]
     pub const fn has_answered(&self) -> bool {
-        self.answered
+        self.has_answered
     }
 
     /// Whether what is new is not all there yet: at the first start, or after a long absence.
     #[must_use]
     pub const fn is_catching_up(&self) -> bool {
-        !self.answered || self.catching_up
+        !self.has_answered || self.is_behind
     }
 
     /// Whether older emails are on their way.
     #[must_use]
-    pub const fn is_extending(&self) -> bool {
-        self.extend.is_awaiting()
+    pub const fn is_loading_older(&self) -> bool {
+        self.older_request.is_pending()
     }
 
     /// Whether older emails are fetched because the profile wants them.
     #[must_use]
-    pub const fn is_filling(&self) -> bool {
-        self.fill.is_going_on()
+    pub const fn is_backfilling(&self) -> bool {
+        self.backfill.is_active()
     }
 
     /// Whether it is being asked for what is new.
     #[must_use]
     pub const fn is_refreshing(&self) -> bool {
-        self.refresh.is_awaiting()
+        self.refresh_request.is_pending()
     }
 
     /// How far back the archive is complete, once that is known.
     #[must_use]
-    pub const fn reach(&self) -> Option<&Reach> {
+    pub const fn reach(&self) -> Option<&Coverage> {
         self.reach.as_ref()
     }
 
     /// Whether the service is known to have emails older than those in the archive, and can be asked.
     #[must_use]
     pub fn has_older(&self) -> bool {
-        self.out_of_reach.is_none()
+        self.unavailable.is_none()
             && self
                 .reach
                 .as_ref()
-                .is_some_and(|reach| *reach != Reach::Everything)
+                .is_some_and(|reach| *reach != Coverage::Complete)
     }
 
     /// Whether statuses can be confirmed: it has answered, and not failed since.
     #[must_use]
     pub const fn can_confirm(&self) -> bool {
-        self.out_of_reach.is_none()
-            && self.trouble.is_none()
-            && self.answered
-            && !self.refresh.is_awaiting()
+        self.unavailable.is_none()
+            && self.error.is_none()
+            && self.has_answered
+            && !self.refresh_request.is_pending()
     }
 
     /// Another request has failed: the next refresh finds out whether it is away.
-    pub fn note_failure(&mut self, failure: Failure, now: Timestamp) {
+    pub fn record_error(&mut self, failure: Error, now: Timestamp) {
         self.failures += 1;
-        self.since.get_or_insert(now);
-        self.trouble = Some(failure);
+        self.failing_since.get_or_insert(now);
+        self.error = Some(failure);
     }
 
     /// Whether there are more emails that cannot be read than in any answer before.
-    pub const fn has_more_unreadable(&mut self, count: u64) -> bool {
+    pub const fn record_unreadable(&mut self, count: u64) -> bool {
         let has_more = count > self.unreadable;
         if has_more {
             self.unreadable = count;
@@ -176,44 +176,44 @@ impl Service {
     }
 
     /// Asks for what is new, unless that is being done already as urgently.
-    pub fn refresh(&mut self, urgency: Urgency) -> Option<Effect> {
+    pub fn request_refresh(&mut self, urgency: Priority) -> Option<Effect> {
         let unasked = urgency.is_background();
-        if self.out_of_reach.is_some() || (self.refresh.is_awaiting() && (unasked || !self.unasked))
+        if self.unavailable.is_some() || (self.refresh_request.is_pending() && (unasked || !self.is_background_refresh))
         {
             return None;
         }
-        self.refresh_rest.clear();
-        self.unasked = unasked;
+        self.refresh_timer.reset();
+        self.is_background_refresh = unasked;
         Some(Effect::Refresh {
-            ticket: self.refresh.begin(),
+            ticket: self.refresh_request.start(),
             urgency,
         })
     }
 
     /// Asks because a person wants it, even if the service has refused the key: it may have been
     /// allowed again, or something in front of the service has thought better of it.
-    pub fn refresh_by_hand(&mut self) -> Option<Effect> {
+    pub fn request_manual_refresh(&mut self) -> Option<Effect> {
         if self.is_refused {
-            (self.out_of_reach, self.is_refused) = (None, false);
+            (self.unavailable, self.is_refused) = (None, false);
         }
-        self.refresh(Urgency::Person)
+        self.request_refresh(Priority::Interactive)
     }
 
     /// Takes how far back the archive is complete, and when the newest page was requested last, from an
     /// answer to another request or to another process.
-    pub fn learn(&mut self, reach: Reach, head_at: Option<Timestamp>) {
+    pub fn update_reach(&mut self, reach: Coverage, head_at: Option<Timestamp>) {
         self.reach = Some(reach);
         self.as_of = self.as_of.max(head_at);
     }
 
     /// Sends no request any more.
-    pub fn stop(&mut self, why: Failure) {
-        (self.out_of_reach, self.is_refused) = (Some(why), false);
-        self.refresh.clear();
-        self.refresh_rest.clear();
-        self.extend.clear();
-        self.extend_rest.clear();
-        self.fill.stop();
+    pub fn disable(&mut self, why: Error) {
+        (self.unavailable, self.is_refused) = (Some(why), false);
+        self.refresh_request.reset();
+        self.refresh_timer.reset();
+        self.older_request.reset();
+        self.older_timer.reset();
+        self.backfill.stop();
     }
 
     /// Whether the service has refused the key, so that it is asked again by hand alone.
@@ -223,50 +223,50 @@ impl Service {
     }
 
     /// The pause between two refreshes is over.
-    pub fn refresh_rested(&mut self, ticket: Ticket) -> Option<Effect> {
-        if self.refresh_rest.settle(ticket, Ok(())) {
-            self.refresh(Urgency::Head)
+    pub fn refresh_timer_fired(&mut self, ticket: RequestId) -> Option<Effect> {
+        if self.refresh_timer.resolve(ticket, Ok(())) {
+            self.request_refresh(Priority::Refresh)
         } else {
             None
         }
     }
 
     /// It has answered something else: if it was out of reach, what is new can be had again.
-    pub fn is_back(&mut self) -> Option<Effect> {
-        self.trouble.as_ref()?;
-        self.refresh(Urgency::Head)
+    pub fn refresh_if_failing(&mut self) -> Option<Effect> {
+        self.error.as_ref()?;
+        self.request_refresh(Priority::Refresh)
     }
 
     /// Takes what is new, and rests until the next time.
-    pub fn refreshed(
+    pub fn apply_refresh(
         &mut self,
-        ticket: Ticket,
-        outcome: Result<News, Failure>,
+        ticket: RequestId,
+        outcome: Result<SyncUpdate, Error>,
         now: Timestamp,
-    ) -> (Option<News>, Option<Effect>) {
-        if !self.refresh.settle(ticket, Ok(())) {
+    ) -> (Option<SyncUpdate>, Option<Effect>) {
+        if !self.refresh_request.resolve(ticket, Ok(())) {
             return (None, None);
         }
-        let news = self.take(outcome, now);
+        let news = self.apply_outcome(outcome, now);
         if news.is_some() {
             self.exhausted = false;
-            self.fill.may_go_on();
+            self.backfill.resume();
         }
-        if self.out_of_reach.is_some() {
+        if self.unavailable.is_some() {
             return (news, None);
         }
-        self.catching_up = news.as_ref().is_some_and(|news| news.unfinished);
+        self.is_behind = news.as_ref().is_some_and(|news| news.unfinished);
         let at_once = news
             .as_ref()
             .is_some_and(|news| news.unfinished && news.new > 0);
         let pause = if at_once {
             Duration::ZERO
         } else {
-            self.pause()
+            self.retry_delay()
         };
-        let rest = Effect::Rest {
-            ticket: self.refresh_rest.begin(),
-            what: Rest::Refresh,
+        let rest = Effect::Timer {
+            ticket: self.refresh_timer.start(),
+            what: TimerKind::Refresh,
             pause,
         };
         (news, Some(rest))
@@ -274,46 +274,46 @@ impl Service {
 
     /// Whether this attempt is still waited for.
     #[must_use]
-    pub const fn refreshes(&self, ticket: Ticket) -> bool {
-        self.refresh.awaits(ticket)
+    pub const fn is_refresh_current(&self, ticket: RequestId) -> bool {
+        self.refresh_request.is_current(ticket)
     }
 
     /// Asks for older emails, unless there are none, or that is being done or rested from.
-    pub fn extend(&mut self) -> Option<Effect> {
-        let idle = !self.extend.is_awaiting() && !self.extend_rest.is_awaiting();
+    pub fn request_older(&mut self) -> Option<Effect> {
+        let idle = !self.older_request.is_pending() && !self.older_timer.is_pending();
         if !idle || !self.may_have_older() {
             return None;
         }
-        Some(Effect::Extend {
-            ticket: self.extend.begin(),
+        Some(Effect::LoadOlder {
+            ticket: self.older_request.start(),
         })
     }
 
     fn may_have_older(&self) -> bool {
-        self.out_of_reach.is_none()
-            && self.answered
+        self.unavailable.is_none()
+            && self.has_answered
             && !self.exhausted
-            && self.reach != Some(Reach::Everything)
+            && self.reach != Some(Coverage::Complete)
     }
 
     /// Takes older emails; after a failure it rests before the next attempt.
-    pub fn extended(
+    pub fn apply_older(
         &mut self,
-        ticket: Ticket,
-        outcome: Result<News, Failure>,
+        ticket: RequestId,
+        outcome: Result<SyncUpdate, Error>,
         now: Timestamp,
-    ) -> (Option<News>, Option<Effect>) {
-        if !self.extend.settle(ticket, Ok(())) {
+    ) -> (Option<SyncUpdate>, Option<Effect>) {
+        if !self.older_request.resolve(ticket, Ok(())) {
             return (None, None);
         }
         let before = self.reach.clone();
-        let Some(news) = self.take(outcome, now) else {
-            let pause = self.pause();
+        let Some(news) = self.apply_outcome(outcome, now) else {
+            let pause = self.retry_delay();
             return (
                 None,
-                Some(Effect::Rest {
-                    ticket: self.extend_rest.begin(),
-                    what: Rest::Extend,
+                Some(Effect::Timer {
+                    ticket: self.older_timer.start(),
+                    what: TimerKind::LoadOlder,
                     pause,
                 }),
             );
@@ -323,83 +323,83 @@ impl Service {
     }
 
     /// The pause after a failed attempt to extend is over.
-    pub fn extend_rested(&mut self, ticket: Ticket) {
-        self.extend_rest.settle(ticket, Ok(()));
+    pub fn older_timer_fired(&mut self, ticket: RequestId) {
+        self.older_timer.resolve(ticket, Ok(()));
     }
 
     /// Whether this attempt to extend is still waited for.
     #[must_use]
-    pub const fn extends(&self, ticket: Ticket) -> bool {
-        self.extend.awaits(ticket)
+    pub const fn is_older_current(&self, ticket: RequestId) -> bool {
+        self.older_request.is_current(ticket)
     }
 
     /// The attempt was dropped before anything was asked.
-    pub fn extend_dropped(&mut self, ticket: Ticket) {
-        if self.extend.awaits(ticket) {
-            self.extend.clear();
+    pub fn cancel_older(&mut self, ticket: RequestId) {
+        if self.older_request.is_current(ticket) {
+            self.older_request.reset();
         }
     }
 
     /// Asks for older emails because the profile wants them, if nobody asks for them anyway.
-    pub fn fill(&mut self, now: Timestamp) -> Option<Effect> {
-        let quiet = self.trouble.is_none() && !self.catching_up && !self.extend.is_awaiting();
+    pub fn request_backfill(&mut self, now: Timestamp) -> Option<Effect> {
+        let quiet = self.error.is_none() && !self.is_behind && !self.older_request.is_pending();
         if !self.may_have_older() {
-            self.fill.rest();
+            self.backfill.pause();
             return None;
         }
         if quiet {
-            self.fill.next(self.reach.as_ref(), now)
+            self.backfill.next_request(self.reach.as_ref(), now)
         } else {
             None
         }
     }
 
     /// Takes what came of that.
-    pub fn filled(
+    pub fn apply_backfill(
         &mut self,
-        ticket: Ticket,
-        outcome: Result<Option<News>, Failure>,
+        ticket: RequestId,
+        outcome: Result<Option<SyncUpdate>, Error>,
         now: Timestamp,
-    ) -> Option<News> {
-        if !self.fill.settle(ticket) {
+    ) -> Option<SyncUpdate> {
+        if !self.backfill.finish(ticket) {
             return None;
         }
         let before = self.reach.clone();
         let news = match outcome {
-            Ok(Some(news)) => self.take(Ok(news), now),
+            Ok(Some(news)) => self.apply_outcome(Ok(news), now),
             Ok(None) => None,
-            Err(failure) => self.take(Err(failure), now),
+            Err(failure) => self.apply_outcome(Err(failure), now),
         };
         match &news {
             Some(news) => self.exhausted = news.new == 0 && self.reach == before,
-            None => self.fill.rest(),
+            None => self.backfill.pause(),
         }
         news
     }
 
     /// Whether this attempt to fill is still wanted: not while a person looks further back.
     #[must_use]
-    pub const fn fills(&self, ticket: Ticket) -> bool {
-        self.fill.awaits(ticket) && !self.extend.is_awaiting()
+    pub const fn is_backfill_current(&self, ticket: RequestId) -> bool {
+        self.backfill.is_current(ticket) && !self.older_request.is_pending()
     }
 
     /// That attempt was dropped before anything was asked.
-    pub fn fill_dropped(&mut self, ticket: Ticket) {
-        self.fill.settle(ticket);
+    pub fn cancel_backfill(&mut self, ticket: RequestId) {
+        self.backfill.finish(ticket);
     }
 
     /// Fills no more; says whether it did.
-    pub fn stop_filling(&mut self) -> bool {
-        self.fill.stop()
+    pub fn stop_backfill(&mut self) -> bool {
+        self.backfill.stop()
     }
 
-    fn take(&mut self, outcome: Result<News, Failure>, now: Timestamp) -> Option<News> {
+    fn apply_outcome(&mut self, outcome: Result<SyncUpdate, Error>, now: Timestamp) -> Option<SyncUpdate> {
         match outcome {
             Ok(news) => {
-                (self.trouble, self.since, self.as_of) =
+                (self.error, self.failing_since, self.as_of) =
                     (None, None, Some(news.head_at.unwrap_or(now)));
                 self.failures = 0;
-                self.answered = true;
+                self.has_answered = true;
                 self.reach = Some(news.reach.clone());
                 Some(news)
             }
@@ -407,30 +407,30 @@ impl Service {
                 self.failures += 1;
                 if matches!(
                     failure.kind,
-                    Kind::KeyMissing | Kind::KeyRejected | Kind::KeySendOnly
+                    ErrorKind::KeyMissing | ErrorKind::KeyRejected | ErrorKind::KeySendOnly
                 ) {
-                    (self.out_of_reach, self.is_refused) = (Some(failure), true);
+                    (self.unavailable, self.is_refused) = (Some(failure), true);
                 } else {
-                    self.trouble = Some(failure);
-                    self.since.get_or_insert(now);
+                    self.error = Some(failure);
+                    self.failing_since.get_or_insert(now);
                 }
                 None
             }
         }
     }
 
-    fn pause(&self) -> Duration {
-        let Some(trouble) = &self.trouble else {
-            return self.every;
+    fn retry_delay(&self) -> Duration {
+        let Some(trouble) = &self.error else {
+            return self.refresh_interval;
         };
         let longest = if trouble.is_offline() {
-            LONGEST_OFFLINE
+            MAX_OFFLINE_RETRY_DELAY
         } else {
-            LONGEST
+            MAX_RETRY_DELAY
         };
-        let own = SHORTEST
+        let own = MIN_RETRY_DELAY
             .saturating_mul(1 << self.failures.saturating_sub(1).min(8))
             .min(longest);
-        trouble.rest().max(own)
+        trouble.cooldown().max(own)
     }
 }

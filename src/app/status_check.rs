@@ -7,25 +7,25 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::effect::{Effect, Effects};
 use super::model::Model;
-use super::msg::Checked;
-use super::slot::{Slot, Ticket};
-use crate::api::Urgency;
-use crate::archive::Place;
-use crate::failure::Failure;
+use super::message::StatusCheckStep;
+use super::pending::{Pending, RequestId};
+use crate::api::Priority;
+use crate::archive::SortKey;
+use crate::error::Error;
 use crate::query::Query;
 
 /// Requests until a check pauses.
-const REQUESTS: u32 = 100;
+const MAX_REQUESTS: u32 = 100;
 /// Requests until the check of a recipient's emails pauses, and how many emails it takes at a time.
-const CARD_REQUESTS: u32 = 20;
-const CARD_ROWS: u32 = 50;
+const RECIPIENT_MAX_REQUESTS: u32 = 20;
+const RECIPIENT_MAX_ROWS: u32 = 50;
 /// Requests of one effect: the list follows what they bring.
-const STEP: u32 = 4;
+const REQUESTS_PER_STEP: u32 = 4;
 /// What was confirmed so long before the check began counts as confirmed by it.
-const FRESH: SignedDuration = SignedDuration::from_secs(30);
+const FRESH_BEFORE_START: SignedDuration = SignedDuration::from_secs(30);
 /// A check of few requests is made again after this time, while its list is looked at.
-const AGAIN: SignedDuration = SignedDuration::from_mins(5);
-const FEW: u32 = 10;
+const REPEAT_AFTER: SignedDuration = SignedDuration::from_mins(5);
+const REPEAT_MAX_REQUESTS: u32 = 10;
 
 /// How far a check is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,40 +43,40 @@ pub enum CheckState {
 pub struct StatusCheck {
     query: Arc<Query>,
     candidates: Arc<Query>,
-    is_card: bool,
+    is_recipient: bool,
     started: Timestamp,
     /// All candidates above this are final or confirmed.
-    down_to: Option<Place>,
+    checked_down_to: Option<SortKey>,
     requests: u32,
-    allowed: u32,
+    max_requests: u32,
     rows: u32,
-    allowed_rows: u32,
+    max_rows: u32,
     state: CheckState,
     /// Whether the newest page was asked for.
-    asked_head: bool,
-    request: Slot<()>,
+    head_requested: bool,
+    request: Pending<()>,
 }
 
 impl StatusCheck {
     fn new(query: &Arc<Query>, is_card: bool, now: Timestamp) -> Self {
         let (allowed, allowed_rows) = if is_card {
-            (CARD_REQUESTS, CARD_ROWS)
+            (RECIPIENT_MAX_REQUESTS, RECIPIENT_MAX_ROWS)
         } else {
-            (REQUESTS, u32::MAX)
+            (MAX_REQUESTS, u32::MAX)
         };
         Self {
             query: Arc::clone(query),
             candidates: Arc::new(query.without_status()),
-            is_card,
+            is_recipient: is_card,
             started: now,
-            down_to: None,
+            checked_down_to: None,
             requests: 0,
-            allowed,
+            max_requests: allowed,
             rows: 0,
-            allowed_rows,
+            max_rows: allowed_rows,
             state: CheckState::Running,
-            asked_head: false,
-            request: Slot::default(),
+            head_requested: false,
+            request: Pending::default(),
         }
     }
 
@@ -94,8 +94,8 @@ impl StatusCheck {
 
     /// The time of the oldest email that it has come to; `None` if it has come to none.
     #[must_use]
-    pub fn back_to(&self) -> Option<Timestamp> {
-        Timestamp::from_microsecond(self.down_to?.micros()).ok()
+    pub fn checked_back_to(&self) -> Option<Timestamp> {
+        Timestamp::from_microsecond(self.checked_down_to?.micros()).ok()
     }
 
     /// Requests made so far.
@@ -107,36 +107,36 @@ impl StatusCheck {
     /// What was confirmed at this time or later counts as confirmed by the check.
     #[must_use]
     pub fn fresh_since(&self) -> Timestamp {
-        self.started.checked_sub(FRESH).unwrap_or(Timestamp::MIN)
+        self.started.checked_sub(FRESH_BEFORE_START).unwrap_or(Timestamp::MIN)
     }
 
     /// Whether this attempt is still wanted.
-    pub(super) const fn awaits(&self, ticket: Ticket) -> bool {
-        self.request.awaits(ticket)
+    pub(super) const fn is_current(&self, ticket: RequestId) -> bool {
+        self.request.is_current(ticket)
     }
 
-    fn step(&mut self) -> Option<Effect> {
-        if self.state != CheckState::Running || self.request.is_awaiting() {
+    fn next_step(&mut self) -> Option<Effect> {
+        if self.state != CheckState::Running || self.request.is_pending() {
             return None;
         }
         Some(Effect::CheckStatuses {
-            ticket: self.request.begin(),
+            ticket: self.request.start(),
             query: Arc::clone(&self.candidates),
-            below: self.down_to,
+            below: self.checked_down_to,
             fresh_since: self.fresh_since(),
-            most: STEP.min(self.allowed - self.requests),
-            most_rows: self.allowed_rows - self.rows,
+            most: REQUESTS_PER_STEP.min(self.max_requests - self.requests),
+            most_rows: self.max_rows - self.rows,
         })
     }
 
     fn resume(&mut self) {
-        let (more, more_rows) = if self.is_card {
-            (CARD_REQUESTS, CARD_ROWS)
+        let (more, more_rows) = if self.is_recipient {
+            (RECIPIENT_MAX_REQUESTS, RECIPIENT_MAX_ROWS)
         } else {
-            (REQUESTS, 0)
+            (MAX_REQUESTS, 0)
         };
-        self.allowed = self.requests + more;
-        self.allowed_rows = if self.is_card {
+        self.max_requests = self.requests + more;
+        self.max_rows = if self.is_recipient {
             self.rows + more_rows
         } else {
             u32::MAX
@@ -149,37 +149,37 @@ impl Model {
     /// Whether the statuses behind the list are confirmed over all its candidates, and how far.
     #[must_use]
     pub const fn status_check(&self) -> Option<&StatusCheck> {
-        self.check.as_ref()
+        self.status_check.as_ref()
     }
 
     /// Lets the check follow the filter, but not each letter while that is typed.
-    pub(super) fn turn_check(&mut self) -> Effects {
+    pub(super) fn update_status_check(&mut self) -> Effects {
         let now = self.now().timestamp();
-        if self.prompt.is_some() || self.hall.is_some() {
+        if self.prompt.is_some() || self.start_screen.is_some() {
             return Effects::new();
         }
         let query = self.list.filter().query();
-        let is_card = self.card.is_some();
+        let is_card = self.recipient_card.is_some();
         if !is_card && !query.depends_on_status() {
-            self.check = None;
+            self.status_check = None;
             return Effects::new();
         }
         let is_other = self
-            .check
+            .status_check
             .as_ref()
             .is_none_or(|check| check.query != *query);
-        let is_old = self.check.as_ref().is_some_and(|check| {
+        let is_old = self.status_check.as_ref().is_some_and(|check| {
             check.state == CheckState::Done
-                && check.requests <= FEW
-                && now.duration_since(check.started) >= AGAIN
+                && check.requests <= REPEAT_MAX_REQUESTS
+                && now.duration_since(check.started) >= REPEAT_AFTER
         });
-        if is_other || (is_old && self.freshness.is_watched(now)) {
-            self.check = Some(StatusCheck::new(query, is_card, now));
+        if is_other || (is_old && self.freshness.is_user_active(now)) {
+            self.status_check = Some(StatusCheck::new(query, is_card, now));
         }
         if !self.service.can_confirm() {
             return Effects::new();
         }
-        let Some(check) = &mut self.check else {
+        let Some(check) = &mut self.status_check else {
             return Effects::new();
         };
         // Newer mail than the archive knows may be a candidate, too: the newest page comes first.
@@ -189,31 +189,31 @@ impl Model {
             .is_none_or(|at| at < check.fresh_since());
         if check.state == CheckState::Running
             && is_behind
-            && !std::mem::replace(&mut check.asked_head, true)
+            && !std::mem::replace(&mut check.head_requested, true)
         {
-            return self.service.refresh(Urgency::Person).into_iter().collect();
+            return self.service.request_refresh(Priority::Interactive).into_iter().collect();
         }
-        check.step().into_iter().collect()
+        check.next_step().into_iter().collect()
     }
 
     /// Takes what a step brought.
-    pub(super) fn checked_statuses(
+    pub(super) fn apply_status_check_step(
         &mut self,
-        ticket: Ticket,
-        outcome: Result<Checked, Failure>,
+        ticket: RequestId,
+        outcome: Result<StatusCheckStep, Error>,
     ) -> Effects {
         let now = self.now().timestamp();
         let Some(check) = self
-            .check
+            .status_check
             .as_mut()
-            .filter(|check| check.request.awaits(ticket))
+            .filter(|check| check.request.is_current(ticket))
         else {
             return Effects::new();
         };
-        check.request.settle(ticket, Ok(()));
+        check.request.resolve(ticket, Ok(()));
         match outcome {
-            Ok(Checked {
-                news,
+            Ok(StatusCheckStep {
+                update: news,
                 requests,
                 rows,
                 down_to,
@@ -221,36 +221,36 @@ impl Model {
             }) => {
                 check.requests += requests;
                 check.rows += rows;
-                check.down_to = down_to.or(check.down_to);
+                check.checked_down_to = down_to.or(check.checked_down_to);
                 if is_done {
                     check.state = CheckState::Done;
-                } else if check.requests >= check.allowed || check.rows >= check.allowed_rows {
+                } else if check.requests >= check.max_requests || check.rows >= check.max_rows {
                     check.state = CheckState::Paused;
                 }
-                self.take_confirmed(news)
+                self.apply_confirmed(news)
             }
             Err(failure) => {
                 check.state = CheckState::Paused;
-                self.service.note_failure(failure, now);
+                self.service.record_error(failure, now);
                 Effects::new()
             }
         }
     }
 
     /// The step was withdrawn before it was sent.
-    pub(super) fn drop_check(&mut self, ticket: Ticket) {
+    pub(super) fn cancel_status_check_step(&mut self, ticket: RequestId) {
         if let Some(check) = self
-            .check
+            .status_check
             .as_mut()
-            .filter(|check| check.request.awaits(ticket))
+            .filter(|check| check.request.is_current(ticket))
         {
-            check.request.clear();
+            check.request.reset();
         }
     }
 
     /// Goes on with a check that has paused; says whether there was one.
-    pub(super) fn resume_check(&mut self) -> bool {
-        match &mut self.check {
+    pub(super) fn resume_status_check(&mut self) -> bool {
+        match &mut self.status_check {
             Some(check) if check.state == CheckState::Paused => {
                 check.resume();
                 true
@@ -260,22 +260,22 @@ impl Model {
     }
 
     /// Begins the check anew, because the user wants to know how it is now.
-    pub(super) fn restart_check(&mut self) {
+    pub(super) fn restart_status_check(&mut self) {
         let now = self.now().timestamp();
-        if let Some(check) = &mut self.check {
+        if let Some(check) = &mut self.status_check {
             *check = StatusCheck {
                 started: now,
-                ..StatusCheck::new(&check.query.clone(), check.is_card, now)
+                ..StatusCheck::new(&check.query.clone(), check.is_recipient, now)
             };
         }
     }
 
     /// Stops a check; says whether one was running.
-    pub(super) fn stop_check(&mut self) -> bool {
-        match &mut self.check {
+    pub(super) fn stop_status_check(&mut self) -> bool {
+        match &mut self.status_check {
             Some(check) if check.state == CheckState::Running => {
                 check.state = CheckState::Paused;
-                check.request.clear();
+                check.request.reset();
                 true
             }
             _ => false,
@@ -284,8 +284,8 @@ impl Model {
 
     /// Whether a check waits for the user to go on.
     #[must_use]
-    pub fn has_paused_check(&self) -> bool {
-        self.check
+    pub fn is_status_check_paused(&self) -> bool {
+        self.status_check
             .as_ref()
             .is_some_and(|check| check.state == CheckState::Paused)
     }

@@ -7,40 +7,40 @@ use proptest::prelude::*;
 
 use super::tests::{NOON, at, item_with, memory};
 use super::*;
-use crate::api::{Item, Retrieved, wire};
+use crate::api::{ListedEmail, RetrievedEmail, wire};
 use crate::mail::{EmailId, Status};
 
 /// The page of these emails (their numbers are their seconds), newest first.
-fn items(numbers: impl IntoIterator<Item = i64>, event: &str) -> Vec<Item> {
+fn items(numbers: impl IntoIterator<Item = i64>, event: &str) -> Vec<ListedEmail> {
     numbers
         .into_iter()
         .map(|n| item_with(&format!("mail-{n}"), Some(n), event))
         .collect()
 }
 
-fn merge(archive: &Archive, items: Vec<Item>, joins: Joins, second: i64) -> Carried {
+fn merge(archive: &Archive, items: Vec<ListedEmail>, joins: PagePosition, second: i64) -> MergeResult {
     archive
-        .carry(&Stretch {
+        .merge_page(&ListingPage {
             items,
-            joins,
-            rising: false,
-            asked: at(second).into(),
+            position: joins,
+            oldest_first: false,
+            requested: at(second).into(),
         })
         .unwrap()
 }
 
-fn below(n: i64) -> Joins {
-    Joins::Below {
+fn below(n: i64) -> PagePosition {
+    PagePosition::Below {
         cursor: EmailId::new(format!("mail-{n}")),
-        cut: false,
+        is_end: false,
     }
 }
 
 /// When each email was confirmed, newest first, in seconds.
 fn confirmed(archive: &Archive) -> Vec<Option<i64>> {
-    let rows = archive.window(&Anchor::Newest, usize::MAX).unwrap().rows;
+    let rows = archive.window(&WindowAnchor::Newest, usize::MAX).unwrap().rows;
     rows.iter()
-        .map(|row| row.confirmed.map(|at| at.as_second() - NOON))
+        .map(|row| row.confirmed_at.map(|at| at.as_second() - NOON))
         .collect()
 }
 
@@ -49,9 +49,9 @@ fn retrieve(archive: &Archive, n: i64, event: &str, second: i64) {
         format!(r#"{{"object":"email","id":"mail-{n}","last_event":"{event}","html":"<p>Hi"}}"#)
             .into();
     archive
-        .keep(
-            &Retrieved {
-                email: wire::Email::read(&json).unwrap(),
+        .put_body(
+            &RetrievedEmail {
+                email: wire::Email::parse(&json).unwrap(),
                 json,
             },
             at(second).into(),
@@ -62,7 +62,7 @@ fn retrieve(archive: &Archive, n: i64, event: &str, second: i64) {
 #[test]
 fn page_confirms_its_rows_when_it_was_requested() {
     let archive = memory();
-    merge(&archive, items((0..4).rev(), "sent"), Joins::Top, 100);
+    merge(&archive, items((0..4).rev(), "sent"), PagePosition::Top, 100);
     assert_eq!(confirmed(&archive), [Some(100); 4]);
     merge(&archive, items([1, 0], "sent"), below(2), 200);
     assert_eq!(
@@ -75,7 +75,7 @@ fn page_confirms_its_rows_when_it_was_requested() {
 #[test]
 fn pages_within_seconds_share_the_older_time() {
     let archive = memory();
-    merge(&archive, items([5, 4], "sent"), Joins::Top, 100);
+    merge(&archive, items([5, 4], "sent"), PagePosition::Top, 100);
     merge(&archive, items([3, 2], "sent"), below(4), 110);
     merge(&archive, items([1, 0], "sent"), below(2), 131);
     assert_eq!(
@@ -95,35 +95,35 @@ fn pages_within_seconds_share_the_older_time() {
 #[test]
 fn imported_row_inherits_no_confirmation() {
     let archive = memory();
-    merge(&archive, items([9, 0], "sent"), Joins::Top, 100);
+    merge(&archive, items([9, 0], "sent"), PagePosition::Top, 100);
     let line = item_with("mail-5", Some(5), "sent").json;
     archive
         .import(Cursor::new(line.as_bytes()), at(150), |_| ())
         .unwrap();
     assert_eq!(confirmed(&archive), [Some(100), None, Some(100)]);
-    merge(&archive, items([9, 5, 0], "sent"), Joins::Top, 200);
+    merge(&archive, items([9, 5, 0], "sent"), PagePosition::Top, 200);
     assert_eq!(confirmed(&archive), [Some(200); 3]);
 }
 
 #[test]
 fn retrieve_confirms_one_row() {
     let archive = memory();
-    merge(&archive, items((0..3).rev(), "sent"), Joins::Top, 100);
+    merge(&archive, items((0..3).rev(), "sent"), PagePosition::Top, 100);
     retrieve(&archive, 1, "sent", 160);
     assert_eq!(confirmed(&archive), [Some(100), Some(160), Some(100)]);
-    merge(&archive, items((0..3).rev(), "sent"), Joins::Top, 200);
+    merge(&archive, items((0..3).rev(), "sent"), PagePosition::Top, 200);
     assert_eq!(confirmed(&archive), [Some(200); 3]);
 }
 
 #[test]
 fn changed_status_of_email_with_body_is_stored() {
     let archive = memory();
-    merge(&archive, items([1], "sent"), Joins::Top, 100);
+    merge(&archive, items([1], "sent"), PagePosition::Top, 100);
     retrieve(&archive, 1, "sent", 110);
     retrieve(&archive, 1, "bounced", 120);
     let row = archive.row(&EmailId::new("mail-1")).unwrap().unwrap();
     assert_eq!(
-        (row.summary.status, row.confirmed),
+        (row.summary.status, row.confirmed_at),
         (Status::Bounced, Some(at(120)))
     );
 }
@@ -131,21 +131,21 @@ fn changed_status_of_email_with_body_is_stored() {
 #[test]
 fn older_answer_changes_nothing_that_a_newer_one_confirmed() {
     let archive = memory();
-    merge(&archive, items([2, 1, 0], "delivered"), Joins::Top, 100);
-    merge(&archive, items([2, 1, 0], "delivered"), Joins::Top, 300);
-    let late = merge(&archive, items([2, 0], "sent"), Joins::Top, 200);
+    merge(&archive, items([2, 1, 0], "delivered"), PagePosition::Top, 100);
+    merge(&archive, items([2, 1, 0], "delivered"), PagePosition::Top, 300);
+    let late = merge(&archive, items([2, 0], "sent"), PagePosition::Top, 200);
     assert!(late.changed.is_empty());
-    let rows = archive.window(&Anchor::Newest, 9).unwrap().rows;
+    let rows = archive.window(&WindowAnchor::Newest, 9).unwrap().rows;
     assert!(
         rows.iter()
-            .all(|row| row.summary.status == Status::Delivered && row.gone.is_none()),
+            .all(|row| row.summary.status == Status::Delivered && row.missing.is_none()),
         "{rows:?}"
     );
     assert_eq!(confirmed(&archive), [Some(300); 3]);
     archive
-        .mark_gone(&EmailId::new("mail-1"), at(250).into())
+        .mark_missing(&EmailId::new("mail-1"), at(250).into())
         .unwrap();
-    assert_eq!(archive.first_doubt().unwrap(), None);
+    assert_eq!(archive.first_unconfirmed_deletion().unwrap(), None);
 }
 
 #[test]
@@ -154,11 +154,11 @@ fn clock_set_back_loses_neither_change_nor_deletion() {
     let merge = |items, clock: i64| {
         let asked = archive.stamp_request(at(clock)).unwrap();
         archive
-            .carry(&Stretch {
+            .merge_page(&ListingPage {
                 items,
-                joins: Joins::Top,
-                rising: false,
-                asked,
+                position: PagePosition::Top,
+                oldest_first: false,
+                requested: asked,
             })
             .unwrap()
     };
@@ -170,7 +170,7 @@ fn clock_set_back_loses_neither_change_nor_deletion() {
             .row(&EmailId::new("mail-1"))
             .unwrap()
             .unwrap()
-            .gone
+            .missing
             .map(|gone| gone.noticed),
         Some(at(60))
     );
@@ -179,18 +179,18 @@ fn clock_set_back_loses_neither_change_nor_deletion() {
 #[test]
 fn missing_email_is_doubt_until_its_page_is_read() {
     let archive = memory();
-    merge(&archive, items([2, 1, 0], "sent"), Joins::Top, 100);
+    merge(&archive, items([2, 1, 0], "sent"), PagePosition::Top, 100);
     archive
-        .mark_gone(&EmailId::new("mail-1"), at(110).into())
+        .mark_missing(&EmailId::new("mail-1"), at(110).into())
         .unwrap();
     let row = |archive: &Archive| archive.row(&EmailId::new("mail-1")).unwrap().unwrap();
     assert_eq!(
-        (row(&archive).gone, archive.first_doubt().unwrap()),
-        (None, Some(row(&archive).place))
+        (row(&archive).missing, archive.first_unconfirmed_deletion().unwrap()),
+        (None, Some(row(&archive).sort_key))
     );
-    merge(&archive, items([2, 0], "sent"), Joins::Top, 120);
+    merge(&archive, items([2, 0], "sent"), PagePosition::Top, 120);
     assert_eq!(
-        (row(&archive).gone.is_some(), archive.first_doubt().unwrap()),
+        (row(&archive).missing.is_some(), archive.first_unconfirmed_deletion().unwrap()),
         (true, None)
     );
 }
@@ -200,16 +200,16 @@ fn gone_email_is_expired_near_the_end_and_deleted_above() {
     let archive = memory();
     let day = 86_400;
     let numbers = [10 * day, 5 * day, 2 * day, day];
-    merge(&archive, items(numbers, "sent"), Joins::Top, 11 * day);
-    let bottom = archive.ground().unwrap().spans[0].bottom;
+    merge(&archive, items(numbers, "sent"), PagePosition::Top, 11 * day);
+    let bottom = archive.coverage_state().unwrap().ranges[0].bottom;
     let oldest = EmailId::new(format!("mail-{}", 2 * day));
     archive
-        .conclude_end(bottom, Some(&oldest), at(12 * day).into())
+        .record_end(bottom, Some(&oldest), at(12 * day).into())
         .unwrap();
     merge(
         &archive,
         items([10 * day, 2 * day], "sent"),
-        Joins::Top,
+        PagePosition::Top,
         13 * day,
     );
     let kind = |n: i64| {
@@ -217,12 +217,12 @@ fn gone_email_is_expired_near_the_end_and_deleted_above() {
             .row(&EmailId::new(format!("mail-{n}")))
             .unwrap()
             .unwrap()
-            .gone
-            .map(|gone| gone.kind)
+            .missing
+            .map(|gone| gone.reason)
     };
     assert_eq!(
         numbers.map(kind),
-        [None, Some(GoneKind::Deleted), None, Some(GoneKind::Expired)]
+        [None, Some(MissingReason::Deleted), None, Some(MissingReason::Expired)]
     );
 }
 
@@ -232,7 +232,7 @@ fn oldest_runs_merge_above_the_limit() {
     let count = 4200;
     for n in (0..count).rev() {
         let joins = if n == count - 1 {
-            Joins::Top
+            PagePosition::Top
         } else {
             below(n + 1)
         };
@@ -265,7 +265,7 @@ proptest! {
         }
         let archive = memory();
         let all: Vec<i64> = (0..30).rev().collect();
-        merge(&archive, items(all.clone(), "sent"), Joins::Top, 0);
+        merge(&archive, items(all.clone(), "sent"), PagePosition::Top, 0);
         let mut held = vec![0; 30];
         for (from, len, second, single) in steps {
             let to = (from + len).min(30);
@@ -274,7 +274,7 @@ proptest! {
                 held[from] = held[from].max(second);
                 continue;
             }
-            let joins = if from == 0 { Joins::Top } else { below(all[from - 1]) };
+            let joins = if from == 0 { PagePosition::Top } else { below(all[from - 1]) };
             merge(&archive, items(all[from..to].iter().copied(), "sent"), joins, second);
             for time in &mut held[from..to] {
                 *time = (*time).max(second);

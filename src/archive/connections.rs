@@ -12,24 +12,24 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use rustix::fs::OFlags;
 
-use super::notice::{FileId, Notice, Notifier};
-use super::schema::Format;
-use super::search::{self, Halt};
-use super::trouble::with_cause;
+use super::peer_notice::{FileId, PeerNotice, PeerNotifier};
+use super::schema::SchemaVersion;
+use super::search::{self, CancellationToken};
+use super::error::explain_damage;
 use super::{dictionary, read_only, schema};
-use crate::failure::{Failure, Kind};
+use crate::error::{Error, ErrorKind};
 
 /// How long a connection waits for another process before it gives up.
-const PATIENCE: Duration = Duration::from_secs(5);
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Readers kept open while they are idle; more are opened when more read at once.
 const IDLE_READERS: usize = 3;
 
 /// Statements that each connection keeps prepared.
-const STATEMENTS: usize = 64;
+const STATEMENT_CACHE: usize = 64;
 
 /// Steps of `SQLite`'s machine between two looks at whether a search is to go on: a fraction of a millisecond.
-const STEPS: i32 = 10_000;
+const PROGRESS_STEPS: i32 = 10_000;
 
 /// The database's connections.
 pub(super) struct Connections {
@@ -38,27 +38,27 @@ pub(super) struct Connections {
     uri: String,
     /// `None` if the archive may only be read.
     writer: Option<Mutex<Connection>>,
-    idle: Mutex<Vec<Connection>>,
+    idle_readers: Mutex<Vec<Connection>>,
     /// Whether the transaction that is open has changed what other processes show.
     has_changed: Arc<AtomicBool>,
     /// `None` if the archive is in memory.
-    file: Option<FileId>,
-    notifier: Option<Arc<Notifier>>,
+    file_id: Option<FileId>,
+    notifier: Option<Arc<PeerNotifier>>,
 }
 
 impl Connections {
     /// Opens the file, and creates it for the owner alone if it is not there. One of an older version is
     /// renamed first; returns its new name.
-    pub(super) fn on_disk(path: &Path) -> Result<(Self, Option<PathBuf>), Failure> {
+    pub(super) fn open_on_disk(path: &Path) -> Result<(Self, Option<PathBuf>), Error> {
         if let Some(connections) =
-            Self::open_file(path).map_err(|failure| with_cause(failure, path))?
+            Self::open_file(path).map_err(|failure| explain_damage(failure, path))?
         {
             return Ok((connections, None));
         }
-        let aside = rename_aside(path)?;
+        let aside = back_up_outdated(path)?;
         let in_use = || {
-            Failure::new(
-                Kind::Archive,
+            Error::new(
+                ErrorKind::Archive,
                 "another sentbox, of an older version, uses the archive",
             )
             .hint("end it first")
@@ -67,44 +67,44 @@ impl Connections {
     }
 
     /// Opens the file; `None` if its tables are of an older version.
-    fn open_file(path: &Path) -> Result<Option<Self>, Failure> {
-        if read_only::is_marked(path) || may_only_be_read(path) {
-            return Self::open_to_read(path);
+    fn open_file(path: &Path) -> Result<Option<Self>, Error> {
+        if read_only::has_no_write_bits(path) || is_read_only_file(path) {
+            return Self::open_read_only(path);
         }
-        make_private(path)?;
+        create_private(path)?;
         let opened =
-            connect(&file_uri(path)).and_then(|writer| Ok((schema::version(&writer)?, writer)));
+            connect(&file_uri(path)).and_then(|writer| Ok((schema::read_version(&writer)?, writer)));
         let writer = match opened {
-            Err(error) if read_only::is_unwritable(&error) => return Self::open_to_read(path),
+            Err(error) if read_only::is_cannot_open_error(&error) => return Self::open_read_only(path),
             opened => opened?.1,
         };
-        if schema::format(&writer)? == Format::Older {
+        if schema::check_version(&writer)? == SchemaVersion::Outdated {
             return Ok(None);
         }
         writer.pragma_update(None, "journal_mode", "wal")?;
         let connections = Self::new(file_uri(path), writer)?;
-        let notifier = Some(Arc::new(Notifier::new(path)));
+        let notifier = Some(Arc::new(PeerNotifier::new(path)));
         Ok(Some(Self {
             path: Some(path.to_owned()),
-            file: FileId::of(path),
+            file_id: FileId::from_path(path),
             notifier,
             ..connections
         }))
     }
 
     /// Opens the file without a writer; `None` if its tables are of an older version.
-    fn open_to_read(path: &Path) -> Result<Option<Self>, Failure> {
+    fn open_read_only(path: &Path) -> Result<Option<Self>, Error> {
         let uri = file_uri(path);
-        let opened = connect(&format!("{uri}{}", read_only::parameters(path)))
-            .and_then(|reader| Ok((schema::version(&reader)?, reader)));
+        let opened = connect(&format!("{uri}{}", read_only::uri_parameters(path)))
+            .and_then(|reader| Ok((schema::read_version(&reader)?, reader)));
         let (_, reader) = opened
-            .map_err(|error| read_only::unreadable(path, &error).unwrap_or_else(|| error.into()))?;
-        if schema::format(&reader)? == Format::Older {
+            .map_err(|error| read_only::unreadable_wal_error(path, &error).unwrap_or_else(|| error.into()))?;
+        if schema::check_version(&reader)? == SchemaVersion::Outdated {
             return Ok(None);
         }
-        if !schema::exists(&reader)? {
+        if !schema::has_tables(&reader)? {
             return Err(
-                Failure::new(Kind::Archive, "the archive is empty and cannot be written")
+                Error::new(ErrorKind::Archive, "the archive is empty and cannot be written")
                     .hint("check the owner and the mode of its file"),
             );
         }
@@ -112,10 +112,10 @@ impl Connections {
             path: Some(path.to_owned()),
             uri,
             writer: None,
-            idle: Mutex::default(),
+            idle_readers: Mutex::default(),
             has_changed: Arc::default(),
-            file: FileId::of(path),
-            notifier: Some(Arc::new(Notifier::new(path))),
+            file_id: FileId::from_path(path),
+            notifier: Some(Arc::new(PeerNotifier::new(path))),
         }))
     }
 
@@ -123,7 +123,7 @@ impl Connections {
     ///
     /// The `memdb` file system of `SQLite` file system and not its shared cache: the latter locks table by table and
     /// answers a reader that meets the writer with an error that no timeout waits for.
-    pub(super) fn in_memory() -> Result<Self, Failure> {
+    pub(super) fn open_in_memory() -> Result<Self, Error> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let uri = format!(
             "file:/sentbox-{}?vfs=memdb",
@@ -133,9 +133,9 @@ impl Connections {
         Self::new(uri, writer)
     }
 
-    fn new(uri: String, mut writer: Connection) -> Result<Self, Failure> {
-        if !schema::exists(&writer)? {
-            schema::create(&mut writer)?;
+    fn new(uri: String, mut writer: Connection) -> Result<Self, Error> {
+        if !schema::has_tables(&writer)? {
+            schema::create_tables(&mut writer)?;
         }
         let has_changed = Arc::new(AtomicBool::new(false));
         let noted = Arc::clone(&has_changed);
@@ -149,9 +149,9 @@ impl Connections {
             path: None,
             uri,
             writer,
-            idle: Mutex::default(),
+            idle_readers: Mutex::default(),
             has_changed,
-            file: None,
+            file_id: None,
             notifier: None,
         })
     }
@@ -162,13 +162,13 @@ impl Connections {
     }
 
     /// Sends notices to other processes, if there can be others.
-    pub(super) const fn notifier(&self) -> Option<&Arc<Notifier>> {
+    pub(super) const fn notifier(&self) -> Option<&Arc<PeerNotifier>> {
         self.notifier.as_ref()
     }
 
     /// Whether the file is still the one that was opened.
-    pub(super) fn check_file(&self) -> Result<(), Failure> {
-        self.file.as_ref().map_or(Ok(()), FileId::check)
+    pub(super) fn check_file(&self) -> Result<(), Error> {
+        self.file_id.as_ref().map_or(Ok(()), FileId::check_unchanged)
     }
 
     /// Makes the transaction that is open send a notice, although it changes no row of an email.
@@ -179,38 +179,38 @@ impl Connections {
     /// Runs `change` in one transaction: all of it happens, or nothing.
     pub(super) fn write<T>(
         &self,
-        change: impl FnOnce(&Transaction) -> Result<T, Failure>,
-    ) -> Result<T, Failure> {
-        self.written(change)
-            .map_err(|failure| self.explained(failure))
+        change: impl FnOnce(&Transaction) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        self.run_write(change)
+            .map_err(|failure| self.explain(failure))
     }
 
-    fn written<T>(
+    fn run_write<T>(
         &self,
-        change: impl FnOnce(&Transaction) -> Result<T, Failure>,
-    ) -> Result<T, Failure> {
+        change: impl FnOnce(&Transaction) -> Result<T, Error>,
+    ) -> Result<T, Error> {
         self.check_file()?;
-        let mut writer = held(self.writer.as_ref().ok_or_else(read_only::failure)?);
+        let mut writer = lock_connection(self.writer.as_ref().ok_or_else(read_only::read_only_error)?);
         let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
         self.has_changed.store(false, Ordering::Relaxed);
         let outcome = change(&transaction)?;
-        search::keep_up(&transaction)?;
+        search::reindex_dirty(&transaction)?;
         transaction.commit()?;
         if self.has_changed.load(Ordering::Relaxed)
             && let Some(notifier) = &self.notifier
         {
-            notifier.send(Notice::Changed);
+            notifier.send(PeerNotice::Changed);
         }
         Ok(outcome)
     }
 
     /// Writes the file anew without the room that deleted rows have left, and empties the log beside
     /// it; false if another process keeps that from being emptied now.
-    pub(super) fn compact(&self) -> Result<bool, Failure> {
+    pub(super) fn compact(&self) -> Result<bool, Error> {
         self.check_file()?;
-        let writer = held(self.writer.as_ref().ok_or_else(read_only::failure)?);
-        search::forget(&writer)?;
-        dictionary::forget(&writer)?;
+        let writer = lock_connection(self.writer.as_ref().ok_or_else(read_only::read_only_error)?);
+        search::erase_deleted(&writer)?;
+        dictionary::delete_unused(&writer)?;
         // A copy of what stays may be too large for memory.
         writer.execute_batch("PRAGMA temp_store = FILE; VACUUM; PRAGMA temp_store = MEMORY")?;
         let busy: bool =
@@ -219,19 +219,19 @@ impl Connections {
     }
 
     /// Runs `look` as [`Connections::read`] does, until it is done or `halt` breaks it off: `None`.
-    pub(super) fn search<T>(
+    pub(super) fn read_cancellable<T>(
         &self,
-        halt: &Halt,
-        look: impl FnOnce(&Connection) -> Result<T, Failure>,
-    ) -> Result<Option<T>, Failure> {
+        halt: &CancellationToken,
+        look: impl FnOnce(&Connection) -> Result<T, Error>,
+    ) -> Result<Option<T>, Error> {
         let watched = halt.clone();
         let outcome = self.with_reader(|reader| {
-            reader.progress_handler(STEPS, Some(move || watched.is_halted()))?;
-            let outcome = on_one_state(reader, look);
+            reader.progress_handler(PROGRESS_STEPS, Some(move || watched.is_cancelled()))?;
+            let outcome = read_in_transaction(reader, look);
             reader.progress_handler(0, None::<fn() -> bool>)?;
             outcome
         });
-        if halt.is_halted() {
+        if halt.is_cancelled() {
             Ok(None)
         } else {
             outcome.map(Some)
@@ -241,45 +241,45 @@ impl Connections {
     /// Runs `look` on one state of the database, whatever is written meanwhile.
     pub(super) fn read<T>(
         &self,
-        look: impl FnOnce(&Connection) -> Result<T, Failure>,
-    ) -> Result<T, Failure> {
-        self.with_reader(|reader| on_one_state(reader, look))
+        look: impl FnOnce(&Connection) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        self.with_reader(|reader| read_in_transaction(reader, look))
     }
 
     fn with_reader<T>(
         &self,
-        work: impl FnOnce(&mut Connection) -> Result<T, Failure>,
-    ) -> Result<T, Failure> {
-        if let (None, Some(file)) = (&self.writer, &self.file) {
+        work: impl FnOnce(&mut Connection) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        if let (None, Some(file)) = (&self.writer, &self.file_id) {
             // How it must be opened depends on whether another process writes now.
             return work(&mut connect_reader(&format!(
                 "{}{}",
                 self.uri,
-                read_only::parameters(file.path())
+                read_only::uri_parameters(file.path())
             ))?);
         }
-        let idle = held(&self.idle).pop();
+        let idle = lock_connection(&self.idle_readers).pop();
         let mut reader = idle.map_or_else(|| connect_reader(&self.uri), Ok)?;
-        let outcome = work(&mut reader).map_err(|failure| self.explained(failure))?;
-        let mut idle = held(&self.idle);
+        let outcome = work(&mut reader).map_err(|failure| self.explain(failure))?;
+        let mut idle = lock_connection(&self.idle_readers);
         if idle.len() < IDLE_READERS {
             idle.push(reader);
         }
         Ok(outcome)
     }
 
-    fn explained(&self, failure: Failure) -> Failure {
+    fn explain(&self, failure: Error) -> Error {
         match &self.path {
-            Some(path) => with_cause(failure, path),
+            Some(path) => explain_damage(failure, path),
             None => failure,
         }
     }
 }
 
-fn on_one_state<T>(
+fn read_in_transaction<T>(
     reader: &mut Connection,
-    look: impl FnOnce(&Connection) -> Result<T, Failure>,
-) -> Result<T, Failure> {
+    look: impl FnOnce(&Connection) -> Result<T, Error>,
+) -> Result<T, Error> {
     let transaction = reader.transaction_with_behavior(TransactionBehavior::Deferred)?;
     let outcome = look(&transaction)?;
     transaction.finish()?;
@@ -287,7 +287,7 @@ fn on_one_state<T>(
 }
 
 /// A panic elsewhere leaves the connection whole: its transaction was rolled back on the way out.
-fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock_connection<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
     lock.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -304,8 +304,8 @@ fn connect(uri: &str) -> rusqlite::Result<Connection> {
         | OpenFlags::SQLITE_OPEN_URI
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(uri, flags)?;
-    connection.busy_timeout(PATIENCE)?;
-    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENT_CACHE);
     // Otherwise a statement with a bound LIMIT is planned anew whenever another number is bound.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     // In WAL mode NORMAL may lose the last pages after a power cut, never the database; sync fetches
@@ -340,25 +340,25 @@ fn file_uri(path: &Path) -> String {
 }
 
 /// Whether the file can be read, but the system does not let this user write it.
-fn may_only_be_read(path: &Path) -> bool {
+fn is_read_only_file(path: &Path) -> bool {
     let denied = OpenOptions::new()
         .write(true)
         .open(path)
-        .is_err_and(|error| read_only::is_denied(&error));
+        .is_err_and(|error| read_only::is_permission_error(&error));
     denied && std::fs::File::open(path).is_ok()
 }
 
 /// Renames the file, and the log beside it, to a name that no file has yet.
-fn rename_aside(path: &Path) -> Result<PathBuf, Failure> {
-    let aside = unused_name(path, "old");
+fn back_up_outdated(path: &Path) -> Result<PathBuf, Error> {
+    let aside = unused_path(path, "old");
     for suffix in ["-wal", "-shm", ""] {
-        match std::fs::rename(beside(path, suffix), beside(&aside, suffix)) {
+        match std::fs::rename(sidecar_path(path, suffix), sidecar_path(&aside, suffix)) {
             Err(error) if suffix.is_empty() || error.kind() != std::io::ErrorKind::NotFound => {
                 let sentence = format!(
                     "the archive of an older version cannot be moved to {}: {error}",
                     aside.display()
                 );
-                return Err(Failure::new(Kind::Archive, sentence)
+                return Err(Error::new(ErrorKind::Archive, sentence)
                     .hint("check the owner and the mode of the folder"));
             }
             _ => {}
@@ -368,7 +368,7 @@ fn rename_aside(path: &Path) -> Result<PathBuf, Failure> {
 }
 
 /// A name beside the file that no file has yet.
-pub(super) fn unused_name(path: &Path, why: &str) -> PathBuf {
+pub(super) fn unused_path(path: &Path, why: &str) -> PathBuf {
     let mut names = (1..=u32::MAX).map(|n| path.with_added_extension(format!("{why}{n}")));
     names
         .find(|name| !name.exists())
@@ -376,17 +376,17 @@ pub(super) fn unused_name(path: &Path, why: &str) -> PathBuf {
 }
 
 /// The name of a file that `SQLite` keeps beside another one.
-pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
+pub(super) fn sidecar_path(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     name.into()
 }
 
 /// Opens a file that may be damaged, to read what is left of it.
-pub(super) fn connect_to_read(path: &Path) -> Result<Connection, Failure> {
+pub(super) fn open_for_repair(path: &Path) -> Result<Connection, Error> {
     if !path.exists() {
-        return Err(Failure::new(
-            Kind::Archive,
+        return Err(Error::new(
+            ErrorKind::Archive,
             format!("there is no archive at {}", path.display()),
         ));
     }
@@ -398,10 +398,10 @@ pub(super) fn connect_to_read(path: &Path) -> Result<Connection, Failure> {
 /// Mail is personal data: the folder opens for its owner alone, and so does the file, from which
 /// `SQLite` copies the mode of those beside it. A symbolic link may lead to the file, but then the
 /// mode of that is left alone: somebody has put it there for a purpose of theirs.
-fn make_private(path: &Path) -> Result<(), Failure> {
+fn create_private(path: &Path) -> Result<(), Error> {
     let failed = |error: std::io::Error| {
-        Failure::new(
-            Kind::Archive,
+        Error::new(
+            ErrorKind::Archive,
             format!("{} cannot be opened: {error}", path.display()),
         )
         .hint("check the owner and the mode of the folder")
@@ -442,7 +442,7 @@ fn make_private(path: &Path) -> Result<(), Failure> {
             target.display(),
             mode & 0o7777
         );
-        return Err(Failure::new(Kind::Archive, sentence).hint(format!(
+        return Err(Error::new(ErrorKind::Archive, sentence).hint(format!(
             "chmod 600 {}, or take the link away",
             target.display()
         )));
@@ -463,7 +463,7 @@ mod tests {
         std::fs::write(&target, "").unwrap();
         std::os::unix::fs::symlink(&target, &link).unwrap();
         std::fs::set_permissions(&target, Permissions::from_mode(0o644)).unwrap();
-        let failure = Connections::on_disk(&link)
+        let failure = Connections::open_on_disk(&link)
             .err()
             .expect("others may read it");
         assert!(
@@ -473,7 +473,7 @@ mod tests {
         assert_eq!((mode(), std::fs::read(&target).unwrap().len()), (0o644, 0));
         std::fs::set_permissions(&target, Permissions::from_mode(0o600)).unwrap();
         assert!(
-            Connections::on_disk(&link).is_ok(),
+            Connections::open_on_disk(&link).is_ok(),
             "a link to a private file is one's own affair"
         );
     }
@@ -484,7 +484,7 @@ mod tests {
         let path = dir.path().join("archive.sqlite");
         std::fs::write(&path, "").unwrap();
         std::fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
-        assert!(Connections::on_disk(&path).is_ok());
+        assert!(Connections::open_on_disk(&path).is_ok());
         assert_eq!(
             std::fs::metadata(&path).unwrap().permissions().mode() & 0o777,
             0o600

@@ -5,15 +5,15 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use super::{Anchor, Archive, Halt, Joins, Location, Reach, Row, Stretch};
-use crate::api::{Item, Retrieved, wire};
+use super::{WindowAnchor, Archive, CancellationToken, PagePosition, ArchiveLocation, Coverage, EmailRow, ListingPage};
+use crate::api::{ListedEmail, RetrievedEmail, wire};
 use crate::mail::EmailId;
-use crate::query::{Context, Query, parse};
+use crate::query::{ParseContext, Query, parse};
 
 const EMAILS: usize = 120;
 
 fn open(path: &Path) -> Archive {
-    Archive::open(&Location::Disk(path.to_owned())).unwrap()
+    Archive::open(&ArchiveLocation::Disk(path.to_owned())).unwrap()
 }
 
 fn at(second: i64) -> Timestamp {
@@ -29,14 +29,14 @@ fn json(n: usize) -> String {
     )
 }
 
-fn item(n: usize) -> Item {
-    Item::read(&json(n)).unwrap()
+fn item(n: usize) -> ListedEmail {
+    ListedEmail::parse(&json(n)).unwrap()
 }
 
 /// A complete archive: all of the listing, some statuses that changed, and some bodies.
 fn filled(path: &Path) {
     let archive = open(path);
-    let pages: Vec<Vec<Item>> = (0..EMAILS)
+    let pages: Vec<Vec<ListedEmail>> = (0..EMAILS)
         .collect::<Vec<_>>()
         .chunks(40)
         .map(|page| page.iter().map(|n| item(*n)).collect())
@@ -44,20 +44,20 @@ fn filled(path: &Path) {
     let mut bottom = None;
     let mut above: Option<EmailId> = None;
     for items in pages {
-        let joins = above.map_or(Joins::Top, |cursor| Joins::Below { cursor, cut: false });
+        let joins = above.map_or(PagePosition::Top, |cursor| PagePosition::Below { cursor, is_end: false });
         above = items.last().map(|item| EmailId::new(&item.id));
         let carried = archive
-            .carry(&Stretch {
+            .merge_page(&ListingPage {
                 items,
-                joins,
-                rising: false,
-                asked: at(0).into(),
+                position: joins,
+                oldest_first: false,
+                requested: at(0).into(),
             })
             .unwrap();
-        bottom = carried.span.map(|span| span.bottom);
+        bottom = carried.range.map(|span| span.bottom);
     }
     archive
-        .conclude_end(bottom.unwrap(), None, at(0).into())
+        .record_end(bottom.unwrap(), None, at(0).into())
         .unwrap();
     for n in (0..EMAILS).step_by(5) {
         let short = json(n).replace(r#""sent""#, r#""delivered""#);
@@ -65,10 +65,10 @@ fn filled(path: &Path) {
             r#"{"id""#,
             r#"{"object":"email","text":"Dear customer, your parcel is on its way.","html":"<p>Dear customer</p>","id""#,
         );
-        let email = wire::Email::read(&whole).unwrap();
+        let email = wire::Email::parse(&whole).unwrap();
         archive
-            .keep(
-                &Retrieved {
+            .put_body(
+                &RetrievedEmail {
                     email,
                     json: whole.into(),
                 },
@@ -76,15 +76,15 @@ fn filled(path: &Path) {
             )
             .unwrap();
     }
-    assert_eq!(archive.reach().unwrap(), Reach::Everything);
+    assert_eq!(archive.coverage().unwrap(), Coverage::Complete);
     archive.compact().unwrap();
 }
 
 fn query(text: &str) -> Query {
-    parse(text, &Context::new(at(0), jiff::tz::TimeZone::UTC)).query
+    parse(text, &ParseContext::new(at(0), jiff::tz::TimeZone::UTC)).query
 }
 
-type Found = Result<Vec<String>, crate::failure::Failure>;
+type Found = Result<Vec<String>, crate::error::Error>;
 
 /// What the list and searches show: ids, and what is searched for.
 fn found(archive: &Archive) -> BTreeMap<&'static str, Found> {
@@ -99,7 +99,7 @@ fn found(archive: &Archive) -> BTreeMap<&'static str, Found> {
     ];
     let find = |text: &'static str| {
         let mut ids = Vec::new();
-        let outcome = archive.each(&query(text), &Halt::default(), |row: Row| {
+        let outcome = archive.for_each_match(&query(text), &CancellationToken::default(), |row: EmailRow| {
             ids.push(row.summary.id.as_str().to_owned());
             true
         });
@@ -150,7 +150,7 @@ fn damage(bytes: &mut Vec<u8>, state: &mut u64) -> &'static str {
 
 fn rows(archive: &Archive) -> usize {
     archive
-        .window(&Anchor::Newest, EMAILS * 2)
+        .window(&WindowAnchor::Newest, EMAILS * 2)
         .unwrap()
         .rows
         .len()
@@ -162,7 +162,7 @@ fn whole_archive_passes_check_and_repair_keeps_everything() {
     let path = folder.path().join("archive.sqlite");
     filled(&path);
     let before = open(&path);
-    before.check(|_| ()).unwrap();
+    before.check_integrity(|_| ()).unwrap();
     let expected = found(&before);
     let history = |archive: &Archive| {
         archive
@@ -175,7 +175,7 @@ fn whole_archive_passes_check_and_repair_keeps_everything() {
     let observed = history(&before);
     let (info, window) = (
         before.info().unwrap(),
-        before.window(&Anchor::Newest, EMAILS).unwrap(),
+        before.window(&WindowAnchor::Newest, EMAILS).unwrap(),
     );
     drop(before);
     let repaired = Archive::repair(&path, |_| ()).unwrap();
@@ -184,18 +184,18 @@ fn whole_archive_passes_check_and_repair_keeps_everything() {
             repaired.emails,
             repaired.lost_emails,
             repaired.lost_bodies,
-            repaired.is_unclaimed
+            repaired.is_coverage_reset
         ),
         (120, 0, 0, false)
     );
-    assert!(repaired.aside.exists());
+    assert!(repaired.backup.exists());
     let after = open(&path);
-    after.check(|_| ()).unwrap();
+    after.check_integrity(|_| ()).unwrap();
     assert_eq!((found(&after), history(&after)), (expected, observed));
     assert_eq!(
         (
             after.info().unwrap(),
-            after.window(&Anchor::Newest, EMAILS).unwrap()
+            after.window(&WindowAnchor::Newest, EMAILS).unwrap()
         ),
         (info, window)
     );
@@ -242,7 +242,7 @@ fn check_finds_what_the_pages_do_not_tell() {
             .unwrap()
             .execute_batch(change)
             .unwrap();
-        let failure = open(&path).check(|_| ()).unwrap_err();
+        let failure = open(&path).check_integrity(|_| ()).unwrap_err();
         assert_eq!(
             failure.sentence,
             format!("the archive is damaged: {expected}"),
@@ -254,11 +254,11 @@ fn check_finds_what_the_pages_do_not_tell() {
         );
         let repaired = Archive::repair(&path, |_| ()).unwrap();
         let archive = open(&path);
-        archive.check(|_| ()).unwrap();
+        archive.check_integrity(|_| ()).unwrap();
         assert_eq!(u64::try_from(rows(&archive)).unwrap(), repaired.emails);
         assert_eq!(
-            archive.reach().unwrap() == Reach::Everything,
-            repaired.lost_emails == 0 && !repaired.is_unclaimed,
+            archive.coverage().unwrap() == Coverage::Complete,
+            repaired.lost_emails == 0 && !repaired.is_coverage_reset,
             "{change}"
         );
     }
@@ -276,13 +276,13 @@ fn lost_email_splits_the_span_around_it() {
         .unwrap();
     let repaired = Archive::repair(&path, |_| ()).unwrap();
     assert_eq!(
-        (repaired.emails, repaired.lost_emails, repaired.is_unclaimed),
+        (repaired.emails, repaired.lost_emails, repaired.is_coverage_reset),
         (119, 1, false)
     );
     let archive = open(&path);
     let (spans, all) = (
-        archive.ground().unwrap().spans,
-        archive.window(&Anchor::Newest, EMAILS).unwrap().rows,
+        archive.coverage_state().unwrap().ranges,
+        archive.window(&WindowAnchor::Newest, EMAILS).unwrap().rows,
     );
     let ends: Vec<_> = spans
         .iter()
@@ -291,11 +291,11 @@ fn lost_email_splits_the_span_around_it() {
     assert_eq!(
         ends,
         [
-            (all[0].place, all[49].place, true, false),
-            (all[50].place, all[118].place, false, true)
+            (all[0].sort_key, all[49].sort_key, true, false),
+            (all[50].sort_key, all[118].sort_key, false, true)
         ]
     );
-    assert!(matches!(archive.reach().unwrap(), Reach::Since(_)));
+    assert!(matches!(archive.coverage().unwrap(), Coverage::Since(_)));
 }
 
 #[test]
@@ -303,7 +303,7 @@ fn archive_in_use_is_not_repaired() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("archive.sqlite");
     let archive = open(&path);
-    assert!(archive.lease().hold(at(0)));
+    assert!(archive.poll_lock().try_acquire(at(0)));
     assert_eq!(
         Archive::repair(&path, |_| ()).unwrap_err().sentence,
         "another sentbox is using the archive"
@@ -324,10 +324,10 @@ fn random_damage_is_never_silent() {
         let mut damaged = bytes.clone();
         let kind = damage(&mut damaged, &mut state);
         std::fs::write(&path, &damaged).unwrap();
-        let opened = Archive::open(&Location::Disk(path.clone()));
+        let opened = Archive::open(&ArchiveLocation::Disk(path.clone()));
         let is_passed = opened
             .as_ref()
-            .is_ok_and(|archive| archive.check(|_| ()).is_ok());
+            .is_ok_and(|archive| archive.check_integrity(|_| ()).is_ok());
         if let (Ok(archive), true) = (&opened, is_passed) {
             passed += 1;
             assert_eq!(
@@ -343,7 +343,7 @@ fn random_damage_is_never_silent() {
         repaired += 1;
         let archive = open(&path);
         archive
-            .check(|_| ())
+            .check_integrity(|_| ())
             .unwrap_or_else(|failure| panic!("trial {trial}, {kind}: {failure}"));
         let count = rows(&archive);
         assert_eq!(
@@ -351,7 +351,7 @@ fn random_damage_is_never_silent() {
             done.emails,
             "trial {trial}, {kind}"
         );
-        let is_complete = archive.reach().unwrap() == Reach::Everything;
+        let is_complete = archive.coverage().unwrap() == Coverage::Complete;
         assert!(
             !is_complete || count == EMAILS,
             "trial {trial}, {kind}: {count} emails are claimed to be everything"

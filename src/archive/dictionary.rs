@@ -9,31 +9,31 @@ use std::collections::{HashMap, HashSet};
 use flate2::{Compress, Compression};
 use rusqlite::{Connection, Transaction};
 
-use super::packed::{Packed, deflated};
+use super::body_codec::{CompressedBody, compress_bytes};
 use crate::api::wire;
-use crate::failure::Failure;
+use crate::error::Error;
 
 /// The window of deflate, as far as it looks back from the first byte.
-const LONGEST: usize = 32_506;
+const MAX_LEN: usize = 32_506;
 
 /// Emails to learn from. More would take longer than they save.
-const SAMPLE: usize = 256;
+const SAMPLE_SIZE: usize = 256;
 
 /// Fewer emails teach nothing.
-const ENOUGH: usize = 64;
+const MIN_SAMPLE: usize = 64;
 
 /// Mail to so many people has to hold a word that goes into a dictionary.
-const PEOPLE: usize = 8;
+const MIN_RECIPIENTS: usize = 8;
 
 /// An email that packs to less than this part of its length has its template in the dictionary already.
-const COVERED: usize = 8;
+const COVERED_RATIO: usize = 8;
 
 /// Learns again after so many bodies: templates change with the years.
-const AGAIN: i64 = 100_000;
+const RELEARN_EVERY: i64 = 100_000;
 
 /// Counts `fresh` as packed in this transaction, and first learns from them if it is time: after so
 /// many bodies that there is something to learn, and then each time that there are ten times as many.
-pub(super) fn grow(change: &Transaction, fresh: &[&str]) -> Result<(), Failure> {
+pub(super) fn learn_if_due(change: &Transaction, fresh: &[&str]) -> Result<(), Error> {
     if fresh.is_empty() {
         return Ok(());
     }
@@ -44,13 +44,13 @@ pub(super) fn grow(change: &Transaction, fresh: &[&str]) -> Result<(), Failure> 
     change
         .prepare_cached("UPDATE listing SET packed = ?1")?
         .execute([after])?;
-    if stage(before) == stage(after) {
+    if learning_stage(before) == learning_stage(after) {
         return Ok(());
     }
-    let learned = if fresh.len() >= ENOUGH {
-        learn(fresh)
+    let learned = if fresh.len() >= MIN_SAMPLE {
+        build(fresh)
     } else {
-        learn_from_archive(change)?
+        build_from_archive(change)?
     };
     if let Some(text) = learned {
         change.execute("INSERT INTO dictionary (text) VALUES (?1)", [text])?;
@@ -59,28 +59,28 @@ pub(super) fn grow(change: &Transaction, fresh: &[&str]) -> Result<(), Failure> 
 }
 
 /// Drops dictionaries that no body needs any more.
-pub(super) fn forget(connection: &Connection) -> Result<(), Failure> {
+pub(super) fn delete_unused(connection: &Connection) -> Result<(), Error> {
     let sql = "DELETE FROM dictionary WHERE dictionary NOT IN (SELECT dictionary FROM body WHERE dictionary IS NOT NULL)";
     connection.execute(sql, [])?;
     Ok(())
 }
 
 /// A number that changes when it is time to learn.
-const fn stage(packed: i64) -> i64 {
+const fn learning_stage(packed: i64) -> i64 {
     match packed {
         ..64 => 0,
         64..1_000 => 1,
         1_000..10_000 => 2,
-        _ => 3 + packed / AGAIN,
+        _ => 3 + packed / RELEARN_EVERY,
     }
 }
 
-fn learn_from_archive(change: &Transaction) -> Result<Option<Vec<u8>>, Failure> {
-    let recent: Vec<Packed> = {
+fn build_from_archive(change: &Transaction) -> Result<Option<Vec<u8>>, Error> {
+    let recent: Vec<CompressedBody> = {
         let mut statement =
             change.prepare("SELECT json, dictionary FROM body ORDER BY place LIMIT ?1")?;
-        let rows = statement.query_map([i64::try_from(SAMPLE).unwrap_or(i64::MAX)], |row| {
-            Packed::load(row, 0)
+        let rows = statement.query_map([i64::try_from(SAMPLE_SIZE).unwrap_or(i64::MAX)], |row| {
+            CompressedBody::from_row(row, 0)
         })?;
         rows.filter_map(Result::transpose)
             .collect::<Result<_, _>>()?
@@ -88,24 +88,24 @@ fn learn_from_archive(change: &Transaction) -> Result<Option<Vec<u8>>, Failure> 
     // What cannot be read is told to whoever opens it.
     let texts: Vec<String> = recent
         .iter()
-        .filter_map(|packed| packed.json(change).ok())
+        .filter_map(|packed| packed.to_json(change).ok())
         .collect();
-    Ok(learn(&texts.iter().map(String::as_str).collect::<Vec<_>>()))
+    Ok(build(&texts.iter().map(String::as_str).collect::<Vec<_>>()))
 }
 
 /// A dictionary for emails like these; `None` if they have nothing in common.
-fn learn(emails: &[&str]) -> Option<Vec<u8>> {
-    let step = emails.len().div_ceil(SAMPLE).max(1);
+fn build(emails: &[&str]) -> Option<Vec<u8>> {
+    let step = emails.len().div_ceil(SAMPLE_SIZE).max(1);
     let sample: Vec<(&str, String)> = emails
         .iter()
         .step_by(step)
-        .filter_map(|json| Some((*json, wire::Email::read(json).ok()?.to.into_iter().next()?)))
+        .filter_map(|json| Some((*json, wire::Email::parse(json).ok()?.to.into_iter().next()?)))
         .collect();
     let mut people: HashMap<&str, HashSet<&str>> = HashMap::new();
     for (json, to) in &sample {
         for word in words(json) {
             let holders = people.entry(word).or_default();
-            if holders.len() < PEOPLE {
+            if holders.len() < MIN_RECIPIENTS {
                 holders.insert(to);
             }
         }
@@ -113,23 +113,23 @@ fn learn(emails: &[&str]) -> Option<Vec<u8>> {
     let is_shared = |word: &str| {
         people
             .get(word)
-            .is_some_and(|holders| holders.len() >= PEOPLE)
+            .is_some_and(|holders| holders.len() >= MIN_RECIPIENTS)
     };
     let mut deflate = Compress::new(Compression::new(1), false);
     let mut dictionary: Vec<u8> = Vec::new();
     for (json, _) in &sample {
-        let packed = deflated(
+        let packed = compress_bytes(
             &mut deflate,
             json.as_bytes(),
             Some(dictionary.as_slice()).filter(|text| !text.is_empty()),
         )
         .len();
-        if packed * COVERED <= json.len() {
+        if packed * COVERED_RATIO <= json.len() {
             continue;
         }
-        let shared = shared_part(json, is_shared);
-        dictionary.extend_from_slice(&shared[..shared.len().min(LONGEST - dictionary.len())]);
-        if dictionary.len() == LONGEST {
+        let shared = shared_text(json, is_shared);
+        dictionary.extend_from_slice(&shared[..shared.len().min(MAX_LEN - dictionary.len())]);
+        if dictionary.len() == MAX_LEN {
             break;
         }
     }
@@ -137,7 +137,7 @@ fn learn(emails: &[&str]) -> Option<Vec<u8>> {
 }
 
 /// The text without the words that are not shared.
-fn shared_part(text: &str, is_shared: impl Fn(&str) -> bool) -> Vec<u8> {
+fn shared_text(text: &str, is_shared: impl Fn(&str) -> bool) -> Vec<u8> {
     let mut shared = Vec::with_capacity(text.len());
     let mut rest = text;
     for word in words(text) {
@@ -163,7 +163,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::archive::{Archive, Location};
+    use crate::archive::{Archive, ArchiveLocation};
     use crate::mail::EmailId;
 
     /// A letter of one kind to one of many people, some of whom get several.
@@ -175,7 +175,7 @@ mod tests {
     }
 
     fn filled(letters: std::ops::Range<usize>) -> Archive {
-        let archive = Archive::open(&Location::Memory).unwrap();
+        let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
         let lines = letters.fold(String::new(), |lines, n| lines + &letter(n) + "\n");
         archive
             .import(
@@ -198,7 +198,7 @@ mod tests {
     fn a_dictionary_has_what_many_share_and_names_nobody() {
         let letters: Vec<String> = (0..256).map(letter).collect();
         let text = String::from_utf8(
-            learn(&letters.iter().map(String::as_str).collect::<Vec<_>>()).unwrap(),
+            build(&letters.iter().map(String::as_str).collect::<Vec<_>>()).unwrap(),
         )
         .unwrap();
         assert!(
@@ -212,10 +212,10 @@ mod tests {
             .map(|letter| letter.replace("to\":[\"Person", "to\":[\"ana@example.com\",\""))
             .collect();
         let text =
-            String::from_utf8(learn(&same.iter().map(String::as_str).collect::<Vec<_>>()).unwrap())
+            String::from_utf8(build(&same.iter().map(String::as_str).collect::<Vec<_>>()).unwrap())
                 .unwrap();
         assert!(!text.contains("thank"), "{text}");
-        assert_eq!(learn(&[]), None);
+        assert_eq!(build(&[]), None);
     }
 
     #[test]
@@ -260,13 +260,13 @@ mod tests {
 
     #[test]
     fn one_by_one_it_is_learned_from_what_is_there() {
-        let archive = Archive::open(&Location::Memory).unwrap();
+        let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
         for n in 0..70 {
             let json: Arc<str> = letter(n).into();
-            let email = wire::Email::read(&json).unwrap();
+            let email = wire::Email::parse(&json).unwrap();
             archive
-                .keep(
-                    &crate::api::Retrieved { email, json },
+                .put_body(
+                    &crate::api::RetrievedEmail { email, json },
                     "2026-11-20T00:00:00Z"
                         .parse::<jiff::Timestamp>()
                         .unwrap()

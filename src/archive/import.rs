@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::entry::{self, Entry, Source};
-use super::members::{Members, object};
-use super::{Archive, keep, removal, room};
+use super::incoming::{self, IncomingEmail, EmailSource};
+use super::ordered_object::{OrderedObject, write_object};
+use super::{Archive, bodies, purge, renumber};
 use crate::api::wire;
-use crate::failure::{Failure, Kind};
+use crate::error::{Error, ErrorKind};
 
 /// Lines in one transaction: the more, the fewer pages of the index of ids are written twice.
 const BATCH: usize = 10_000;
@@ -19,21 +19,21 @@ const BATCH: usize = 10_000;
 const BATCH_BYTES: usize = 16 << 20;
 
 /// The most bad lines that are named.
-const NAMED: usize = 100;
+const MAX_REPORTED: usize = 100;
 
 /// What became of the lines.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Imported {
+pub struct ImportReport {
     /// How many lines were read, blank ones not counted.
     pub lines: u64,
     /// How many emails the archive did not have before.
     pub new: u64,
     /// How many were removed from this archive before, or are older than it keeps; they stay out.
-    pub out: u64,
+    pub skipped: u64,
     /// How many lines were no email.
-    pub bad: u64,
+    pub invalid: u64,
     /// Which ones (from 1 on) and why; the first hundred of them.
-    pub bad_lines: Vec<(u64, String)>,
+    pub invalid_lines: Vec<(u64, String)>,
 }
 
 impl Archive {
@@ -50,9 +50,9 @@ impl Archive {
         &self,
         mut lines: impl BufRead,
         seen: Timestamp,
-        mut progress: impl FnMut(&Imported),
-    ) -> Result<Imported, Failure> {
-        let mut done = Imported::default();
+        mut progress: impl FnMut(&ImportReport),
+    ) -> Result<ImportReport, Error> {
+        let mut done = ImportReport::default();
         let mut batch = Vec::with_capacity(BATCH);
         let mut line = Vec::new();
         let mut number = 0;
@@ -61,8 +61,8 @@ impl Archive {
             line.clear();
             let read = lines.read_until(b'\n', &mut line);
             if read.map_err(|error| {
-                Failure::new(
-                    Kind::Io,
+                Error::new(
+                    ErrorKind::Io,
                     format!("line {} cannot be read: {error}", number + 1),
                 )
             })? == 0
@@ -74,60 +74,60 @@ impl Archive {
                 continue;
             }
             done.lines += 1;
-            match entry(&line, seen) {
+            match parse_line(&line, seen) {
                 Ok(entry) => batch.push(entry),
                 Err(why) => {
-                    done.bad += 1;
-                    if done.bad_lines.len() < NAMED {
-                        done.bad_lines.push((number, why));
+                    done.invalid += 1;
+                    if done.invalid_lines.len() < MAX_REPORTED {
+                        done.invalid_lines.push((number, why));
                     }
                 }
             }
             bytes += line.len();
             if batch.len() == BATCH || bytes > BATCH_BYTES {
                 bytes = 0;
-                self.take_in(&mut batch, seen, &mut done)?;
+                self.import_batch(&mut batch, seen, &mut done)?;
                 progress(&done);
             }
         }
-        self.take_in(&mut batch, seen, &mut done)?;
+        self.import_batch(&mut batch, seen, &mut done)?;
         progress(&done);
         Ok(done)
     }
 
     /// Takes the batch in and empties it.
-    fn take_in(
+    fn import_batch(
         &self,
-        batch: &mut Vec<Entry>,
+        batch: &mut Vec<IncomingEmail>,
         seen: Timestamp,
-        done: &mut Imported,
-    ) -> Result<(), Failure> {
+        done: &mut ImportReport,
+    ) -> Result<(), Error> {
         let mut ids = HashSet::new();
-        let mut entries: Vec<Entry> = batch
+        let mut entries: Vec<IncomingEmail> = batch
             .drain(..)
-            .filter(|entry| ids.insert(entry.raw_id().to_owned()))
+            .filter(|entry| ids.insert(entry.id_str().to_owned()))
             .collect();
         let (new, out) = self.connections.write(|change| {
-            let out = removal::leave_out(change, &mut entries, self.keep, seen)?;
-            room::by_time(change, &mut entries, seen)?;
-            let new = entry::insert(change, &entries, Source::File(seen))?;
-            for entry in entries.iter().filter(|entry| entry.known.is_some()) {
-                if let Some(json) = entry.whole() {
-                    keep::body_if_none(change, entry.place, json)?;
+            let out = purge::filter_purged(change, &mut entries, self.retention, seen)?;
+            renumber::assign_time_keys(change, &mut entries, seen)?;
+            let new = incoming::insert_new(change, &entries, EmailSource::File(seen))?;
+            for entry in entries.iter().filter(|entry| entry.existing.is_some()) {
+                if let Some(json) = entry.body_json() {
+                    bodies::put_body_if_missing(change, entry.sort_key, json)?;
                 }
             }
-            Ok((new.len() as u64, out.len()))
+            Ok((new.len() as u64, out.total()))
         })?;
         done.new += new;
-        done.out += out;
+        done.skipped += out;
         Ok(())
     }
 }
 
-fn entry(line: &[u8], seen: Timestamp) -> Result<Entry, String> {
+fn parse_line(line: &[u8], seen: Timestamp) -> Result<IncomingEmail, String> {
     let text = std::str::from_utf8(line).map_err(|error| error.to_string())?;
-    let json = without_notes(text.trim()).map_or_else(|| Arc::from(text.trim()), Arc::from);
-    let entry = Entry::take(&json, seen, true).map_err(|failure| failure.sentence)?;
+    let json = strip_annotations(text.trim()).map_or_else(|| Arc::from(text.trim()), Arc::from);
+    let entry = IncomingEmail::parse(&json, seen, true).map_err(|failure| failure.sentence)?;
     let fields = entry.fields();
     let wire::Summary {
         to,
@@ -146,18 +146,18 @@ fn entry(line: &[u8], seen: Timestamp) -> Result<Entry, String> {
 }
 
 /// The member in which `search` and `show` say when a status was confirmed.
-const NOTES: &str = "_sentbox";
+const ANNOTATIONS_KEY: &str = "_sentbox";
 
 /// The JSON of an email without what sentbox has added to it; `None` if that is nothing.
-fn without_notes(json: &str) -> Option<String> {
-    if !json.contains(NOTES) {
+fn strip_annotations(json: &str) -> Option<String> {
+    if !json.contains(ANNOTATIONS_KEY) {
         return None;
     }
-    let mut members = Members::read(json)
+    let mut members = OrderedObject::parse(json)
         .ok()
-        .filter(|members| members.has(NOTES))?;
-    members.0.retain(|(name, _)| name != NOTES);
-    Some(object(
+        .filter(|members| members.contains_key(ANNOTATIONS_KEY))?;
+    members.0.retain(|(name, _)| name != ANNOTATIONS_KEY);
+    Some(write_object(
         members
             .0
             .iter()

@@ -2,13 +2,13 @@
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::{Archive, Reach, moment, schema};
-use crate::failure::Failure;
-use crate::mail::Stamp;
+use super::{Archive, Coverage, time_codec, schema};
+use crate::error::Error;
+use crate::mail::ApiTime;
 
 /// What the archive holds. In part it is counted and not remembered: not for the hot path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Info {
+pub struct ArchiveInfo {
     /// The version of its tables.
     pub version: u32,
     /// Emails.
@@ -16,13 +16,13 @@ pub struct Info {
     /// Emails with their bodies.
     pub bodies: u64,
     /// Emails that the service no longer lists.
-    pub gone: u64,
+    pub missing_upstream: u64,
     /// When the newest was created.
-    pub newest: Option<Stamp>,
+    pub newest: Option<ApiTime>,
     /// When the oldest was created.
-    pub oldest: Option<Stamp>,
+    pub oldest: Option<ApiTime>,
     /// How far back it is complete.
-    pub reach: Reach,
+    pub coverage: Coverage,
 }
 
 impl Archive {
@@ -31,36 +31,36 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be read.
-    pub fn info(&self) -> Result<Info, Failure> {
-        let reach = self.reach()?;
+    pub fn info(&self) -> Result<ArchiveInfo, Error> {
+        let reach = self.coverage()?;
         self.connections.read(|connection| {
             let count = |sql: &str| {
                 connection
                     .query_row(sql, [], |row| row.get::<_, i64>(0))
                     .map(i64::unsigned_abs)
             };
-            Ok(Info {
-                version: schema::version(connection)?,
+            Ok(ArchiveInfo {
+                version: schema::read_version(connection)?,
                 emails: count("SELECT emails FROM tally")?,
                 bodies: count("SELECT bodies FROM tally")?,
-                gone: count("SELECT count(*) FROM mail WHERE gone IS NOT NULL")?,
-                newest: created(
+                missing_upstream: count("SELECT count(*) FROM mail WHERE gone IS NOT NULL")?,
+                newest: query_created_at(
                     connection,
                     "SELECT created_at FROM mail ORDER BY place LIMIT 1",
                 )?,
-                oldest: created(
+                oldest: query_created_at(
                     connection,
                     "SELECT created_at FROM mail ORDER BY place DESC LIMIT 1",
                 )?,
-                reach,
+                coverage: reach,
             })
         })
     }
 }
 
-fn created(connection: &Connection, sql: &str) -> Result<Option<Stamp>, Failure> {
+fn query_created_at(connection: &Connection, sql: &str) -> Result<Option<ApiTime>, Error> {
     let created = connection
-        .query_row(sql, [], |row| Ok(moment::back(row.get_ref(0)?)))
+        .query_row(sql, [], |row| Ok(time_codec::decode(row.get_ref(0)?)))
         .optional()?;
-    Ok(created.map(|created| Stamp::parse(&created.unwrap_or_default())))
+    Ok(created.map(|created| ApiTime::parse(&created.unwrap_or_default())))
 }

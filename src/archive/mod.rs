@@ -6,47 +6,47 @@
 //!
 //! [`mail::Summary`]: crate::mail::Summary
 
-mod carry;
-mod claim;
-mod confirmed;
+mod merge;
+mod coverage_update;
+mod confirmations;
 #[cfg(test)]
 mod confirmed_tests;
 mod connections;
 #[cfg(test)]
 mod damage_tests;
 mod dictionary;
-mod entry;
-mod fields;
-mod gone;
-mod health;
+mod incoming;
+mod row_codec;
+mod deletions;
+mod integrity;
 mod import;
 mod info;
-mod keep;
-mod lease;
-mod members;
-mod missing;
-mod moment;
-mod notice;
-mod order;
-mod owner;
+mod bodies;
+mod process_lock;
+mod ordered_object;
+mod backlog;
+mod time_codec;
+mod peer_notice;
+mod position;
+mod identity;
 #[cfg(test)]
 mod owner_tests;
-mod pack;
-mod packed;
-mod place;
+mod id_codec;
+mod body_codec;
+mod sort_key;
 mod read_only;
-mod removal;
+mod purge;
 #[cfg(test)]
 mod removal_tests;
 mod repair;
 mod request_time;
-mod room;
+mod renumber;
 mod schema;
 mod search;
-mod span;
+mod coverage;
 #[cfg(test)]
 mod tests;
-mod trouble;
+mod error;
 mod watch;
 mod window;
 
@@ -56,35 +56,35 @@ use std::sync::Arc;
 use connections::Connections;
 use jiff::{SignedDuration, Timestamp};
 
-pub use carry::{Carried, Joins, Stretch};
-pub use confirmed::ConfirmedRun;
-pub use gone::{Gone, GoneKind};
-pub use health::is_beyond_use;
-pub use import::Imported;
-pub use info::Info;
-pub use lease::Lease;
-pub use notice::{Notice, Notices};
-pub use owner::{Opened, Owner, Said, Stranger};
-pub use place::Place;
-pub use removal::Removal;
-pub use repair::Repaired;
+pub use merge::{MergeResult, PagePosition, ListingPage};
+pub use confirmations::ConfirmedRun;
+pub use deletions::{MissingUpstream, MissingReason};
+pub use integrity::is_unusable;
+pub use import::ImportReport;
+pub use info::ArchiveInfo;
+pub use process_lock::ProcessLock;
+pub use peer_notice::{PeerNotice, PeerNoticeReceiver};
+pub use identity::{OpenResult, Identity, OnMismatch, IdentityMismatch};
+pub use sort_key::SortKey;
+pub use purge::PurgeTarget;
+pub use repair::RepairOutcome;
 pub use request_time::RequestTime;
-pub use search::{Candidates, Counted, Halt, Scope, looks_inside};
-pub use span::{Ground, Reach, Span};
-pub use window::{Anchor, Observation, Row, Window};
+pub use search::{CandidateRows, MatchCount, CancellationToken, BodyAvailability, needs_bodies};
+pub use coverage::{CoverageState, Coverage, CoveredRange};
+pub use window::{WindowAnchor, ObservedStatus, EmailRow, RowWindow};
 
-pub use crate::config::Location;
-use crate::failure::Failure;
-use crate::mail::clean;
+pub use crate::config::ArchiveLocation;
+use crate::error::Error;
+use crate::mail::sanitize;
 
 /// A handle on the archive; clones share it. One writes at a time, many read beside it.
 #[derive(Clone)]
 pub struct Archive {
     connections: Arc<Connections>,
-    keep: Option<SignedDuration>,
-    lease: Lease,
-    walk: Lease,
-    put_aside: Option<PathBuf>,
+    retention: Option<SignedDuration>,
+    poll_lock: ProcessLock,
+    backfill_lock: ProcessLock,
+    outdated_backup: Option<PathBuf>,
 }
 
 impl Archive {
@@ -95,10 +95,10 @@ impl Archive {
     /// # Errors
     ///
     /// If the file cannot be used, or was written by a newer version.
-    pub fn open(location: &Location) -> Result<Self, Failure> {
+    pub fn open(location: &ArchiveLocation) -> Result<Self, Error> {
         let (connections, put_aside) = match location {
-            Location::Disk(path) => Connections::on_disk(path).map_err(|failure| {
-                let file = clean::line(&path.display().to_string()).into_owned();
+            ArchiveLocation::Disk(path) => Connections::open_on_disk(path).map_err(|failure| {
+                let file = sanitize::sanitize_line(&path.display().to_string()).into_owned();
                 let hint = if failure.hint.is_empty() {
                     file
                 } else {
@@ -106,35 +106,35 @@ impl Archive {
                 };
                 failure.hint(hint)
             })?,
-            Location::Memory => (Connections::in_memory()?, None),
+            ArchiveLocation::Memory => (Connections::open_in_memory()?, None),
         };
-        let (lease, walk) = (Lease::on(location, "lease"), Lease::on(location, "walk"));
+        let (lease, walk) = (ProcessLock::new(location, "lease"), ProcessLock::new(location, "walk"));
         Ok(Self {
             connections: Arc::new(connections),
-            keep: None,
-            lease,
-            walk,
-            put_aside,
+            retention: None,
+            poll_lock: lease,
+            backfill_lock: walk,
+            outdated_backup: put_aside,
         })
     }
 
     /// Where the archive of an older version is now that was at this place, if opening has moved one: its
     /// mail is fetched from the service again.
     #[must_use]
-    pub const fn put_aside(&self) -> Option<&PathBuf> {
-        self.put_aside.as_ref()
+    pub const fn outdated_backup(&self) -> Option<&PathBuf> {
+        self.outdated_backup.as_ref()
     }
 
     /// Who of all processes on this archive asks the service for what is new.
     #[must_use]
-    pub const fn lease(&self) -> &Lease {
-        &self.lease
+    pub const fn poll_lock(&self) -> &ProcessLock {
+        &self.poll_lock
     }
 
     /// Who of all processes on this archive fetches older mail that nobody waits for.
     #[must_use]
-    pub const fn walk(&self) -> &Lease {
-        &self.walk
+    pub const fn backfill_lock(&self) -> &ProcessLock {
+        &self.backfill_lock
     }
 
     /// The same archive, in which no mail stays that is older than `keep`; what is too old at `now`
@@ -143,14 +143,14 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be written.
-    pub fn keeping(
+    pub fn with_retention(
         mut self,
         keep: Option<SignedDuration>,
         now: Timestamp,
-    ) -> Result<Self, Failure> {
-        self.keep = keep;
-        if self.read_only().is_none() {
-            self.expire(now)?;
+    ) -> Result<Self, Error> {
+        self.retention = keep;
+        if self.read_only_reason().is_none() {
+            self.purge_expired(now)?;
         }
         Ok(self)
     }

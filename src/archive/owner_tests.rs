@@ -1,9 +1,9 @@
 //! No team's mail goes into another's archive unless somebody says so.
 
-use super::owner::{Opened, Owner, Said};
-use super::{Archive, Location};
+use super::identity::{OpenResult, Identity, OnMismatch};
+use super::{Archive, ArchiveLocation};
 use crate::config::{Env, Flags, Settings};
-use crate::failure::{Failure, Kind};
+use crate::error::{Error, ErrorKind};
 
 struct World(tempfile::TempDir);
 
@@ -32,10 +32,10 @@ impl World {
         Settings::resolve(&Flags::default(), &env).unwrap()
     }
 
-    fn open(&self, key: &str, said: Said) -> Result<Archive, Failure> {
+    fn open(&self, key: &str, said: OnMismatch) -> Result<Archive, Error> {
         match Archive::open_for(&self.settings(key), said)? {
-            Opened::Ours(archive) => Ok(archive),
-            Opened::Strange(stranger) => Err(stranger.into()),
+            OpenResult::Opened(archive) => Ok(archive),
+            OpenResult::Mismatch(stranger) => Err(stranger.into()),
         }
     }
 }
@@ -58,9 +58,9 @@ fn mark(archive: &Archive) {
 #[test]
 fn a_new_key_asks_before_it_goes_on_with_the_archive_of_another() {
     let world = World::new();
-    mark(&world.open("re_one", Said::Nothing).unwrap());
-    let failure = world.open("re_two", Said::Nothing).unwrap_err();
-    assert_eq!(failure.kind, Kind::Archive);
+    mark(&world.open("re_one", OnMismatch::Ask).unwrap());
+    let failure = world.open("re_two", OnMismatch::Ask).unwrap_err();
+    assert_eq!(failure.kind, ErrorKind::Archive);
     assert!(
         failure
             .sentence
@@ -72,19 +72,19 @@ fn a_new_key_asks_before_it_goes_on_with_the_archive_of_another() {
             && failure.hint.contains("sentbox archive begin")
     );
 
-    let adopted = world.open("re_two", Said::SameTeam).unwrap();
-    let owner = adopted.owner().unwrap().unwrap();
+    let adopted = world.open("re_two", OnMismatch::Adopt).unwrap();
+    let owner = adopted.identity().unwrap().unwrap();
     assert_eq!(
         owner,
-        Owner {
+        Identity {
             service: "https://api.resend.com".into(),
-            key: world.settings("re_two").key.unwrap().fingerprint()
+            key_fingerprint: world.settings("re_two").key.unwrap().fingerprint()
         }
     );
     assert!(is_marked(&adopted));
     drop(adopted);
     assert!(
-        is_marked(&world.open("re_two", Said::Nothing).unwrap()),
+        is_marked(&world.open("re_two", OnMismatch::Ask).unwrap()),
         "it is asked once"
     );
 }
@@ -92,21 +92,21 @@ fn a_new_key_asks_before_it_goes_on_with_the_archive_of_another() {
 #[test]
 fn another_team_begins_its_own_and_the_first_keeps_its() {
     let world = World::new();
-    mark(&world.open("re_one", Said::Nothing).unwrap());
-    assert!(!is_marked(&world.open("re_two", Said::OtherTeam).unwrap()));
+    mark(&world.open("re_one", OnMismatch::Ask).unwrap());
+    assert!(!is_marked(&world.open("re_two", OnMismatch::BackUp).unwrap()));
     assert!(
-        !is_marked(&world.open("re_two", Said::Nothing).unwrap()),
+        !is_marked(&world.open("re_two", OnMismatch::Ask).unwrap()),
         "it is asked once"
     );
-    assert!(is_marked(&world.open("re_one", Said::Nothing).unwrap()));
+    assert!(is_marked(&world.open("re_one", OnMismatch::Ask).unwrap()));
 }
 
 #[test]
 fn an_archive_in_use_is_not_taken_from_whoever_uses_it() {
     let world = World::new();
-    let used = world.open("re_one", Said::Nothing).unwrap();
-    assert!(used.lease().hold(jiff::Timestamp::UNIX_EPOCH));
-    let failure = world.open("re_two", Said::SameTeam).unwrap_err();
+    let used = world.open("re_one", OnMismatch::Ask).unwrap();
+    assert!(used.poll_lock().try_acquire(jiff::Timestamp::UNIX_EPOCH));
+    let failure = world.open("re_two", OnMismatch::Adopt).unwrap_err();
     assert!(
         failure
             .sentence
@@ -117,24 +117,24 @@ fn an_archive_in_use_is_not_taken_from_whoever_uses_it() {
 
 #[test]
 fn a_file_that_was_moved_here_is_known_for_what_it_is() {
-    for said in [Said::SameTeam, Said::OtherTeam] {
+    for said in [OnMismatch::Adopt, OnMismatch::BackUp] {
         let world = World::new();
-        mark(&world.open("re_one", Said::Nothing).unwrap());
+        mark(&world.open("re_one", OnMismatch::Ask).unwrap());
         let place = |key| match world.settings(key).archive {
-            Location::Disk(path) => path.parent().unwrap().to_owned(),
-            Location::Memory => panic!("on disk"),
+            ArchiveLocation::Disk(path) => path.parent().unwrap().to_owned(),
+            ArchiveLocation::Memory => panic!("on disk"),
         };
         std::fs::rename(place("re_one"), place("re_two")).unwrap();
-        assert!(world.open("re_two", Said::Nothing).is_err());
+        assert!(world.open("re_two", OnMismatch::Ask).is_err());
         assert_eq!(
             is_marked(&world.open("re_two", said).unwrap()),
-            said == Said::SameTeam
+            said == OnMismatch::Adopt
         );
-        assert!(world.open("re_two", Said::Nothing).is_ok());
+        assert!(world.open("re_two", OnMismatch::Ask).is_ok());
         let aside = place("re_two").with_added_extension("aside1");
         assert_eq!(
             aside.exists(),
-            said == Said::OtherTeam,
+            said == OnMismatch::BackUp,
             "nothing is destroyed"
         );
     }
@@ -143,9 +143,9 @@ fn a_file_that_was_moved_here_is_known_for_what_it_is() {
 #[test]
 fn keys_of_the_environment_have_archives_of_their_own_unasked() {
     let world = World::new();
-    mark(&world.open("re_one", Said::Nothing).unwrap());
+    mark(&world.open("re_one", OnMismatch::Ask).unwrap());
     let settings = world.settings_by("SENTBOX_API_KEY", "re_two");
     assert!(
-        matches!(Archive::open_for(&settings, Said::Nothing).unwrap(), Opened::Ours(archive) if !is_marked(&archive))
+        matches!(Archive::open_for(&settings, OnMismatch::Ask).unwrap(), OpenResult::Opened(archive) if !is_marked(&archive))
     );
 }

@@ -26,7 +26,7 @@ fn holds(path: &Path, text: &str) -> bool {
 }
 
 fn filled(path: &Path) -> Archive {
-    let archive = Archive::open(&Location::Disk(path.to_owned())).unwrap();
+    let archive = Archive::open(&ArchiveLocation::Disk(path.to_owned())).unwrap();
     let mail = |number: i64| match number % 10 {
         3 => line(
             &format!("c-{number}"),
@@ -45,13 +45,13 @@ fn filled(path: &Path) -> Archive {
     archive
         .import(lines.join("\n").as_bytes(), at(600), |_| ())
         .unwrap();
-    let canary = Stretch {
+    let canary = ListingPage {
         items: vec![item_with("c-3", Some(3), "the-canary-event")],
-        joins: Joins::Nothing,
-        rising: false,
-        asked: at(700).into(),
+        position: PagePosition::Unknown,
+        oldest_first: false,
+        requested: at(700).into(),
     };
-    archive.carry(&canary).unwrap();
+    archive.merge_page(&canary).unwrap();
     archive
 }
 
@@ -62,22 +62,22 @@ fn nothing_of_a_removed_customer_is_left_in_the_files() {
     let archive = filled(&path);
     assert!(holds(&path, "canary"));
     // A reader of this process that is idle is in nobody's way.
-    archive.window(&Anchor::Newest, 5).unwrap();
-    let removal = Removal::To("CANARY@example.org".to_owned());
+    archive.window(&WindowAnchor::Newest, 5).unwrap();
+    let removal = PurgeTarget::To("CANARY@example.org".to_owned());
     assert_eq!(
-        archive.count_removal(&removal).unwrap(),
+        archive.count_purge(&removal).unwrap(),
         49,
         "the retrieved one went to somebody else by now"
     );
-    assert_eq!(archive.remove(&removal).unwrap(), (49, true));
+    assert_eq!(archive.purge(&removal).unwrap(), (49, true));
     assert_eq!(
         archive
-            .remove(&Removal::To("a@example.com".to_owned()))
+            .purge(&PurgeTarget::To("a@example.com".to_owned()))
             .unwrap(),
         (1, true)
     );
     assert!(!holds(&path, "canary"), "not a byte of it");
-    assert_eq!(archive.count().unwrap(), 450);
+    assert_eq!(archive.query_count().unwrap(), 450);
     assert_eq!(archive.info().unwrap().bodies, 450);
     let again = archive
         .import(
@@ -86,7 +86,7 @@ fn nothing_of_a_removed_customer_is_left_in_the_files() {
             |_| (),
         )
         .unwrap();
-    assert_eq!((again.new, again.out), (0, 1));
+    assert_eq!((again.new, again.skipped), (0, 1));
     assert!(
         !holds(&path, "c-13"),
         "it is known again by nothing that tells what it was"
@@ -99,48 +99,48 @@ fn mail_that_is_too_old_is_overwritten() {
     let path = folder.path().join("mail.db");
     let now = at(403 + 3600);
     let archive = filled(&path)
-        .keeping(Some(jiff::SignedDuration::from_hours(1)), now)
+        .with_retention(Some(jiff::SignedDuration::from_hours(1)), now)
         .unwrap();
-    assert_eq!(archive.count().unwrap(), 97);
+    assert_eq!(archive.query_count().unwrap(), 97);
     let oldest = archive.info().unwrap().oldest.unwrap();
-    assert_eq!(oldest.at, Some(at(403)));
+    assert_eq!(oldest.parsed, Some(at(403)));
     drop(archive);
     assert!(
         !holds(&path, "the-canary-event"),
         "the log beside the file is gone with the last who has it open"
     );
-    assert!(Place::of(NOON * 1_000_000).is_some());
+    assert!(SortKey::from_micros(NOON * 1_000_000).is_some());
 }
 
 #[test]
 fn an_archive_that_is_removed_from_says_no_more_than_it_has() {
-    let archive = Archive::open(&Location::Memory).unwrap();
+    let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
     let items = (0..10)
         .rev()
         .map(|number| item_with(&format!("mail-{number}"), Some(number), "sent"))
         .collect();
     archive
-        .carry(&Stretch {
+        .merge_page(&ListingPage {
             items,
-            joins: Joins::Top,
-            rising: false,
-            asked: at(100).into(),
+            position: PagePosition::Top,
+            oldest_first: false,
+            requested: at(100).into(),
         })
         .unwrap();
     archive
-        .conclude_end(
-            archive.ground().unwrap().spans[0].bottom,
+        .record_end(
+            archive.coverage_state().unwrap().ranges[0].bottom,
             None,
             at(100).into(),
         )
         .unwrap();
-    assert_eq!(archive.reach().unwrap(), Reach::Everything);
-    assert_eq!(archive.remove(&Removal::Before(at(4))).unwrap().0, 4);
-    assert!(matches!(archive.reach().unwrap(), Reach::Since(stamp) if stamp.at == Some(at(4))));
-    assert_eq!(archive.remove(&Removal::Before(at(50))).unwrap().0, 6);
+    assert_eq!(archive.coverage().unwrap(), Coverage::Complete);
+    assert_eq!(archive.purge(&PurgeTarget::Before(at(4))).unwrap().0, 4);
+    assert!(matches!(archive.coverage().unwrap(), Coverage::Since(stamp) if stamp.parsed == Some(at(4))));
+    assert_eq!(archive.purge(&PurgeTarget::Before(at(50))).unwrap().0, 6);
     assert_eq!(
-        (archive.count().unwrap(), archive.reach().unwrap()),
-        (0, Reach::Nothing)
+        (archive.query_count().unwrap(), archive.coverage().unwrap()),
+        (0, Coverage::Unknown)
     );
     assert_eq!(archive.row(&EmailId::new("mail-9")).unwrap(), None);
 }

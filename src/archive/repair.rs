@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Row, ToSql, Transaction, params, params_from_iter};
 
-use super::connections::{Connections, beside, connect_to_read, unused_name};
-use super::entry::Shared;
-use super::fields::{Fields, columns, summary_columns};
-use super::health::{self, Damage};
-use super::packed::Packed;
-use super::span::{self, Span};
-use super::{Archive, Lease, Location, Place, keep, pack, schema};
-use crate::failure::{Failure, Kind};
+use super::connections::{Connections, sidecar_path, open_for_repair, unused_path};
+use super::incoming::ValueCache;
+use super::row_codec::{RowFields, row_columns, summary_columns};
+use super::integrity::{self, Damage};
+use super::body_codec::CompressedBody;
+use super::coverage::{self, CoveredRange};
+use super::{Archive, ProcessLock, ArchiveLocation, SortKey, bodies, id_codec, schema};
+use crate::error::{Error, ErrorKind};
 
 /// Emails that are written in one transaction, and bytes of their bodies.
 const BATCH: usize = 500;
@@ -20,7 +20,7 @@ const BATCH_BYTES: usize = 4 << 20;
 
 /// What a repair has done.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Repaired {
+pub struct RepairOutcome {
     /// Emails that are in the archive now.
     pub emails: u64,
     /// Bodies that are in the archive now.
@@ -30,54 +30,54 @@ pub struct Repaired {
     /// Bodies that could not be read.
     pub lost_bodies: u64,
     /// Whether nothing is claimed to be complete any more, so that sync reads the whole list again.
-    pub is_unclaimed: bool,
+    pub is_coverage_reset: bool,
     /// Where the file is that was damaged.
-    pub aside: PathBuf,
+    pub backup: PathBuf,
 }
 
 /// One email with all that the new file takes over.
-struct Salvaged {
-    place: Place,
-    fields: Fields,
+struct RecoveredEmail {
+    sort_key: SortKey,
+    fields: RowFields,
     /// `listed`, `seen`, `changes`, `answer`, `checked` and `gone`.
     state: [Value; 6],
     json: Option<String>,
 }
 
 /// An email without its body, which may be on a page that cannot be read.
-const EMAIL: &str = concat!(
+const EMAIL_FROM: &str = concat!(
     "SELECT mail.place, listed, seen, changes, answer, checked, gone, ",
-    columns!(),
+    row_columns!(),
     " FROM mail LEFT JOIN shape USING (shape) WHERE mail.place "
 );
 
 const BODY: &str = "SELECT json, dictionary FROM body WHERE place = ?1";
 
 /// One of the two directions through the emails.
-struct Way {
-    emails: &'static str,
+struct ScanDirection {
+    rows_clause: &'static str,
     /// Finds the next sort key.
-    next: &'static str,
+    next_sql: &'static str,
     step: i64,
-    back: &'static Way,
+    reverse: &'static ScanDirection,
 }
 
 /// From newer to older emails, by rising sort key.
-static DOWN: Way = Way {
-    emails: "> ?1 ORDER BY mail.place",
-    next: "SELECT place FROM mail WHERE place > ?1 ORDER BY place LIMIT 1",
+static DOWN: ScanDirection = ScanDirection {
+    rows_clause: "> ?1 ORDER BY mail.place",
+    next_sql: "SELECT place FROM mail WHERE place > ?1 ORDER BY place LIMIT 1",
     step: 1,
-    back: &UP,
+    reverse: &UP,
 };
-static UP: Way = Way {
-    emails: "< ?1 ORDER BY mail.place DESC",
-    next: "SELECT place FROM mail WHERE place < ?1 ORDER BY place DESC LIMIT 1",
+static UP: ScanDirection = ScanDirection {
+    rows_clause: "< ?1 ORDER BY mail.place DESC",
+    next_sql: "SELECT place FROM mail WHERE place < ?1 ORDER BY place DESC LIMIT 1",
     step: -1,
-    back: &DOWN,
+    reverse: &DOWN,
 };
 
 /// Tables that are taken over as they are, without what contradicts the new file.
-const PLAIN: [(&str, &str); 4] = [
+const COPIED_TABLES: [(&str, &str); 4] = [
     ("owner", "service, key"),
     ("removed", "mark"),
     ("confirmed", "top, bottom, at, answer, open"),
@@ -93,36 +93,36 @@ impl Archive {
     ///
     /// If another process uses the archive, no email can be read, or the new file cannot be written. Then
     /// the archive is as it was.
-    pub fn repair(path: &Path, mut progress: impl FnMut(u64)) -> Result<Repaired, Failure> {
-        let lease = Lease::on(&Location::Disk(path.to_owned()), "lease");
+    pub fn repair(path: &Path, mut progress: impl FnMut(u64)) -> Result<RepairOutcome, Error> {
+        let lease = ProcessLock::new(&ArchiveLocation::Disk(path.to_owned()), "lease");
         if !lease.is_free() {
             return Err(
-                Failure::new(Kind::Archive, "another sentbox is using the archive")
+                Error::new(ErrorKind::Archive, "another sentbox is using the archive")
                     .hint("end it first"),
             );
         }
         let new = path.with_added_extension("repair");
-        discard(&new);
-        let source = connect_to_read(path)?;
-        if schema::format(&source)? == schema::Format::Older || !schema::exists(&source)? {
-            return Err(Failure::new(
-                Kind::Archive,
+        remove_files(&new);
+        let source = open_for_repair(path)?;
+        if schema::check_version(&source)? == schema::SchemaVersion::Outdated || !schema::has_tables(&source)? {
+            return Err(Error::new(
+                ErrorKind::Archive,
                 "the archive is of an older version or empty, so there is nothing to repair",
             ));
         }
-        let damage = health::inspect(&source, |_| ())?;
-        let copied = Self::open(&Location::Disk(new.clone())).and_then(|target| {
-            let mut copy = Copy {
+        let damage = integrity::find_damage(&source, |_| ())?;
+        let copied = Self::open(&ArchiveLocation::Disk(new.clone())).and_then(|target| {
+            let mut copy = RepairJob {
                 source: &source,
                 target: &target.connections,
                 damage,
-                done: 0,
+                written: 0,
                 lost: Vec::new(),
                 lost_bodies: 0,
             };
-            copy.emails(&mut progress)?;
-            let is_unclaimed = copy.rest()?;
-            let (lost_emails, lost_bodies) = (copy.lost_emails(), copy.lost_bodies);
+            copy.copy_emails(&mut progress)?;
+            let is_unclaimed = copy.copy_other_tables()?;
+            let (lost_emails, lost_bodies) = (copy.count_lost_emails(), copy.lost_bodies);
             target.connections.compact()?;
             let info = target.info()?;
             Ok((
@@ -135,43 +135,43 @@ impl Archive {
         });
         drop(source);
         let (emails, bodies, lost_emails, lost_bodies, is_unclaimed) =
-            copied.inspect_err(|_| discard(&new))?;
-        let aside = replace(path, &new).inspect_err(|_| discard(&new))?;
-        Ok(Repaired {
+            copied.inspect_err(|_| remove_files(&new))?;
+        let aside = replace_file(path, &new).inspect_err(|_| remove_files(&new))?;
+        Ok(RepairOutcome {
             emails,
             bodies,
             lost_emails,
             lost_bodies,
-            is_unclaimed,
-            aside,
+            is_coverage_reset: is_unclaimed,
+            backup: aside,
         })
     }
 }
 
 /// A copy from a damaged file to a new one.
-struct Copy<'a> {
+struct RepairJob<'a> {
     source: &'a Connection,
     target: &'a Connections,
     damage: Damage,
-    done: u64,
+    written: u64,
     /// Where emails were that could not be read.
-    lost: Vec<Place>,
+    lost: Vec<SortKey>,
     lost_bodies: u64,
 }
 
-impl Copy<'_> {
+impl RepairJob<'_> {
     /// Copies all emails that can be read: downwards from the newest one, and if that does not come to the
     /// end, upwards from the oldest one.
-    fn emails(&mut self, progress: &mut impl FnMut(u64)) -> Result<(), Failure> {
-        let reached = self.pass(&DOWN, i64::MIN, i64::MAX, progress)?;
+    fn copy_emails(&mut self, progress: &mut impl FnMut(u64)) -> Result<(), Error> {
+        let reached = self.copy_direction(&DOWN, i64::MIN, i64::MAX, progress)?;
         if let Some(reached) = reached {
-            self.damage.file = true;
-            self.pass(&UP, i64::MAX, reached, progress)?;
+            self.damage.in_file = true;
+            self.copy_direction(&UP, i64::MAX, reached, progress)?;
         }
-        if self.done == 0 && self.damage.file {
+        if self.written == 0 && self.damage.in_file {
             return Err(
-                Failure::new(Kind::Archive, "no email in the archive can be read")
-                    .hint(health::PUT_ASIDE),
+                Error::new(ErrorKind::Archive, "no email in the archive can be read")
+                    .hint(integrity::START_NEW_HINT),
             );
         }
         Ok(())
@@ -179,27 +179,27 @@ impl Copy<'_> {
 
     /// Copies from the sort key `start` on, one way, until `end`. Behind a page that cannot be read it goes
     /// on, and from there back to that page. `None` if it has come to the end; else the last sort key.
-    fn pass(
+    fn copy_direction(
         &mut self,
-        way: &Way,
+        way: &ScanDirection,
         start: i64,
         end: i64,
         progress: &mut impl FnMut(u64),
-    ) -> Result<Option<i64>, Failure> {
+    ) -> Result<Option<i64>, Error> {
         let mut from = start;
         loop {
-            let Err(broken_at) = self.run(way, from, end, progress)? else {
+            let Err(broken_at) = self.copy_until_break(way, from, end, progress)? else {
                 return Ok(None);
             };
             let found = if broken_at == start {
                 None
             } else {
-                self.next_readable(way, broken_at, end)
+                self.find_next_readable(way, broken_at, end)
             };
             let Some(found) = found else {
                 return Ok(Some(broken_at));
             };
-            let _ = self.run(way.back, found, broken_at, progress)?;
+            let _ = self.copy_until_break(way.reverse, found, broken_at, progress)?;
             // Again with the email that was found.
             from = found - way.step;
         }
@@ -207,18 +207,18 @@ impl Copy<'_> {
 
     /// Copies emails from `from` on until `end` or a page that cannot be read; then the sort key of the last
     /// email before that is the error.
-    fn run(
+    fn copy_until_break(
         &mut self,
-        way: &Way,
+        way: &ScanDirection,
         from: i64,
         end: i64,
         progress: &mut impl FnMut(u64),
-    ) -> Result<Result<(), i64>, Failure> {
+    ) -> Result<Result<(), i64>, Error> {
         let mut last = from;
-        let mut batch: Vec<Salvaged> = Vec::new();
+        let mut batch: Vec<RecoveredEmail> = Vec::new();
         let mut bytes = 0;
         let source = self.source;
-        let Ok(mut statement) = source.prepare(&format!("{EMAIL}{}", way.emails)) else {
+        let Ok(mut statement) = source.prepare(&format!("{EMAIL_FROM}{}", way.rows_clause)) else {
             return Ok(Err(last));
         };
         let outcome = match statement.query([from]) {
@@ -236,7 +236,7 @@ impl Copy<'_> {
                     break Ok(());
                 }
                 last = place;
-                match self.salvage(row) {
+                match self.recover_row(row) {
                     Ok(email) => {
                         bytes += email.json.as_ref().map_or(0, String::len);
                         batch.push(email);
@@ -245,22 +245,22 @@ impl Copy<'_> {
                 }
                 if batch.len() == BATCH || bytes > BATCH_BYTES {
                     bytes = 0;
-                    self.write(&mut batch)?;
-                    progress(self.done);
+                    self.write_batch(&mut batch)?;
+                    progress(self.written);
                 }
             },
         };
-        self.write(&mut batch)?;
+        self.write_batch(&mut batch)?;
         Ok(outcome)
     }
 
     /// The sort key of some email behind a break: the search goes twice as far with each step.
-    fn next_readable(&self, way: &Way, broken_at: i64, end: i64) -> Option<i64> {
+    fn find_next_readable(&self, way: &ScanDirection, broken_at: i64, end: i64) -> Option<i64> {
         let steps = (0..62).map(|bits| way.step << bits);
         let mut from = steps.filter_map(|step| broken_at.checked_add(step));
         let found = from.find_map(|from| {
             self.source
-                .query_row(way.next, [from], |row| row.get::<_, i64>(0))
+                .query_row(way.next_sql, [from], |row| row.get::<_, i64>(0))
                 .ok()
         });
         found.filter(|found| {
@@ -272,11 +272,11 @@ impl Copy<'_> {
         })
     }
 
-    fn salvage(&mut self, row: &Row) -> Result<Salvaged, Failure> {
-        let fields = Fields::load(row, 7)?;
+    fn recover_row(&mut self, row: &Row) -> Result<RecoveredEmail, Error> {
+        let fields = RowFields::from_row(row, 7)?;
         fields
-            .check()
-            .map_err(|error| super::packed::damaged(&error))?;
+            .check_json()
+            .map_err(|error| super::body_codec::damaged_error(&error))?;
         let mut state = [const { Value::Null }; 6];
         for (at, value) in state.iter_mut().enumerate() {
             *value = row
@@ -284,35 +284,35 @@ impl Copy<'_> {
                 .map_or(Value::Null, Value::Integer);
         }
         let place = row.get(0)?;
-        let json = self.body(place);
+        let json = self.read_body(place);
         self.lost_bodies += u64::from(json.is_err());
-        Ok(Salvaged {
-            place,
+        Ok(RecoveredEmail {
+            sort_key: place,
             fields,
             state,
             json: json.ok().flatten(),
         })
     }
 
-    fn body(&self, place: Place) -> Result<Option<String>, Failure> {
+    fn read_body(&self, place: SortKey) -> Result<Option<String>, Error> {
         let packed = self
             .source
             .prepare_cached(BODY)?
-            .query_row([place], |row| Packed::load(row, 0))
+            .query_row([place], |row| CompressedBody::from_row(row, 0))
             .optional()?
             .flatten();
         let Some(packed) = packed else {
             return Ok(None);
         };
-        packed.email(self.source)?;
-        packed.json(self.source).map(Some)
+        packed.to_email(self.source)?;
+        packed.to_json(self.source).map(Some)
     }
 
     /// Writes emails and empties the batch. One whose id is there already is lost.
-    fn write(&mut self, batch: &mut Vec<Salvaged>) -> Result<(), Failure> {
+    fn write_batch(&mut self, batch: &mut Vec<RecoveredEmail>) -> Result<(), Error> {
         let lost = &mut self.lost;
         let done = self.target.write(|change| {
-            let mut shared = Shared::default();
+            let mut shared = ValueCache::default();
             let mut written = Vec::new();
             for email in batch.iter() {
                 // An email that was copied from the other side of a break, or another one of the same id.
@@ -320,36 +320,36 @@ impl Copy<'_> {
                     change.prepare_cached("SELECT place FROM mail WHERE id = ?1 OR place = ?2")?;
                 let known = known
                     .query_row(
-                        params![pack::id(&email.fields.summary.id), email.place],
-                        |row| row.get::<_, Place>(0),
+                        params![id_codec::encode_id(&email.fields.summary.id), email.sort_key],
+                        |row| row.get::<_, SortKey>(0),
                     )
                     .optional()?;
                 if let Some(known) = known {
-                    lost.extend((known != email.place).then_some(email.place));
+                    lost.extend((known != email.sort_key).then_some(email.sort_key));
                     continue;
                 }
-                insert(change, &mut shared, email)?;
+                insert_row(change, &mut shared, email)?;
                 written.push(email);
             }
-            let bodies: Vec<(Place, &str)> = written
+            let bodies: Vec<(SortKey, &str)> = written
                 .iter()
-                .filter_map(|email| Some((email.place, email.json.as_deref()?)))
+                .filter_map(|email| Some((email.sort_key, email.json.as_deref()?)))
                 .collect();
-            keep::bodies(change, &bodies)?;
+            bodies::put_bodies(change, &bodies)?;
             Ok(written.len() as u64)
         })?;
-        self.done += done;
+        self.written += done;
         batch.clear();
         Ok(())
     }
 
     /// Copies what is not an email. Returns whether nothing is claimed to be complete: if emails may be
     /// missing that left no trace.
-    fn rest(&mut self) -> Result<bool, Failure> {
+    fn copy_other_tables(&mut self) -> Result<bool, Error> {
         let (source, lost) = (self.source, &self.lost);
-        let is_unclaimed = self.damage.file || self.damage.counts;
+        let is_unclaimed = self.damage.in_file || self.damage.in_counts;
         self.target.write(|change| {
-            for (table, names) in PLAIN {
+            for (table, names) in COPIED_TABLES {
                 // What cannot be read any more is given up: a time of confirmation, an earlier status.
                 let _ = copy_table(source, change, table, names);
             }
@@ -365,9 +365,9 @@ impl Copy<'_> {
                     .execute_batch("DELETE FROM confirmed; UPDATE mail SET listed = 0 WHERE listed; UPDATE listing SET head_at = NULL")?;
                 return Ok(());
             }
-            for span in span::load(source)? {
-                for part in without(change, span, lost)? {
-                    span::put(change, &part)?;
+            for span in coverage::load_ranges(source)? {
+                for part in split_range(change, span, lost)? {
+                    coverage::insert_range(change, &part)?;
                 }
             }
             Ok(())
@@ -375,30 +375,30 @@ impl Copy<'_> {
         Ok(is_unclaimed)
     }
 
-    fn lost_emails(&self) -> u64 {
+    fn count_lost_emails(&self) -> u64 {
         let counted = self
             .source
             .query_row("SELECT emails FROM tally", [], |row| row.get::<_, i64>(0))
             .unwrap_or(0);
         // A damaged count may be anything.
-        let missing = if self.damage.file {
+        let missing = if self.damage.in_file {
             0
         } else {
-            counted.unsigned_abs().saturating_sub(self.done)
+            counted.unsigned_abs().saturating_sub(self.written)
         };
         missing.max(self.lost.len() as u64)
     }
 }
 
-fn insert(change: &Transaction, shared: &mut Shared, email: &Salvaged) -> Result<(), Failure> {
+fn insert_row(change: &Transaction, shared: &mut ValueCache, email: &RecoveredEmail) -> Result<(), Error> {
     let sql = "INSERT INTO mail (place, listed, seen, changes, answer, checked, gone, shape, id, created_at, last_event, sender, \
                recipients, subject, message_id, cc, bcc, reply_to, scheduled_at, odd) \
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)";
-    let shape = shared.shape(change, &email.fields.names)?;
+    let shape = shared.key_order_id(change, &email.fields.key_order)?;
     let values = email
         .fields
-        .values(shared.sender(change, email.fields.summary.from.as_deref())?);
-    let head = [&email.place as &dyn ToSql]
+        .to_params(shared.sender_value(change, email.fields.summary.from.as_deref())?);
+    let head = [&email.sort_key as &dyn ToSql]
         .into_iter()
         .chain(email.state.iter().map(|value| value as &dyn ToSql));
     let values = values.iter().map(|value| value as &dyn ToSql);
@@ -414,7 +414,7 @@ fn copy_table(
     change: &Transaction,
     table: &str,
     names: &str,
-) -> Result<(), Failure> {
+) -> Result<(), Error> {
     let count = names.split(',').count();
     let marks = vec!["?"; count].join(", ");
     let mut insert = change.prepare(&format!(
@@ -432,42 +432,42 @@ fn copy_table(
 }
 
 /// The parts of a span between the emails that were lost, each from listed row to listed row.
-fn without(change: &Transaction, span: Span, lost: &[Place]) -> Result<Vec<Span>, Failure> {
-    let mut breaks: Vec<Place> = lost
+fn split_range(change: &Transaction, span: CoveredRange, lost: &[SortKey]) -> Result<Vec<CoveredRange>, Error> {
+    let mut breaks: Vec<SortKey> = lost
         .iter()
         .copied()
-        .filter(|place| span.holds(*place))
+        .filter(|place| span.contains(*place))
         .collect();
     breaks.sort_unstable_by(|one, other| other.cmp(one));
     let mut parts = Vec::new();
     let mut top = span.top;
     for bottom in breaks.iter().map(|lost| Some(*lost)).chain([None]) {
-        let low = bottom.map_or(span.bottom, Place::above);
+        let low = bottom.map_or(span.bottom, SortKey::next_newer);
         let ends =
             "SELECT min(place), max(place) FROM mail WHERE place BETWEEN ?1 AND ?2 AND listed";
-        let (first, last): (Option<Place>, Option<Place>) = change
+        let (first, last): (Option<SortKey>, Option<SortKey>) = change
             .prepare_cached(ends)?
             .query_row([top, low], |row| Ok((row.get(0)?, row.get(1)?)))?;
         if let (Some(first), Some(last)) = (first, last) {
             let reaches_top = span.reaches_top && first == span.top;
             let reaches_end = span.reaches_end && last == span.bottom;
-            parts.push(Span {
+            parts.push(CoveredRange {
                 top: first,
                 bottom: last,
                 reaches_top,
                 reaches_end,
             });
         }
-        top = bottom.map_or(top, Place::below);
+        top = bottom.map_or(top, SortKey::next_older);
     }
     Ok(parts)
 }
 
 /// Gives the new file the name of the old one, which keeps another name.
-fn replace(path: &Path, new: &Path) -> Result<PathBuf, Failure> {
+fn replace_file(path: &Path, new: &Path) -> Result<PathBuf, Error> {
     let failed = |error: std::io::Error| {
-        Failure::new(
-            Kind::Archive,
+        Error::new(
+            ErrorKind::Archive,
             format!(
                 "the repaired archive cannot take the place of {}: {error}",
                 path.display()
@@ -475,13 +475,13 @@ fn replace(path: &Path, new: &Path) -> Result<PathBuf, Failure> {
         )
         .hint("check the owner and the mode of the folder")
     };
-    let aside = unused_name(path, "damaged");
+    let aside = unused_path(path, "damaged");
     std::fs::hard_link(path, &aside)
         .or_else(|_| std::fs::copy(path, &aside).map(|_| ()))
         .map_err(failed)?;
     // A log that was left behind must not be applied to the new file.
     for suffix in ["-wal", "-shm"] {
-        match std::fs::rename(beside(path, suffix), beside(&aside, suffix)) {
+        match std::fs::rename(sidecar_path(path, suffix), sidecar_path(&aside, suffix)) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 return Err(failed(error));
             }
@@ -493,8 +493,8 @@ fn replace(path: &Path, new: &Path) -> Result<PathBuf, Failure> {
 }
 
 /// Removes what an interrupted repair has left.
-fn discard(new: &Path) {
+fn remove_files(new: &Path) {
     for suffix in ["", "-wal", "-shm", ".lease", ".walk"] {
-        let _ = std::fs::remove_file(beside(new, suffix));
+        let _ = std::fs::remove_file(sidecar_path(new, suffix));
     }
 }

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use rusqlite::Transaction;
 
 use super::Archive;
-use crate::failure::Failure;
+use crate::error::Error;
 
 /// When a request was sent. The wall clock may jump, so the order of requests is a number that the
 /// archive counts: an answer with a smaller number is older, whatever the clock says.
@@ -13,7 +13,7 @@ pub struct RequestTime {
     /// By the wall clock, for display.
     pub at: Timestamp,
     /// The number: microseconds since 1970 as long as the clock moves forward.
-    pub(super) order: i64,
+    pub(super) seq: i64,
 }
 
 impl From<Timestamp> for RequestTime {
@@ -21,7 +21,7 @@ impl From<Timestamp> for RequestTime {
     fn from(at: Timestamp) -> Self {
         Self {
             at,
-            order: at.as_microsecond(),
+            seq: at.as_microsecond(),
         }
     }
 }
@@ -39,16 +39,16 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be written.
-    pub fn stamp_request(&self, now: Timestamp) -> Result<RequestTime, Failure> {
-        if self.read_only().is_some() {
+    pub fn stamp_request(&self, now: Timestamp) -> Result<RequestTime, Error> {
+        if self.read_only_reason().is_some() {
             return Ok(now.into());
         }
-        let order = self.connections.write(|change| next(change, now))?;
-        Ok(RequestTime { at: now, order })
+        let order = self.connections.write(|change| next_seq(change, now))?;
+        Ok(RequestTime { at: now, seq: order })
     }
 }
 
-fn next(change: &Transaction, now: Timestamp) -> Result<i64, Failure> {
+fn next_seq(change: &Transaction, now: Timestamp) -> Result<i64, Error> {
     let sql = "UPDATE listing SET answers = max(?1, answers + 1) RETURNING answers";
     Ok(change
         .prepare_cached(sql)?
@@ -58,14 +58,14 @@ fn next(change: &Transaction, now: Timestamp) -> Result<i64, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::archive::Location;
+    use crate::archive::ArchiveLocation;
 
     #[test]
     fn later_request_has_larger_number_whatever_the_clock() {
-        let archive = Archive::open(&Location::Memory).unwrap();
+        let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
         let at = |second| Timestamp::from_second(second).unwrap();
         let orders: Vec<i64> = [100, 200, 50, 50, 201]
-            .map(|second| archive.stamp_request(at(second)).unwrap().order)
+            .map(|second| archive.stamp_request(at(second)).unwrap().seq)
             .into();
         assert!(orders.is_sorted_by(|one, other| one < other), "{orders:?}");
         assert_eq!(orders[1], 200_000_000);

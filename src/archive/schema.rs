@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, TransactionBehavior};
 
-use crate::failure::{Failure, Kind};
+use crate::error::{Error, ErrorKind};
 
 /// The version that this program reads and writes. The tables may change with each version: an older
 /// archive is put aside, and its mail is read anew.
@@ -10,18 +10,18 @@ const VERSION: u32 = 7;
 
 /// What a file holds, by the version in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Format {
+pub(super) enum SchemaVersion {
     /// No tables yet, or those of this version.
-    Usable,
+    Current,
     /// Tables of an older version.
-    Older,
+    Outdated,
 }
 
 /// Creates the tables if there are none, in one transaction.
-pub(super) fn create(connection: &mut Connection) -> Result<(), Failure> {
+pub(super) fn create_tables(connection: &mut Connection) -> Result<(), Error> {
     let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // Read under the lock: another process may have created them meanwhile.
-    if version(&change)? == 0 {
+    if read_version(&change)? == 0 {
         change.execute_batch(include_str!("schema.sql"))?;
         change.pragma_update(None, "user_version", VERSION)?;
     }
@@ -30,17 +30,17 @@ pub(super) fn create(connection: &mut Connection) -> Result<(), Failure> {
 }
 
 /// Whether the tables exist already.
-pub(super) fn exists(connection: &Connection) -> Result<bool, Failure> {
-    Ok(version(connection)? != 0)
+pub(super) fn has_tables(connection: &Connection) -> Result<bool, Error> {
+    Ok(read_version(connection)? != 0)
 }
 
 /// What the file holds; tables of a newer version are an error. Changes nothing.
-pub(super) fn format(connection: &Connection) -> Result<Format, Failure> {
-    match version(connection)? {
-        0 | VERSION => Ok(Format::Usable),
-        1..VERSION => Ok(Format::Older),
-        newer => Err(Failure::new(
-            Kind::Archive,
+pub(super) fn check_version(connection: &Connection) -> Result<SchemaVersion, Error> {
+    match read_version(connection)? {
+        0 | VERSION => Ok(SchemaVersion::Current),
+        1..VERSION => Ok(SchemaVersion::Outdated),
+        newer => Err(Error::new(
+            ErrorKind::Archive,
             format!("the archive was written by a newer version of sentbox (format {newer})"),
         )
         .hint("update sentbox; or sentbox archive begin puts it aside and begins a new one")),
@@ -48,7 +48,7 @@ pub(super) fn format(connection: &Connection) -> Result<Format, Failure> {
 }
 
 /// The version of the tables behind `connection`.
-pub(super) fn version(connection: &Connection) -> rusqlite::Result<u32> {
+pub(super) fn read_version(connection: &Connection) -> rusqlite::Result<u32> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
@@ -59,12 +59,12 @@ mod tests {
     #[test]
     fn empty_file_gets_the_tables_once() {
         let mut connection = Connection::open_in_memory().unwrap();
-        assert!(!exists(&connection).unwrap());
-        create(&mut connection).unwrap();
-        create(&mut connection).unwrap();
+        assert!(!has_tables(&connection).unwrap());
+        create_tables(&mut connection).unwrap();
+        create_tables(&mut connection).unwrap();
         assert_eq!(
-            (version(&connection).unwrap(), format(&connection).unwrap()),
-            (VERSION, Format::Usable)
+            (read_version(&connection).unwrap(), check_version(&connection).unwrap()),
+            (VERSION, SchemaVersion::Current)
         );
         connection
             .execute("INSERT INTO shape (names) VALUES ('[]')", [])
@@ -77,15 +77,15 @@ mod tests {
         connection
             .pragma_update(None, "user_version", VERSION + 1)
             .unwrap();
-        let failure = format(&connection).unwrap_err();
+        let failure = check_version(&connection).unwrap_err();
         assert!(
-            failure.kind == Kind::Archive && failure.sentence.contains("newer version"),
+            failure.kind == ErrorKind::Archive && failure.sentence.contains("newer version"),
             "{failure}"
         );
         connection
             .pragma_update(None, "user_version", VERSION - 1)
             .unwrap();
-        assert_eq!(format(&connection).unwrap(), Format::Older);
+        assert_eq!(check_version(&connection).unwrap(), SchemaVersion::Outdated);
     }
 
     #[test]
@@ -94,8 +94,8 @@ mod tests {
         connection
             .execute_batch("CREATE TABLE mail (odd INTEGER)")
             .unwrap();
-        create(&mut connection).unwrap_err();
-        assert!(!exists(&connection).unwrap());
+        create_tables(&mut connection).unwrap_err();
+        assert!(!has_tables(&connection).unwrap());
         let tables: i64 = connection
             .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
             .unwrap();

@@ -8,9 +8,9 @@ use proptest::prelude::*;
 use rusqlite::Connection;
 
 use super::connections::Connections;
-use super::{claim, entry, keep, room, span, window, *};
-use crate::api::{Item, Retrieved, wire};
-use crate::failure::Kind;
+use super::{coverage_update, incoming, bodies, renumber, coverage, window, *};
+use crate::api::{ListedEmail, RetrievedEmail, wire};
+use crate::error::ErrorKind;
 use crate::mail::{EmailId, Status};
 
 pub(super) const NOON: i64 = 1_790_000_000;
@@ -19,39 +19,39 @@ pub(super) fn at(second: i64) -> Timestamp {
     Timestamp::from_second(NOON + second).unwrap()
 }
 
-pub(super) fn item_with(id: &str, second: Option<i64>, event: &str) -> Item {
+pub(super) fn item_with(id: &str, second: Option<i64>, event: &str) -> ListedEmail {
     let created = second.map_or("null".to_owned(), |second| format!("\"{}\"", at(second)));
     let json = format!(
         r#"{{"id":"{id}","to":["a@example.com"],"created_at":{created},"subject":"Hi","last_event":"{event}"}}"#
     );
-    Item::read(&json).unwrap()
+    ListedEmail::parse(&json).unwrap()
 }
 
-fn item(number: i64) -> Item {
+fn item(number: i64) -> ListedEmail {
     item_with(&format!("mail-{number}"), Some(number), "sent")
 }
 
-fn page(numbers: impl Iterator<Item = i64>, joins: Joins) -> Stretch {
-    Stretch {
+fn page(numbers: impl Iterator<Item = i64>, joins: PagePosition) -> ListingPage {
+    ListingPage {
         items: numbers.map(item).collect(),
-        joins,
-        rising: false,
-        asked: at(1_000_000).into(),
+        position: joins,
+        oldest_first: false,
+        requested: at(1_000_000).into(),
     }
 }
 
-fn below(number: i64) -> Joins {
-    Joins::Below {
+fn below(number: i64) -> PagePosition {
+    PagePosition::Below {
         cursor: EmailId::new(format!("mail-{number}")),
-        cut: false,
+        is_end: false,
     }
 }
 
 pub(super) fn memory() -> Archive {
-    Archive::open(&Location::Memory).unwrap()
+    Archive::open(&ArchiveLocation::Memory).unwrap()
 }
 
-fn ids(window: &Window) -> Vec<String> {
+fn ids(window: &RowWindow) -> Vec<String> {
     window
         .rows
         .iter()
@@ -60,54 +60,54 @@ fn ids(window: &Window) -> Vec<String> {
 }
 
 fn all(archive: &Archive) -> Vec<String> {
-    ids(&archive.window(&Anchor::Newest, usize::MAX).unwrap())
+    ids(&archive.window(&WindowAnchor::Newest, usize::MAX).unwrap())
 }
 
 #[test]
 fn pages_that_follow_each_other_are_one_span() {
     let archive = memory();
-    assert_eq!(archive.reach().unwrap(), Reach::Nothing);
-    let first = archive.carry(&page((90..100).rev(), Joins::Top)).unwrap();
+    assert_eq!(archive.coverage().unwrap(), Coverage::Unknown);
+    let first = archive.merge_page(&page((90..100).rev(), PagePosition::Top)).unwrap();
     assert_eq!(
-        (first.new.len(), first.grew, first.is_lowest),
+        (first.new.len(), first.extended, first.is_lowest),
         (10, true, true)
     );
-    archive.carry(&page((80..90).rev(), below(90))).unwrap();
-    let again = archive.carry(&page((90..100).rev(), Joins::Top)).unwrap();
+    archive.merge_page(&page((80..90).rev(), below(90))).unwrap();
+    let again = archive.merge_page(&page((90..100).rev(), PagePosition::Top)).unwrap();
     assert_eq!(
-        (again.new.len(), again.grew, again.is_lowest),
+        (again.new.len(), again.extended, again.is_lowest),
         (0, false, false)
     );
-    let ground = archive.ground().unwrap();
-    assert_eq!((ground.spans.len(), ground.widest), (1, 10));
-    assert!(matches!(archive.reach().unwrap(), Reach::Since(stamp) if stamp.at == Some(at(80))));
+    let ground = archive.coverage_state().unwrap();
+    assert_eq!((ground.ranges.len(), ground.max_page_len), (1, 10));
+    assert!(matches!(archive.coverage().unwrap(), Coverage::Since(stamp) if stamp.parsed == Some(at(80))));
     archive
-        .conclude_end(ground.spans[0].bottom, None, at(0).into())
+        .record_end(ground.ranges[0].bottom, None, at(0).into())
         .unwrap();
-    assert_eq!(archive.reach().unwrap(), Reach::Everything);
+    assert_eq!(archive.coverage().unwrap(), Coverage::Complete);
 }
 
 #[test]
 fn a_page_from_the_wrong_place_brings_its_mail_and_claims_nothing() {
     let archive = memory();
-    archive.carry(&page((90..100).rev(), Joins::Top)).unwrap();
-    archive.carry(&page((80..90).rev(), below(90))).unwrap();
+    archive.merge_page(&page((90..100).rev(), PagePosition::Top)).unwrap();
+    archive.merge_page(&page((80..90).rev(), below(90))).unwrap();
     // Some of what is above the cursor, and then others: what lies between was left out.
     let carried = archive
-        .carry(&page([98, 91, 77].into_iter(), below(80)))
+        .merge_page(&page([98, 91, 77].into_iter(), below(80)))
         .unwrap();
-    assert_eq!((carried.span, carried.new.len()), (None, 1));
+    assert_eq!((carried.range, carried.new.len()), (None, 1));
     assert_eq!(all(&archive).last().unwrap(), "mail-77");
-    assert!(matches!(archive.reach().unwrap(), Reach::Since(stamp) if stamp.at == Some(at(80))));
+    assert!(matches!(archive.coverage().unwrap(), Coverage::Since(stamp) if stamp.parsed == Some(at(80))));
     // A few emails once more, in order and up to the cursor, are no contradiction.
-    let carried = archive.carry(&page((70..83).rev(), below(80))).unwrap();
-    assert!(carried.grew && carried.is_lowest);
+    let carried = archive.merge_page(&page((70..83).rev(), below(80))).unwrap();
+    assert!(carried.extended && carried.is_lowest);
 }
 
 #[test]
 fn an_imported_email_is_not_taken_for_the_end_of_a_gap() {
     let archive = memory();
-    archive.carry(&page((10..20).rev(), Joins::Top)).unwrap();
+    archive.merge_page(&page((10..20).rev(), PagePosition::Top)).unwrap();
     archive
         .import(
             &*[item(55).json.as_bytes(), item(52).json.as_bytes()].join(&b'\n'),
@@ -115,12 +115,12 @@ fn an_imported_email_is_not_taken_for_the_end_of_a_gap() {
             |_| (),
         )
         .unwrap();
-    archive.carry(&page((50..60).rev(), Joins::Top)).unwrap();
-    let ground = archive.ground().unwrap();
-    assert_eq!(ground.spans.len(), 2, "a gap remains: {ground:?}");
-    let carried = archive.carry(&page((15..50).rev(), below(50))).unwrap();
-    assert!(carried.grew);
-    assert_eq!(archive.ground().unwrap().spans.len(), 1);
+    archive.merge_page(&page((50..60).rev(), PagePosition::Top)).unwrap();
+    let ground = archive.coverage_state().unwrap();
+    assert_eq!(ground.ranges.len(), 2, "a gap remains: {ground:?}");
+    let carried = archive.merge_page(&page((15..50).rev(), below(50))).unwrap();
+    assert!(carried.extended);
+    assert_eq!(archive.coverage_state().unwrap().ranges.len(), 1);
     assert_eq!(
         all(&archive),
         (10..60)
@@ -133,34 +133,34 @@ fn an_imported_email_is_not_taken_for_the_end_of_a_gap() {
 #[test]
 fn the_page_s_order_wins_over_times_and_rows_move_for_it() {
     let archive = memory();
-    let one_moment = |names: &str| Stretch {
+    let one_moment = |names: &str| ListingPage {
         items: names
             .chars()
             .map(|name| item_with(&name.to_string(), Some(7), "sent"))
             .collect(),
-        joins: Joins::Top,
-        rising: false,
-        asked: at(9).into(),
+        position: PagePosition::Top,
+        oldest_first: false,
+        requested: at(9).into(),
     };
-    archive.carry(&one_moment("dcba")).unwrap();
+    archive.merge_page(&one_moment("dcba")).unwrap();
     let id = EmailId::new("a");
     let json: Arc<str> = r#"{"id":"a","html":"x"}"#.into();
     archive
-        .keep(
-            &Retrieved {
-                email: wire::Email::read(&json).unwrap(),
+        .put_body(
+            &RetrievedEmail {
+                email: wire::Email::parse(&json).unwrap(),
                 json,
             },
             at(9).into(),
         )
         .unwrap();
-    archive.carry(&one_moment("ecdab")).unwrap();
+    archive.merge_page(&one_moment("ecdab")).unwrap();
     assert_eq!(all(&archive).concat(), "ecdab");
     assert!(
         archive.email(&id).unwrap().is_some(),
         "the body has moved along"
     );
-    archive.carry(&one_moment("ecdab")).unwrap();
+    archive.merge_page(&one_moment("ecdab")).unwrap();
     assert_eq!(all(&archive).concat(), "ecdab");
 }
 
@@ -168,24 +168,24 @@ fn the_page_s_order_wins_over_times_and_rows_move_for_it() {
 fn an_email_from_the_future_does_not_take_the_others_along() {
     let archive = memory();
     let day = 86_400;
-    let listed = |mails: &[(&str, i64)]| Stretch {
+    let listed = |mails: &[(&str, i64)]| ListingPage {
         items: mails
             .iter()
             .map(|(id, second)| item_with(id, Some(*second), "sent"))
             .collect(),
-        joins: Joins::Top,
-        rising: false,
-        asked: at(100 * day).into(),
+        position: PagePosition::Top,
+        oldest_first: false,
+        requested: at(100 * day).into(),
     };
     archive
-        .carry(&listed(&[
+        .merge_page(&listed(&[
             ("skewed", 5000 * day),
             ("b", 20 * day),
             ("a", 10 * day),
         ]))
         .unwrap();
     archive
-        .carry(&listed(&[
+        .merge_page(&listed(&[
             ("c", 90 * day),
             ("skewed", 5000 * day),
             ("b", 20 * day),
@@ -194,7 +194,7 @@ fn an_email_from_the_future_does_not_take_the_others_along() {
         .unwrap();
     assert_eq!(all(&archive), ["c", "skewed", "b", "a"]);
     let then = archive
-        .window(&Anchor::At((NOON + 95 * day) * 1_000_000), 1)
+        .window(&WindowAnchor::AtTime((NOON + 95 * day) * 1_000_000), 1)
         .unwrap();
     assert_eq!(ids(&then), ["c"], "its time still finds it");
 }
@@ -218,11 +218,11 @@ fn where_there_is_no_room_rows_move_down_and_keep_their_order() {
         .map(|id| item_with(id, Some(7), "sent"))
         .to_vec();
     archive
-        .carry(&Stretch {
+        .merge_page(&ListingPage {
             items,
-            joins: Joins::Top,
-            rising: false,
-            asked: at(9).into(),
+            position: PagePosition::Top,
+            oldest_first: false,
+            requested: at(9).into(),
         })
         .unwrap();
     let mut after = all(&archive);
@@ -235,13 +235,13 @@ fn where_there_is_no_room_rows_move_down_and_keep_their_order() {
 fn a_late_answer_does_not_overwrite_a_newer_status() {
     let archive = memory();
     let told = |event: &str, second: i64| {
-        let stretch = Stretch {
+        let stretch = ListingPage {
             items: vec![item_with("a", Some(1), event)],
-            joins: Joins::Top,
-            rising: false,
-            asked: at(second).into(),
+            position: PagePosition::Top,
+            oldest_first: false,
+            requested: at(second).into(),
         };
-        archive.carry(&stretch).unwrap().changed.len()
+        archive.merge_page(&stretch).unwrap().changed.len()
     };
     assert_eq!(
         [
@@ -256,11 +256,11 @@ fn a_late_answer_does_not_overwrite_a_newer_status() {
     assert_eq!(
         history,
         [
-            Observation {
+            ObservedStatus {
                 status: Status::Sent,
                 seen: at(10)
             },
-            Observation {
+            ObservedStatus {
                 status: Status::Opened,
                 seen: at(30)
             }
@@ -268,14 +268,14 @@ fn a_late_answer_does_not_overwrite_a_newer_status() {
     );
     archive.stamp_request(at(40)).unwrap();
     let set_back = archive.stamp_request(at(30 - 3600)).unwrap();
-    let stretch = Stretch {
+    let stretch = ListingPage {
         items: vec![item_with("a", Some(1), "clicked")],
-        joins: Joins::Top,
-        rising: false,
-        asked: set_back,
+        position: PagePosition::Top,
+        oldest_first: false,
+        requested: set_back,
     };
     assert_eq!(
-        archive.carry(&stretch).unwrap().changed.len(),
+        archive.merge_page(&stretch).unwrap().changed.len(),
         1,
         "a clock that was set back does not stop the observation"
     );
@@ -285,22 +285,22 @@ fn a_late_answer_does_not_overwrite_a_newer_status() {
 fn the_same_status_in_other_words_is_no_change() {
     let archive = memory();
     archive
-        .carry(&Stretch {
+        .merge_page(&ListingPage {
             items: vec![item_with("a", None, "delivered")],
-            joins: Joins::Top,
-            rising: false,
-            asked: at(1).into(),
+            position: PagePosition::Top,
+            oldest_first: false,
+            requested: at(1).into(),
         })
         .unwrap();
-    let other = Stretch {
+    let other = ListingPage {
         items: vec![item_with("a", None, "email.delivered")],
-        joins: Joins::Top,
-        rising: false,
-        asked: at(2).into(),
+        position: PagePosition::Top,
+        oldest_first: false,
+        requested: at(2).into(),
     };
-    assert!(archive.carry(&other).unwrap().changed.is_empty());
+    assert!(archive.merge_page(&other).unwrap().changed.is_empty());
     assert_eq!(
-        archive.row(&EmailId::new("a")).unwrap().unwrap().changed,
+        archive.row(&EmailId::new("a")).unwrap().unwrap().last_change,
         None
     );
 }
@@ -310,13 +310,13 @@ fn a_list_with_bodies_fills_the_bodies() {
     let archive = memory();
     let json: Arc<str> =
         r#"{"object":"email","id":"a","html":"<p>","text":"x","last_event":"email.sent"}"#.into();
-    let item = Item::read(&json).unwrap();
+    let item = ListedEmail::parse(&json).unwrap();
     archive
-        .carry(&Stretch {
+        .merge_page(&ListingPage {
             items: vec![item],
-            joins: Joins::Top,
-            rising: false,
-            asked: at(1).into(),
+            position: PagePosition::Top,
+            oldest_first: false,
+            requested: at(1).into(),
         })
         .unwrap();
     let id = EmailId::new("a");
@@ -343,10 +343,10 @@ fn bad_lines_are_named_and_the_others_imported() {
     let imported = archive
         .import(lines.as_bytes(), at(0), |so_far| told.push(so_far.lines))
         .unwrap();
-    assert_eq!((imported.lines, imported.new, imported.bad), (6, 2, 4));
+    assert_eq!((imported.lines, imported.new, imported.invalid), (6, 2, 4));
     assert_eq!(
         imported
-            .bad_lines
+            .invalid_lines
             .iter()
             .map(|(line, _)| *line)
             .collect::<Vec<_>>(),
@@ -358,8 +358,8 @@ fn bad_lines_are_named_and_the_others_imported() {
         0
     );
     assert_eq!(
-        archive.reach().unwrap(),
-        Reach::Nothing,
+        archive.coverage().unwrap(),
+        Coverage::Unknown,
         "an import claims nothing"
     );
 }
@@ -367,23 +367,23 @@ fn bad_lines_are_named_and_the_others_imported() {
 #[test]
 fn a_failure_in_the_middle_of_a_page_leaves_no_trace() {
     let archive = memory();
-    archive.carry(&page((90..100).rev(), Joins::Top)).unwrap();
-    let before = (all(&archive), archive.ground().unwrap());
+    archive.merge_page(&page((90..100).rev(), PagePosition::Top)).unwrap();
+    let before = (all(&archive), archive.coverage_state().unwrap());
     let trap = "CREATE TRIGGER trap BEFORE INSERT ON mail WHEN new.id = 'mail-83' BEGIN SELECT raise(ABORT, 'trap'); END";
     archive
         .connections
         .write(|change| Ok(change.execute_batch(trap)?))
         .unwrap();
-    let failure = archive.carry(&page((80..90).rev(), below(90))).unwrap_err();
-    assert_eq!(failure.kind, Kind::Archive);
-    assert_eq!((all(&archive), archive.ground().unwrap()), before);
+    let failure = archive.merge_page(&page((80..90).rev(), below(90))).unwrap_err();
+    assert_eq!(failure.kind, ErrorKind::Archive);
+    assert_eq!((all(&archive), archive.coverage_state().unwrap()), before);
     archive
         .connections
         .write(|change| Ok(change.execute_batch("DROP TRIGGER trap")?))
         .unwrap();
     assert_eq!(
         archive
-            .carry(&page((80..90).rev(), below(90)))
+            .merge_page(&page((80..90).rev(), below(90)))
             .unwrap()
             .new
             .len(),
@@ -395,15 +395,15 @@ fn a_failure_in_the_middle_of_a_page_leaves_no_trace() {
 fn a_file_cut_off_anywhere_is_the_archive_after_some_page() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("mail.db");
-    let archive = Archive::open(&Location::Disk(path.clone())).unwrap();
+    let archive = Archive::open(&ArchiveLocation::Disk(path.clone())).unwrap();
     for start in [190, 180, 170, 160] {
         let joins = if start == 190 {
-            Joins::Top
+            PagePosition::Top
         } else {
             below(start + 10)
         };
         archive
-            .carry(&page((start..start + 10).rev(), joins))
+            .merge_page(&page((start..start + 10).rev(), joins))
             .unwrap();
     }
     let (file, log) = (
@@ -416,12 +416,12 @@ fn a_file_cut_off_anywhere_is_the_archive_after_some_page() {
         let crashed = folder.path().join(format!("crashed-{length}.db"));
         std::fs::write(&crashed, &file).unwrap();
         std::fs::write(beside(&crashed, "-wal"), &log[..length]).unwrap();
-        let archive = Archive::open(&Location::Disk(crashed)).unwrap();
-        let (rows, ground) = (all(&archive).len(), archive.ground().unwrap());
+        let archive = Archive::open(&ArchiveLocation::Disk(crashed)).unwrap();
+        let (rows, ground) = (all(&archive).len(), archive.coverage_state().unwrap());
         assert_eq!(rows % 10, 0);
-        assert_eq!(ground.spans.len(), usize::from(rows > 0));
+        assert_eq!(ground.ranges.len(), usize::from(rows > 0));
         let covered = ground
-            .spans
+            .ranges
             .iter()
             .map(|span| archive.rank(span.bottom).unwrap() + 1)
             .sum::<u64>();
@@ -442,15 +442,15 @@ fn files_are_the_owner_s_alone_and_odd_names_are_names() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("made here").join("a%20b?c#d ü.db");
-    let archive = Archive::open(&Location::Disk(path.clone())).unwrap();
-    archive.carry(&page(0..1, Joins::Top)).unwrap();
+    let archive = Archive::open(&ArchiveLocation::Disk(path.clone())).unwrap();
+    archive.merge_page(&page(0..1, PagePosition::Top)).unwrap();
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(path.parent().unwrap()), 0o700);
     for file in [path.clone(), beside(&path, "-wal"), beside(&path, "-shm")] {
         assert_eq!(mode(&file), 0o600, "{}", file.display());
     }
     assert_eq!(
-        all(&Archive::open(&Location::Disk(path)).unwrap()),
+        all(&Archive::open(&ArchiveLocation::Disk(path)).unwrap()),
         ["mail-0"]
     );
 }
@@ -464,12 +464,12 @@ fn what_is_no_archive_is_refused_in_words() {
         "Dear Sir or Madam, this is a letter and not an archive. ".repeat(100),
     )
     .unwrap();
-    let failure = Archive::open(&Location::Disk(path)).unwrap_err();
+    let failure = Archive::open(&ArchiveLocation::Disk(path)).unwrap_err();
     assert_eq!(
         (failure.kind, failure.sentence.as_str()),
-        (Kind::Archive, "the archive file is not an archive")
+        (ErrorKind::Archive, "the archive file is not an archive")
     );
-    let failure = Archive::open(&Location::Disk(folder.path().to_owned())).unwrap_err();
+    let failure = Archive::open(&ArchiveLocation::Disk(folder.path().to_owned())).unwrap_err();
     assert!(!failure.hint.is_empty(), "{failure}");
 }
 
@@ -477,21 +477,21 @@ fn what_is_no_archive_is_refused_in_words() {
 fn readers_and_the_writer_do_not_fail_each_other() {
     let folder = tempfile::tempdir().unwrap();
     for location in [
-        Location::Memory,
-        Location::Disk(folder.path().join("mail.db")),
+        ArchiveLocation::Memory,
+        ArchiveLocation::Disk(folder.path().join("mail.db")),
     ] {
         let archive = Archive::open(&location).unwrap();
         std::thread::scope(|scope| {
             for _ in 0..3 {
                 scope.spawn(|| {
                     while all(&archive).len() < 600 {
-                        archive.count().unwrap();
+                        archive.query_count().unwrap();
                     }
                 });
             }
             for start in (0..600).step_by(20) {
                 archive
-                    .carry(&page((start..start + 20).rev(), Joins::Top))
+                    .merge_page(&page((start..start + 20).rev(), PagePosition::Top))
                     .unwrap();
             }
         });
@@ -501,30 +501,30 @@ fn readers_and_the_writer_do_not_fail_each_other() {
 #[test]
 fn every_hot_query_walks_an_index() {
     let mut connection = Connection::open_in_memory().unwrap();
-    schema::create(&mut connection).unwrap();
+    schema::create_tables(&mut connection).unwrap();
     let hot = [
         window::BELOW,
         window::ABOVE,
         window::BY_ID,
         window::ANY_ABOVE,
         window::ANY_BELOW,
-        window::NEWER,
+        window::COUNT_NEWER,
         window::OBSERVED,
-        entry::KNOWN,
-        entry::FIELDS,
-        keep::BODY,
-        room::TAKEN,
-        room::DOWN_FROM,
-        claim::COUNT_LISTED,
-        claim::NEXT_ABOVE,
-        claim::NEXT_BELOW,
-        span::LISTED_ABOVE,
-        span::LISTED_BELOW,
-        confirmed::OVERLAPPING,
-        confirmed::NEXT_RUN_ABOVE,
-        confirmed::NEXT_RUN_BELOW,
-        confirmed::LISTED_BETWEEN,
-        confirmed::LISTED_FROM,
+        incoming::EXISTING,
+        incoming::FIELDS_BY_KEY,
+        bodies::BODY_BY_ID,
+        renumber::KEY_EXISTS,
+        renumber::KEYS_BELOW,
+        coverage_update::COUNT_LISTED,
+        coverage_update::NEXT_ABOVE,
+        coverage_update::NEXT_BELOW,
+        coverage::NTH_ABOVE_BOTTOM,
+        coverage::NTH_BELOW_TOP,
+        confirmations::OVERLAPPING,
+        confirmations::NEXT_RUN_ABOVE,
+        confirmations::NEXT_RUN_BELOW,
+        confirmations::LISTED_BETWEEN,
+        confirmations::LISTED_FROM,
     ];
     for sql in hot {
         let mut statement = connection
@@ -559,9 +559,9 @@ fn every_hot_query_walks_an_index() {
 #[test]
 fn counting_walks_the_small_index() {
     let mut connection = Connection::open_in_memory().unwrap();
-    schema::create(&mut connection).unwrap();
+    schema::create_tables(&mut connection).unwrap();
     let mut statement = connection
-        .prepare(&format!("EXPLAIN QUERY PLAN {}", window::NEWER))
+        .prepare(&format!("EXPLAIN QUERY PLAN {}", window::COUNT_NEWER))
         .unwrap();
     let step: String = statement.query_row([1], |row| row.get(3)).unwrap();
     assert!(step.contains("USING COVERING INDEX mail_slots"), "{step}");
@@ -570,9 +570,9 @@ fn counting_walks_the_small_index() {
 #[test]
 fn who_is_in_doubt_is_looked_for_among_what_is_gone() {
     let mut connection = Connection::open_in_memory().unwrap();
-    schema::create(&mut connection).unwrap();
+    schema::create_tables(&mut connection).unwrap();
     let mut statement = connection
-        .prepare(&format!("EXPLAIN QUERY PLAN {}", gone::DOUBTFUL))
+        .prepare(&format!("EXPLAIN QUERY PLAN {}", deletions::UNCONFIRMED))
         .unwrap();
     let step: String = statement.query_row([1, 1], |row| row.get(3)).unwrap();
     assert!(step.contains("INDEX mail_gone"), "{step}");
@@ -587,9 +587,9 @@ fn parameters(sql: &str) -> usize {
 #[test]
 fn each_archive_in_memory_is_its_own() {
     let (one, other) = (memory(), memory());
-    one.carry(&page(0..3, Joins::Top)).unwrap();
-    assert_eq!((one.count().unwrap(), other.count().unwrap()), (3, 0));
-    assert!(Connections::in_memory().is_ok());
+    one.merge_page(&page(0..3, PagePosition::Top)).unwrap();
+    assert_eq!((one.query_count().unwrap(), other.query_count().unwrap()), (3, 0));
+    assert!(Connections::open_in_memory().is_ok());
 }
 
 proptest! {
@@ -601,32 +601,32 @@ proptest! {
         anchors in prop::collection::vec((0..6_usize, 0..500_i64, 0..12_usize, 1..15_usize), 1..8),
     ) {
         let archive = memory();
-        archive.carry(&page(seconds.iter().rev().copied(), Joins::Top)).unwrap();
+        archive.merge_page(&page(seconds.iter().rev().copied(), PagePosition::Top)).unwrap();
         let list: Vec<i64> = seconds.into_iter().rev().collect();
-        let place = |second: i64| Place::of((NOON + second) * 1_000_000).unwrap();
+        let place = |second: i64| SortKey::from_micros((NOON + second) * 1_000_000).unwrap();
         for (kind, second, lead, rows) in anchors {
             let older = list.iter().position(|other| *other <= second).unwrap_or(list.len());
             let end = list.len();
             let filled = |from: usize| { let from = from.min(end.saturating_sub(rows)); (from, (from + rows).min(end)) };
             let (anchor, (from, to)) = match kind {
-                0 => (Anchor::Newest, (0, rows.min(end))),
-                1 => (Anchor::Oldest, (end.saturating_sub(rows), end)),
-                2 => (Anchor::Above(place(second)), (older.saturating_sub(rows), older)),
+                0 => (WindowAnchor::Newest, (0, rows.min(end))),
+                1 => (WindowAnchor::Oldest, (end.saturating_sub(rows), end)),
+                2 => (WindowAnchor::Above(place(second)), (older.saturating_sub(rows), older)),
                 3 => {
                     let from = list.iter().position(|other| *other < second).unwrap_or(end);
-                    (Anchor::Below(place(second)), (from, (from + rows).min(end)))
+                    (WindowAnchor::Below(place(second)), (from, (from + rows).min(end)))
                 }
-                4 => (Anchor::Around { place: place(second), above: lead }, filled(older.saturating_sub(lead.min(rows - 1)))),
-                _ => (Anchor::At((NOON + second) * 1_000_000), filled(older)),
+                4 => (WindowAnchor::Around { sort_key: place(second), above: lead }, filled(older.saturating_sub(lead.min(rows - 1)))),
+                _ => (WindowAnchor::AtTime((NOON + second) * 1_000_000), filled(older)),
             };
             let window = archive.window(&anchor, rows).unwrap();
             let expected: Vec<String> = list[from..to].iter().map(|second| format!("mail-{second}")).collect();
             prop_assert_eq!(ids(&window), expected, "{:?} of {:?}", anchor, list);
             if from < to {
                 prop_assert_eq!((window.more_above, window.more_below), (from > 0, to < end));
-                prop_assert_eq!(archive.rank(window.rows[0].place).unwrap(), from as u64);
+                prop_assert_eq!(archive.rank(window.rows[0].sort_key).unwrap(), from as u64);
             }
         }
-        prop_assert_eq!(archive.count().unwrap(), list.len() as u64);
+        prop_assert_eq!(archive.query_count().unwrap(), list.len() as u64);
     }
 }

@@ -1,113 +1,441 @@
-//! Opens the archive that the settings mean.
+//! `archive`: what is kept, and how to keep less.
 
-use super::output::{Output, Stop};
-use crate::archive::{Archive, Location, Opened, Said};
+use std::path::Path;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::open_archive;
+use super::args::{PurgeArgs, ArchiveVerb};
+use super::output::{Output, OutputFormat, CommandExit};
+use super::format::{format_emails, group_digits, describe_past_coverage, format_api_time};
+use crate::archive::{
+    Archive, ArchiveInfo, ArchiveLocation, Coverage, PurgeTarget, RepairOutcome, OnMismatch, BodyAvailability, IdentityMismatch, is_unusable,
+    needs_bodies,
+};
 use crate::config::Settings;
 use crate::config::clock::Clock;
-use crate::failure::{Failure, Kind};
+use crate::error::{Error, ErrorKind};
+use crate::mail::ApiTime;
+use crate::query::{ParseContext, ParsedQuery, parse};
+use crate::sync::RecheckScope;
+use crate::sync::recheck::find_due_runs;
 
-/// Opens the archive on disk, for a command that is of no use without one.
-pub(super) fn open(settings: &Settings, clock: &Clock, out: &mut Output) -> Result<Archive, Stop> {
-    open_as(settings, Said::Nothing, clock, out)
-}
-
-/// The same for a command that brings mail; the first time it says where that is kept.
-pub(super) fn open_to_fill(
+/// Does it.
+///
+/// # Errors
+///
+/// If the archive cannot be used, or nobody says that mail may be removed.
+pub(super) fn run(
+    verb: &ArchiveVerb,
     settings: &Settings,
     clock: &Clock,
     out: &mut Output,
-) -> Result<Archive, Stop> {
-    let new = if let Location::Disk(path) = &settings.archive {
-        Some(path).filter(|path| !path.exists())
-    } else {
-        None
+) -> Result<(), CommandExit> {
+    let said = match verb {
+        ArchiveVerb::Adopt => OnMismatch::Adopt,
+        ArchiveVerb::Begin => OnMismatch::BackUp,
+        ArchiveVerb::Repair => return repair_archive(settings, out),
+        ArchiveVerb::Info | ArchiveVerb::Purge(_) | ArchiveVerb::Vacuum => OnMismatch::Ask,
     };
-    let archive = open(settings, clock, out)?;
-    check_writable(&archive)?;
-    if let Some(path) = new {
+    if said != OnMismatch::Ask {
+        check_mismatch_exists(said, settings)?;
+    }
+    let archive = open_archive::open_with_answer(settings, said, clock, out)?;
+    match verb {
+        ArchiveVerb::Adopt | ArchiveVerb::Begin | ArchiveVerb::Info | ArchiveVerb::Repair => {
+            print_info(&archive, settings, clock(), out)
+        }
+        ArchiveVerb::Purge(purge) => self::purge_emails(&archive, purge, settings, clock(), out),
+        ArchiveVerb::Vacuum => {
+            let before = disk_size(settings);
+            let emptied = archive.compact()?;
+            note_remaining_wal(emptied, out);
+            let after = disk_size(settings);
+            write_report(
+                &VacuumJson { before, after },
+                &format!("{} before, {} now", format_bytes(before), format_bytes(after)),
+                out,
+            )
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct RepairJson<'a> {
+    emails: u64,
+    bodies: u64,
+    lost_emails: u64,
+    lost_bodies: u64,
+    complete: bool,
+    damaged_file: &'a Path,
+}
+
+/// Writes the archive anew; it is not opened before, since that may fail.
+fn repair_archive(settings: &Settings, out: &mut Output) -> Result<(), CommandExit> {
+    let ArchiveLocation::Disk(path) = &settings.archive else {
+        return Err(Error::new(ErrorKind::Usage, "this needs an archive on disk")
+            .hint("leave out --in-memory, or choose another profile")
+            .into());
+    };
+    let repaired = Archive::repair(path, |written| {
+        out.show_progress(&format!("{} written", format_emails(written)));
+    });
+    out.show_progress("");
+    let RepairOutcome {
+        emails: count,
+        bodies,
+        lost_emails,
+        lost_bodies,
+        is_coverage_reset: is_unclaimed,
+        backup: aside,
+    } = repaired?;
+    if lost_emails > 0 || lost_bodies > 0 {
         out.note(&format!(
-            "what comes is kept in {}, for you alone",
-            path.display()
+            "could not be read: {}, bodies: {}",
+            format_emails(lost_emails),
+            group_digits(lost_bodies)
         ));
     }
-    Ok(archive)
+    if is_unclaimed || lost_emails > 0 {
+        out.note("sentbox sync --back all reads again what may be missing");
+    }
+    out.note(&format!(
+        "the damaged file is now {}; remove it when nothing is missed",
+        aside.display()
+    ));
+    let report = RepairJson {
+        emails: count,
+        bodies,
+        lost_emails,
+        lost_bodies,
+        complete: !is_unclaimed && lost_emails == 0,
+        damaged_file: &aside,
+    };
+    write_report(
+        &report,
+        &format!(
+            "{} and {} bodies are in the repaired archive",
+            format_emails(count),
+            group_digits(bodies)
+        ),
+        out,
+    )
 }
 
 /// # Errors
 ///
-/// If the archive may only be read.
-pub(super) fn check_writable(archive: &Archive) -> Result<(), Failure> {
-    archive.read_only().map_or(Ok(()), Err)
-}
-
-/// Opens it on what was `said` about an archive that belongs to another key; if nothing was, a person
-/// is asked.
-pub(super) fn open_as(
-    settings: &Settings,
-    said: Said,
-    clock: &Clock,
-    out: &mut Output,
-) -> Result<Archive, Stop> {
-    // The archive belongs to a key, so without one it is not known which.
-    settings.key.as_ref().map_err(Clone::clone)?;
-    match &settings.archive {
-        Location::Disk(_) => match opened(settings, said, out)? {
-            Opened::Ours(archive) => Ok(archive.keeping(settings.keep, clock())?),
-            Opened::Strange(stranger) => {
-                let question = format!(
-                    "{}; is the key of the same team, to go on with it?",
-                    stranger.sentence()
-                );
-                match out.ask(&question)? {
-                    Some(true) => open_as(settings, Said::SameTeam, clock, out),
-                    Some(false) | None => Err(Failure::from(stranger).into()),
-                }
-            }
-        },
-        Location::Memory if settings.no_home => Err(Failure::new(Kind::Archive, NO_HOME)
-            .hint("set HOME or XDG_DATA_HOME")
-            .into()),
-        Location::Memory => Err(Failure::new(Kind::Usage, "this needs an archive on disk")
-            .hint("leave out --in-memory, or choose another profile")
-            .into()),
-    }
-}
-
-/// Opens the archive for a command that goes on without one; why there is none is said.
-pub(super) fn open_if_possible(
-    settings: &Settings,
-    clock: &Clock,
-    out: &mut Output,
-) -> Option<Archive> {
-    if settings.archive == Location::Memory {
-        if settings.no_home {
-            out.note(NO_HOME);
-        }
-        return None;
-    }
-    kept(settings, clock, out)
-        .inspect_err(|failure| out.note(&failure.sentence))
-        .ok()
-}
-
-fn kept(settings: &Settings, clock: &Clock, out: &mut Output) -> Result<Archive, Failure> {
-    match opened(settings, Said::Nothing, out)? {
-        Opened::Ours(archive) => archive.keeping(settings.keep, clock()),
-        Opened::Strange(stranger) => Err(stranger.into()),
-    }
-}
-
-fn opened(settings: &Settings, said: Said, out: &mut Output) -> Result<Opened, Failure> {
-    let opened = Archive::open_for(settings, said)?;
-    if let Opened::Ours(archive) = &opened
-        && let Some(path) = archive.put_aside()
+/// If there is no archive to say something about: of another key, or one that is of no use.
+fn check_mismatch_exists(said: OnMismatch, settings: &Settings) -> Result<(), Error> {
+    // Where there is no key or no place for an archive, that is what is said.
+    let ArchiveLocation::Disk(path) = &settings.archive else {
+        return Ok(());
+    };
+    if said == OnMismatch::BackUp && path.exists() && is_unusable(path)
+        || IdentityMismatch::find(settings)?.is_some()
     {
-        out.note(&format!(
-            "the archive of an older version is now {}; its mail is fetched again",
-            path.display()
-        ));
+        return Ok(());
     }
-    Ok(opened)
+    let sentence = format!(
+        "profile {} has no archive of another key that would be in question",
+        settings.profile
+    );
+    Err(Error::new(ErrorKind::Usage, sentence).hint("sentbox archive info says what it has"))
 }
 
-const NO_HOME: &str = "there is no home directory, so nothing is kept on disk";
+#[derive(Serialize)]
+struct ArchiveJson<'a> {
+    path: Option<&'a Path>,
+    bytes: u64,
+    emails: u64,
+    bodies: u64,
+    gone: u64,
+    newest: Option<String>,
+    oldest: Option<String>,
+    complete: bool,
+    since: Option<String>,
+    statuses: DueStatuses,
+    service: String,
+    key: String,
+    version: u32,
+}
+
+/// Statuses that are due to be confirmed.
+#[derive(Serialize)]
+struct DueStatuses {
+    due: u64,
+    /// How old the oldest is, where 1 is as old as it should be at most; `None` if that is not known.
+    lateness: Option<f64>,
+}
+
+impl DueStatuses {
+    fn count(archive: &Archive, now: Timestamp) -> Result<Self, Error> {
+        let (mut due, mut latest) = (0, None);
+        for late in find_due_runs(&archive.confirmed_runs()?, RecheckScope::background(now), now) {
+            let count = archive.count_listed(late.run.top, late.run.bottom, u32::MAX)?;
+            if count > 0 {
+                // The latest come first.
+                latest.get_or_insert(late);
+                due += u64::from(count);
+            }
+        }
+        // What was never confirmed, or in the future, has no age.
+        let known =
+            latest.filter(|late| late.lateness.is_finite() && late.run.at > Timestamp::UNIX_EPOCH);
+        Ok(Self {
+            due,
+            lateness: known.map(|late| (late.lateness * 10.0).round() / 10.0),
+        })
+    }
+
+    /// `1 204 due, the oldest 2.3 times as old as it should be`.
+    fn describe(&self) -> String {
+        match self {
+            Self { due: 0, .. } => "none due to be confirmed".to_owned(),
+            Self {
+                due,
+                lateness: Some(lateness),
+            } => {
+                format!(
+                    "{} due, the oldest {lateness:.1} times as old as it should be",
+                    group_digits(*due)
+                )
+            }
+            Self {
+                due,
+                lateness: None,
+            } => format!("{} due, some of which were never confirmed", group_digits(*due)),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct VacuumJson {
+    before: u64,
+    after: u64,
+}
+
+#[derive(Serialize)]
+struct PurgeJson {
+    removed: u64,
+}
+
+#[derive(Serialize)]
+struct PurgePreviewJson {
+    would_remove: u64,
+}
+
+fn print_info(
+    archive: &Archive,
+    settings: &Settings,
+    now: Timestamp,
+    out: &mut Output,
+) -> Result<(), CommandExit> {
+    let ArchiveInfo {
+        version,
+        emails,
+        bodies,
+        missing_upstream: gone,
+        newest,
+        oldest,
+        coverage: complete,
+    } = archive.info()?;
+    let raw = |stamp: &ApiTime| {
+        stamp
+            .parsed
+            .map_or_else(|| stamp.raw.to_string(), |at| at.to_string())
+    };
+    let key = settings
+        .key
+        .as_ref()
+        .map(crate::config::ApiKey::fingerprint)
+        .unwrap_or_default();
+    let path = if let ArchiveLocation::Disk(path) = &settings.archive {
+        Some(path.as_path())
+    } else {
+        None
+    };
+    let told_as = ArchiveJson {
+        path,
+        bytes: disk_size(settings),
+        emails,
+        bodies,
+        gone,
+        newest: newest.as_ref().map(raw),
+        oldest: oldest.as_ref().map(raw),
+        complete: complete == Coverage::Complete,
+        since: if let Coverage::Since(stamp) = &complete {
+            Some(raw(stamp))
+        } else {
+            None
+        },
+        statuses: DueStatuses::count(archive, now)?,
+        service: settings.base_url.to_string(),
+        key: key.clone(),
+        version,
+    };
+    let when = |time: Option<&ApiTime>| {
+        time.map_or_else(|| "none".to_owned(), |time| format_api_time(time, &settings.zone))
+    };
+    let lines = [
+        (
+            "path",
+            path.map(|path| path.display().to_string())
+                .unwrap_or_default(),
+        ),
+        ("size", format_bytes(told_as.bytes)),
+        ("service", settings.base_url.to_string()),
+        ("key", format!("fingerprint {key}")),
+        ("emails", group_digits(emails)),
+        ("bodies", group_digits(bodies)),
+        (
+            "gone",
+            format!("{} that the service no longer lists", group_digits(gone)),
+        ),
+        ("newest", when(newest.as_ref())),
+        ("oldest", when(oldest.as_ref())),
+        (
+            "reach",
+            describe_past_coverage(&complete, archive.head_at()?, now, &settings.zone),
+        ),
+        ("statuses", told_as.statuses.describe()),
+        ("format", version.to_string()),
+    ];
+    let text: Vec<String> = lines
+        .iter()
+        .map(|(name, value)| format!("{name:<8} {value}"))
+        .collect();
+    write_report(&told_as, &text.join("\n"), out)
+}
+
+fn purge_emails(
+    archive: &Archive,
+    purge: &PurgeArgs,
+    settings: &Settings,
+    now: Timestamp,
+    out: &mut Output,
+) -> Result<(), CommandExit> {
+    let (removal, which) = purge_target(purge, settings, now)?;
+    if let PurgeTarget::Matching(query) = &removal
+        && needs_bodies(query)
+    {
+        let BodyAvailability { fetched, emails } = archive.body_availability()?;
+        if fetched < emails {
+            let words = format!(
+                "bodies and tags are known of {} of {} emails; what the others say in theirs is not found",
+                group_digits(fetched),
+                group_digits(emails)
+            );
+            out.note(&words);
+        }
+    }
+    if !purge.dry_run {
+        open_archive::check_writable(archive)?;
+    }
+    let count = archive.count_purge(&removal)?;
+    let would = format!("{} {which}", format_emails(count));
+    if purge.dry_run {
+        return write_report(
+            &PurgePreviewJson {
+                would_remove: count,
+            },
+            &format!("would remove {would}"),
+            out,
+        );
+    }
+    if !purge.yes {
+        match out.confirm(&format!("remove {would} for good?"))? {
+            Some(true) => {}
+            Some(false) => return Err(Error::new(ErrorKind::Io, "nothing was removed").into()),
+            None => {
+                let failure =
+                    Error::new(ErrorKind::Usage, format!("this would remove {would} for good"));
+                return Err(failure.hint("say --yes if that is meant").into());
+            }
+        }
+    }
+    let (removed, emptied) = archive.purge(&removal)?;
+    note_remaining_wal(emptied, out);
+    write_report(
+        &PurgeJson { removed },
+        &format!("{} removed", format_emails(removed)),
+        out,
+    )
+}
+
+/// What is to be removed, and the same in words. A query that is not read as it may be meant removes
+/// nothing, nor does one that everything matches.
+fn purge_target(purge: &PurgeArgs, settings: &Settings, now: Timestamp) -> Result<(PurgeTarget, String), Error> {
+    match (&purge.older, &purge.to) {
+        (Some(age), _) => Ok((
+            PurgeTarget::Before(now.checked_sub(*age).unwrap_or(Timestamp::MIN)),
+            "that old".to_owned(),
+        )),
+        (None, Some(address)) => Ok((PurgeTarget::To(address.clone()), format!("to {address}"))),
+        (None, None) => {
+            let text = purge.words.join(" ");
+            let ParsedQuery { query, diagnostics: notes, .. } =
+                parse(&text, &ParseContext::new(now, settings.zone.clone()));
+            if let Some(note) = notes.first() {
+                let part = text.get(note.range.clone()).unwrap_or_default();
+                let failure = Error::new(
+                    ErrorKind::Usage,
+                    format!(
+                        "this query is not clear, so nothing was removed: {part}: {}",
+                        note.message
+                    ),
+                );
+                return Err(failure.hint("sentbox search shows what a query finds"));
+            }
+            if query.is_match_all() {
+                let failure = Error::new(
+                    ErrorKind::Usage,
+                    "this query finds everything, so nothing was removed",
+                );
+                return Err(
+                    failure.hint("to forget a whole team: sentbox profile remove NAME --yes")
+                );
+            }
+            let which = format!("that match {query}");
+            Ok((PurgeTarget::Matching(query), which))
+        }
+    }
+}
+
+fn note_remaining_wal(emptied: bool, out: &mut Output) {
+    if !emptied {
+        out.note("another sentbox has this archive open; what it still holds beside the file goes when that ends");
+    }
+}
+
+fn write_report(report: &impl Serialize, text: &str, out: &mut Output) -> Result<(), CommandExit> {
+    let text = match out.format {
+        OutputFormat::Human => text.to_owned(),
+        OutputFormat::Json | OutputFormat::JsonLines => {
+            serde_json::to_string(report).expect("numbers and texts are JSON")
+        }
+    };
+    out.write_data(&(text + "\n"))?;
+    out.flush()
+}
+
+/// What the archive takes on the disk, with the log beside it.
+fn disk_size(settings: &Settings) -> u64 {
+    let ArchiveLocation::Disk(path) = &settings.archive else {
+        return 0;
+    };
+    let log = path.with_extension("sqlite-wal");
+    [path, &log]
+        .into_iter()
+        .filter_map(|path| std::fs::metadata(path).ok())
+        .map(|found| found.len())
+        .sum()
+}
+
+fn format_bytes(count: u64) -> String {
+    match count {
+        0..10_000 => format!("{count} bytes"),
+        10_000..10_000_000 => format!("{} kB", group_digits(count / 1_000)),
+        _ => format!("{} MB", group_digits(count / 1_000_000)),
+    }
+}

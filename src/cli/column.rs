@@ -3,8 +3,8 @@
 use clap::ValueEnum;
 
 use super::args::NO_HELP;
-use crate::archive::Row;
-use crate::mail::{Address, Stamp};
+use crate::archive::EmailRow;
+use crate::mail::{Address, ApiTime};
 
 /// A column that can be asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -64,35 +64,35 @@ impl Column {
 
     /// What it holds for an email; without tabs and line feeds.
     #[must_use]
-    pub(super) fn of(self, row: &Row) -> String {
+    pub(super) fn value(self, row: &EmailRow) -> String {
         let mail = &row.summary;
         match self {
-            Self::Created => time(&mail.created),
-            Self::Status => mail.status.word().to_owned(),
+            Self::Created => format_utc(&mail.created),
+            Self::Status => mail.status.label().to_owned(),
             Self::Changed => row
-                .changed
+                .last_change
                 .as_ref()
                 .map(|change| change.seen.to_string())
                 .unwrap_or_default(),
-            Self::Checked => row.confirmed.map(|at| at.to_string()).unwrap_or_default(),
+            Self::Checked => row.confirmed_at.map(|at| at.to_string()).unwrap_or_default(),
             Self::Gone => row
-                .gone
+                .missing
                 .map(|gone| gone.noticed.to_string())
                 .unwrap_or_default(),
-            Self::To => list(&mail.to),
-            Self::Cc => list(&mail.cc),
-            Self::Bcc => list(&mail.bcc),
+            Self::To => join_addresses(&mail.to),
+            Self::Cc => join_addresses(&mail.cc),
+            Self::Bcc => join_addresses(&mail.bcc),
             Self::From => mail.from.to_string(),
-            Self::ReplyTo => list(&mail.reply_to),
+            Self::ReplyTo => join_addresses(&mail.reply_to),
             Self::Subject => mail.subject.to_string(),
-            Self::Scheduled => mail.scheduled.as_ref().map(time).unwrap_or_default(),
-            Self::Id => mail.id.shown().to_string(),
+            Self::Scheduled => mail.scheduled.as_ref().map(format_utc).unwrap_or_default(),
+            Self::Id => mail.id.to_safe_text().to_string(),
             Self::MessageId => mail.message_id.to_string(),
         }
     }
 }
 
-fn list(addresses: &[Address]) -> String {
+fn join_addresses(addresses: &[Address]) -> String {
     addresses
         .iter()
         .map(ToString::to_string)
@@ -100,8 +100,8 @@ fn list(addresses: &[Address]) -> String {
         .join(", ")
 }
 
-fn time(stamp: &Stamp) -> String {
+fn format_utc(stamp: &ApiTime) -> String {
     stamp
-        .at
+        .parsed
         .map_or_else(|| stamp.raw.to_string(), |at| at.to_string())
 }

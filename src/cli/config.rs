@@ -4,16 +4,16 @@ use std::process::Command;
 
 use serde::Serialize;
 
-use super::World;
+use super::CommandContext;
 use super::args::ConfigVerb;
-use super::output::{Shape, Stop};
-use crate::config::{Env, Paths, Profiles, without_keys};
-use crate::failure::{Failure, Kind};
-use crate::query::{Context, parse};
+use super::output::{OutputFormat, CommandExit};
+use crate::config::{Env, Paths, Profiles, remove_key_variables};
+use crate::error::{Error, ErrorKind};
+use crate::query::{ParseContext, parse};
 
 /// The outcome of a check as JSON.
 #[derive(Serialize)]
-struct Checked<'a> {
+struct ConfigJson<'a> {
     path: String,
     profiles: usize,
     default: &'a str,
@@ -26,44 +26,44 @@ struct Checked<'a> {
 /// # Errors
 ///
 /// If the file cannot be read, understood or made, or the editor fails.
-pub(super) fn run(verb: ConfigVerb, world: World) -> Result<(), Stop> {
+pub(super) fn run(verb: ConfigVerb, world: CommandContext) -> Result<(), CommandExit> {
     match verb {
         ConfigVerb::Path => {
-            let path = Paths::of(world.env).config.ok_or_else(|| {
-                Failure::new(Kind::Config, "there is no home directory").hint("set HOME")
+            let path = Paths::from_env(world.env).config.ok_or_else(|| {
+                Error::new(ErrorKind::Config, "there is no home directory").hint("set HOME")
             })?;
             let path = path.display().to_string();
-            let text = match world.out.shape {
-                Shape::Human => path,
-                Shape::Json | Shape::JsonLines => serde_json::json!({ "path": path }).to_string(),
+            let text = match world.out.format {
+                OutputFormat::Human => path,
+                OutputFormat::Json | OutputFormat::JsonLines => serde_json::json!({ "path": path }).to_string(),
             };
-            world.out.exact(&(text + "\n"))?;
+            world.out.write_exact(&(text + "\n"))?;
             world.out.flush()
         }
-        ConfigVerb::Check => check(world),
+        ConfigVerb::Check => check_config(world),
         ConfigVerb::Edit => {
-            edit(world.env)?;
-            check(world)
+            edit_config(world.env)?;
+            check_config(world)
         }
     }
 }
 
-fn check(world: World) -> Result<(), Stop> {
-    let World {
+fn check_config(world: CommandContext) -> Result<(), CommandExit> {
+    let CommandContext {
         env,
         clock,
-        wrong_keys,
+        check_key_bindings: wrong_keys,
         out,
         global: _,
     } = world;
-    let profiles = Profiles::look(env)?;
+    let profiles = Profiles::load_with_errors(env)?;
     let mut warnings = profiles.warnings().to_vec();
     for (number, view) in profiles.views().into_iter().flatten() {
-        let notes = parse(&view.query, &Context::new(clock(), env.zone())).notes;
+        let notes = parse(&view.query, &ParseContext::new(clock(), env.time_zone())).diagnostics;
         warnings.extend(
             notes
                 .into_iter()
-                .map(|note| format!("view {number}, {}: {}", view.name, note.words)),
+                .map(|note| format!("view {number}, {}: {}", view.name, note.message)),
         );
     }
     let errors = [profiles.errors(), &wrong_keys(profiles.keys())].concat();
@@ -74,18 +74,18 @@ fn check(world: World) -> Result<(), Stop> {
     for words in several.iter().chain(&warnings) {
         out.note(words);
     }
-    let (path, names) = (profiles.path().display().to_string(), profiles.list().len());
-    let text = match out.shape {
-        Shape::Human if !errors.is_empty() => String::new(),
-        Shape::Human if !profiles.path().exists() => {
+    let (path, names) = (profiles.path().display().to_string(), profiles.entries().len());
+    let text = match out.format {
+        OutputFormat::Human if !errors.is_empty() => String::new(),
+        OutputFormat::Human if !profiles.path().exists() => {
             format!("{path} is not there, which is fine\n")
         }
-        Shape::Human => format!(
+        OutputFormat::Human => format!(
             "{path} can be used; profiles: {names}, default: {}\n",
             profiles.default_name()
         ),
-        Shape::Json | Shape::JsonLines => {
-            let checked = Checked {
+        OutputFormat::Json | OutputFormat::JsonLines => {
+            let checked = ConfigJson {
                 path: path.clone(),
                 profiles: names,
                 default: profiles.default_name(),
@@ -95,27 +95,27 @@ fn check(world: World) -> Result<(), Stop> {
             serde_json::to_string(&checked).expect("texts are JSON") + "\n"
         }
     };
-    out.data(&text)?;
+    out.write_data(&text)?;
     out.flush()?;
     let sentence = match errors.as_slice() {
         [] => return Ok(()),
         [error] => error.clone(),
         errors => format!("{path} has {} errors", errors.len()),
     };
-    Err(Failure::new(Kind::Config, sentence)
+    Err(Error::new(ErrorKind::Config, sentence)
         .hint("sentbox config edit")
         .into())
 }
 
 /// Opens the file in the person's editor and waits for its end.
-fn edit(env: &Env) -> Result<(), Failure> {
-    let path = Profiles::begun(env)?;
+fn edit_config(env: &Env) -> Result<(), Error> {
+    let path = Profiles::create_if_missing(env)?;
     let editor = env
         .get("VISUAL")
         .or_else(|| env.get("EDITOR"))
         .unwrap_or("vi");
     let failed = |why: String| {
-        Failure::new(Kind::Io, format!("the editor {why}")).hint("VISUAL or EDITOR names it")
+        Error::new(ErrorKind::Io, format!("the editor {why}")).hint("VISUAL or EDITOR names it")
     };
     // An editor's variable may hold arguments, so the shell reads it; the path is data.
     let mut command = Command::new("sh");
@@ -124,7 +124,7 @@ fn edit(env: &Env) -> Result<(), Failure> {
         .arg(format!("{editor} \"$1\""))
         .arg("sentbox")
         .arg(path);
-    let status = without_keys(&mut command)
+    let status = remove_key_variables(&mut command)
         .status()
         .map_err(|error| failed(format!("cannot be run: {error}")))?;
     if status.success() {

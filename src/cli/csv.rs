@@ -2,13 +2,13 @@
 
 /// One line with its end.
 #[must_use]
-pub(super) fn line<T: AsRef<str>>(cells: impl IntoIterator<Item = T>) -> String {
-    let cells: Vec<String> = cells.into_iter().map(|text| cell(text.as_ref())).collect();
+pub(super) fn format_record<T: AsRef<str>>(cells: impl IntoIterator<Item = T>) -> String {
+    let cells: Vec<String> = cells.into_iter().map(|text| format_field(text.as_ref())).collect();
     cells.join(",") + "\n"
 }
 
 /// A cell that begins like a formula is led by an apostrophe, which spreadsheets take for "text".
-fn cell(text: &str) -> String {
+fn format_field(text: &str) -> String {
     let guard = if text
         .trim_start()
         .starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠', '\t', '\r'])
@@ -43,7 +43,7 @@ mod tests {
             "a=b",
         ];
         assert_eq!(
-            line(cells),
+            format_record(cells),
             "plain,\"a,b\",\"say \"\"hi\"\"\",'=1+1,'+49,'-x,'@cmd,\"' =HYPERLINK(\"\"x\"\",1)\",,\"two\nlines\",a=b\n"
         );
     }

@@ -4,35 +4,35 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::args::Search;
+use super::args::SearchArgs;
 use super::freshness::{is_fresh, may_change};
-use super::output::{Output, Stop};
-use super::sync::failed;
-use super::words::{emails, grouped, moment};
-use crate::api::{Access, Client, MAX_LIMIT, Patience, Service};
-use crate::archive::{Anchor, Archive, Halt, Place, Row};
+use super::output::{Output, CommandExit};
+use super::sync::stop_error;
+use super::format::{format_emails, group_digits, format_time};
+use crate::api::{ClientConfig, Client, MAX_LIMIT, RetryPolicy, EmailApi};
+use crate::archive::{WindowAnchor, Archive, CancellationToken, SortKey, EmailRow};
 use crate::config::Settings;
 use crate::config::clock::Clock;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::query::Query;
-use crate::sync::{Back, Engine, Stopped};
+use crate::sync::{SyncDepth, Engine, StopReason};
 
 /// Requests between two looks at how far it is.
-const STEP: u32 = 5;
+const REQUESTS_PER_STEP: u32 = 5;
 /// More requests than this are announced before they are made.
-const FEW: u32 = 5;
+const ANNOUNCE_ABOVE: u32 = 5;
 /// It is not estimated beyond this number of requests.
-const MOST_ESTIMATED: u32 = 1000;
+const MAX_ESTIMATED_REQUESTS: u32 = 1000;
 /// Where so many emails are printed at most, only these are confirmed if the query finds them in any case.
-const FEW_PRINTED: u64 = 1000;
+const MAX_ROWS_CONFIRMED_BY_ID: u64 = 1000;
 
 /// How far the statuses were confirmed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Checked {
+pub(super) enum ConfirmOutcome {
     /// All that was needed.
-    Wholly,
+    Complete,
     /// Not all of them; that was reported.
-    Partly,
+    Partial,
 }
 
 /// Asks for what is new, and then for the statuses of all emails that the query may find and that are
@@ -41,21 +41,21 @@ pub(super) enum Checked {
 /// # Errors
 ///
 /// If the service or the archive fails, or a signal ends it.
-pub(super) async fn confirm(
-    search: &Search,
+pub(super) async fn confirm_statuses(
+    search: &SearchArgs,
     query: &Query,
     archive: &Archive,
     settings: &Settings,
     clock: &Clock,
     out: &mut Output,
-) -> Result<Checked, Stop> {
-    let client = super::patient(
-        Client::new(Access::from(settings), Patience::ONE_SHOT, clock.clone()),
+) -> Result<ConfirmOutcome, CommandExit> {
+    let client = super::with_wait_notes(
+        Client::new(ClientConfig::from(settings), RetryPolicy::ONE_SHOT, clock.clone()),
         out,
     );
     let engine = Engine::new(Arc::new(client), archive.clone(), clock.clone());
-    let mut signals = super::signals()?;
-    let mut run = Run {
+    let mut signals = super::listen_for_signals()?;
+    let mut run = StatusRefresh {
         engine,
         search,
         query: query.without_status(),
@@ -66,16 +66,16 @@ pub(super) async fn confirm(
     };
     let outcome = tokio::select! {
         outcome = run.confirm(query) => outcome,
-        number = signals.recv() => Err(Stop::Signal(number)),
+        number = signals.recv() => Err(CommandExit::Signal(number)),
     };
-    run.out.progress("");
+    run.out.show_progress("");
     outcome
 }
 
 /// One run of the command.
-struct Run<'a, S> {
+struct StatusRefresh<'a, S> {
     engine: Engine<S>,
-    search: &'a Search,
+    search: &'a SearchArgs,
     /// What finds all candidates.
     query: Query,
     /// What was confirmed since then needs no request.
@@ -86,7 +86,7 @@ struct Run<'a, S> {
 }
 
 /// Emails whose statuses are to be confirmed.
-struct Waiting {
+struct PendingStatuses {
     emails: u64,
     /// Whether there are more than that.
     is_more: bool,
@@ -94,24 +94,24 @@ struct Waiting {
     requests: u32,
 }
 
-impl<S: Service> Run<'_, S> {
-    async fn confirm(&mut self, query: &Query) -> Result<Checked, Stop> {
-        self.head().await?;
+impl<S: EmailApi> StatusRefresh<'_, S> {
+    async fn confirm(&mut self, query: &Query) -> Result<ConfirmOutcome, CommandExit> {
+        self.refresh().await?;
         let depends = query.depends_on_status();
         if self.search.count && !depends {
-            return Ok(Checked::Wholly);
+            return Ok(ConfirmOutcome::Complete);
         }
         let most = self.search.max_requests;
         if let Some(limit) = self
             .search
             .limit
-            .filter(|limit| !depends && *limit <= FEW_PRINTED)
+            .filter(|limit| !depends && *limit <= MAX_ROWS_CONFIRMED_BY_ID)
         {
             let printed = self.engine.archive().search(
                 query,
-                &Anchor::Newest,
+                &WindowAnchor::Newest,
                 usize::try_from(limit).unwrap_or(0),
-                &Halt::default(),
+                &CancellationToken::default(),
             )?;
             let rows = printed.map(|window| window.rows).unwrap_or_default();
             let ids = rows
@@ -120,20 +120,20 @@ impl<S: Service> Run<'_, S> {
                 .map(|row| row.summary.id.clone());
             let ids: Vec<_> = ids.collect();
             let wanted = ids.len() as u64;
-            let confirmed = self.engine.confirm(ids, most).await?;
+            let confirmed = self.engine.confirm_emails(ids, most).await?;
             if confirmed.is_done {
-                return Ok(Checked::Wholly);
+                return Ok(ConfirmOutcome::Complete);
             }
             let words = format!(
                 "{} of {} statuses checked; --max-requests allows more",
-                grouped(confirmed.rows.into()),
-                grouped(wanted)
+                group_digits(confirmed.confirmed_rows.into()),
+                group_digits(wanted)
             );
             self.out.note(&words);
-            return Ok(Checked::Partly);
+            return Ok(ConfirmOutcome::Partial);
         }
-        let first = self.waiting(None)?;
-        if first.requests > FEW {
+        let first = self.count_pending(None)?;
+        if first.requests > ANNOUNCE_ABOVE {
             let allowed = if first.requests > most {
                 format!("; --max-requests {most} allows the newest of them")
             } else {
@@ -141,13 +141,13 @@ impl<S: Service> Run<'_, S> {
             };
             self.out.note(&format!(
                 "confirming {} first, with {}{allowed}",
-                first.statuses(),
-                first.about()
+                first.format_statuses(),
+                first.format_requests()
             ));
         }
         let (mut spent, mut rows, mut below) = (0, 0, None);
         while spent < most {
-            let step = (most - spent).min(STEP);
+            let step = (most - spent).min(REQUESTS_PER_STEP);
             let query = self.query.clone();
             let confirmed = self
                 .engine
@@ -155,22 +155,22 @@ impl<S: Service> Run<'_, S> {
                 .await?;
             (spent, rows, below) = (
                 spent + confirmed.requests,
-                rows + confirmed.rows,
-                confirmed.down_to.or(below),
+                rows + confirmed.confirmed_rows,
+                confirmed.confirmed_down_to.or(below),
             );
             if confirmed.is_done {
-                return Ok(Checked::Wholly);
+                return Ok(ConfirmOutcome::Complete);
             }
-            self.out.progress(&format!(
+            self.out.show_progress(&format!(
                 "{} confirmed, {} of {}",
-                emails(rows.into()),
-                grouped(spent.into()),
-                first.about()
+                format_emails(rows.into()),
+                group_digits(spent.into()),
+                first.format_requests()
             ));
         }
-        let left = self.waiting(below)?;
+        let left = self.count_pending(below)?;
         if left.emails == 0 {
-            return Ok(Checked::Wholly);
+            return Ok(ConfirmOutcome::Complete);
         }
         let at = below.and_then(|place| Timestamp::from_microsecond(place.micros()).ok());
         let back = at.map_or_else(
@@ -178,28 +178,28 @@ impl<S: Service> Run<'_, S> {
             |at| {
                 format!(
                     "checked back to {}",
-                    moment(at, (self.clock)(), &self.settings.zone)
+                    format_time(at, (self.clock)(), &self.settings.zone)
                 )
             },
         );
         let enough = spent + left.requests;
-        let hint = if left.requests > MOST_ESTIMATED {
+        let hint = if left.requests > MAX_ESTIMATED_REQUESTS {
             String::new()
         } else {
             format!("; --max-requests {} checks all", enough + enough / 10)
         };
         let words = format!(
             "statuses {back}; {} older ones not checked{hint}",
-            left.count()
+            left.format_count()
         );
         self.out.note(&words);
-        Ok(Checked::Partly)
+        Ok(ConfirmOutcome::Partial)
     }
 
     /// Asks for what is new, unless another process has just done so.
-    async fn head(&mut self) -> Result<(), Failure> {
-        let mut stopped = self.engine.head().await?.stopped;
-        if stopped == Stopped::Elsewhere
+    async fn refresh(&mut self) -> Result<(), Error> {
+        let mut stopped = self.engine.refresh().await?.stop_reason;
+        if stopped == StopReason::OtherProcess
             && !self
                 .engine
                 .archive()
@@ -208,31 +208,31 @@ impl<S: Service> Run<'_, S> {
         {
             stopped = self
                 .engine
-                .all(Back::Until(self.started), |_| ())
+                .full_sync(SyncDepth::Until(self.started), |_| ())
                 .await?
-                .stopped;
+                .stop_reason;
         }
         match stopped {
             // What is below is said to be a gap in any case.
-            Stopped::Budget => Ok(()),
-            stopped => failed(&stopped).map_or(Ok(()), Err),
+            StopReason::PageLimit => Ok(()),
+            stopped => stop_error(&stopped).map_or(Ok(()), Err),
         }
     }
 
     /// What is still to be confirmed below a row.
-    fn waiting(&self, below: Option<Place>) -> Result<Waiting, Failure> {
+    fn count_pending(&self, below: Option<SortKey>) -> Result<PendingStatuses, Error> {
         let (archive, now) = (self.engine.archive(), (self.clock)());
-        let found = archive.candidates(&self.query, below, usize::MAX, |row| {
+        let found = archive.find_candidates(&self.query, below, usize::MAX, |row| {
             needs_request(row, self.started, now)
         })?;
         let (page, mut requests, mut rest) = (u32::from(MAX_LIMIT), 0, found.rows.as_slice());
-        while let Some(first) = rest.first().filter(|_| requests <= MOST_ESTIMATED) {
+        while let Some(first) = rest.first().filter(|_| requests <= MAX_ESTIMATED_REQUESTS) {
             // At least the first one is on the page, and as many of the others as lie near enough.
             let (mut on_page, mut most) = (1, rest.len().min(MAX_LIMIT.into()));
             while on_page < most {
                 let middle = (on_page + most).div_ceil(2);
                 let is_near =
-                    archive.count_listed(first.place, rest[middle - 1].place, page + 1)? <= page;
+                    archive.count_listed(first.sort_key, rest[middle - 1].sort_key, page + 1)? <= page;
                 (on_page, most) = if is_near {
                     (middle, most)
                 } else {
@@ -241,36 +241,36 @@ impl<S: Service> Run<'_, S> {
             }
             (requests, rest) = (requests + 1, &rest[on_page..]);
         }
-        Ok(Waiting {
+        Ok(PendingStatuses {
             emails: found.rows.len() as u64,
-            is_more: !found.is_end,
+            is_more: !found.is_exhausted,
             requests,
         })
     }
 }
 
 /// Whether the service may have another status of a row, and was not asked for it since `started`.
-fn needs_request(row: &Row, started: Timestamp, now: Timestamp) -> bool {
+fn needs_request(row: &EmailRow, started: Timestamp, now: Timestamp) -> bool {
     may_change(row, now)
         && !row
-            .confirmed
+            .confirmed_at
             .is_some_and(|at| (started..=now).contains(&at))
 }
 
-impl Waiting {
+impl PendingStatuses {
     /// `2 300`, `more than 2 300`.
-    fn count(&self) -> String {
+    fn format_count(&self) -> String {
         format!(
             "{}{}",
             if self.is_more { "more than " } else { "" },
-            grouped(self.emails)
+            group_digits(self.emails)
         )
     }
 
-    fn statuses(&self) -> String {
+    fn format_statuses(&self) -> String {
         format!(
             "{} {}",
-            self.count(),
+            self.format_count(),
             if self.emails == 1 {
                 "status"
             } else {
@@ -280,12 +280,12 @@ impl Waiting {
     }
 
     /// `about 24 requests`.
-    fn about(&self) -> String {
-        let more = self.is_more || self.requests > MOST_ESTIMATED;
+    fn format_requests(&self) -> String {
+        let more = self.is_more || self.requests > MAX_ESTIMATED_REQUESTS;
         format!(
             "{} {} requests",
             if more { "more than" } else { "about" },
-            grouped(self.requests.min(MOST_ESTIMATED).into())
+            group_digits(self.requests.min(MAX_ESTIMATED_REQUESTS).into())
         )
     }
 }

@@ -3,18 +3,18 @@
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-use super::words::moment;
-use crate::archive::{Archive, ConfirmedRun, Row};
-use crate::failure::Failure;
+use super::format::format_time;
+use crate::archive::{Archive, ConfirmedRun, EmailRow};
+use crate::error::Error;
 use crate::mail::Finality;
 use crate::query::Query;
 
 /// Statuses that were confirmed within this time need no words.
-pub(super) const FRESH: SignedDuration = SignedDuration::from_mins(2);
+pub(super) const FRESH_FOR: SignedDuration = SignedDuration::from_mins(2);
 
 /// The oldest confirmation of several statuses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Oldest {
+pub(super) enum OldestConfirmation {
     /// There was none.
     #[default]
     Nothing,
@@ -24,25 +24,25 @@ pub(super) enum Oldest {
     Never,
 }
 
-impl Oldest {
+impl OldestConfirmation {
     /// The one of all emails that `query` may find once their statuses are others, except of those
     /// whose status is final.
-    pub(super) fn of_candidates(
+    pub(super) fn from_candidates(
         archive: &Archive,
         query: &Query,
         now: Timestamp,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, Error> {
         let mut oldest = Self::default();
         // None is chosen, so that all are looked at, as far as that is bounded.
-        let looked = archive.candidates(&query.without_status(), None, 1, |row| {
+        let looked = archive.find_candidates(&query.without_status(), None, 1, |row| {
             if may_change(row, now) {
-                oldest.add(row.confirmed);
+                oldest.add(row.confirmed_at);
             }
             false
         })?;
-        if !looked.is_end {
+        if !looked.is_exhausted {
             let is_below = |run: &ConfirmedRun| {
-                run.open && looked.passed.is_some_and(|passed| run.bottom < passed)
+                run.may_change && looked.last_examined.is_some_and(|passed| run.bottom < passed)
             };
             let mut below: Vec<ConfirmedRun> = archive
                 .confirmed_runs()?
@@ -70,23 +70,23 @@ impl Oldest {
     }
 
     /// `statuses as of 18 Nov 09:14 or later`; `None` if all of them are fresh.
-    pub(super) fn words(self, now: Timestamp, zone: &TimeZone) -> Option<String> {
+    pub(super) fn describe(self, now: Timestamp, zone: &TimeZone) -> Option<String> {
         match self {
             Self::Nothing => None,
             Self::Never => Some("the service never confirmed some of the statuses".to_owned()),
             Self::At(at) if is_fresh(at, now) => None,
-            Self::At(at) => Some(format!("statuses as of {} or later", moment(at, now, zone))),
+            Self::At(at) => Some(format!("statuses as of {} or later", format_time(at, now, zone))),
         }
     }
 }
 
 /// Whether a status that was confirmed at `at` needs no words about its age.
 pub(super) fn is_fresh(at: Timestamp, now: Timestamp) -> bool {
-    now.duration_since(at).abs() <= FRESH
+    now.duration_since(at).abs() <= FRESH_FOR
 }
 
 /// Whether the service may have another status by now.
-pub(super) fn may_change(row: &Row, now: Timestamp) -> bool {
+pub(super) fn may_change(row: &EmailRow, now: Timestamp) -> bool {
     row.finality(now) != Finality::Final
 }
 
@@ -99,11 +99,11 @@ mod tests {
         let at = |text: &str| Some(text.parse::<Timestamp>().unwrap());
         let now = at("2026-11-20T20:41:00Z").unwrap();
         let words = |confirmed: &[Option<Timestamp>]| {
-            let mut oldest = Oldest::default();
+            let mut oldest = OldestConfirmation::default();
             for confirmed in confirmed {
                 oldest.add(*confirmed);
             }
-            oldest.words(now, &TimeZone::UTC)
+            oldest.describe(now, &TimeZone::UTC)
         };
         let (fresh, old) = (at("2026-11-20T20:39:30Z"), at("2026-11-18T09:14:00Z"));
         assert_eq!(words(&[]), None);

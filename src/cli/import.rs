@@ -6,17 +6,17 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::archive;
-use super::args::Import;
-use super::output::{Output, Shape, Stop};
-use super::words::{emails, grouped};
+use super::open_archive;
+use super::args::ImportArgs;
+use super::output::{Output, OutputFormat, CommandExit};
+use super::format::{format_emails, group_digits};
 use crate::config::Settings;
 use crate::config::clock::Clock;
-use crate::failure::{Failure, Kind};
+use crate::error::{Error, ErrorKind};
 
 /// The report as JSON.
 #[derive(Serialize)]
-struct Report {
+struct ImportJson {
     lines: u64,
     new: u64,
     out: u64,
@@ -29,37 +29,37 @@ struct Report {
 ///
 /// If the lines cannot be read, or one of them is no email; the others are taken in all the same.
 pub(super) fn run(
-    import: &Import,
+    import: &ImportArgs,
     settings: &Settings,
     clock: &Clock,
     out: &mut Output,
-) -> Result<(), Stop> {
-    let archive = archive::open_to_fill(settings, clock, out)?;
+) -> Result<(), CommandExit> {
+    let archive = open_archive::open_for_writing(settings, clock, out)?;
     let path = import.file.as_path();
     let lines: Box<dyn BufRead> = if path == Path::new("-") {
         Box::new(io::stdin().lock())
     } else {
         let file = File::open(path).map_err(|error| {
-            Failure::new(
-                Kind::Io,
+            Error::new(
+                ErrorKind::Io,
                 format!("{} cannot be read: {error}", path.display()),
             )
         })?;
         Box::new(BufReader::new(file))
     };
     let imported = archive.import(lines, clock(), |done| {
-        out.progress(&format!("{} read", emails(done.lines - done.bad)));
+        out.show_progress(&format!("{} read", format_emails(done.lines - done.invalid)));
     });
-    out.progress("");
+    out.show_progress("");
     let imported = imported?;
-    for (line, why) in &imported.bad_lines {
+    for (line, why) in &imported.invalid_lines {
         out.note(&format!("line {line}: {why}"));
     }
-    let report = Report {
+    let report = ImportJson {
         lines: imported.lines,
         new: imported.new,
-        out: imported.out,
-        bad: imported.bad,
+        out: imported.skipped,
+        bad: imported.invalid,
     };
     if report.out > 0 {
         out.note(&format!(
@@ -67,21 +67,21 @@ pub(super) fn run(
             report.out
         ));
     }
-    let text = match out.shape {
-        Shape::Human => format!(
+    let text = match out.format {
+        OutputFormat::Human => format!(
             "{} read, {} of them new\n",
-            emails(report.lines - report.bad),
-            grouped(report.new)
+            format_emails(report.lines - report.bad),
+            group_digits(report.new)
         ),
-        Shape::Json | Shape::JsonLines => {
+        OutputFormat::Json | OutputFormat::JsonLines => {
             serde_json::to_string(&report).expect("numbers are JSON") + "\n"
         }
     };
-    out.data(&text)?;
+    out.write_data(&text)?;
     out.flush()?;
     if report.bad > 0 {
-        return Err(Failure::new(
-            Kind::Io,
+        return Err(Error::new(
+            ErrorKind::Io,
             format!("{} of {} lines are no email", report.bad, report.lines),
         )
         .into());

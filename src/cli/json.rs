@@ -5,23 +5,23 @@ use std::fmt::Write as _;
 
 use jiff::Timestamp;
 
-use crate::mail::clean;
+use crate::mail::sanitize;
 
 /// `json` on one line, with controls, bidi controls and invisible characters as `\u` escapes. It
 /// stays equal as a JSON value: such characters stand only in strings, C0 only between tokens, and
 /// numbers are untouched.
 #[must_use]
-pub(super) fn guarded(json: &str) -> Cow<'_, str> {
-    without(json, is_foreign)
+pub(super) fn escape_line(json: &str) -> Cow<'_, str> {
+    escape_chars(json, needs_escape)
 }
 
 /// The same for documents, one or several, that end in line feeds: those stay.
 #[must_use]
-pub(super) fn escaped(json: &str) -> Cow<'_, str> {
-    without(json, |c| c != '\n' && is_foreign(c))
+pub(super) fn escape_lines(json: &str) -> Cow<'_, str> {
+    escape_chars(json, |c| c != '\n' && needs_escape(c))
 }
 
-fn without(json: &str, is_foreign: fn(char) -> bool) -> Cow<'_, str> {
+fn escape_chars(json: &str, is_foreign: fn(char) -> bool) -> Cow<'_, str> {
     if !json.chars().any(is_foreign) {
         return Cow::Borrowed(json);
     }
@@ -42,7 +42,7 @@ fn without(json: &str, is_foreign: fn(char) -> bool) -> Cow<'_, str> {
 
 /// An email's JSON with a last member that says when the service has confirmed its status.
 #[must_use]
-pub(super) fn with_checked_at(json: &str, confirmed: Option<Timestamp>) -> String {
+pub(super) fn add_checked_at(json: &str, confirmed: Option<Timestamp>) -> String {
     let open = json.trim_end();
     let open = open.strip_suffix('}').unwrap_or(open).trim_end();
     let comma = if open.ends_with('{') { "" } else { "," };
@@ -50,24 +50,24 @@ pub(super) fn with_checked_at(json: &str, confirmed: Option<Timestamp>) -> Strin
     format!("{open}{comma}\"_sentbox\":{{\"checked_at\":{at}}}}}")
 }
 
-const LIST: &str = "{\"object\":\"list\",\"data\":[";
+const LIST_START: &str = "{\"object\":\"list\",\"data\":[";
 
 /// An item of the service's list envelope, with what stands in front of it.
 #[must_use]
-pub(super) fn listed(item: &str, is_first: bool) -> String {
-    let lead = if is_first { LIST } else { "," };
+pub(super) fn list_item(item: &str, is_first: bool) -> String {
+    let lead = if is_first { LIST_START } else { "," };
     format!("{lead}\n{item}")
 }
 
 /// The end of the list envelope, and its beginning too if no item came before.
 #[must_use]
 pub(super) fn list_end(is_empty: bool, has_more: bool) -> String {
-    let lead = if is_empty { LIST } else { "" };
+    let lead = if is_empty { LIST_START } else { "" };
     format!("{lead}\n],\"has_more\":{has_more}}}\n")
 }
 
-fn is_foreign(c: char) -> bool {
-    !matches!(c, ' '..='~') && !clean::is_safe(c)
+fn needs_escape(c: char) -> bool {
+    !matches!(c, ' '..='~') && !sanitize::is_safe_char(c)
 }
 
 #[cfg(test)]
@@ -80,25 +80,25 @@ mod tests {
     fn numbers_stay_verbatim_and_controls_are_escaped() {
         let json = "{ \"n\": 1.50e+3,\n\t\"s\": \"\u{202e}a\u{9b}\u{7f}\\u001b\" }";
         assert_eq!(
-            guarded(json),
+            escape_line(json),
             r#"{ "n": 1.50e+3,"s": "\u202ea\u009b\u007f\u001b" }"#
         );
         assert_eq!(
-            guarded("\"pay\u{200b}pal \u{e0061}\""),
+            escape_line("\"pay\u{200b}pal \u{e0061}\""),
             "\"pay\\u200bpal \\udb40\\udc61\""
         );
-        assert!(matches!(guarded("{\"a\":\"é\"}"), Cow::Borrowed(_)));
+        assert!(matches!(escape_line("{\"a\":\"é\"}"), Cow::Borrowed(_)));
     }
 
     #[test]
     fn the_time_of_the_check_is_the_last_member() {
         let at = "2026-11-21T20:41:00Z".parse().ok();
         assert_eq!(
-            with_checked_at("{\"n\": 1.50 }\n", at),
+            add_checked_at("{\"n\": 1.50 }\n", at),
             r#"{"n": 1.50,"_sentbox":{"checked_at":"2026-11-21T20:41:00Z"}}"#
         );
         assert_eq!(
-            with_checked_at("{}", None),
+            add_checked_at("{}", None),
             r#"{"_sentbox":{"checked_at":null}}"#
         );
     }
@@ -108,8 +108,8 @@ mod tests {
         fn the_value_is_the_same_and_nothing_commands_a_terminal(text in any::<String>(), extra in "[\u{0}-\u{a0}\u{2000}-\u{206f}]{0,20}", pretty: bool) {
             let value = Value::from(vec![text, extra]);
             let json = if pretty { serde_json::to_string_pretty(&value) } else { serde_json::to_string(&value) }.unwrap();
-            let guarded = guarded(&json);
-            prop_assert!(!guarded.chars().any(is_foreign));
+            let guarded = escape_line(&json);
+            prop_assert!(!guarded.chars().any(needs_escape));
             prop_assert_eq!(serde_json::from_str::<Value>(&guarded).unwrap(), value);
         }
     }

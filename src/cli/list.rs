@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 
-use super::args::List;
-use super::json::{guarded, list_end, listed};
-use super::output::{Output, Shape, Stop};
-use super::rows::{Columns, fields};
-use crate::api::{Cursor, Item, MAX_LIMIT, Page, Service};
-use crate::failure::{Failure, Kind};
+use super::args::ListArgs;
+use super::json::{escape_line, list_end, list_item};
+use super::output::{Output, OutputFormat, CommandExit};
+use super::table::{RowLayout, tab_separated};
+use crate::api::{Cursor, ListedEmail, MAX_LIMIT, EmailPage, EmailApi};
+use crate::error::{Error, ErrorKind};
 use crate::mail::{EmailId, Summary};
 
 /// Prints what `list` asks for.
@@ -16,14 +16,14 @@ use crate::mail::{EmailId, Summary};
 ///
 /// If the service fails; a JSON document that was begun is still ended, with `has_more` true.
 pub(super) async fn run(
-    service: &impl Service,
-    list: &List,
-    columns: &Columns,
+    service: &impl EmailApi,
+    list: &ListArgs,
+    columns: &RowLayout,
     out: &mut Output,
-) -> Result<(), Stop> {
+) -> Result<(), CommandExit> {
     if !list.words.is_empty() {
-        let failure = Failure::new(
-            Kind::Usage,
+        let failure = Error::new(
+            ErrorKind::Usage,
             "list shows what the service has, which cannot search",
         );
         return Err(failure
@@ -37,7 +37,7 @@ pub(super) async fn run(
     if list.before.is_some() && list.limit > page_size {
         let sentence =
             format!("--before gives one page, so --limit is at most {MAX_LIMIT} with it");
-        return Err(Failure::new(Kind::Usage, sentence)
+        return Err(Error::new(ErrorKind::Usage, sentence)
             .hint("to walk to older emails, use --after")
             .into());
     }
@@ -46,7 +46,7 @@ pub(super) async fn run(
     let mut seen = HashSet::new();
     let mut left = if list.all { u32::MAX } else { list.limit };
     let mut cursor = list.cursor();
-    let mut printer = Printer {
+    let mut printer = ListPrinter {
         columns,
         out,
         printed: 0,
@@ -61,7 +61,7 @@ pub(super) async fn run(
                 return Err(failure.into());
             }
         };
-        let Page {
+        let EmailPage {
             mut items,
             unreadable,
             has_more,
@@ -81,7 +81,7 @@ pub(super) async fn run(
             items.truncate(left as usize);
         }
         for item in &items {
-            printer.print(item)?;
+            printer.print_item(item)?;
         }
         printer.out.flush()?;
         if !list.all {
@@ -93,7 +93,7 @@ pub(super) async fn run(
             printer.end(is_cut || has_more.unwrap_or(!items.is_empty()))?;
             if goes_on && has_more == Some(true) {
                 let sentence = "the service says that there is more, but sends nothing new";
-                return Err(Failure::new(Kind::NotTheApi, sentence)
+                return Err(Error::new(ErrorKind::NotTheApi, sentence)
                     .hint("what is printed may not be everything")
                     .into());
             }
@@ -103,29 +103,29 @@ pub(super) async fn run(
     }
 }
 
-struct Printer<'a> {
-    columns: &'a Columns,
+struct ListPrinter<'a> {
+    columns: &'a RowLayout,
     out: &'a mut Output,
     printed: usize,
 }
 
-impl Printer<'_> {
-    fn print(&mut self, item: &Item) -> Result<(), Stop> {
-        let text = match self.out.shape {
-            Shape::Human if self.out.columns.is_some() => {
-                self.columns.row(&Summary::from(&item.summary()), false) + "\n"
+impl ListPrinter<'_> {
+    fn print_item(&mut self, item: &ListedEmail) -> Result<(), CommandExit> {
+        let text = match self.out.format {
+            OutputFormat::Human if self.out.columns.is_some() => {
+                self.columns.format_row(&Summary::from(&item.parse_summary()), false) + "\n"
             }
-            Shape::Human => fields(&Summary::from(&item.summary())) + "\n",
-            Shape::JsonLines => format!("{}\n", guarded(&item.json)),
-            Shape::Json => listed(&guarded(&item.json), self.printed == 0),
+            OutputFormat::Human => tab_separated(&Summary::from(&item.parse_summary())) + "\n",
+            OutputFormat::JsonLines => format!("{}\n", escape_line(&item.json)),
+            OutputFormat::Json => list_item(&escape_line(&item.json), self.printed == 0),
         };
         self.printed += 1;
-        self.out.styled(&text)
+        self.out.write_styled(&text)
     }
 
-    fn end(&mut self, has_more: bool) -> Result<(), Stop> {
-        if self.out.shape == Shape::Json {
-            self.out.data(&list_end(self.printed == 0, has_more))?;
+    fn end(&mut self, has_more: bool) -> Result<(), CommandExit> {
+        if self.out.format == OutputFormat::Json {
+            self.out.write_data(&list_end(self.printed == 0, has_more))?;
         }
         self.out.flush()
     }

@@ -4,20 +4,20 @@ use std::io::{self, IsTerminal as _, Read as _};
 
 use serde::Serialize;
 
-use super::World;
-use super::output::{Output, Shape, Stop};
-use crate::api::try_key;
-use crate::archive::Stranger;
-use crate::config::{ApiKey, Flags, Place, Profiles, Settings};
-use crate::failure::{Failure, Kind};
-use crate::mail::clean;
+use super::CommandContext;
+use super::output::{Output, OutputFormat, CommandExit};
+use crate::api::verify_key;
+use crate::archive::IdentityMismatch;
+use crate::config::{ApiKey, Flags, KeyTarget, Profiles, Settings};
+use crate::error::{Error, ErrorKind};
+use crate::mail::sanitize;
 
 /// Longer than any key; whatever comes after it is not read.
-const MOST: u64 = 64 << 10;
+const MAX_INPUT: u64 = 64 << 10;
 
 /// The report as JSON.
 #[derive(Serialize)]
-struct Report<'a> {
+struct LoginJson<'a> {
     profile: &'a str,
     base_url: String,
     access: &'a str,
@@ -31,35 +31,35 @@ struct Report<'a> {
 ///
 /// If there is no place for the key, or the service does not take it or does not let it read: then
 /// nothing is stored.
-pub(super) fn run(world: World<'_>) -> Result<(), Stop> {
-    let World {
+pub(super) fn run(world: CommandContext<'_>) -> Result<(), CommandExit> {
+    let CommandContext {
         global,
         env,
         clock,
-        wrong_keys: _,
+        check_key_bindings: _,
         out,
     } = world;
-    let mut profiles = Profiles::read(env)?;
+    let mut profiles = Profiles::load(env)?;
     for warning in profiles.warnings() {
         out.note(warning);
     }
-    let place = profiles.place_for(&global.flags(), env)?;
-    let key = asked(&place)?;
-    super::wait_for(async { Ok(try_key(&place, &key, clock).await?) })?;
-    profiles.store(&place, &key)?;
-    report(&place, &profiles, out)?;
+    let place = profiles.key_target(&global.flags(), env)?;
+    let key = read_key(&place)?;
+    super::block_on(async { Ok(verify_key(&place, &key, clock).await?) })?;
+    profiles.store_key(&place, &key)?;
+    write_report(&place, &profiles, out)?;
     let flags = Flags {
         profile: Some(place.profile.clone()),
         ..global.flags()
     };
     // Whatever keeps the archive from being looked at is said when it is used.
     if let Ok(Some(stranger)) =
-        Settings::resolve(&flags, env).and_then(|settings| Stranger::before(&settings))
+        Settings::resolve(&flags, env).and_then(|settings| IdentityMismatch::find(&settings))
     {
-        let failure = Failure::from(stranger);
+        let failure = Error::from(stranger);
         out.note(&format!("{}; {}", failure.sentence, failure.hint));
     }
-    if let Some(variable) = Profiles::overridden_by(env) {
+    if let Some(variable) = Profiles::overriding_variable(env) {
         out.note(&format!(
             "{variable} is set and goes before this profile; --profile {} uses it all the same",
             place.profile
@@ -74,10 +74,10 @@ pub(super) fn run(world: World<'_>) -> Result<(), Stop> {
 }
 
 /// The key: typed unseen on a terminal, else the first line of standard input.
-fn asked(place: &Place) -> Result<ApiKey, Failure> {
+fn read_key(place: &KeyTarget) -> Result<ApiKey, Error> {
     let unread = |error: io::Error| match error.kind() {
-        io::ErrorKind::Interrupted => Failure::new(Kind::Io, "no key was given"),
-        _ => Failure::new(Kind::Io, format!("the key cannot be read: {error}")),
+        io::ErrorKind::Interrupted => Error::new(ErrorKind::Io, "no key was given"),
+        _ => Error::new(ErrorKind::Io, format!("the key cannot be read: {error}")),
     };
     if io::stdin().is_terminal() {
         let prompt = format!(
@@ -85,21 +85,21 @@ fn asked(place: &Place) -> Result<ApiKey, Failure> {
             place.base_url, place.profile
         );
         return ApiKey::new(
-            &rpassword::prompt_password(clean::line(&prompt)).map_err(unread)?,
+            &rpassword::prompt_password(sanitize::sanitize_line(&prompt)).map_err(unread)?,
             "the terminal",
         );
     }
     let mut text = String::new();
     io::stdin()
         .lock()
-        .take(MOST)
+        .take(MAX_INPUT)
         .read_to_string(&mut text)
         .map_err(unread)?;
     ApiKey::new(text.lines().next().unwrap_or_default(), "standard input")
 }
 
-fn report(place: &Place, profiles: &Profiles, out: &mut Output) -> Result<(), Stop> {
-    let Place {
+fn write_report(place: &KeyTarget, profiles: &Profiles, out: &mut Output) -> Result<(), CommandExit> {
+    let KeyTarget {
         profile,
         base_url,
         key_file,
@@ -109,14 +109,14 @@ fn report(place: &Place, profiles: &Profiles, out: &mut Output) -> Result<(), St
         key_file.display().to_string(),
         profiles.path().display().to_string(),
     );
-    let text = match out.shape {
-        Shape::Human => format!(
+    let text = match out.format {
+        OutputFormat::Human => format!(
             "{base_url} takes the key. It may read; every key that may read may also send and delete.\n\
              profile  {profile}, in {config}\n\
              key      {key_file}, readable by you alone\n"
         ),
-        Shape::Json | Shape::JsonLines => {
-            let report = Report {
+        OutputFormat::Json | OutputFormat::JsonLines => {
+            let report = LoginJson {
                 profile,
                 base_url: base_url.to_string(),
                 access: "full",
@@ -126,6 +126,6 @@ fn report(place: &Place, profiles: &Profiles, out: &mut Output) -> Result<(), St
             serde_json::to_string(&report).expect("texts are JSON") + "\n"
         }
     };
-    out.data(&text)?;
+    out.write_data(&text)?;
     out.flush()
 }

@@ -12,9 +12,9 @@ use super::Args;
 /// # Errors
 ///
 /// Never in practice: it is written to memory.
-pub(super) fn page() -> io::Result<Vec<u8>> {
+pub(super) fn render_man_page() -> io::Result<Vec<u8>> {
     let program = Args::command();
-    let commands = named("sentbox", &program);
+    let commands = list_commands("sentbox", &program);
     let after = program
         .get_after_help()
         .map(ToString::to_string)
@@ -60,11 +60,11 @@ pub(super) fn page() -> io::Result<Vec<u8>> {
 }
 
 /// The commands below `above` with their whole names; one that only holds others is left out.
-fn named(above: &str, holder: &Command) -> Vec<(String, Command)> {
+fn list_commands(above: &str, holder: &Command) -> Vec<(String, Command)> {
     let each = holder.get_subcommands().flat_map(|command| {
         let name = format!("{above} {}", command.get_name());
         if command.has_subcommands() {
-            named(&name, command)
+            list_commands(&name, command)
         } else {
             vec![(name, command.clone())]
         }

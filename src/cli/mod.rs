@@ -1,6 +1,6 @@
 //! The verbs: each a function of its arguments, the settings and an [`Output`]; none knows the screen.
 
-mod archive;
+mod open_archive;
 pub mod args;
 mod column;
 mod config;
@@ -16,34 +16,34 @@ mod man;
 mod output;
 mod profile;
 mod render;
-mod rows;
-mod safe;
+mod table;
+mod escape;
 mod search;
 mod serve;
 mod show;
 mod sync;
-mod tally;
-mod upkeep;
-mod usage;
-mod words;
+mod progress;
+mod archive;
+mod parse;
+mod format;
 
 use std::future::Future;
 
 use clap::CommandFactory as _;
 
-pub use args::{Args, Command, Verb};
-pub use output::{Output, Stop};
-pub use usage::{Parsed, parse};
+pub use args::{Args, CliCommand, Verb};
+pub use output::{Output, CommandExit};
+pub use parse::{ParsedArgs, parse_args};
 
-use crate::api::{Access, Client, Patience, spelled};
+use crate::api::{ClientConfig, Client, RetryPolicy, format_pause};
 use crate::config::clock::Clock;
-use crate::config::{Env, KeyChange, Settings};
-use crate::failure::{Failure, Kind};
-use crate::signals::{REQUESTS, Signals};
+use crate::config::{Env, KeyBinding, Settings};
+use crate::error::{Error, ErrorKind};
+use crate::signals::{SHUTDOWN_SIGNALS, Signals};
 use args::Global;
 
 /// What every command is given.
-pub struct World<'a> {
+pub struct CommandContext<'a> {
     /// The flags that may stand anywhere.
     pub global: &'a Global,
     /// The environment.
@@ -51,7 +51,7 @@ pub struct World<'a> {
     /// The clock.
     pub clock: &'a Clock,
     /// What is wrong with keys that the configuration binds: only the terminal program knows its keys.
-    pub wrong_keys: fn(&[KeyChange]) -> Vec<String>,
+    pub check_key_bindings: fn(&[KeyBinding]) -> Vec<String>,
     /// The streams.
     pub out: &'a mut Output,
 }
@@ -61,81 +61,81 @@ pub struct World<'a> {
 /// # Errors
 ///
 /// Whatever keeps it from doing what was asked, and what ends it early.
-pub fn run(command: &Command, world: World<'_>) -> Result<(), Stop> {
-    let World {
+pub fn run(command: &CliCommand, world: CommandContext<'_>) -> Result<(), CommandExit> {
+    let CommandContext {
         global,
         env,
         clock,
-        wrong_keys,
+        check_key_bindings: wrong_keys,
         out,
     } = world;
     match command {
-        Command::List(list) => {
-            let settings = settle(global, env, out)?;
-            let client = patient(
-                Client::new(Access::from(&settings), Patience::ONE_SHOT, clock.clone()),
+        CliCommand::List(list) => {
+            let settings = resolve_settings(global, env, out)?;
+            let client = with_wait_notes(
+                Client::new(ClientConfig::from(&settings), RetryPolicy::ONE_SHOT, clock.clone()),
                 out,
             );
-            let columns = rows::Columns {
+            let columns = table::RowLayout {
                 width: out.columns.unwrap_or(80),
                 colour: out.colour,
                 zone: settings.zone,
                 now: clock(),
             };
-            wait_for(list::run(&client, list, &columns, out))
+            block_on(list::run(&client, list, &columns, out))
         }
-        Command::Search(search) => search::run(search, &settle(global, env, out)?, clock, out),
-        Command::Show(show) => show::run(show, &settle(global, env, out)?, clock, out),
-        Command::Sync(sync) => {
-            let settings = settle(global, env, out)?;
-            let archive = archive::open_to_fill(&settings, clock, out)?;
-            wait_for(sync::run(sync, &archive, &settings, clock, out))
+        CliCommand::Search(search) => search::run(search, &resolve_settings(global, env, out)?, clock, out),
+        CliCommand::Show(show) => show::run(show, &resolve_settings(global, env, out)?, clock, out),
+        CliCommand::Sync(sync) => {
+            let settings = resolve_settings(global, env, out)?;
+            let archive = open_archive::open_for_writing(&settings, clock, out)?;
+            block_on(sync::run(sync, &archive, &settings, clock, out))
         }
-        Command::Archive { verb } => upkeep::run(verb, &settle(global, env, out)?, clock, out),
-        Command::Import(import) => import::run(import, &settle(global, env, out)?, clock, out),
-        Command::Render(render) => render::run(render, out),
-        Command::Serve(serve) => wait_for(serve::run(serve, clock, out)),
-        Command::Login => login::run(World {
+        CliCommand::Archive { verb } => archive::run(verb, &resolve_settings(global, env, out)?, clock, out),
+        CliCommand::Import(import) => import::run(import, &resolve_settings(global, env, out)?, clock, out),
+        CliCommand::Render(render) => render::run(render, out),
+        CliCommand::Serve(serve) => block_on(serve::run(serve, clock, out)),
+        CliCommand::Login => login::run(CommandContext {
             global,
             env,
             clock,
-            wrong_keys,
+            check_key_bindings: wrong_keys,
             out,
         }),
-        Command::Profile { verb } => profile::run(verb, env, out),
-        Command::Config { verb } => config::run(
+        CliCommand::Profile { verb } => profile::run(verb, env, out),
+        CliCommand::Config { verb } => config::run(
             *verb,
-            World {
+            CommandContext {
                 global,
                 env,
                 clock,
-                wrong_keys,
+                check_key_bindings: wrong_keys,
                 out,
             },
         ),
-        Command::Doctor { quick } => doctor::run(
+        CliCommand::Doctor { quick } => doctor::run(
             *quick,
-            World {
+            CommandContext {
                 global,
                 env,
                 clock,
-                wrong_keys,
+                check_key_bindings: wrong_keys,
                 out,
             },
         ),
-        Command::Completions { shell } => {
+        CliCommand::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(*shell, &mut Args::command(), "sentbox", &mut script);
-            print(&script, out)
+            write_bytes(&script, out)
         }
-        Command::Man => {
-            let page = man::page().map_err(|error| {
-                Failure::new(
-                    Kind::Internal,
+        CliCommand::Man => {
+            let page = man::render_man_page().map_err(|error| {
+                Error::new(
+                    ErrorKind::Internal,
                     format!("the manual page cannot be made: {error}"),
                 )
             })?;
-            print(&page, out)
+            write_bytes(&page, out)
         }
     }
 }
@@ -145,7 +145,7 @@ pub fn run(command: &Command, world: World<'_>) -> Result<(), Stop> {
 /// # Errors
 ///
 /// If a flag, a variable or the file holds what is not allowed.
-pub fn settle(global: &Global, env: &Env, out: &mut Output) -> Result<Settings, Failure> {
+pub fn resolve_settings(global: &Global, env: &Env, out: &mut Output) -> Result<Settings, Error> {
     let settings = Settings::resolve(&global.flags(), env)?;
     for warning in &settings.warnings {
         out.note(warning);
@@ -154,40 +154,40 @@ pub fn settle(global: &Global, env: &Env, out: &mut Output) -> Result<Settings, 
 }
 
 /// Listens for the signals that end a command which otherwise runs on.
-fn signals() -> Result<Signals, Failure> {
-    Signals::listen(&REQUESTS)
-        .map_err(|error| Failure::new(Kind::Io, format!("signals cannot be received: {error}")))
+fn listen_for_signals() -> Result<Signals, Error> {
+    Signals::listen(&SHUTDOWN_SIGNALS)
+        .map_err(|error| Error::new(ErrorKind::Io, format!("signals cannot be received: {error}")))
 }
 
-fn print(bytes: &[u8], out: &mut Output) -> Result<(), Stop> {
-    out.exact(&String::from_utf8_lossy(bytes))?;
+fn write_bytes(bytes: &[u8], out: &mut Output) -> Result<(), CommandExit> {
+    out.write_exact(&String::from_utf8_lossy(bytes))?;
     out.flush()
 }
 
 /// The client with its long waits reported.
-fn patient(client: Client, out: &Output) -> Client {
-    let note = out.notes();
+fn with_wait_notes(client: Client, out: &Output) -> Client {
+    let note = out.note_writer();
     client.on_long_wait(move |wait| {
         note(&format!(
             "waiting {} for the service's rate limit",
-            spelled(wait)
+            format_pause(wait)
         ));
     })
 }
 
 /// One thread is enough for what does one thing after the other.
-fn wait_for<T>(work: impl Future<Output = Result<T, Stop>>) -> Result<T, Stop> {
+fn block_on<T>(work: impl Future<Output = Result<T, CommandExit>>) -> Result<T, CommandExit> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
-    runtime.map_err(|error| no_runtime(&error))?.block_on(work)
+    runtime.map_err(|error| runtime_error(&error))?.block_on(work)
 }
 
 /// Why nothing can wait for the network or a timer.
 #[must_use]
-pub fn no_runtime(error: &std::io::Error) -> Failure {
-    Failure::new(
-        Kind::Io,
+pub fn runtime_error(error: &std::io::Error) -> Error {
+    Error::new(
+        ErrorKind::Io,
         format!("the system refuses what it takes to wait for events: {error}"),
     )
     .hint("raise its limits: ulimit -n 256")

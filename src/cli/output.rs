@@ -6,32 +6,32 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::args::{Global, When};
-use super::{json, safe};
+use super::args::{Global, ColorMode};
+use super::{json, escape};
 use crate::config::Env;
-use crate::failure::{Details, Failure, Kind};
-use crate::mail::clean;
+use crate::error::{RequestDetails, Error, ErrorKind};
+use crate::mail::sanitize;
 
 /// Why a command ends before its work is done.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Stop {
+pub enum CommandExit {
     /// It could not go on.
-    Failed(Failure),
+    Failed(Error),
     /// Nobody reads any more what it writes, which is a success: `sentbox list | head -1`.
-    Closed,
+    OutputClosed,
     /// A signal of this number asked it to end.
     Signal(u8),
 }
 
-impl From<Failure> for Stop {
-    fn from(failure: Failure) -> Self {
+impl From<Error> for CommandExit {
+    fn from(failure: Error) -> Self {
         Self::Failed(failure)
     }
 }
 
 /// In which form results are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shape {
+pub enum OutputFormat {
     /// For people.
     Human,
     /// One JSON document.
@@ -45,20 +45,20 @@ pub struct Output {
     stdout: Box<dyn Write>,
     stderr: Box<dyn Write>,
     /// The form of results.
-    pub shape: Shape,
+    pub format: OutputFormat,
     /// Whether results are styled.
     pub colour: bool,
     /// The columns of the terminal that stdout is, if it is one.
     pub columns: Option<u16>,
     quiet: bool,
     verbose: bool,
-    watched: bool,
+    shows_progress: bool,
 }
 
 impl Output {
     /// The streams of this process.
     #[must_use]
-    pub fn of_process(global: &Global, env: &Env) -> Self {
+    pub fn from_process(global: &Global, env: &Env) -> Self {
         let is_terminal = io::stdout().is_terminal();
         // A terminal that does not know its own width says that it has none.
         let wide = || {
@@ -69,42 +69,42 @@ impl Output {
         };
         let columns = is_terminal.then(|| wide().unwrap_or(80));
         let colour = match global.color {
-            When::Auto => env.wants_colour(is_terminal),
-            When::Always => true,
-            When::Never => false,
+            ColorMode::Auto => env.wants_colour(is_terminal),
+            ColorMode::Always => true,
+            ColorMode::Never => false,
         };
         Self {
             stdout: Box::new(BufWriter::new(io::stdout())),
             stderr: Box::new(io::stderr()),
-            shape: shape(global.json, global.jsonl),
+            format: format_from_flags(global.json, global.jsonl),
             colour,
             columns,
             quiet: global.quiet,
             verbose: global.verbose > 0,
-            watched: io::stderr().is_terminal() && env.get("TERM") != Some("dumb"),
+            shows_progress: io::stderr().is_terminal() && env.get("TERM") != Some("dumb"),
         }
     }
 
     /// The streams of this process before the command line is understood: `json` is whether errors
     /// are wanted as JSON.
     #[must_use]
-    pub fn plain(json: bool) -> Self {
+    pub fn before_parsing(json: bool) -> Self {
         let stdout = Box::new(BufWriter::new(io::stdout()));
         Self {
             stdout,
             stderr: Box::new(io::stderr()),
-            shape: shape(json, false),
+            format: format_from_flags(json, false),
             colour: false,
             columns: None,
             quiet: false,
             verbose: false,
-            watched: false,
+            shows_progress: false,
         }
     }
 
     /// Streams that keep what is written: what was said, and not what is data.
     #[cfg(test)]
-    pub(super) fn kept() -> (Self, std::sync::Arc<std::sync::Mutex<Vec<u8>>>) {
+    pub(super) fn captured() -> (Self, std::sync::Arc<std::sync::Mutex<Vec<u8>>>) {
         struct Kept(std::sync::Arc<std::sync::Mutex<Vec<u8>>>);
         impl Write for Kept {
             fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -120,7 +120,7 @@ impl Output {
             Self {
                 stdout: Box::new(io::sink()),
                 stderr: Box::new(Kept(std::sync::Arc::clone(&said))),
-                ..Self::plain(false)
+                ..Self::before_parsing(false)
             },
             said,
         )
@@ -133,11 +133,11 @@ impl Output {
     /// # Errors
     ///
     /// [`Stop::Closed`] if nobody reads it.
-    pub fn data(&mut self, text: &str) -> Result<(), Stop> {
-        let safe = if self.shape == Shape::Human {
-            safe::plain(text)
+    pub fn write_data(&mut self, text: &str) -> Result<(), CommandExit> {
+        let safe = if self.format == OutputFormat::Human {
+            escape::strip_controls(text)
         } else {
-            json::escaped(text)
+            json::escape_lines(text)
         };
         self.write(&safe)
     }
@@ -147,11 +147,11 @@ impl Output {
     /// # Errors
     ///
     /// [`Stop::Closed`] if nobody reads it.
-    pub(super) fn styled(&mut self, text: &str) -> Result<(), Stop> {
-        if self.shape == Shape::Human && self.colour {
-            self.write(&safe::styled(text))
+    pub(super) fn write_styled(&mut self, text: &str) -> Result<(), CommandExit> {
+        if self.format == OutputFormat::Human && self.colour {
+            self.write(&escape::strip_foreign_controls(text))
         } else {
-            self.data(text)
+            self.write_data(text)
         }
     }
 
@@ -161,18 +161,18 @@ impl Output {
     /// # Errors
     ///
     /// [`Stop::Closed`] if nobody reads it.
-    pub(super) fn exact(&mut self, text: &str) -> Result<(), Stop> {
+    pub(super) fn write_exact(&mut self, text: &str) -> Result<(), CommandExit> {
         if self.columns.is_some() {
-            self.data(text)
+            self.write_data(text)
         } else {
             self.write(text)
         }
     }
 
-    fn write(&mut self, text: &str) -> Result<(), Stop> {
+    fn write(&mut self, text: &str) -> Result<(), CommandExit> {
         self.stdout
             .write_all(text.as_bytes())
-            .map_err(|error| stop(&error))
+            .map_err(|error| write_error(&error))
     }
 
     /// Sends on what was written so far.
@@ -180,8 +180,8 @@ impl Output {
     /// # Errors
     ///
     /// [`Stop::Closed`] if nobody reads it.
-    pub fn flush(&mut self) -> Result<(), Stop> {
-        self.stdout.flush().map_err(|error| stop(&error))
+    pub fn flush(&mut self) -> Result<(), CommandExit> {
+        self.stdout.flush().map_err(|error| write_error(&error))
     }
 
     /// Whether nothing is said but results and errors.
@@ -193,20 +193,20 @@ impl Output {
     /// Says something beside the results; cleaned, since it may quote what others wrote.
     pub fn note(&mut self, text: &str) {
         if !self.quiet {
-            let _ = writeln!(self.stderr, "sentbox: {}", clean::line(text));
+            let _ = writeln!(self.stderr, "sentbox: {}", sanitize::sanitize_line(text));
         }
     }
 
     /// The same for those who cannot wait until the output is theirs.
-    pub fn notes(&self) -> impl Fn(&str) + Send + Sync + use<> {
-        let Self { quiet, watched, .. } = *self;
+    pub fn note_writer(&self) -> impl Fn(&str) + Send + Sync + use<> {
+        let Self { quiet, shows_progress: watched, .. } = *self;
         move |text| {
             if !quiet {
                 let _ = writeln!(
                     io::stderr(),
                     "{}sentbox: {}",
                     if watched { "\r\x1b[K" } else { "" },
-                    clean::line(text)
+                    sanitize::sanitize_line(text)
                 );
             }
         }
@@ -214,10 +214,10 @@ impl Output {
 
     /// Shows how far a long command is, in place of what it showed before; only to a person who
     /// watches. The empty text takes it away.
-    pub fn progress(&mut self, text: &str) {
-        if self.watched && !self.quiet {
+    pub fn show_progress(&mut self, text: &str) {
+        if self.shows_progress && !self.quiet {
             let columns = usize::from(self.columns.unwrap_or(80)).saturating_sub(1);
-            let line: String = clean::line(text).chars().take(columns).collect();
+            let line: String = sanitize::sanitize_line(text).chars().take(columns).collect();
             // Whoever does not see it misses nothing.
             let _ = write!(self.stderr, "\r\x1b[K{line}");
             let _ = self.stderr.flush();
@@ -229,58 +229,58 @@ impl Output {
     /// # Errors
     ///
     /// If the answer cannot be read.
-    pub fn ask(&mut self, question: &str) -> Result<Option<bool>, Stop> {
+    pub fn confirm(&mut self, question: &str) -> Result<Option<bool>, CommandExit> {
         if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
             return Ok(None);
         }
-        let _ = write!(self.stderr, "sentbox: {} [y/N] ", clean::line(question));
+        let _ = write!(self.stderr, "sentbox: {} [y/N] ", sanitize::sanitize_line(question));
         let _ = self.stderr.flush();
         let mut answer = String::new();
-        let failed = |error| Failure::new(Kind::Io, format!("the answer cannot be read: {error}"));
+        let failed = |error| Error::new(ErrorKind::Io, format!("the answer cannot be read: {error}"));
         io::stdin().read_line(&mut answer).map_err(failed)?;
         Ok(Some(matches!(answer.trim(), "y" | "Y" | "yes")))
     }
 
     /// Says why a command ends, in the form that was asked for.
-    pub fn failure(&mut self, failure: &Failure) {
-        let Failure {
+    pub fn report_error(&mut self, failure: &Error) {
+        let Error {
             kind,
             sentence,
             hint,
-            wait,
+            retry_after: wait,
             details,
         } = failure;
-        let (message, hint) = (clean::line(sentence), clean::line(hint));
+        let (message, hint) = (sanitize::sanitize_line(sentence), sanitize::sanitize_line(hint));
         let request = details
             .as_deref()
-            .map(|details| Request::new(details, *wait));
-        if self.shape == Shape::Human {
-            self.say(&format!("sentbox: {message}"));
+            .map(|details| FailedRequest::new(details, *wait));
+        if self.format == OutputFormat::Human {
+            self.write_stderr(&format!("sentbox: {message}"));
             if !hint.is_empty() {
-                self.say(&format!("   hint: {hint}"));
+                self.write_stderr(&format!("   hint: {hint}"));
             }
             if let Some(request) = request.filter(|_| self.verbose) {
-                self.say(&format!("request: {request}"));
+                self.write_stderr(&format!("request: {request}"));
             }
             return;
         }
-        let document = Document {
-            error: Words {
-                kind: kind.word(),
+        let document = ErrorDocument {
+            error: ErrorBody {
+                kind: kind.code(),
                 message: &message,
                 hint: &hint,
                 request,
             },
         };
-        self.say(&serde_json::to_string(&document).expect("strings are JSON"));
+        self.write_stderr(&serde_json::to_string(&document).expect("strings are JSON"));
     }
 
     /// A stderr that nobody reads is no reason to stop.
-    fn say(&mut self, line: &str) {
-        let line = if self.shape == Shape::Human {
-            clean::line(line)
+    fn write_stderr(&mut self, line: &str) {
+        let line = if self.format == OutputFormat::Human {
+            sanitize::sanitize_line(line)
         } else {
-            json::escaped(line)
+            json::escape_lines(line)
         };
         let _ = writeln!(self.stderr, "{line}");
     }
@@ -288,22 +288,22 @@ impl Output {
 
 /// A failure as JSON.
 #[derive(Serialize)]
-struct Document<'a> {
-    error: Words<'a>,
+struct ErrorDocument<'a> {
+    error: ErrorBody<'a>,
 }
 
 #[derive(Serialize)]
-struct Words<'a> {
+struct ErrorBody<'a> {
     kind: &'a str,
     message: &'a str,
     hint: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    request: Option<Request<'a>>,
+    request: Option<FailedRequest<'a>>,
 }
 
 /// The request that failed, for those who run the service.
 #[derive(Serialize)]
-struct Request<'a> {
+struct FailedRequest<'a> {
     endpoint: &'a str,
     status: Option<u16>,
     id: Option<&'a str>,
@@ -312,9 +312,9 @@ struct Request<'a> {
     wait: Option<u64>,
 }
 
-impl<'a> Request<'a> {
-    fn new(details: &'a Details, wait: Option<Duration>) -> Self {
-        let Details {
+impl<'a> FailedRequest<'a> {
+    fn new(details: &'a RequestDetails, wait: Option<Duration>) -> Self {
+        let RequestDetails {
             endpoint,
             status,
             request_id,
@@ -330,7 +330,7 @@ impl<'a> Request<'a> {
     }
 }
 
-impl fmt::Display for Request<'_> {
+impl fmt::Display for FailedRequest<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             endpoint,
@@ -354,20 +354,20 @@ impl fmt::Display for Request<'_> {
     }
 }
 
-const fn shape(json: bool, jsonl: bool) -> Shape {
+const fn format_from_flags(json: bool, jsonl: bool) -> OutputFormat {
     match (json, jsonl) {
-        (_, true) => Shape::JsonLines,
-        (true, false) => Shape::Json,
-        (false, false) => Shape::Human,
+        (_, true) => OutputFormat::JsonLines,
+        (true, false) => OutputFormat::Json,
+        (false, false) => OutputFormat::Human,
     }
 }
 
-fn stop(error: &io::Error) -> Stop {
+fn write_error(error: &io::Error) -> CommandExit {
     if error.kind() == io::ErrorKind::BrokenPipe {
-        return Stop::Closed;
+        return CommandExit::OutputClosed;
     }
-    Stop::Failed(Failure::new(
-        Kind::Io,
+    CommandExit::Failed(Error::new(
+        ErrorKind::Io,
         format!("standard output cannot be written: {error}"),
     ))
 }

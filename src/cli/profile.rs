@@ -3,27 +3,27 @@
 use serde::Serialize;
 
 use super::args::ProfileVerb;
-use super::output::{Output, Shape, Stop};
-use crate::config::{Env, Listed, Profiles};
-use crate::failure::{Failure, Kind};
-use crate::mail::clean;
+use super::output::{Output, OutputFormat, CommandExit};
+use crate::config::{Env, ProfileEntry, Profiles};
+use crate::error::{Error, ErrorKind};
+use crate::mail::sanitize;
 
 /// A profile as JSON.
 #[derive(Serialize)]
-struct Row<'a> {
+struct ProfileJson<'a> {
     name: &'a str,
     default: bool,
     base_url: &'a str,
     key_from: Option<&'a str>,
 }
 
-impl<'a> From<&'a Listed> for Row<'a> {
-    fn from(listed: &'a Listed) -> Self {
-        let Listed {
+impl<'a> From<&'a ProfileEntry> for ProfileJson<'a> {
+    fn from(listed: &'a ProfileEntry) -> Self {
+        let ProfileEntry {
             name,
             is_default,
             base_url,
-            key_from,
+            key_source: key_from,
             in_memory: _,
         } = listed;
         Self {
@@ -37,8 +37,8 @@ impl<'a> From<&'a Listed> for Row<'a> {
 
 /// The profiles as one JSON document.
 #[derive(Serialize)]
-struct Document<'a> {
-    profiles: Vec<Row<'a>>,
+struct ProfilesJson<'a> {
+    profiles: Vec<ProfileJson<'a>>,
 }
 
 /// Does what was asked for.
@@ -46,26 +46,26 @@ struct Document<'a> {
 /// # Errors
 ///
 /// If the file cannot be read, understood or changed, or an archive would be deleted unasked.
-pub(super) fn run(verb: &ProfileVerb, env: &Env, out: &mut Output) -> Result<(), Stop> {
-    let mut profiles = Profiles::read(env)?;
+pub(super) fn run(verb: &ProfileVerb, env: &Env, out: &mut Output) -> Result<(), CommandExit> {
+    let mut profiles = Profiles::load(env)?;
     for warning in profiles.warnings() {
         out.note(warning);
     }
     match verb {
-        ProfileVerb::List => list(&profiles, env, out),
+        ProfileVerb::List => list_profiles(&profiles, env, out),
         ProfileVerb::Use { name } => {
             profiles.make_default(name)?;
             out.note(&format!("{name} is the default profile now"));
             Ok(())
         }
         ProfileVerb::Remove { name, yes } => {
-            profiles.known(name)?;
-            if let Some(archives) = profiles.archives(name).filter(|_| !yes) {
+            profiles.require(name)?;
+            if let Some(archives) = profiles.existing_data_dir(name).filter(|_| !yes) {
                 let sentence = format!(
                     "the mail that profile {name} has gathered would be deleted with it: {}",
                     archives.display()
                 );
-                return Err(Failure::new(Kind::Usage, sentence)
+                return Err(Error::new(ErrorKind::Usage, sentence)
                     .hint("add --yes if nobody needs it; the service forgets old mail")
                     .into());
             }
@@ -76,20 +76,20 @@ pub(super) fn run(verb: &ProfileVerb, env: &Env, out: &mut Output) -> Result<(),
     }
 }
 
-fn list(profiles: &Profiles, env: &Env, out: &mut Output) -> Result<(), Stop> {
-    let listed = profiles.list();
-    let rows: Vec<Row<'_>> = listed.iter().map(Row::from).collect();
-    let text = match out.shape {
-        Shape::Human => aligned(&listed),
-        Shape::Json => {
-            serde_json::to_string(&Document { profiles: rows }).expect("texts are JSON") + "\n"
+fn list_profiles(profiles: &Profiles, env: &Env, out: &mut Output) -> Result<(), CommandExit> {
+    let listed = profiles.entries();
+    let rows: Vec<ProfileJson<'_>> = listed.iter().map(ProfileJson::from).collect();
+    let text = match out.format {
+        OutputFormat::Human => format_table(&listed),
+        OutputFormat::Json => {
+            serde_json::to_string(&ProfilesJson { profiles: rows }).expect("texts are JSON") + "\n"
         }
-        Shape::JsonLines => rows
+        OutputFormat::JsonLines => rows
             .iter()
             .map(|row| serde_json::to_string(row).expect("texts are JSON") + "\n")
             .collect(),
     };
-    out.data(&text)?;
+    out.write_data(&text)?;
     out.flush()?;
     if listed.is_empty() {
         out.note(&format!(
@@ -97,7 +97,7 @@ fn list(profiles: &Profiles, env: &Env, out: &mut Output) -> Result<(), Stop> {
             profiles.path().display()
         ));
     }
-    if let Some(variable) = Profiles::overridden_by(env) {
+    if let Some(variable) = Profiles::overriding_variable(env) {
         out.note(&format!(
             "{variable} is set and goes before the default profile"
         ));
@@ -106,8 +106,8 @@ fn list(profiles: &Profiles, env: &Env, out: &mut Output) -> Result<(), Stop> {
 }
 
 /// One line each, in columns.
-fn aligned(listed: &[Listed]) -> String {
-    let widest = |text: fn(&Listed) -> &str| {
+fn format_table(listed: &[ProfileEntry]) -> String {
+    let widest = |text: fn(&ProfileEntry) -> &str| {
         listed
             .iter()
             .map(|profile| text(profile).len())
@@ -118,13 +118,13 @@ fn aligned(listed: &[Listed]) -> String {
         widest(|profile| &profile.name),
         widest(|profile| &profile.base_url),
     );
-    let line = |Listed {
+    let line = |ProfileEntry {
                     name,
                     is_default,
                     base_url,
-                    key_from,
+                    key_source: key_from,
                     in_memory: _,
-                }: &Listed| {
+                }: &ProfileEntry| {
         let mark = if *is_default { '*' } else { ' ' };
         let key_from = if key_from.is_empty() {
             "no key"
@@ -133,7 +133,7 @@ fn aligned(listed: &[Listed]) -> String {
         };
         format!(
             "{mark} {name:names$}  {base_url:urls$}  {}\n",
-            clean::line(key_from)
+            sanitize::sanitize_line(key_from)
         )
     };
     listed.iter().map(line).collect()

@@ -3,9 +3,9 @@
 use std::io::Read as _;
 use std::path::Path;
 
-use super::args::Render;
-use super::output::{Output, Stop};
-use crate::failure::{Failure, Kind};
+use super::args::RenderArgs;
+use super::output::{Output, CommandExit};
+use crate::error::{Error, ErrorKind};
 use crate::render::{Body, ansi};
 
 /// Lays out a file or standard input.
@@ -13,7 +13,7 @@ use crate::render::{Body, ansi};
 /// # Errors
 ///
 /// If it cannot be read.
-pub(super) fn run(render: &Render, out: &mut Output) -> Result<(), Stop> {
+pub(super) fn run(render: &RenderArgs, out: &mut Output) -> Result<(), CommandExit> {
     let mut bytes = Vec::new();
     if let Some(path) = render
         .file
@@ -21,26 +21,26 @@ pub(super) fn run(render: &Render, out: &mut Output) -> Result<(), Stop> {
         .filter(|path| *path != Path::new("-"))
     {
         bytes =
-            std::fs::read(path).map_err(|error| unreadable(&path.display().to_string(), &error))?;
+            std::fs::read(path).map_err(|error| read_error(&path.display().to_string(), &error))?;
     } else {
         std::io::stdin()
             .lock()
             .read_to_end(&mut bytes)
-            .map_err(|error| unreadable("standard input", &error))?;
+            .map_err(|error| read_error("standard input", &error))?;
     }
     let body =
-        crate::render::lay_out_html(&String::from_utf8_lossy(&bytes), width(render.width, out));
-    write(&body, render.links, out)
+        crate::render::lay_out_html(&String::from_utf8_lossy(&bytes), layout_width(render.width, out));
+    write_body(&body, render.links, out)
 }
 
 /// The columns to lay out for: as asked, as wide as the terminal, or 80.
-pub(super) fn width(asked: Option<u16>, out: &Output) -> u16 {
+pub(super) fn layout_width(asked: Option<u16>, out: &Output) -> u16 {
     asked.or(out.columns).unwrap_or(80)
 }
 
 /// Writes a body; what there is to say about it stands at its end.
-pub(super) fn write(body: &Body, links: bool, out: &mut Output) -> Result<(), Stop> {
-    out.styled(&ansi::write(
+pub(super) fn write_body(body: &Body, links: bool, out: &mut Output) -> Result<(), CommandExit> {
+    out.write_styled(&ansi::write(
         body,
         ansi::AnsiOptions {
             colour: out.colour,
@@ -50,6 +50,6 @@ pub(super) fn write(body: &Body, links: bool, out: &mut Output) -> Result<(), St
     out.flush()
 }
 
-fn unreadable(what: &str, error: &std::io::Error) -> Failure {
-    Failure::new(Kind::Io, format!("{what} cannot be read: {error}"))
+fn read_error(what: &str, error: &std::io::Error) -> Error {
+    Error::new(ErrorKind::Io, format!("{what} cannot be read: {error}"))
 }

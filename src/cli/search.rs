@@ -3,23 +3,23 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::args::{Column, Search};
-use super::fresh::Checked;
-use super::freshness::Oldest;
-use super::json::{guarded, list_end, listed, with_checked_at};
-use super::output::{Output, Shape, Stop};
-use super::rows::{Columns, fields};
-use super::words::{moment, stamp};
-use super::{archive, csv, fresh, sync, wait_for};
-use crate::archive::{Archive, Counted, Halt, Reach, Row, looks_inside};
+use super::args::{Column, SearchArgs};
+use super::fresh::ConfirmOutcome;
+use super::freshness::OldestConfirmation;
+use super::json::{escape_line, list_end, list_item, add_checked_at};
+use super::output::{Output, OutputFormat, CommandExit};
+use super::table::{RowLayout, tab_separated};
+use super::format::{format_time, format_api_time};
+use super::{open_archive, csv, fresh, sync, block_on};
+use crate::archive::{Archive, MatchCount, CancellationToken, Coverage, EmailRow, needs_bodies};
 use crate::config::Settings;
 use crate::config::clock::Clock;
-use crate::failure::{Failure, Kind};
+use crate::error::{Error, ErrorKind};
 use crate::mail::Finality;
-use crate::query::{Context, Query, parse};
+use crate::query::{ParseContext, Query, parse};
 
 /// The columns of `--csv` if none are named.
-const CSV: [Column; 5] = [
+const DEFAULT_CSV_COLUMNS: [Column; 5] = [
     Column::Created,
     Column::Status,
     Column::To,
@@ -29,7 +29,7 @@ const CSV: [Column; 5] = [
 
 /// The number as JSON.
 #[derive(Serialize)]
-struct Count {
+struct CountJson {
     count: u64,
 }
 
@@ -39,27 +39,27 @@ struct Count {
 ///
 /// If the archive cannot be read, or with `--back` or `--fresh` the service fails.
 pub(super) fn run(
-    search: &Search,
+    search: &SearchArgs,
     settings: &Settings,
     clock: &Clock,
     out: &mut Output,
-) -> Result<(), Stop> {
-    if out.shape != Shape::Human && (search.csv || !search.columns.is_empty()) {
-        let failure = Failure::new(
-            Kind::Usage,
+) -> Result<(), CommandExit> {
+    if out.format != OutputFormat::Human && (search.csv || !search.columns.is_empty()) {
+        let failure = Error::new(
+            ErrorKind::Usage,
             "JSON has all members of an email, so it goes neither with --csv nor with --columns",
         );
         return Err(failure.hint("leave one of them out").into());
     }
     let started = clock();
-    let archive = archive::open(settings, clock, out)?;
+    let archive = open_archive::open_on_disk(settings, clock, out)?;
     let text = search.words.join(" ");
-    let parsed = parse(&text, &Context::new(clock(), settings.zone.clone()));
-    for note in &parsed.notes {
+    let parsed = parse(&text, &ParseContext::new(clock(), settings.zone.clone()));
+    for note in &parsed.diagnostics {
         out.note(&format!(
             "{}: {}",
             text.get(note.range.clone()).unwrap_or_default(),
-            note.words
+            note.message
         ));
     }
     let mut query = parsed.query;
@@ -67,94 +67,94 @@ pub(super) fn run(
         query.sort = order.into();
     }
     if let Some(back) = search.back {
-        archive::check_writable(&archive)?;
-        wait_for(sync::extend(back, &archive, settings, clock, out))?;
+        open_archive::check_writable(&archive)?;
+        block_on(sync::load_older(back, &archive, settings, clock, out))?;
     }
     let checked = if search.fresh {
-        Some(wait_for(fresh::confirm(
+        Some(block_on(fresh::confirm_statuses(
             search, &query, &archive, settings, clock, out,
         ))?)
     } else {
         None
     };
     let printed = if search.count {
-        count(&archive, &query, out)?;
-        Oldest::default()
+        print_count(&archive, &query, out)?;
+        OldestConfirmation::default()
     } else {
-        print(search, &archive, &query, settings, clock, out)?
+        print_matches(search, &archive, &query, settings, clock, out)?
     };
     // To count all emails takes longer than to find some.
     if !out.is_quiet() {
         let oldest = if query.depends_on_status() {
-            Oldest::of_candidates(&archive, &query, clock())?
+            OldestConfirmation::from_candidates(&archive, &query, clock())?
         } else {
             printed
         };
         let hint = match checked {
             None => "--fresh asks the service",
-            Some(Checked::Wholly) => "the service did not list all of these emails again",
+            Some(ConfirmOutcome::Complete) => "the service did not list all of these emails again",
             // That was reported.
-            Some(Checked::Partly) => "",
+            Some(ConfirmOutcome::Partial) => "",
         };
         if let Some(words) = oldest
-            .words(clock(), &settings.zone)
+            .describe(clock(), &settings.zone)
             .filter(|_| !hint.is_empty())
         {
             out.note(&format!("{words}; {hint}"));
         }
-        out.note(&searched(&archive, &query, settings, started, clock())?);
+        out.note(&describe_scope(&archive, &query, settings, started, clock())?);
     }
     Ok(())
 }
 
-fn count(archive: &Archive, query: &Query, out: &mut Output) -> Result<(), Stop> {
-    let counted = archive.count_matching(query, u64::MAX, &Halt::default())?;
-    let (Counted::Exactly(count) | Counted::MoreThan(count)) = counted.expect("nobody halts it");
-    let text = match out.shape {
-        Shape::Human => count.to_string(),
-        Shape::Json | Shape::JsonLines => {
-            serde_json::to_string(&Count { count }).expect("a number is JSON")
+fn print_count(archive: &Archive, query: &Query, out: &mut Output) -> Result<(), CommandExit> {
+    let counted = archive.count_matches(query, u64::MAX, &CancellationToken::default())?;
+    let (MatchCount::Exactly(count) | MatchCount::MoreThan(count)) = counted.expect("nobody halts it");
+    let text = match out.format {
+        OutputFormat::Human => count.to_string(),
+        OutputFormat::Json | OutputFormat::JsonLines => {
+            serde_json::to_string(&CountJson { count }).expect("a number is JSON")
         }
     };
-    out.data(&(text + "\n"))?;
+    out.write_data(&(text + "\n"))?;
     out.flush()
 }
 
 /// Prints what matches. The oldest confirmation is that of the unsettled statuses which a person sees.
-fn print(
-    search: &Search,
+fn print_matches(
+    search: &SearchArgs,
     archive: &Archive,
     query: &Query,
     settings: &Settings,
     clock: &Clock,
     out: &mut Output,
-) -> Result<Oldest, Stop> {
-    let columns = Columns {
+) -> Result<OldestConfirmation, CommandExit> {
+    let columns = RowLayout {
         width: out.columns.unwrap_or(80),
         colour: out.colour,
         zone: settings.zone.clone(),
         now: clock(),
     };
-    let mut printer = Printer {
+    let mut printer = SearchPrinter {
         search,
         archive,
         columns,
         out,
         printed: 0,
-        oldest: Oldest::default(),
+        oldest: OldestConfirmation::default(),
     };
-    printer.begin()?;
+    printer.write_header()?;
     let mut stop = None;
     let mut has_more = false;
-    let walked = archive.each(query, &Halt::default(), |row| {
+    let walked = archive.for_each_match(query, &CancellationToken::default(), |row| {
         has_more = search.limit.is_some_and(|limit| printer.printed == limit);
         if has_more {
             return false;
         }
-        stop = printer.row(&row).err();
+        stop = printer.print_row(&row).err();
         // Only the document says whether there is more; else nobody waits for one more match.
         stop.is_none()
-            && (printer.out.shape == Shape::Json
+            && (printer.out.format == OutputFormat::Json
                 || search.limit.is_none_or(|limit| printer.printed < limit))
     });
     if let Some(stop) = stop {
@@ -165,63 +165,63 @@ fn print(
     Ok(printer.oldest)
 }
 
-struct Printer<'a> {
-    search: &'a Search,
+struct SearchPrinter<'a> {
+    search: &'a SearchArgs,
     archive: &'a Archive,
-    columns: Columns,
+    columns: RowLayout,
     out: &'a mut Output,
     printed: u64,
-    oldest: Oldest,
+    oldest: OldestConfirmation,
 }
 
-impl Printer<'_> {
-    fn begin(&mut self) -> Result<(), Stop> {
+impl SearchPrinter<'_> {
+    fn write_header(&mut self) -> Result<(), CommandExit> {
         if self.search.csv {
-            self.out.data(&csv::line(
-                self.chosen(&CSV).iter().map(|column| column.name()),
+            self.out.write_data(&csv::format_record(
+                self.columns_or(&DEFAULT_CSV_COLUMNS).iter().map(|column| column.name()),
             ))?;
         }
         Ok(())
     }
 
-    fn row(&mut self, row: &Row) -> Result<(), Stop> {
+    fn print_row(&mut self, row: &EmailRow) -> Result<(), CommandExit> {
         let mail = &row.summary;
-        let text = match self.out.shape {
-            Shape::Human if self.search.csv => {
-                csv::line(self.chosen(&CSV).iter().map(|column| column.of(row)))
+        let text = match self.out.format {
+            OutputFormat::Human if self.search.csv => {
+                csv::format_record(self.columns_or(&DEFAULT_CSV_COLUMNS).iter().map(|column| column.value(row)))
             }
-            Shape::Human if !self.search.columns.is_empty() => {
+            OutputFormat::Human if !self.search.columns.is_empty() => {
                 let cells: Vec<String> = self
                     .search
                     .columns
                     .iter()
-                    .map(|column| column.of(row))
+                    .map(|column| column.value(row))
                     .collect();
                 cells.join("\t") + "\n"
             }
-            Shape::Human if self.out.columns.is_some() => {
-                self.columns.row(mail, row.gone.is_some()) + "\n"
+            OutputFormat::Human if self.out.columns.is_some() => {
+                self.columns.format_row(mail, row.missing.is_some()) + "\n"
             }
-            Shape::Human => fields(mail) + "\n",
-            Shape::JsonLines => self.json(row)? + "\n",
-            Shape::Json => listed(&self.json(row)?, self.printed == 0),
+            OutputFormat::Human => tab_separated(mail) + "\n",
+            OutputFormat::JsonLines => self.row_json(row)? + "\n",
+            OutputFormat::Json => list_item(&self.row_json(row)?, self.printed == 0),
         };
         self.printed += 1;
-        if self.out.columns.is_some() && row.finality(self.columns.now) == Finality::Unsettled {
-            self.oldest.add(row.confirmed);
+        if self.out.columns.is_some() && row.finality(self.columns.now) == Finality::InProgress {
+            self.oldest.add(row.confirmed_at);
         }
-        self.out.styled(&text)
+        self.out.write_styled(&text)
     }
 
-    fn json(&self, row: &Row) -> Result<String, Failure> {
+    fn row_json(&self, row: &EmailRow) -> Result<String, Error> {
         let json = self
             .archive
             .summary_json(&row.summary.id)?
             .unwrap_or_default();
-        Ok(with_checked_at(&guarded(&json), row.confirmed))
+        Ok(add_checked_at(&escape_line(&json), row.confirmed_at))
     }
 
-    fn chosen<'c>(&'c self, default: &'c [Column]) -> &'c [Column] {
+    fn columns_or<'c>(&'c self, default: &'c [Column]) -> &'c [Column] {
         if self.search.columns.is_empty() {
             default
         } else {
@@ -229,9 +229,9 @@ impl Printer<'_> {
         }
     }
 
-    fn end(&mut self, has_more: bool) -> Result<(), Stop> {
-        if self.out.shape == Shape::Json {
-            self.out.data(&list_end(self.printed == 0, has_more))?;
+    fn end(&mut self, has_more: bool) -> Result<(), CommandExit> {
+        if self.out.format == OutputFormat::Json {
+            self.out.write_data(&list_end(self.printed == 0, has_more))?;
         }
         self.out.flush()
     }
@@ -239,39 +239,39 @@ impl Printer<'_> {
 
 /// `searched 48310 emails, complete since 3 May 2026 09:14; bodies and tags of 1204 are known`. What the
 /// service has, and not what it had, is spoken of only if it was asked since `started`.
-fn searched(
+fn describe_scope(
     archive: &Archive,
     query: &Query,
     settings: &Settings,
     started: Timestamp,
     now: Timestamp,
-) -> Result<String, Failure> {
-    let (emails, reach, zone) = (archive.count()?, archive.reach()?, &settings.zone);
-    if emails == 0 && reach == Reach::Nothing {
+) -> Result<String, Error> {
+    let (emails, reach, zone) = (archive.query_count()?, archive.coverage()?, &settings.zone);
+    if emails == 0 && reach == Coverage::Unknown {
         return Ok("the archive is empty; --back 30d fetches the last 30 days first".to_owned());
     }
     let asked = archive.head_at()?;
     let is_asked = asked.is_some_and(|at| at >= started);
-    let asked = asked.map(|at| moment(at, now, zone));
+    let asked = asked.map(|at| format_time(at, now, zone));
     let noun = if emails == 1 { "email" } else { "emails" };
     let reach = match (reach, asked) {
-        (Reach::Everything, _) if is_asked => ", which is everything the service has".to_owned(),
-        (Reach::Everything, Some(asked)) => {
+        (Coverage::Complete, _) if is_asked => ", which is everything the service has".to_owned(),
+        (Coverage::Complete, Some(asked)) => {
             format!(", which is everything the service had at {asked}")
         }
-        (Reach::Everything, None) => {
+        (Coverage::Complete, None) => {
             ", which is everything the service had when it was asked last".to_owned()
         }
-        (Reach::Since(oldest), Some(asked)) if !is_asked => {
-            format!(", complete from {} to {asked}", stamp(&oldest, zone))
+        (Coverage::Since(oldest), Some(asked)) if !is_asked => {
+            format!(", complete from {} to {asked}", format_api_time(&oldest, zone))
         }
-        (Reach::Since(oldest), _) => format!(", complete since {}", stamp(&oldest, zone)),
-        (Reach::Nothing, _) => ", with gaps; --back 30d fetches the last 30 days first".to_owned(),
+        (Coverage::Since(oldest), _) => format!(", complete since {}", format_api_time(&oldest, zone)),
+        (Coverage::Unknown, _) => ", with gaps; --back 30d fetches the last 30 days first".to_owned(),
     };
-    let inside = if looks_inside(query) {
+    let inside = if needs_bodies(query) {
         format!(
             "; bodies and tags of {} are known",
-            archive.scope()?.fetched
+            archive.body_availability()?.fetched
         )
     } else {
         String::new()

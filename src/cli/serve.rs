@@ -1,11 +1,11 @@
 //! `serve`: the service's API over the sample mailbox, until a signal ends it.
 
-use super::args::Serve;
-use super::output::{Output, Shape, Stop};
+use super::args::ServeArgs;
+use super::output::{Output, OutputFormat, CommandExit};
 use crate::config::clock::Clock;
-use crate::failure::{Failure, Kind};
-use crate::server::sample::Mailbox;
-use crate::server::{self, Terms};
+use crate::error::{Error, ErrorKind};
+use crate::server::sample::SampleMailbox;
+use crate::server::{self, ServerConfig};
 use tokio::net::TcpListener;
 
 /// Requests a second that are answered. Nobody shares this service, so it need not be as strict as
@@ -17,8 +17,8 @@ const RATE: u32 = 1000;
 /// # Errors
 ///
 /// If the address cannot be listened on; and [`Stop::Signal`] at the end.
-pub(super) async fn run(serve: &Serve, clock: &Clock, out: &mut Output) -> Result<(), Stop> {
-    let Serve {
+pub(super) async fn run(serve: &ServeArgs, clock: &Clock, out: &mut Output) -> Result<(), CommandExit> {
+    let ServeArgs {
         listen,
         allow_host,
         demo: _,
@@ -26,16 +26,16 @@ pub(super) async fn run(serve: &Serve, clock: &Clock, out: &mut Output) -> Resul
     } = serve;
     let failed = |error: std::io::Error| {
         let hint = "--listen 127.0.0.1:0 takes a free port";
-        Failure::new(Kind::Io, format!("{listen} cannot be listened on: {error}")).hint(hint)
+        Error::new(ErrorKind::Io, format!("{listen} cannot be listened on: {error}")).hint(hint)
     };
     let listener = TcpListener::bind(listen).await.map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
-    let mut signals = super::signals()?;
-    let line = match out.shape {
-        Shape::Human => format!("http://{address}\n"),
-        Shape::Json | Shape::JsonLines => format!("{{\"base_url\":\"http://{address}\"}}\n"),
+    let mut signals = super::listen_for_signals()?;
+    let line = match out.format {
+        OutputFormat::Human => format!("http://{address}\n"),
+        OutputFormat::Json | OutputFormat::JsonLines => format!("{{\"base_url\":\"http://{address}\"}}\n"),
     };
-    out.data(&line)?;
+    out.write_data(&line)?;
     out.flush()?;
     out.note(&format!(
         "serving {} sample emails; the key is {}",
@@ -53,15 +53,15 @@ pub(super) async fn run(serve: &Serve, clock: &Clock, out: &mut Output) -> Resul
             "warning: {address} is open to other machines, unencrypted, and the key is public; they are answered under {names}"
         ));
     }
-    let mailbox = Mailbox::new(sample.seed, sample.emails, clock(), clock.clone());
-    let terms = Terms {
+    let mailbox = SampleMailbox::new(sample.seed, sample.emails, clock(), clock.clone());
+    let terms = ServerConfig {
         hosts: allow_host.clone(),
-        ..Terms::demo(RATE)
+        ..ServerConfig::demo(RATE)
     };
     let mut signal = None;
     let ended = async { signal = Some(signals.recv().await) };
     server::serve(listener, mailbox, terms, clock.clone(), ended)
         .await
         .map_err(failed)?;
-    Err(Stop::Signal(signal.unwrap_or_default()))
+    Err(CommandExit::Signal(signal.unwrap_or_default()))
 }

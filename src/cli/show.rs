@@ -5,25 +5,25 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::args::{Form, Show};
+use super::args::{ShowForm, ShowArgs};
 use super::freshness::{is_fresh, may_change};
-use super::json::{guarded, with_checked_at};
-use super::output::{Output, Shape, Stop};
-use super::words::moment;
-use super::{archive, render, wait_for};
-use crate::api::{Access, Client, Patience, Service as _};
+use super::json::{escape_line, add_checked_at};
+use super::output::{Output, OutputFormat, CommandExit};
+use super::format::format_time;
+use super::{open_archive, render, block_on};
+use crate::api::{ClientConfig, Client, RetryPolicy, EmailApi as _};
 use crate::archive::Archive;
 use crate::config::Settings;
 use crate::config::clock::Clock;
-use crate::failure::{Failure, Kind};
-use crate::mail::{Address, Email, EmailId, Stamp};
+use crate::error::{Error, ErrorKind};
+use crate::mail::{Address, Email, EmailId, ApiTime};
 use crate::render::{BodyView, lay_out};
 
 /// More recipients than this are counted rather than named.
-const NAMED: usize = 20;
+const MAX_NAMED_RECIPIENTS: usize = 20;
 
 /// An email, and where it is from.
-struct Found {
+struct ShownEmail {
     email: Email,
     /// Whether its body was ever fetched.
     has_body: bool,
@@ -32,7 +32,7 @@ struct Found {
     /// Whether its status does not change any more.
     is_final: bool,
     /// That the service does not have it any more, in words.
-    gone: String,
+    deletion_note: String,
     /// Whether it is the copy of the archive, and not the service's answer.
     is_copy: bool,
 }
@@ -43,31 +43,31 @@ struct Found {
 ///
 /// If neither archive nor service has it, or may be asked; with `--fresh`, if the service has not.
 pub(super) fn run(
-    show: &Show,
+    show: &ShowArgs,
     settings: &Settings,
     clock: &Clock,
     out: &mut Output,
-) -> Result<(), Stop> {
+) -> Result<(), CommandExit> {
     let id = EmailId::new(&show.id);
     let zone = &settings.zone;
     if show.offline {
-        let archive = archive::open(settings, clock, out)?;
-        let Some(copy) = copy(&archive, &id, clock(), zone)? else {
-            let failure = Failure::new(Kind::NotFound, "the archive does not hold this email");
+        let archive = open_archive::open_on_disk(settings, clock, out)?;
+        let Some(copy) = load_copy(&archive, &id, clock(), zone)? else {
+            let failure = Error::new(ErrorKind::NotFound, "the archive does not hold this email");
             return Err(failure
                 .hint("without --offline the service is asked")
                 .into());
         };
-        if let Some(words) = age(&copy, clock(), zone).filter(|_| !copy.is_final) {
+        if let Some(words) = describe_status_age(&copy, clock(), zone).filter(|_| !copy.is_final) {
             out.note(&format!("{words}; without --offline the service is asked"));
         }
-        return print(&copy, show, zone, out);
+        return print_email(&copy, show, zone, out);
     }
-    let archive = archive::open_if_possible(settings, clock, out);
+    let archive = open_archive::open_or_note(settings, clock, out);
     let copy_now = || {
         archive
             .as_ref()
-            .map_or(Ok(None), |archive| copy(archive, &id, clock(), zone))
+            .map_or(Ok(None), |archive| load_copy(archive, &id, clock(), zone))
     };
     // A damaged body is fetched again, and replaced.
     let kept = copy_now().unwrap_or_else(|failure| {
@@ -76,28 +76,28 @@ pub(super) fn run(
     });
     let has_copy = !show.fresh && kept.is_some();
     let failure = match retrieve(&id, archive.as_ref(), has_copy, settings, clock, out)? {
-        Ok(found) => return print(&found, show, zone, out),
+        Ok(found) => return print_email(&found, show, zone, out),
         Err(failure) => failure,
     };
     // Without its body the copy is something for people alone.
-    let is_of_use = |copy: &Found| copy.has_body || form(show, out) == Form::Rendered;
+    let is_of_use = |copy: &ShownEmail| copy.has_body || effective_form(show, out) == ShowForm::Rendered;
     let Some(mut copy) =
-        copy_now()?.filter(|copy| has_copy && leaves_the_copy(failure.kind) && is_of_use(copy))
+        copy_now()?.filter(|copy| has_copy && allows_copy(failure.kind) && is_of_use(copy))
     else {
         return Err(failure.into());
     };
-    if failure.kind == Kind::NotFound && copy.gone.is_empty() {
-        copy.gone = format!("{}; kept here", failure.sentence);
+    if failure.kind == ErrorKind::NotFound && copy.deletion_note.is_empty() {
+        copy.deletion_note = format!("{}; kept here", failure.sentence);
     }
-    let words = age(&copy, clock(), zone);
-    if failure.kind == Kind::NotFound || words.is_some() {
+    let words = describe_status_age(&copy, clock(), zone);
+    if failure.kind == ErrorKind::NotFound || words.is_some() {
         out.note(&format!(
             "{}; {}",
             failure.sentence,
             words.unwrap_or_else(|| "this is the copy kept here".to_owned())
         ));
     }
-    print(&copy, show, zone, out)
+    print_email(&copy, show, zone, out)
 }
 
 /// Asks the service, and keeps its answer; with a copy at hand it is not asked as often.
@@ -108,65 +108,65 @@ fn retrieve(
     settings: &Settings,
     clock: &Clock,
     out: &mut Output,
-) -> Result<Result<Found, Failure>, Stop> {
+) -> Result<Result<ShownEmail, Error>, CommandExit> {
     // That an archive cannot be written is no reason not to ask.
     let asked = archive
         .and_then(|archive| archive.stamp_request(clock()).ok())
         .unwrap_or_else(|| clock().into());
     let patience = if has_copy {
-        Patience::SCREEN
+        RetryPolicy::TUI
     } else {
-        Patience::ONE_SHOT
+        RetryPolicy::ONE_SHOT
     };
-    let client = Client::new(Access::from(settings), patience, clock.clone());
-    let retrieved = match wait_for(async { Ok(client.retrieve(id).await) })? {
+    let client = Client::new(ClientConfig::from(settings), patience, clock.clone());
+    let retrieved = match block_on(async { Ok(client.retrieve(id).await) })? {
         Ok(retrieved) if retrieved.email.id == id.as_str() => retrieved,
         Ok(_) => {
-            return Ok(Err(Failure::new(
-                Kind::NotTheApi,
+            return Ok(Err(Error::new(
+                ErrorKind::NotTheApi,
                 "the service answered with another email than the one asked for",
             )));
         }
         Err(failure) => {
-            if let (Kind::NotFound, Some(archive)) = (failure.kind, archive) {
-                archive.mark_gone(id, asked)?;
+            if let (ErrorKind::NotFound, Some(archive)) = (failure.kind, archive) {
+                archive.mark_missing(id, asked)?;
             }
             return Ok(Err(failure));
         }
     };
     // That it cannot be kept is no reason not to show it.
-    if let Some(Err(failure)) = archive.map(|archive| archive.keep(&retrieved, asked)) {
+    if let Some(Err(failure)) = archive.map(|archive| archive.put_body(&retrieved, asked)) {
         out.note(&failure.sentence);
     }
     let email = Email::from(retrieved);
-    Ok(Ok(Found {
+    Ok(Ok(ShownEmail {
         email,
         has_body: true,
         confirmed: Some(asked.at),
         is_final: false,
-        gone: String::new(),
+        deletion_note: String::new(),
         is_copy: false,
     }))
 }
 
 /// What the archive has of the email.
-fn copy(
+fn load_copy(
     archive: &Archive,
     id: &EmailId,
     now: Timestamp,
     zone: &TimeZone,
-) -> Result<Option<Found>, Failure> {
+) -> Result<Option<ShownEmail>, Error> {
     let Some(row) = archive.row(id)? else {
         return Ok(None);
     };
     let is_final = !may_change(&row, now);
     let gone = row
-        .gone
+        .missing
         .map(|gone| {
             format!(
                 "{}; noticed {}",
-                gone.kind.meaning(),
-                spelled_at(gone.noticed, zone)
+                gone.reason.description(),
+                format_time_long(gone.noticed, zone)
             )
         })
         .unwrap_or_default();
@@ -184,121 +184,121 @@ fn copy(
             json,
         }
     };
-    Ok(Some(Found {
+    Ok(Some(ShownEmail {
         email,
         has_body,
-        confirmed: row.confirmed,
+        confirmed: row.confirmed_at,
         is_final,
-        gone,
+        deletion_note: gone,
         is_copy: true,
     }))
 }
 
 /// Whether this failure is no reason to withhold the copy: the service has no answer, or no such email.
-const fn leaves_the_copy(kind: Kind) -> bool {
+const fn allows_copy(kind: ErrorKind) -> bool {
     match kind {
-        Kind::NotFound
-        | Kind::InvalidRequest
-        | Kind::RateLimited
-        | Kind::Quota
-        | Kind::Server
-        | Kind::Unreachable
-        | Kind::NotTheApi
-        | Kind::Redirected
-        | Kind::TimedOut => true,
-        Kind::Usage
-        | Kind::KeyMissing
-        | Kind::KeyRejected
-        | Kind::KeySendOnly
-        | Kind::NoSuchPart
-        | Kind::Archive
-        | Kind::Config
-        | Kind::Io
-        | Kind::Internal => false,
+        ErrorKind::NotFound
+        | ErrorKind::InvalidRequest
+        | ErrorKind::RateLimited
+        | ErrorKind::Quota
+        | ErrorKind::Server
+        | ErrorKind::Unreachable
+        | ErrorKind::NotTheApi
+        | ErrorKind::Redirected
+        | ErrorKind::TimedOut => true,
+        ErrorKind::Usage
+        | ErrorKind::KeyMissing
+        | ErrorKind::KeyRejected
+        | ErrorKind::KeySendOnly
+        | ErrorKind::NoSuchPart
+        | ErrorKind::Archive
+        | ErrorKind::Config
+        | ErrorKind::Io
+        | ErrorKind::Internal => false,
     }
 }
 
 /// `status as of 18 Nov 09:14`; `None` if it is fresh.
-fn age(found: &Found, now: Timestamp, zone: &TimeZone) -> Option<String> {
+fn describe_status_age(found: &ShownEmail, now: Timestamp, zone: &TimeZone) -> Option<String> {
     match found.confirmed {
         None => Some("the service never confirmed this status".to_owned()),
         Some(at) if is_fresh(at, now) => None,
-        Some(at) => Some(format!("status as of {}", moment(at, now, zone))),
+        Some(at) => Some(format!("status as of {}", format_time(at, now, zone))),
     }
 }
 
-fn form(show: &Show, out: &Output) -> Form {
-    if out.shape == Shape::Human {
+fn effective_form(show: &ShowArgs, out: &Output) -> ShowForm {
+    if out.format == OutputFormat::Human {
         show.form
     } else {
-        Form::Json
+        ShowForm::Json
     }
 }
 
-fn print(found: &Found, show: &Show, zone: &TimeZone, out: &mut Output) -> Result<(), Stop> {
-    let Found {
+fn print_email(found: &ShownEmail, show: &ShowArgs, zone: &TimeZone, out: &mut Output) -> Result<(), CommandExit> {
+    let ShownEmail {
         email,
         has_body,
         confirmed,
         is_copy,
         ..
     } = found;
-    let view = match form(show, out) {
-        Form::Json => {
-            let json = guarded(&email.json);
+    let view = match effective_form(show, out) {
+        ShowForm::Json => {
+            let json = escape_line(&email.json);
             let json = if *is_copy {
-                with_checked_at(&json, *confirmed).into()
+                add_checked_at(&json, *confirmed).into()
             } else {
                 json
             };
-            out.data(&json)?;
-            out.data("\n")?;
+            out.write_data(&json)?;
+            out.write_data("\n")?;
             return out.flush();
         }
-        Form::Html | Form::Source | Form::Text if !has_body => {
+        ShowForm::Html | ShowForm::Source | ShowForm::Text if !has_body => {
             let failure =
-                Failure::new(Kind::NoSuchPart, "the body of this email was never fetched");
+                Error::new(ErrorKind::NoSuchPart, "the body of this email was never fetched");
             return Err(failure
                 .hint("without --offline the service is asked")
                 .into());
         }
-        Form::Rendered if !has_body => {
-            out.data(&head(found, zone))?;
-            out.data("the body was never fetched\n")?;
+        ShowForm::Rendered if !has_body => {
+            out.write_data(&format_header(found, zone))?;
+            out.write_data("the body was never fetched\n")?;
             return out.flush();
         }
-        Form::Html => {
-            let html = part(email.html.as_ref(), "html", "text")?;
-            out.exact(html)?;
+        ShowForm::Html => {
+            let html = require_part(email.html.as_ref(), "html", "text")?;
+            out.write_exact(html)?;
             return out.flush();
         }
-        Form::Source => {
-            part(email.html.as_ref(), "html", "text")?;
+        ShowForm::Source => {
+            require_part(email.html.as_ref(), "html", "text")?;
             BodyView::Source
         }
-        Form::Text => {
-            part(email.text.as_ref(), "plain-text", "rendered")?;
+        ShowForm::Text => {
+            require_part(email.text.as_ref(), "plain-text", "rendered")?;
             BodyView::Text
         }
-        Form::Rendered => {
-            out.data(&head(found, zone))?;
+        ShowForm::Rendered => {
+            out.write_data(&format_header(found, zone))?;
             BodyView::Rendered
         }
     };
-    let width = render::width(show.width, out);
-    render::write(&lay_out(email, view, width), false, out)
+    let width = render::layout_width(show.width, out);
+    render::write_body(&lay_out(email, view, width), false, out)
 }
 
 /// The part, or a failure that names the form which has something to show.
-fn part<'a>(part: Option<&'a Arc<str>>, name: &str, other: &str) -> Result<&'a str, Failure> {
+fn require_part<'a>(part: Option<&'a Arc<str>>, name: &str, other: &str) -> Result<&'a str, Error> {
     part.map(|part| &**part).ok_or_else(|| {
-        let failure = Failure::new(Kind::NoSuchPart, format!("this email has no {name} part"));
+        let failure = Error::new(ErrorKind::NoSuchPart, format!("this email has no {name} part"));
         failure.hint(format!("show it with --as {other}"))
     })
 }
 
 /// What is known about the email beside its body, a line each, and a blank line.
-fn head(found: &Found, zone: &TimeZone) -> String {
+fn format_header(found: &ShownEmail, zone: &TimeZone) -> String {
     let Email {
         summary,
         html: _,
@@ -308,7 +308,7 @@ fn head(found: &Found, zone: &TimeZone) -> String {
     } = &found.email;
     let confirmed = found.confirmed.map_or_else(
         || "never confirmed by the service".to_owned(),
-        |at| format!("as of {}", spelled_at(at, zone)),
+        |at| format!("as of {}", format_time_long(at, zone)),
     );
     let tags: Vec<String> = tags
         .iter()
@@ -317,7 +317,7 @@ fn head(found: &Found, zone: &TimeZone) -> String {
     let scheduled = summary
         .scheduled
         .as_ref()
-        .map(|stamp| spelled(stamp, zone))
+        .map(|stamp| format_api_time_long(stamp, zone))
         .unwrap_or_default();
     let mut lines = vec![
         (
@@ -325,21 +325,21 @@ fn head(found: &Found, zone: &TimeZone) -> String {
             format!(
                 "{} {}: {}; {confirmed}",
                 summary.status.symbol(),
-                summary.status.word(),
+                summary.status.label(),
                 summary.status.meaning()
             ),
         ),
-        ("gone", found.gone.clone()),
-        ("to", list(&summary.to)),
-        ("cc", list(&summary.cc)),
-        ("bcc", list(&summary.bcc)),
+        ("gone", found.deletion_note.clone()),
+        ("to", format_recipients(&summary.to)),
+        ("cc", format_recipients(&summary.cc)),
+        ("bcc", format_recipients(&summary.bcc)),
         ("from", summary.from.to_string()),
-        ("reply-to", list(&summary.reply_to)),
+        ("reply-to", format_recipients(&summary.reply_to)),
         ("subject", summary.subject.to_string()),
-        ("created", spelled(&summary.created, zone)),
+        ("created", format_api_time_long(&summary.created, zone)),
         ("scheduled", scheduled),
         ("tags", tags.join(" ")),
-        ("id", summary.id.shown().to_string()),
+        ("id", summary.id.to_safe_text().to_string()),
         ("message-id", summary.message_id.to_string()),
     ];
     lines.extend(
@@ -355,10 +355,10 @@ fn head(found: &Found, zone: &TimeZone) -> String {
     known.concat() + "\n"
 }
 
-fn list(addresses: &[Address]) -> String {
+fn format_recipients(addresses: &[Address]) -> String {
     let named: Vec<String> = addresses
         .iter()
-        .take(NAMED)
+        .take(MAX_NAMED_RECIPIENTS)
         .map(ToString::to_string)
         .collect();
     match addresses.len() - named.len() {
@@ -368,13 +368,13 @@ fn list(addresses: &[Address]) -> String {
 }
 
 /// The time in full, or as it came if it cannot be read.
-fn spelled(stamp: &Stamp, zone: &TimeZone) -> String {
+fn format_api_time_long(stamp: &ApiTime, zone: &TimeZone) -> String {
     stamp
-        .at
-        .map_or_else(|| stamp.raw.to_string(), |at| spelled_at(at, zone))
+        .parsed
+        .map_or_else(|| stamp.raw.to_string(), |at| format_time_long(at, zone))
 }
 
-fn spelled_at(time: Timestamp, zone: &TimeZone) -> String {
+fn format_time_long(time: Timestamp, zone: &TimeZone) -> String {
     time.to_zoned(zone.clone())
         .strftime("%a %e %b %Y %H:%M:%S %Z")
         .to_string()

@@ -8,33 +8,33 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::args;
-use super::output::{Output, Stop};
-use super::tally::{Rechecked, Tally, remaining};
-use super::words::{grouped, reach};
-use crate::api::{Access, Client, MAX_LIMIT, Patience, Service, Urgency, Wish, jitter};
-use crate::archive::{Archive, Counted, Halt, Lease, Reach};
+use super::output::{Output, CommandExit};
+use super::progress::{RecheckTotals, SyncTotals, format_remaining};
+use super::format::{group_digits, describe_coverage};
+use crate::api::{ClientConfig, Client, MAX_LIMIT, RetryPolicy, EmailApi, Priority, RequestHandle, jitter};
+use crate::archive::{Archive, MatchCount, CancellationToken, ProcessLock, Coverage};
 use crate::config::clock::Clock;
 use crate::config::{self, Backfill, Settings};
-use crate::failure::{Failure, Kind};
-use crate::query::{Is, Node, Query, Sort, Term};
-use crate::sync::{self, Engine, Recheck, Stopped};
+use crate::error::{Error, ErrorKind};
+use crate::query::{EmailClass, Node, Query, SortOrder, Term};
+use crate::sync::{self, Engine, RecheckScope, StopReason};
 
 /// How often the newest hundred emails are read again.
-const REFRESH: Duration = Duration::from_secs(30);
+const REFRESH_INTERVAL: Duration = Duration::from_secs(30);
 /// Bodies of mail of this age are fetched with `--bodies --watch`.
-const RECENT: SignedDuration = SignedDuration::from_hours(72);
+const RECENT_AGE: SignedDuration = SignedDuration::from_hours(72);
 /// Due pages that are read between two looks for new mail.
 const RECHECK_PAGES: u32 = 10;
 /// Requests for due statuses that are made after the walk if nothing else is said.
-const DUE_REQUESTS: u32 = 100;
+const MAX_DUE_REQUESTS: u32 = 100;
 
 /// How far back to go, as it is typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Back {
+pub enum BackSpan {
     /// To the very first email.
     All,
     /// So long before now.
-    Span(SignedDuration),
+    Last(SignedDuration),
 }
 
 /// Reads `all`, or a number of hours, days or weeks.
@@ -42,24 +42,24 @@ pub enum Back {
 /// # Errors
 ///
 /// If it is neither; the text says what is allowed.
-pub fn back(text: &str) -> Result<Back, String> {
+pub fn parse_back(text: &str) -> Result<BackSpan, String> {
     if text == "all" {
-        return Ok(Back::All);
+        return Ok(BackSpan::All);
     }
-    config::age(text)
-        .map(Back::Span)
-        .ok_or_else(|| format!("say all, or {}", config::AGES))
+    config::parse_duration(text)
+        .map(BackSpan::Last)
+        .ok_or_else(|| format!("say all, or {}", config::DURATION_SYNTAX))
 }
 
 /// Which statuses to read again, as it is typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Again {
+pub enum RecheckSpan {
     /// None.
     Off,
     /// Those of all mail.
     All,
     /// Those of mail that is not older than this.
-    Span(SignedDuration),
+    Last(SignedDuration),
 }
 
 /// Reads `off`, `all`, or a number of hours, days or weeks.
@@ -67,13 +67,13 @@ pub enum Again {
 /// # Errors
 ///
 /// If it is none of these; the text says what is allowed.
-pub fn again(text: &str) -> Result<Again, String> {
+pub fn parse_recheck(text: &str) -> Result<RecheckSpan, String> {
     match text {
-        "off" => Ok(Again::Off),
-        "all" => Ok(Again::All),
-        text => config::age(text)
-            .map(Again::Span)
-            .ok_or_else(|| format!("say all, off, or {}", config::AGES)),
+        "off" => Ok(RecheckSpan::Off),
+        "all" => Ok(RecheckSpan::All),
+        text => config::parse_duration(text)
+            .map(RecheckSpan::Last)
+            .ok_or_else(|| format!("say all, off, or {}", config::DURATION_SYNTAX)),
     }
 }
 
@@ -84,23 +84,23 @@ pub fn again(text: &str) -> Result<Again, String> {
 ///
 /// If the service or the archive fails; what was fetched until then is kept, and reported first.
 pub(super) async fn run(
-    sync: &args::Sync,
+    sync: &args::SyncArgs,
     archive: &Archive,
     settings: &Settings,
     clock: &Clock,
     out: &mut Output,
-) -> Result<(), Stop> {
-    let (tally, outcome) = mirror(sync, archive, settings, clock, out).await?;
-    if matches!(outcome, Err(Stop::Signal(_))) && !sync.watch {
-        let is_whole = matches!(sync.recheck, Some(Again::All | Again::Span(_)));
+) -> Result<(), CommandExit> {
+    let (tally, outcome) = run_sync(sync, archive, settings, clock, out).await?;
+    if matches!(outcome, Err(CommandExit::Signal(_))) && !sync.watch {
+        let is_whole = matches!(sync.recheck, Some(RecheckSpan::All | RecheckSpan::Last(_)));
         out.note(if is_whole {
             "interrupted; what was read is kept"
         } else {
             "interrupted; the same command goes on from here"
         });
     }
-    if tally.asked {
-        tally.report(sync.bodies, &settings.zone, out)?;
+    if tally.has_answer {
+        tally.write_report(sync.bodies, &settings.zone, out)?;
     }
     outcome
 }
@@ -110,97 +110,97 @@ pub(super) async fn run(
 /// # Errors
 ///
 /// As [`run`].
-pub(super) async fn extend(
-    back: Back,
+pub(super) async fn load_older(
+    back: BackSpan,
     archive: &Archive,
     settings: &Settings,
     clock: &Clock,
     out: &mut Output,
-) -> Result<(), Stop> {
-    let sync = args::Sync {
+) -> Result<(), CommandExit> {
+    let sync = args::SyncArgs {
         back,
-        recheck: Some(Again::Off),
+        recheck: Some(RecheckSpan::Off),
         bodies: false,
         watch: false,
     };
-    mirror(&sync, archive, settings, clock, out).await?.1
+    run_sync(&sync, archive, settings, clock, out).await?.1
 }
 
 /// How often it is looked whether another process still walks back.
-const LOOK: Duration = Duration::from_secs(1);
+const LOCK_POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// What was brought, and how it ended.
-type Mirrored = (Tally, Result<(), Stop>);
+type SyncOutcome = (SyncTotals, Result<(), CommandExit>);
 
-async fn mirror(
-    sync: &args::Sync,
+async fn run_sync(
+    sync: &args::SyncArgs,
     archive: &Archive,
     settings: &Settings,
     clock: &Clock,
     out: &mut Output,
-) -> Result<Mirrored, Stop> {
+) -> Result<SyncOutcome, CommandExit> {
     // Nobody waits at a screen, and the team's own sending goes first.
-    let client = Client::new(Access::from(settings), Patience::STEADY, clock.clone());
-    let client = super::patient(client, out).wanted(&Wish::of(Urgency::Extend));
-    let reach = archive.reach()?;
+    let client = Client::new(ClientConfig::from(settings), RetryPolicy::LONG_RUNNING, clock.clone());
+    let client = super::with_wait_notes(client, out).with_priority(&RequestHandle::new(Priority::Backfill));
+    let reach = archive.coverage()?;
     let engine = Engine::new(Arc::new(client), archive.clone(), clock.clone());
-    let mut signals = super::signals()?;
+    let mut signals = super::listen_for_signals()?;
     let back = match sync.back {
-        Back::All => sync::Back::All,
-        Back::Span(span) => sync::Back::Until(clock().checked_sub(span).unwrap_or(Timestamp::MIN)),
+        BackSpan::All => sync::SyncDepth::All,
+        BackSpan::Last(span) => sync::SyncDepth::Until(clock().checked_sub(span).unwrap_or(Timestamp::MIN)),
     };
-    let tally = Tally::new(clock(), reach);
-    let mut mirror = Mirror {
+    let tally = SyncTotals::new(clock(), reach);
+    let mut mirror = SyncCommand {
         engine,
         back,
         backfill: settings.backfill,
         clock: clock.clone(),
         zone: settings.zone.clone(),
-        tally,
+        totals: tally,
         out,
     };
     let outcome = tokio::select! {
         outcome = mirror.run(sync) => outcome,
-        number = signals.recv() => Err(Stop::Signal(number)),
+        number = signals.recv() => Err(CommandExit::Signal(number)),
     };
-    mirror.out.progress("");
-    Ok((mirror.tally, outcome))
+    mirror.out.show_progress("");
+    Ok((mirror.totals, outcome))
 }
 
 /// One run of the command.
-struct Mirror<'a, S> {
+struct SyncCommand<'a, S> {
     engine: Engine<S>,
-    back: sync::Back,
+    back: sync::SyncDepth,
     /// How far back the profile wants mail to be fetched in any case.
     backfill: Backfill,
     clock: Clock,
     zone: TimeZone,
-    tally: Tally,
+    totals: SyncTotals,
     out: &'a mut Output,
 }
 
-impl<S: Service> Mirror<'_, S> {
-    async fn run(&mut self, sync: &args::Sync) -> Result<(), Stop> {
+impl<S: EmailApi> SyncCommand<'_, S> {
+    async fn run(&mut self, sync: &args::SyncArgs) -> Result<(), CommandExit> {
         let started = (self.clock)();
-        let mut stop = self.walk().await.err();
+        let mut stop = self.sync_when_unlocked().await.err();
         if stop.is_none() {
-            stop = self.recheck(sync.recheck, started).await.err();
+            stop = self.recheck_statuses(sync.recheck, started).await.err();
         }
         if stop.is_none() && sync.bodies {
-            stop = self.bodies(self.back).await.err();
+            stop = self.fetch_bodies(self.back).await.err();
         }
         match stop {
-            Some(failure) if !(sync.watch && passes(&failure)) => Err(failure.into()),
+            Some(failure) if !(sync.watch && is_from_service(&failure)) => Err(failure.into()),
             stop if sync.watch => self.watch(sync, stop).await,
             _ => Ok(()),
         }
     }
 
     /// Walks back, unless another process does: then that one is waited for, and what it leaves is walked.
-    async fn walk(&mut self) -> Result<(), Failure> {
-        let lease = self.engine.archive().walk().clone();
+    async fn sync_when_unlocked(&mut self) -> Result<(), Error> {
+        let lease = self.engine.archive().backfill_lock().clone();
         let mut told = false;
-        while !lease.hold((self.clock)()) {
+        while !lease.try_acquire((self.clock)()) {
             if !std::mem::replace(&mut told, true) {
                 self.out.note(
                     "another sentbox is fetching older mail already; waiting until it is done",
@@ -208,68 +208,68 @@ impl<S: Service> Mirror<'_, S> {
             }
             let line = format!(
                 "waiting for another sentbox; {}",
-                reach(&self.engine.archive().reach()?, &self.zone)
+                describe_coverage(&self.engine.archive().coverage()?, &self.zone)
             );
-            self.out.progress(&line);
-            sleep(LOOK).await;
+            self.out.show_progress(&line);
+            sleep(LOCK_POLL_INTERVAL).await;
         }
-        let walked = self.walk_alone(&lease).await;
+        let walked = self.sync_locked(&lease).await;
         lease.release();
         walked
     }
 
-    async fn walk_alone(&mut self, lease: &Lease) -> Result<(), Failure> {
+    async fn sync_locked(&mut self, lease: &ProcessLock) -> Result<(), Error> {
         let Self {
             engine,
             back,
             clock,
             zone,
-            tally,
+            totals: tally,
             out,
             ..
         } = self;
-        let synced = engine.all(*back, |synced| {
+        let synced = engine.full_sync(*back, |synced| {
             // Held anew with each page: whoever is stopped for long has lost it.
-            let _ = lease.hold(clock());
-            tally.reach = synced.reach.clone();
-            tally.walked = Some((synced.new, synced.changes, synced.pages));
-            tally.asked = true;
-            out.progress(&tally.progress(clock(), *back, zone));
+            let _ = lease.try_acquire(clock());
+            tally.coverage = synced.coverage.clone();
+            tally.current_run = Some((synced.new, synced.changes, synced.pages));
+            tally.has_answer = true;
+            out.show_progress(&tally.progress_line(clock(), *back, zone));
         });
         let synced = synced.await?;
-        tally.take(&synced);
-        failed(&synced.stopped).map_or(Ok(()), Err)
+        tally.add_run(&synced);
+        stop_error(&synced.stop_reason).map_or(Ok(()), Err)
     }
 
     /// Reads the statuses again that are due; or all of the age that is said, which this run has not
     /// confirmed since it `started`.
-    async fn recheck(&mut self, again: Option<Again>, started: Timestamp) -> Result<(), Failure> {
+    async fn recheck_statuses(&mut self, again: Option<RecheckSpan>, started: Timestamp) -> Result<(), Error> {
         let since = |span| {
             started
                 .checked_sub(span)
                 .unwrap_or(Timestamp::MIN)
                 .as_microsecond()
         };
-        let all = |since| Recheck::All {
+        let all = |since| RecheckScope::All {
             since,
             before: started,
         };
         let (recheck, most) = match again {
-            Some(Again::Off) => return Ok(()),
-            Some(Again::All) => (all(i64::MIN), u32::MAX),
-            Some(Again::Span(span)) => (all(since(span)), u32::MAX),
+            Some(RecheckSpan::Off) => return Ok(()),
+            Some(RecheckSpan::All) => (all(i64::MIN), u32::MAX),
+            Some(RecheckSpan::Last(span)) => (all(since(span)), u32::MAX),
             None => (
-                Recheck::Due {
-                    since: since(RECENT),
+                RecheckScope::Due {
+                    since: since(RECENT_AGE),
                 },
-                DUE_REQUESTS,
+                MAX_DUE_REQUESTS,
             ),
         };
-        let engine = self.engine.wanted(&Wish::of(Urgency::Status));
+        let engine = self.engine.with_priority(&RequestHandle::new(Priority::Recheck));
         let due = engine.count_due(recheck).await?;
         // Pages hold more than what is due, so that other rows are confirmed with them.
         let unconfirmed = match recheck {
-            Recheck::Due { since } if due > 0 => all(since),
+            RecheckScope::Due { since } if due > 0 => all(since),
             recheck => recheck,
         };
         let before = if unconfirmed == recheck {
@@ -277,13 +277,13 @@ impl<S: Service> Mirror<'_, S> {
         } else {
             engine.count_due(unconfirmed).await?
         };
-        let (gone, begun) = (self.gone()?, (self.clock)());
+        let (gone, begun) = (self.count_deleted()?, (self.clock)());
         let (mut requests, mut changes, mut failed) = (0, 0, None);
         while requests < most {
             match engine.recheck(recheck).await {
                 Ok(Some(synced)) => {
                     (requests, changes) = (requests + 1, changes + synced.changes);
-                    self.tally.take(&synced);
+                    self.totals.add_run(&synced);
                 }
                 Ok(None) => break,
                 Err(failure) => {
@@ -295,11 +295,11 @@ impl<S: Service> Mirror<'_, S> {
                 .saturating_sub(u64::from(requests) * u64::from(MAX_LIMIT))
                 .min(u64::from(most - requests) * u64::from(MAX_LIMIT));
             let each = (self.clock)().duration_since(begun).as_millis() / i128::from(requests);
-            let time = remaining(each * i128::from(left.div_ceil(MAX_LIMIT.into())) / 1000);
-            self.out.progress(&format!(
+            let time = format_remaining(each * i128::from(left.div_ceil(MAX_LIMIT.into())) / 1000);
+            self.out.show_progress(&format!(
                 "re-reading statuses: {} to go, {} changed{time}",
-                grouped(left),
-                grouped(changes)
+                group_digits(left),
+                group_digits(changes)
             ));
         }
         let left = engine.count_due(recheck).await?;
@@ -308,22 +308,22 @@ impl<S: Service> Mirror<'_, S> {
         } else {
             engine.count_due(unconfirmed).await?
         });
-        self.tally.rechecked = Some(Rechecked {
+        self.totals.recheck = Some(RecheckTotals {
             statuses,
             changes,
-            gone: self.gone()?.saturating_sub(gone),
+            gone: self.count_deleted()?.saturating_sub(gone),
             left,
         });
         if left > 0 {
-            self.out.progress("");
+            self.out.show_progress("");
             self.out.note(&match again {
                 None => format!(
                     "{} of the last 72 h are due; --recheck 72h reads them all",
-                    statuses_of(left)
+                    format_statuses(left)
                 ),
                 Some(_) => format!(
                     "{} could not be read again; the next run asks for them once more",
-                    statuses_of(left)
+                    format_statuses(left)
                 ),
             });
         }
@@ -331,57 +331,57 @@ impl<S: Service> Mirror<'_, S> {
     }
 
     /// How many emails the service does not have any more.
-    fn gone(&self) -> Result<u64, Failure> {
+    fn count_deleted(&self) -> Result<u64, Error> {
         let query = Query {
-            filter: Node::Term(Term::Is(Is::Gone)),
-            sort: Sort::Newest,
+            filter: Node::Term(Term::Is(EmailClass::Gone)),
+            sort: SortOrder::Newest,
         };
         Ok(
             match self
                 .engine
                 .archive()
-                .count_matching(&query, u64::MAX, &Halt::default())?
+                .count_matches(&query, u64::MAX, &CancellationToken::default())?
             {
-                Some(Counted::Exactly(count) | Counted::MoreThan(count)) => count,
+                Some(MatchCount::Exactly(count) | MatchCount::MoreThan(count)) => count,
                 None => 0,
             },
         )
     }
 
-    async fn bodies(&mut self, back: sync::Back) -> Result<(), Failure> {
+    async fn fetch_bodies(&mut self, back: sync::SyncDepth) -> Result<(), Error> {
         let Self {
             engine,
             clock,
-            tally,
+            totals: tally,
             out,
             ..
         } = self;
         let started = clock();
-        let (before, bad) = (tally.bodies, tally.bad);
-        let done = engine.bodies(back, |done| {
-            (tally.bodies, tally.bad) = (before + done.kept, bad + done.bad);
+        let (before, bad) = (tally.bodies, tally.unreadable_bodies);
+        let done = engine.fetch_bodies(back, |done| {
+            (tally.bodies, tally.unreadable_bodies) = (before + done.stored, bad + done.invalid);
             let each = clock().duration_since(started).as_millis()
-                / i128::from((done.kept + done.gone + done.bad).max(1));
-            let left = remaining(each * i128::from(done.left) / 1000);
-            out.progress(&format!(
+                / i128::from((done.stored + done.missing + done.invalid).max(1));
+            let left = format_remaining(each * i128::from(done.remaining) / 1000);
+            out.show_progress(&format!(
                 "{} bodies here, {} to go{left}",
-                grouped(tally.bodies),
-                grouped(done.left)
+                group_digits(tally.bodies),
+                group_digits(done.remaining)
             ));
         });
         let done = done.await?;
-        if done.bad > 0 {
+        if done.invalid > 0 {
             out.note(&format!(
                 "{} bodies could not be read; the next run asks for them again",
-                grouped(done.bad)
+                group_digits(done.invalid)
             ));
         }
-        done.failed.map_or(Ok(()), Err)
+        done.error.map_or(Ok(()), Err)
     }
 
     /// Goes on with what is new, and with the statuses that are due. A service that fails is asked again
     /// later.
-    async fn watch(&mut self, sync: &args::Sync, mut trouble: Option<Failure>) -> Result<(), Stop> {
+    async fn watch(&mut self, sync: &args::SyncArgs, mut trouble: Option<Error>) -> Result<(), CommandExit> {
         let mut failures = 0;
         loop {
             match &trouble {
@@ -394,17 +394,17 @@ impl<S: Service> Mirror<'_, S> {
             failures = if trouble.is_some() { failures + 1 } else { 0 };
             let asked_for = trouble
                 .take()
-                .map(|failure| failure.rest())
+                .map(|failure| failure.cooldown())
                 .unwrap_or_default();
-            let pause = REFRESH.saturating_mul(1 << failures.min(2)).max(asked_for);
+            let pause = REFRESH_INTERVAL.saturating_mul(1 << failures.min(2)).max(asked_for);
             let pause = pause.mul_f64(1.0 + jitter() / 4.0);
             if failures == 0 {
-                self.fill(pause).await?;
+                self.backfill_during_pause(pause).await?;
             } else {
                 sleep(pause).await;
             }
-            if let Err(failure) = self.tick(sync).await {
-                if !passes(&failure) {
+            if let Err(failure) = self.refresh_once(sync).await {
+                if !is_from_service(&failure) {
                     return Err(failure.into());
                 }
                 trouble = Some(failure);
@@ -414,15 +414,15 @@ impl<S: Service> Mirror<'_, S> {
 
     /// Spends a pause with fetching older mail, if the profile wants that; a page that fails is asked for
     /// again after the next refresh.
-    async fn fill(&mut self, pause: Duration) -> Result<(), Failure> {
+    async fn backfill_during_pause(&mut self, pause: Duration) -> Result<(), Error> {
         let until = Instant::now() + pause;
-        while Instant::now() < until && !self.reaches_far_enough()? {
-            match self.engine.fill().await {
+        while Instant::now() < until && !self.is_backfilled()? {
+            match self.engine.backfill().await {
                 Ok(Some(synced)) => {
-                    let (before, over) = (self.tally.reach.clone(), synced.new == 0);
-                    self.tally.take(&synced);
-                    self.out.progress(&self.tally.words(false, &self.zone));
-                    if over && before == synced.reach {
+                    let (before, over) = (self.totals.coverage.clone(), synced.new == 0);
+                    self.totals.add_run(&synced);
+                    self.out.show_progress(&self.totals.summary(false, &self.zone));
+                    if over && before == synced.coverage {
                         break;
                     }
                 }
@@ -434,37 +434,37 @@ impl<S: Service> Mirror<'_, S> {
     }
 
     /// Whether the archive reaches as far back as the profile wants.
-    fn reaches_far_enough(&self) -> Result<bool, Failure> {
+    fn is_backfilled(&self) -> Result<bool, Error> {
         let until = match self.backfill {
             Backfill::Off => return Ok(true),
-            Backfill::Span(span) => (self.clock)().checked_sub(span).unwrap_or(Timestamp::MIN),
+            Backfill::Last(span) => (self.clock)().checked_sub(span).unwrap_or(Timestamp::MIN),
             Backfill::All => Timestamp::MIN,
         };
-        Ok(match self.engine.archive().reach()? {
-            Reach::Everything => true,
-            Reach::Since(stamp) => stamp.at.is_none_or(|at| at <= until),
-            Reach::Nothing => false,
+        Ok(match self.engine.archive().coverage()? {
+            Coverage::Complete => true,
+            Coverage::Since(stamp) => stamp.parsed.is_none_or(|at| at <= until),
+            Coverage::Unknown => false,
         })
     }
 
-    async fn tick(&mut self, sync: &args::Sync) -> Result<(), Failure> {
-        let synced = self.engine.wanted(&Wish::of(Urgency::Head)).head().await?;
-        self.tally.take(&synced);
-        if synced.stopped == Stopped::Elsewhere {
+    async fn refresh_once(&mut self, sync: &args::SyncArgs) -> Result<(), Error> {
+        let synced = self.engine.with_priority(&RequestHandle::new(Priority::Refresh)).refresh().await?;
+        self.totals.add_run(&synced);
+        if synced.stop_reason == StopReason::OtherProcess {
             let line = format!(
                 "another sentbox asks the service; {}",
-                reach(&synced.reach, &self.zone)
+                describe_coverage(&synced.coverage, &self.zone)
             );
-            self.out.progress(&line);
+            self.out.show_progress(&line);
             return Ok(());
         }
-        if let Stopped::Failed(failure) = synced.stopped {
+        if let StopReason::Failed(failure) = synced.stop_reason {
             return Err(failure);
         }
         let now = (self.clock)();
         self.out
-            .progress(&self.tally.words(sync.bodies, &self.zone));
-        let pages = if sync.recheck == Some(Again::Off) {
+            .show_progress(&self.totals.summary(sync.bodies, &self.zone));
+        let pages = if sync.recheck == Some(RecheckSpan::Off) {
             0
         } else {
             RECHECK_PAGES
@@ -472,17 +472,17 @@ impl<S: Service> Mirror<'_, S> {
         for _ in 0..pages {
             let Some(synced) = self
                 .engine
-                .wanted(&Wish::of(Urgency::Status))
-                .recheck(Recheck::background(now))
+                .with_priority(&RequestHandle::new(Priority::Recheck))
+                .recheck(RecheckScope::background(now))
                 .await?
             else {
                 break;
             };
-            self.tally.take(&synced);
+            self.totals.add_run(&synced);
         }
         if sync.bodies {
-            self.bodies(sync::Back::Until(
-                now.checked_sub(RECENT).unwrap_or(Timestamp::MIN),
+            self.fetch_bodies(sync::SyncDepth::Until(
+                now.checked_sub(RECENT_AGE).unwrap_or(Timestamp::MIN),
             ))
             .await
         } else {
@@ -493,68 +493,68 @@ impl<S: Service> Mirror<'_, S> {
 
 /// Whether a failure is one that may be over the next time. A redirect or a refusal may come from
 /// something in between, such as the log-in page of a network.
-const fn passes(failure: &Failure) -> bool {
+const fn is_from_service(failure: &Error) -> bool {
     match failure.kind {
-        Kind::RateLimited
-        | Kind::Quota
-        | Kind::Server
-        | Kind::Unreachable
-        | Kind::NotTheApi
-        | Kind::Redirected
-        | Kind::InvalidRequest
-        | Kind::TimedOut
-        | Kind::NotFound => true,
-        Kind::Usage
-        | Kind::KeyMissing
-        | Kind::KeyRejected
-        | Kind::KeySendOnly
-        | Kind::NoSuchPart
-        | Kind::Archive
-        | Kind::Config
-        | Kind::Io
-        | Kind::Internal => false,
+        ErrorKind::RateLimited
+        | ErrorKind::Quota
+        | ErrorKind::Server
+        | ErrorKind::Unreachable
+        | ErrorKind::NotTheApi
+        | ErrorKind::Redirected
+        | ErrorKind::InvalidRequest
+        | ErrorKind::TimedOut
+        | ErrorKind::NotFound => true,
+        ErrorKind::Usage
+        | ErrorKind::KeyMissing
+        | ErrorKind::KeyRejected
+        | ErrorKind::KeySendOnly
+        | ErrorKind::NoSuchPart
+        | ErrorKind::Archive
+        | ErrorKind::Config
+        | ErrorKind::Io
+        | ErrorKind::Internal => false,
     }
 }
 
 /// `1 204 statuses`.
-fn statuses_of(number: u64) -> String {
+fn format_statuses(number: u64) -> String {
     format!(
         "{} {}",
-        grouped(number),
+        group_digits(number),
         if number == 1 { "status" } else { "statuses" }
     )
 }
 
 /// Why the walk did not get as far as it was asked to, if it did not.
-pub(super) fn failed(stopped: &Stopped) -> Option<Failure> {
+pub(super) fn stop_error(stopped: &StopReason) -> Option<Error> {
     match stopped {
-        Stopped::Done | Stopped::End | Stopped::Elsewhere => None,
-        Stopped::Budget => Some(
-            Failure::new(Kind::RateLimited, "there is more than one run may ask for")
+        StopReason::Done | StopReason::End | StopReason::OtherProcess => None,
+        StopReason::PageLimit => Some(
+            Error::new(ErrorKind::RateLimited, "there is more than one run may ask for")
                 .hint("run it again to go on"),
         ),
-        Stopped::NoProgress => {
-            let failure = Failure::new(
-                Kind::NotTheApi,
+        StopReason::NoProgress => {
+            let failure = Error::new(
+                ErrorKind::NotTheApi,
                 "the service says that there is more, but sends nothing new",
             );
             Some(failure.hint("what is here is kept; there may be more"))
         }
-        Stopped::Unreadable => {
-            let failure = Failure::new(
-                Kind::NotTheApi,
+        StopReason::Unreadable => {
+            let failure = Error::new(
+                ErrorKind::NotTheApi,
                 "not every email on the service's pages could be read",
             );
             Some(failure.hint("the others are kept; run it again later to fetch what is missing"))
         }
-        Stopped::CursorGone => Some(
-            Failure::new(
-                Kind::NotFound,
+        StopReason::NoLiveCursor => Some(
+            Error::new(
+                ErrorKind::NotFound,
                 "the service no longer knows where to go on from",
             )
             .hint("run it again to start from the newest"),
         ),
-        Stopped::Failed(failure) => Some(failure.clone()),
+        StopReason::Failed(failure) => Some(failure.clone()),
     }
 }
 

@@ -3,49 +3,49 @@
 use std::sync::Mutex;
 
 use super::*;
-use crate::api::{Cursor, Item, Page, Retrieved};
-use crate::archive::Location;
+use crate::api::{Cursor, ListedEmail, EmailPage, RetrievedEmail};
+use crate::archive::ArchiveLocation;
 use crate::mail::EmailId;
 
 #[test]
 fn who_stays_waits_for_all_but_a_key_that_is_refused_and_this_machine() {
     let stays = [
-        Kind::Unreachable,
-        Kind::Server,
-        Kind::RateLimited,
-        Kind::Quota,
-        Kind::NotTheApi,
-        Kind::Redirected,
-        Kind::InvalidRequest,
+        ErrorKind::Unreachable,
+        ErrorKind::Server,
+        ErrorKind::RateLimited,
+        ErrorKind::Quota,
+        ErrorKind::NotTheApi,
+        ErrorKind::Redirected,
+        ErrorKind::InvalidRequest,
     ];
     assert!(
         stays
             .into_iter()
-            .all(|kind| passes(&Failure::new(kind, "")))
+            .all(|kind| is_from_service(&Error::new(kind, "")))
     );
     let ends = [
-        Kind::KeyMissing,
-        Kind::KeyRejected,
-        Kind::KeySendOnly,
-        Kind::Archive,
-        Kind::Io,
-        Kind::Internal,
+        ErrorKind::KeyMissing,
+        ErrorKind::KeyRejected,
+        ErrorKind::KeySendOnly,
+        ErrorKind::Archive,
+        ErrorKind::Io,
+        ErrorKind::Internal,
     ];
-    assert!(!ends.into_iter().any(|kind| passes(&Failure::new(kind, ""))));
+    assert!(!ends.into_iter().any(|kind| is_from_service(&Error::new(kind, ""))));
 }
 
 #[test]
 fn spans_are_hours_days_and_weeks() {
-    assert_eq!(back("all"), Ok(Back::All));
+    assert_eq!(parse_back("all"), Ok(BackSpan::All));
     for (text, hours) in [("12h", 12), ("30d", 720), ("2w", 336), ("0d", 0)] {
         assert_eq!(
-            back(text),
-            Ok(Back::Span(SignedDuration::from_hours(hours))),
+            parse_back(text),
+            Ok(BackSpan::Last(SignedDuration::from_hours(hours))),
             "{text}"
         );
     }
     for text in ["", "d", "-1d", "30", "3m", "1.5d", "99999999d", "All"] {
-        assert!(back(text).is_err(), "{text}");
+        assert!(parse_back(text).is_err(), "{text}");
     }
 }
 
@@ -54,17 +54,17 @@ const NOW: i64 = 1_790_000_000;
 
 /// A service with so many emails, an hour between them, that fails as long as it is told to.
 #[derive(Clone, Default)]
-struct Played(Arc<Mutex<State>>);
+struct FakeService(Arc<Mutex<FakeServiceState>>);
 
 #[derive(Default)]
-struct State {
+struct FakeServiceState {
     emails: i64,
-    failure: Option<Failure>,
+    failure: Option<Error>,
     requests: u32,
 }
 
-impl Service for Played {
-    async fn list(&self, limit: u8, cursor: &Cursor) -> Result<Page, Failure> {
+impl EmailApi for FakeService {
+    async fn list(&self, limit: u8, cursor: &Cursor) -> Result<EmailPage, Error> {
         let mut state = self.0.lock().unwrap();
         state.requests += 1;
         if let Some(failure) = &state.failure {
@@ -75,51 +75,51 @@ impl Service for Played {
             Cursor::Start | Cursor::Before(_) => state.emails,
         };
         let from = (below - i64::from(limit)).max(0);
-        Ok(Page {
+        Ok(EmailPage {
             items: (from..below).rev().map(item).collect(),
             unreadable: 0,
             has_more: Some(from > 0),
         })
     }
 
-    async fn retrieve(&self, _: &EmailId) -> Result<Retrieved, Failure> {
+    async fn retrieve(&self, _: &EmailId) -> Result<RetrievedEmail, Error> {
         unreachable!("no bodies are asked for")
     }
 }
 
-fn item(n: i64) -> Item {
+fn item(n: i64) -> ListedEmail {
     let at = Timestamp::from_second(NOW - (1_000 - n) * 3600).unwrap();
     let json = format!(
         r#"{{"id":"{n}","to":["ana@example.com"],"created_at":"{at}","last_event":"sent"}}"#
     );
-    Item::read(&json).unwrap()
+    ListedEmail::parse(&json).unwrap()
 }
 
 /// A run of `sync --watch` over `played`, which `script` watches; what it has said.
 async fn watching(
-    played: &Played,
+    played: &FakeService,
     backfill: Backfill,
     script: impl AsyncFnOnce(&Archive),
 ) -> String {
-    let archive = Archive::open(&Location::Memory).unwrap();
+    let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
     let started = Instant::now();
     let clock: Clock = Arc::new(move || Timestamp::from_second(NOW).unwrap() + started.elapsed());
     let engine = Engine::new(Arc::new(played.clone()), archive.clone(), clock.clone());
-    let (mut out, said) = Output::kept();
-    let tally = Tally::new(clock(), Reach::Nothing);
+    let (mut out, said) = Output::captured();
+    let tally = SyncTotals::new(clock(), Coverage::Unknown);
     let zone = TimeZone::UTC;
-    let back = sync::Back::Until(clock());
-    let mut mirror = Mirror {
+    let back = sync::SyncDepth::Until(clock());
+    let mut mirror = SyncCommand {
         engine,
         back,
         backfill,
         clock,
         zone,
-        tally,
+        totals: tally,
         out: &mut out,
     };
-    let sync = args::Sync {
-        back: Back::Span(SignedDuration::ZERO),
+    let sync = args::SyncArgs {
+        back: BackSpan::Last(SignedDuration::ZERO),
         recheck: None,
         bodies: false,
         watch: true,
@@ -145,14 +145,14 @@ async fn until(is_so: impl Fn() -> bool) {
 
 #[tokio::test(start_paused = true)]
 async fn what_is_new_comes_by_itself_and_trouble_is_said_once() {
-    let played = Played::default();
+    let played = FakeService::default();
     played.0.lock().unwrap().emails = 3;
     let said = watching(&played, Backfill::Off, async |archive| {
-        let has = |emails: u64| archive.count().unwrap() == emails;
+        let has = |emails: u64| archive.query_count().unwrap() == emails;
         until(|| has(3)).await;
         played.0.lock().unwrap().emails = 5;
         until(|| has(5)).await;
-        played.0.lock().unwrap().failure = Some(Failure::new(Kind::Unreachable, "no route"));
+        played.0.lock().unwrap().failure = Some(Error::new(ErrorKind::Unreachable, "no route"));
         let before = played.0.lock().unwrap().requests;
         until(|| played.0.lock().unwrap().requests >= before + 3).await;
         (
@@ -177,14 +177,14 @@ async fn older_mail_comes_between_as_far_as_the_profile_wants() {
     for (backfill, emails) in [
         (Backfill::Off, 100),
         (Backfill::All, 1_000),
-        (Backfill::Span(SignedDuration::from_hours(450)), 500),
+        (Backfill::Last(SignedDuration::from_hours(450)), 500),
     ] {
-        let played = Played::default();
+        let played = FakeService::default();
         played.0.lock().unwrap().emails = 1_000;
         watching(&played, backfill, async |archive| {
-            until(|| archive.count().unwrap() >= emails).await;
+            until(|| archive.query_count().unwrap() >= emails).await;
             sleep(Duration::from_mins(5)).await;
-            assert_eq!(archive.count().unwrap(), emails, "{backfill:?}");
+            assert_eq!(archive.query_count().unwrap(), emails, "{backfill:?}");
         })
         .await;
     }

@@ -3,11 +3,11 @@
 use jiff::SignedDuration;
 
 /// What is allowed, in words.
-pub const AGES: &str = "a number of hours, days or weeks such as 12h, 30d, 8w";
+pub const DURATION_SYNTAX: &str = "a number of hours, days or weeks such as 12h, 30d, 8w";
 
 /// Reads a number of hours, days or weeks; `None` if it is none.
 #[must_use]
-pub fn age(text: &str) -> Option<SignedDuration> {
+pub fn parse_duration(text: &str) -> Option<SignedDuration> {
     let (number, hours) = [('h', 1), ('d', 24), ('w', 24 * 7)]
         .into_iter()
         .find_map(|(unit, hours)| Some((text.strip_suffix(unit)?, hours)))?;
@@ -23,10 +23,10 @@ mod tests {
     #[test]
     fn ages_are_hours_days_and_weeks() {
         for (text, hours) in [("12h", 12), ("30d", 720), ("2w", 336), ("0d", 0)] {
-            assert_eq!(age(text), Some(SignedDuration::from_hours(hours)), "{text}");
+            assert_eq!(parse_duration(text), Some(SignedDuration::from_hours(hours)), "{text}");
         }
         for text in ["", "d", "-1d", "30", "3m", "1.5d", "99999999d", "all", "3é"] {
-            assert_eq!(age(text), None, "{text}");
+            assert_eq!(parse_duration(text), None, "{text}");
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use jiff::SignedDuration;
 
-use super::age::age;
+use super::age::parse_duration;
 
 /// How far back mail is fetched without anybody asking for it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -11,14 +11,14 @@ pub enum Backfill {
     #[default]
     Off,
     /// So long before now.
-    Span(SignedDuration),
+    Last(SignedDuration),
     /// Everything that the service has.
     All,
 }
 
 impl Backfill {
     /// What it may be, for messages.
-    pub const ALLOWED: &str =
+    pub const SYNTAX: &str =
         "\"off\", \"all\", or a number of hours, days or weeks such as 12h, 30d, 8w";
 
     /// Reads it as it is written in a profile.
@@ -27,7 +27,7 @@ impl Backfill {
         match text {
             "off" => Some(Self::Off),
             "all" => Some(Self::All),
-            _ => age(text).filter(|span| !span.is_zero()).map(Self::Span),
+            _ => parse_duration(text).filter(|span| !span.is_zero()).map(Self::Last),
         }
     }
 }

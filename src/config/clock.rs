@@ -5,59 +5,59 @@ use std::time::SystemTime;
 
 use jiff::Timestamp;
 
-use crate::failure::{Failure, Kind};
+use crate::error::{Error, ErrorKind};
 
 /// Tells the time. Cheap to clone; tests hand in one that stands still.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
 /// Seconds since 1970 at the beginning of the year 9000: calculations with later times leave the
 /// range of what can be represented, which ends in the year 9999.
-const LATEST: i64 = 221_845_392_000;
+const MAX_SECOND: i64 = 221_845_392_000;
 
 /// The clock of this machine.
 #[must_use]
-pub fn system() -> Clock {
+pub fn system_clock() -> Clock {
     Arc::new(now)
 }
 
 /// The time by the clock of this machine; in the year 9000 it stops.
 #[must_use]
 pub fn now() -> Timestamp {
-    bounded(read())
+    clamp_time(read_system_time())
 }
 
 /// # Errors
 ///
 /// If the clock of this machine is beyond the year 9000.
-pub fn is_plausible() -> Result<(), Failure> {
-    check(read())
+pub fn check_system_clock() -> Result<(), Error> {
+    check_year(read_system_time())
 }
 
 #[expect(
     clippy::disallowed_methods,
     reason = "the one place where the clock is read"
 )]
-fn read() -> SystemTime {
+fn read_system_time() -> SystemTime {
     SystemTime::now()
 }
 
-fn latest() -> Timestamp {
-    Timestamp::from_second(LATEST).expect("the year 9000 can be represented")
+fn max_time() -> Timestamp {
+    Timestamp::from_second(MAX_SECOND).expect("the year 9000 can be represented")
 }
 
-fn bounded(time: SystemTime) -> Timestamp {
+fn clamp_time(time: SystemTime) -> Timestamp {
     let before = time < SystemTime::UNIX_EPOCH;
-    Timestamp::try_from(time).map_or(if before { Timestamp::MIN } else { latest() }, |time| {
-        time.min(latest())
+    Timestamp::try_from(time).map_or(if before { Timestamp::MIN } else { max_time() }, |time| {
+        time.min(max_time())
     })
 }
 
-fn check(time: SystemTime) -> Result<(), Failure> {
-    if bounded(time) < latest() {
+fn check_year(time: SystemTime) -> Result<(), Error> {
+    if clamp_time(time) < max_time() {
         return Ok(());
     }
-    Err(Failure::new(
-        Kind::Io,
+    Err(Error::new(
+        ErrorKind::Io,
         "the clock of this machine is beyond the year 9000",
     )
     .hint("set the clock: date"))
@@ -72,10 +72,10 @@ mod tests {
     #[test]
     fn time_beyond_the_calendar_is_refused() {
         let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
-        assert!(check(at(0)).is_ok() && check(at(32_503_680_000)).is_ok());
+        assert!(check_year(at(0)).is_ok() && check_year(at(32_503_680_000)).is_ok());
         for seconds in [253_402_300_800, 1 << 40, 1 << 60] {
-            assert_eq!(check(at(seconds)).unwrap_err().kind, Kind::Io);
-            assert_eq!(bounded(at(seconds)).to_string(), "9000-01-01T00:00:00Z");
+            assert_eq!(check_year(at(seconds)).unwrap_err().kind, ErrorKind::Io);
+            assert_eq!(clamp_time(at(seconds)).to_string(), "9000-01-01T00:00:00Z");
         }
     }
 }

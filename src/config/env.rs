@@ -11,7 +11,7 @@ impl Env {
     /// The environment of this process. A variable that is not Unicode is left out: none that
     /// matters here may be.
     #[must_use]
-    pub fn of_process() -> Self {
+    pub fn from_process() -> Self {
         std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .collect()
@@ -28,7 +28,7 @@ impl Env {
 
     /// A directory: the variable `name` if it is an absolute path, else `below` in the home directory.
     #[must_use]
-    pub fn directory(&self, name: &str, below: &str) -> Option<PathBuf> {
+    pub fn base_dir(&self, name: &str, below: &str) -> Option<PathBuf> {
         let absolute = |name| {
             self.get(name)
                 .map(PathBuf::from)
@@ -39,7 +39,7 @@ impl Env {
 
     /// The time zone of the person: `TZ` if it names one, else the zone of this machine.
     #[must_use]
-    pub fn zone(&self) -> jiff::tz::TimeZone {
+    pub fn time_zone(&self) -> jiff::tz::TimeZone {
         let named = self.get("TZ").map(|name| name.trim_start_matches(':'));
         named
             .and_then(|name| jiff::tz::TimeZone::get(name).ok())
@@ -81,11 +81,11 @@ mod tests {
         ]);
         assert_eq!(env.get("A"), None);
         assert_eq!(
-            env.directory("XDG_DATA_HOME", ".local/share"),
+            env.base_dir("XDG_DATA_HOME", ".local/share"),
             Some(PathBuf::from("/home/ana/.local/share"))
         );
         assert_eq!(
-            Env::default().directory("XDG_DATA_HOME", ".local/share"),
+            Env::default().base_dir("XDG_DATA_HOME", ".local/share"),
             None
         );
     }

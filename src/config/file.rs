@@ -9,29 +9,29 @@ use jiff::SignedDuration;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::age::{AGES, age};
+use super::age::{DURATION_SYNTAX, parse_duration};
 use super::backfill::Backfill;
-use super::base::BaseUrl;
-use super::key_change::KeyChange;
-use super::nearest::did_you_mean;
-use super::palette::{COLOURS, Palette, ROLES};
+use super::base_url::BaseUrl;
+use super::key_change::KeyBinding;
+use super::suggest::did_you_mean;
+use super::palette::{COLOUR_SYNTAX, Palette, ROLE_NAMES};
 use super::paths::Paths;
-use super::private::open_to_change;
+use super::private_fs::why_writable_by_others;
 use super::rate::Rate;
-use super::views::{NUMBERS, SavedView, SavedViews};
-use crate::failure::{Failure, Kind};
+use super::views::{VIEW_NUMBER_RULE, SavedView, SavedViews};
+use crate::error::{Error, ErrorKind};
 
 /// What the file says; empty if there is none.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct File {
+pub(super) struct ConfigFile {
     /// The profile that is meant if none is named.
     pub default_profile: Option<String>,
     /// The profiles by name.
-    pub profiles: BTreeMap<String, Profile>,
+    pub profiles: BTreeMap<String, ProfileConfig>,
     /// The saved views, if there is a table of them.
     pub views: Option<SavedViews>,
     /// What the table of keys changes.
-    pub keys: Vec<KeyChange>,
+    pub keys: Vec<KeyBinding>,
     /// The colours.
     pub palette: Palette,
     /// What was not understood and ignored, in words.
@@ -42,7 +42,7 @@ pub(super) struct File {
 
 /// A profile as it stands in the file.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Profile {
+pub(super) struct ProfileConfig {
     /// Where the service is, if not at the default address.
     pub base_url: Option<BaseUrl>,
     /// Where the key comes from.
@@ -50,7 +50,7 @@ pub(super) struct Profile {
     /// Whether nothing may be kept on disk.
     pub in_memory: bool,
     /// How old mail may become before it is removed; for ever if nothing is said.
-    pub keep: Option<SignedDuration>,
+    pub retention: Option<SignedDuration>,
     /// How far back mail is fetched by itself.
     pub backfill: Backfill,
     /// Requests a second.
@@ -88,9 +88,9 @@ impl fmt::Display for KeySource {
     }
 }
 
-const TOP: [&str; 5] = ["default_profile", "profiles", "views", "keys", "theme"];
-const VIEW: [&str; 2] = ["name", "query"];
-const PROFILE: [&str; 9] = [
+const TOP_LEVEL_KEYS: [&str; 5] = ["default_profile", "profiles", "views", "keys", "theme"];
+const VIEW_KEYS: [&str; 2] = ["name", "query"];
+const PROFILE_KEYS: [&str; 9] = [
     "base_url",
     "api_key_command",
     "api_key_file",
@@ -102,16 +102,16 @@ const PROFILE: [&str; 9] = [
     "ca_file",
 ];
 
-impl File {
+impl ConfigFile {
     /// Reads the file; if there is none at its usual place, it is empty.
     ///
     /// # Errors
     ///
     /// If it cannot be read, is not TOML, or has a value that is not allowed.
-    pub(super) fn read(paths: &Paths) -> Result<Self, Failure> {
+    pub(super) fn load(paths: &Paths) -> Result<Self, Error> {
         match &paths.config {
-            Some(path) if paths.config_named || path.exists() => {
-                Self::parse(&text_of(path)?, path, paths.home.as_deref())
+            Some(path) if paths.config_is_explicit || path.exists() => {
+                Self::parse(&read_text(path)?, path, paths.home.as_deref())
             }
             Some(_) | None => Ok(Self::default()),
         }
@@ -122,8 +122,8 @@ impl File {
     /// # Errors
     ///
     /// If it is not TOML, or has a value that is not allowed.
-    pub(super) fn parse(text: &str, path: &Path, home: Option<&Path>) -> Result<Self, Failure> {
-        let file = Self::look(text, path, home);
+    pub(super) fn parse(text: &str, path: &Path, home: Option<&Path>) -> Result<Self, Error> {
+        let file = Self::parse_with_errors(text, path, home);
         if file.errors.is_empty() {
             return Ok(file);
         }
@@ -132,12 +132,12 @@ impl File {
         } else {
             "sentbox config check says it line by line; sentbox config edit"
         };
-        Err(Failure::new(Kind::Config, file.errors.join("; ")).hint(hint))
+        Err(Error::new(ErrorKind::Config, file.errors.join("; ")).hint(hint))
     }
 
     /// Reads what can be understood of `text`; what is wrong is in [`File::errors`].
-    pub(super) fn look(text: &str, path: &Path, home: Option<&Path>) -> Self {
-        let mut reader = Reader {
+    pub(super) fn parse_with_errors(text: &str, path: &Path, home: Option<&Path>) -> Self {
+        let mut reader = ConfigReader {
             text,
             path,
             home,
@@ -147,20 +147,20 @@ impl File {
         };
         let (document, broken) = DeTable::parse_recoverable(text);
         for error in &broken {
-            reader.wrong(&error.span().unwrap_or_default(), error.message());
+            reader.add_error(&error.span().unwrap_or_default(), error.message());
         }
         // Where the text is no TOML, anything else that could be said about it would be a guess.
         if broken.is_empty() {
-            reader.top(document.get_ref());
+            reader.read_top_level(document.get_ref());
         }
-        let Reader {
+        let ConfigReader {
             mut file,
             errors,
             warnings,
             ..
         } = reader;
-        file.errors = in_order(errors);
-        file.warnings = in_order(warnings);
+        file.errors = sort_by_position(errors);
+        file.warnings = sort_by_position(warnings);
         file
     }
 }
@@ -170,96 +170,96 @@ impl File {
 /// # Errors
 ///
 /// If it cannot be read.
-pub(super) fn text_of(path: &Path) -> Result<String, Failure> {
+pub(super) fn read_text(path: &Path) -> Result<String, Error> {
     let unreadable = |error| {
-        Failure::new(
-            Kind::Config,
+        Error::new(
+            ErrorKind::Config,
             format!("{} cannot be read: {error}", path.display()),
         )
     };
     std::fs::read_to_string(path).map_err(unreadable)
 }
 
-struct Reader<'a> {
+struct ConfigReader<'a> {
     text: &'a str,
     path: &'a Path,
     home: Option<&'a Path>,
-    file: File,
+    file: ConfigFile,
     /// Each with where it is.
     errors: Vec<(usize, String)>,
     warnings: Vec<(usize, String)>,
 }
 
-impl Reader<'_> {
-    fn top(&mut self, table: &DeTable<'_>) {
+impl ConfigReader<'_> {
+    fn read_top_level(&mut self, table: &DeTable<'_>) {
         let mut default = None;
         for (key, value) in table {
             match &**key.get_ref() {
-                "default_profile" => default = self.name(value).map(|name| (name, value.span())),
+                "default_profile" => default = self.read_profile_name(value).map(|name| (name, value.span())),
                 "profiles" => {
-                    for (name, profile) in self.table(value).into_iter().flatten() {
-                        self.check_name(name.get_ref(), &name.span());
-                        if let Some(table) = self.table(profile) {
-                            let profile = self.profile(table);
+                    for (name, profile) in self.expect_table(value).into_iter().flatten() {
+                        self.check_profile_name(name.get_ref(), &name.span());
+                        if let Some(table) = self.expect_table(profile) {
+                            let profile = self.read_profile(table);
                             self.file
                                 .profiles
                                 .insert(name.get_ref().to_string(), profile);
                         }
                     }
                 }
-                "views" => self.views(value),
-                "keys" => self.keys(value),
-                "theme" => self.theme(value),
-                other => self.unknown(other, &key.span(), &TOP),
+                "views" => self.read_views(value),
+                "keys" => self.read_keys(value),
+                "theme" => self.read_theme(value),
+                other => self.warn_unknown_key(other, &key.span(), &TOP_LEVEL_KEYS),
             }
         }
         if let Some((name, at)) = default {
-            if name != DEFAULT && !self.file.profiles.contains_key(&name) {
+            if name != DEFAULT_PROFILE && !self.file.profiles.contains_key(&name) {
                 let instead = did_you_mean(&name, self.file.profiles.keys().map(String::as_str));
-                self.wrong(&at, &format!("there is no profile {name}{instead}"));
+                self.add_error(&at, &format!("there is no profile {name}{instead}"));
             }
             self.file.default_profile = Some(name);
         }
     }
 
-    fn profile(&mut self, table: &DeTable<'_>) -> Profile {
-        let mut profile = Profile::default();
+    fn read_profile(&mut self, table: &DeTable<'_>) -> ProfileConfig {
+        let mut profile = ProfileConfig::default();
         for (key, value) in table {
             let name = &**key.get_ref();
             match name {
                 "base_url" => {
                     profile.base_url = self
-                        .text(value)
-                        .and_then(|text| self.base_url(text, &value.span()));
+                        .expect_str(value)
+                        .and_then(|text| self.read_base_url(text, &value.span()));
                 }
                 "api_key_command" | "api_key_file" | "api_key_env" => {
                     let source = self
-                        .text(value)
-                        .and_then(|text| self.key_source(name, text, &value.span()));
+                        .expect_str(value)
+                        .and_then(|text| self.read_key_source(name, text, &value.span()));
                     if let Some(source) = source
                         && profile.key.replace(source).is_some()
                     {
-                        self.wrong(
+                        self.add_error(
                             &key.span(),
                             "a profile has one of api_key_command, api_key_file and api_key_env",
                         );
                     }
                 }
-                "archive" => match self.text(value) {
+                "archive" => match self.expect_str(value) {
                     Some("memory") => profile.in_memory = true,
                     Some("disk") | None => {}
-                    Some(_) => self.wrong(&value.span(), "archive is \"disk\" or \"memory\""),
+                    Some(_) => self.add_error(&value.span(), "archive is \"disk\" or \"memory\""),
                 },
                 "keep" => {
-                    profile.keep = self.text(value).and_then(age).filter(|age| !age.is_zero());
-                    if profile.keep.is_none() && value.get_ref().is_str() {
-                        self.wrong(&value.span(), &format!("keep is {AGES}"));
+                    profile.retention = self.expect_str(value).and_then(parse_duration).filter(|age| !age.is_zero());
+                    if profile.retention.is_none() && value.get_ref().is_str() {
+                        self.add_error(&value.span(), &format!("keep is {DURATION_SYNTAX}"));
                     }
                 }
-                "backfill" => match self.text(value).map(Backfill::parse) {
+                "backfill" => match self.expect_str(value).map(Backfill::parse) {
                     Some(Some(backfill)) => profile.backfill = backfill,
                     Some(None) => {
-                        self.wrong(&value.span(), &format!("backfill is {}", Backfill::ALLOWED));
+                        self.add_error(&value.span(), &format!("backfill is {}", Backfill::SYNTAX));
                     }
                     None => {}
                 },
@@ -269,51 +269,51 @@ impl Reader<'_> {
                         DeValue::Float(float) => float.as_str().parse().ok(),
                         _ => None,
                     };
-                    profile.rate = number.and_then(Rate::by_hand);
+                    profile.rate = number.and_then(Rate::explicit);
                     if profile.rate.is_none() {
-                        self.wrong(&value.span(), &format!("rate is {}", Rate::ALLOWED));
+                        self.add_error(&value.span(), &format!("rate is {}", Rate::SYNTAX));
                     }
                 }
-                "ca_file" => profile.ca_file = self.text(value).map(|text| self.beside(text)),
+                "ca_file" => profile.ca_file = self.expect_str(value).map(|text| self.resolve_path(text)),
                 "api_key" => {
-                    let place = self.place(&key.span());
+                    let place = self.file_and_line(&key.span());
                     let words = format!(
                         "{place}: a key does not belong here and is ignored; sentbox login stores it safely"
                     );
                     self.warnings.push((key.span().start, words));
                 }
-                other => self.unknown(other, &key.span(), &PROFILE),
+                other => self.warn_unknown_key(other, &key.span(), &PROFILE_KEYS),
             }
         }
         profile
     }
 
-    fn base_url(&mut self, text: &str, at: &Range<usize>) -> Option<BaseUrl> {
+    fn read_base_url(&mut self, text: &str, at: &Range<usize>) -> Option<BaseUrl> {
         BaseUrl::parse(text)
-            .map_err(|failure| self.wrong(at, &failure.sentence))
+            .map_err(|failure| self.add_error(at, &failure.sentence))
             .ok()
     }
 
-    fn key_source(&mut self, name: &str, text: &str, at: &Range<usize>) -> Option<KeySource> {
+    fn read_key_source(&mut self, name: &str, text: &str, at: &Range<usize>) -> Option<KeySource> {
         if text.trim().is_empty() {
-            self.wrong(at, &format!("{name} is empty"));
+            self.add_error(at, &format!("{name} is empty"));
             return None;
         }
         Some(match name {
-            "api_key_command" => match open_to_change(self.path) {
+            "api_key_command" => match why_writable_by_others(self.path) {
                 Some(why) => {
-                    self.wrong(at, &format!("api_key_command is not run, because {why}"));
+                    self.add_error(at, &format!("api_key_command is not run, because {why}"));
                     return None;
                 }
                 None => KeySource::Command(text.to_owned()),
             },
-            "api_key_file" => KeySource::File(self.beside(text)),
+            "api_key_file" => KeySource::File(self.resolve_path(text)),
             _ => KeySource::Variable(text.to_owned()),
         })
     }
 
-    fn views(&mut self, value: &Spanned<DeValue<'_>>) {
-        let Some(table) = self.table(value) else {
+    fn read_views(&mut self, value: &Spanned<DeValue<'_>>) {
+        let Some(table) = self.expect_table(value) else {
             return;
         };
         let mut views = SavedViews::new();
@@ -324,78 +324,78 @@ impl Reader<'_> {
                 .ok()
                 .filter(|number| (1..=9).contains(number));
             if at.is_none() {
-                self.wrong(&number.span(), NUMBERS);
-            } else if let Some((at, view)) = at.zip(self.view(view)) {
+                self.add_error(&number.span(), VIEW_NUMBER_RULE);
+            } else if let Some((at, view)) = at.zip(self.read_view(view)) {
                 views.insert(at, view);
             }
         }
         self.file.views = Some(views);
     }
 
-    fn theme(&mut self, value: &Spanned<DeValue<'_>>) {
-        for (role, colour) in self.table(value).into_iter().flatten() {
-            if self.file.palette.role(role.get_ref()).is_none() {
-                self.unknown(role.get_ref(), &role.span(), &ROLES);
+    fn read_theme(&mut self, value: &Spanned<DeValue<'_>>) {
+        for (role, colour) in self.expect_table(value).into_iter().flatten() {
+            if self.file.palette.role_mut(role.get_ref()).is_none() {
+                self.warn_unknown_key(role.get_ref(), &role.span(), &ROLE_NAMES);
                 continue;
             }
-            match self.text(colour).map(str::parse) {
+            match self.expect_str(colour).map(str::parse) {
                 Some(Ok(colour)) => self
                     .file
                     .palette
-                    .role(role.get_ref())
+                    .role_mut(role.get_ref())
                     .into_iter()
                     .for_each(|role| *role = colour),
-                Some(Err(_)) => self.wrong(&colour.span(), COLOURS),
+                Some(Err(_)) => self.add_error(&colour.span(), COLOUR_SYNTAX),
                 None => {}
             }
         }
     }
 
     /// Which keys and commands there are is not known here.
-    fn keys(&mut self, value: &Spanned<DeValue<'_>>) {
-        for (keys, command) in self.table(value).into_iter().flatten() {
-            if let Some(command) = self.said(command) {
-                let change = KeyChange {
+    fn read_keys(&mut self, value: &Spanned<DeValue<'_>>) {
+        for (keys, command) in self.expect_table(value).into_iter().flatten() {
+            if let Some(command) = self.expect_line(command) {
+                let change = KeyBinding {
                     keys: keys.get_ref().to_string(),
                     command,
-                    place: self.place(&keys.span()),
+                    declared_at: self.file_and_line(&keys.span()),
                 };
                 self.file.keys.push(change);
             }
         }
     }
 
-    fn view(&mut self, value: &Spanned<DeValue<'_>>) -> Option<SavedView> {
+    fn read_view(&mut self, value: &Spanned<DeValue<'_>>) -> Option<SavedView> {
         let (mut name, mut query) = (None, None);
         let known = self.errors.len();
-        for (key, text) in self.table(value)? {
+        for (key, text) in self.expect_table(value)? {
             match &**key.get_ref() {
-                "name" => name = self.said(text),
-                "query" => query = self.said(text),
-                other => self.unknown(other, &key.span(), &VIEW),
+                "name" => name = self.expect_line(text),
+                "query" => query = self.expect_line(text),
+                other => self.warn_unknown_key(other, &key.span(), &VIEW_KEYS),
             }
         }
         let view = name
             .zip(query)
             .map(|(name, query)| SavedView { name, query });
         if view.is_none() && self.errors.len() == known {
-            self.wrong(&value.span(), "a view has a name and a query, as in { name = \"Today\", query = \"after:today\" }");
+            self.add_error(&value.span(), "a view has a name and a query, as in { name = \"Today\", query = \"after:today\" }");
         }
         view
     }
 
     /// A text in which something is said, on one line.
-    fn said(&mut self, value: &Spanned<DeValue<'_>>) -> Option<String> {
-        let text = self.text(value)?.trim();
+    fn expect_line(&mut self, value: &Spanned<DeValue<'_>>) -> Option<String> {
+        let text = self.expect_str(value)?.trim();
         if text.is_empty() || text.contains(char::is_control) {
-            self.wrong(&value.span(), "a text on one line belongs here");
+            self.add_error(&value.span(), "a text on one line belongs here");
             return None;
         }
         Some(text.to_owned())
     }
 
     /// A path in the file is meant from the home directory or else from the directory of the file.
-    fn beside(&self, path: &str) -> PathBuf {
+    fn resolve_path(&self, path: &str) -> PathBuf {
         if let (Some(home), Some(rest)) = (self.home, path.strip_prefix("~/")) {
             return home.join(rest);
         }
@@ -405,49 +405,49 @@ impl Reader<'_> {
             .join(path)
     }
 
-    fn name(&mut self, value: &Spanned<DeValue<'_>>) -> Option<String> {
-        let name = self.text(value)?;
-        self.check_name(name, &value.span());
+    fn read_profile_name(&mut self, value: &Spanned<DeValue<'_>>) -> Option<String> {
+        let name = self.expect_str(value)?;
+        self.check_profile_name(name, &value.span());
         Some(name.to_owned())
     }
 
-    fn check_name(&mut self, name: &str, at: &Range<usize>) {
+    fn check_profile_name(&mut self, name: &str, at: &Range<usize>) {
         if !is_profile_name(name) {
-            self.wrong(at, PROFILE_NAME);
+            self.add_error(at, PROFILE_NAME_RULE);
         }
     }
 
-    fn text<'v>(&mut self, value: &'v Spanned<DeValue<'_>>) -> Option<&'v str> {
+    fn expect_str<'v>(&mut self, value: &'v Spanned<DeValue<'_>>) -> Option<&'v str> {
         let text = value.get_ref().as_str();
         if text.is_none() {
-            self.wrong(&value.span(), "a text in quotes belongs here");
+            self.add_error(&value.span(), "a text in quotes belongs here");
         }
         text
     }
 
-    fn table<'v, 'i>(&mut self, value: &'v Spanned<DeValue<'i>>) -> Option<&'v DeTable<'i>> {
+    fn expect_table<'v, 'i>(&mut self, value: &'v Spanned<DeValue<'i>>) -> Option<&'v DeTable<'i>> {
         let table = value.get_ref().as_table();
         if table.is_none() {
-            self.wrong(&value.span(), "a table belongs here");
+            self.add_error(&value.span(), "a table belongs here");
         }
         table
     }
 
-    fn unknown(&mut self, name: &str, at: &Range<usize>, known: &[&'static str]) {
+    fn warn_unknown_key(&mut self, name: &str, at: &Range<usize>, known: &[&'static str]) {
         let instead = did_you_mean(name, known.iter().copied());
-        let place = self.place(at);
+        let place = self.file_and_line(at);
         self.warnings.push((
             at.start,
             format!("{place}: {name:?} is not known here{instead}"),
         ));
     }
 
-    fn wrong(&mut self, at: &Range<usize>, what: &str) {
-        let place = self.place(at);
+    fn add_error(&mut self, at: &Range<usize>, what: &str) {
+        let place = self.file_and_line(at);
         self.errors.push((at.start, format!("{place}: {what}")));
     }
 
-    fn place(&self, at: &Range<usize>) -> String {
+    fn file_and_line(&self, at: &Range<usize>) -> String {
         let line = self
             .text
             .bytes()
@@ -460,16 +460,16 @@ impl Reader<'_> {
 }
 
 /// What was found, from the first line to the last.
-fn in_order(mut found: Vec<(usize, String)>) -> Vec<String> {
+fn sort_by_position(mut found: Vec<(usize, String)>) -> Vec<String> {
     found.sort();
     found.into_iter().map(|(_, words)| words).collect()
 }
 
 /// The profile that is meant if nothing names another; it need not be written down.
-pub(super) const DEFAULT: &str = "default";
+pub(super) const DEFAULT_PROFILE: &str = "default";
 
 /// What a profile may be called: its name is a directory's name too.
-pub(super) const PROFILE_NAME: &str = "a profile's name is made of letters, digits, - and _";
+pub(super) const PROFILE_NAME_RULE: &str = "a profile's name is made of letters, digits, - and _";
 
 /// Whether a profile may be called so.
 #[must_use]

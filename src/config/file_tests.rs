@@ -4,8 +4,8 @@ use ratatui::style::Color;
 
 use super::*;
 
-fn parse(text: &str) -> Result<File, String> {
-    File::parse(
+fn parse(text: &str) -> Result<ConfigFile, String> {
+    ConfigFile::parse(
         text,
         Path::new("/etc/config.toml"),
         Some(Path::new("/home/ana")),
@@ -29,16 +29,16 @@ fn a_whole_file() {
     assert_eq!(acme.key, Some(KeySource::File("/etc/key".into())));
     assert_eq!(
         acme.backfill,
-        Backfill::Span(SignedDuration::from_hours(720))
+        Backfill::Last(SignedDuration::from_hours(720))
     );
     assert_eq!(file.profiles["other"].backfill, Backfill::Off);
-    assert_eq!(acme.keep, Some(SignedDuration::from_hours(26 * 7 * 24)));
+    assert_eq!(acme.retention, Some(SignedDuration::from_hours(26 * 7 * 24)));
     assert!(
         acme.in_memory
-            && acme.rate == Rate::by_hand(0.5)
+            && acme.rate == Rate::explicit(0.5)
             && acme.ca_file == Some("/home/ana/ca.pem".into())
     );
-    assert_eq!(file.profiles["other"].rate, Rate::by_hand(3.0));
+    assert_eq!(file.profiles["other"].rate, Rate::explicit(3.0));
     assert!(file.warnings.is_empty());
 }
 
@@ -100,7 +100,7 @@ fn a_theme_gives_roles_their_colours() {
         )
     );
     let wrong = parse("[theme]\n\ngood = \"greenish\"").unwrap_err();
-    assert_eq!(wrong, format!("/etc/config.toml:3: {COLOURS}"));
+    assert_eq!(wrong, format!("/etc/config.toml:3: {COLOUR_SYNTAX}"));
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn a_wrong_value_is_an_error_with_its_line() {
 fn all_that_is_wrong_is_said_in_one_go() {
     let text = "default_profile = 1\n[profiles.a]\narchive = \"tape\"\nrate = 0\nkeep = 30\nbase_url = \"ftp://example.com\"\n\
                 [profiles.b]\napi_key_env = \"\"\nrates = 2\n";
-    let file = File::look(text, Path::new("c.toml"), None);
+    let file = ConfigFile::parse_with_errors(text, Path::new("c.toml"), None);
     assert_eq!(
         file.errors,
         [
@@ -213,7 +213,7 @@ fn all_that_is_wrong_is_said_in_one_go() {
         file.warnings,
         ["c.toml:9: \"rates\" is not known here; did you mean rate?"]
     );
-    let broken = File::look("a = \n[profiles.x\nb = 1 2\n", Path::new("c.toml"), None);
+    let broken = ConfigFile::parse_with_errors("a = \n[profiles.x\nb = 1 2\n", Path::new("c.toml"), None);
     assert!(
         broken.errors.len() > 1
             && broken

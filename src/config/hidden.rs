@@ -5,14 +5,14 @@ use std::fmt;
 use secrecy::{ExposeSecret, SecretString};
 
 /// No key is longer than this; more is a paste gone wrong.
-const LONGEST: usize = 1_000;
+const MAX_CHARS: usize = 1_000;
 
 /// What a person puts in without seeing it: wiped from memory when dropped or changed, redacted
 /// wherever it is formatted.
 #[derive(Clone, Default)]
-pub struct Hidden(SecretString);
+pub struct SecretInput(SecretString);
 
-impl Hidden {
+impl SecretInput {
     /// Takes the text as it is.
     #[must_use]
     pub fn new(text: &str) -> Self {
@@ -27,7 +27,7 @@ impl Hidden {
 
     /// How many letters there are.
     #[must_use]
-    pub fn letters(&self) -> usize {
+    pub fn char_count(&self) -> usize {
         self.expose().chars().count()
     }
 
@@ -36,7 +36,7 @@ impl Hidden {
         // Grown at once: a string that grows by and by leaves copies behind that nobody wipes.
         let mut grown = String::with_capacity(self.expose().len() + text.len());
         grown.push_str(self.expose());
-        let room = LONGEST.saturating_sub(self.letters());
+        let room = MAX_CHARS.saturating_sub(self.char_count());
         grown.extend(
             text.chars()
                 .filter(|c| !c.is_whitespace() && !c.is_control())
@@ -61,13 +61,13 @@ impl Hidden {
     }
 }
 
-impl PartialEq for Hidden {
+impl PartialEq for SecretInput {
     fn eq(&self, other: &Self) -> bool {
         self.expose() == other.expose()
     }
 }
 
-impl fmt::Debug for Hidden {
+impl fmt::Debug for SecretInput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Hidden(…)")
     }
@@ -79,17 +79,17 @@ mod tests {
 
     #[test]
     fn it_is_edited_and_never_shown() {
-        let mut hidden = Hidden::default();
+        let mut hidden = SecretInput::default();
         hidden.push(" re_canary\u{1b}_1é\r\n");
-        assert_eq!((hidden.expose(), hidden.letters()), ("re_canary_1é", 12));
+        assert_eq!((hidden.expose(), hidden.char_count()), ("re_canary_1é", 12));
         assert!(!format!("{hidden:?} {:#?}", Some(&hidden)).contains("canary"));
         hidden.pop();
         hidden.pop();
-        assert_eq!(hidden, Hidden::new("re_canary_"));
+        assert_eq!(hidden, SecretInput::new("re_canary_"));
         hidden.clear();
         hidden.pop();
-        assert_eq!(hidden.letters(), 0);
+        assert_eq!(hidden.char_count(), 0);
         hidden.push(&"x".repeat(2_000));
-        assert_eq!(hidden.letters(), LONGEST);
+        assert_eq!(hidden.char_count(), MAX_CHARS);
     }
 }

@@ -2,11 +2,11 @@
 
 /// A key that is to mean another command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeyChange {
+pub struct KeyBinding {
     /// The key, or several after each other, as people write them.
     pub keys: String,
     /// The name of the command, or `none`.
     pub command: String,
     /// Where it stands: file and line.
-    pub place: String,
+    pub declared_at: String,
 }

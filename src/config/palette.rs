@@ -34,15 +34,15 @@ impl Default for Palette {
 }
 
 /// The names of the roles.
-pub(super) const ROLES: [&str; 6] = ["accent", "good", "bad", "warning", "pending", "apart"];
+pub(super) const ROLE_NAMES: [&str; 6] = ["accent", "good", "bad", "warning", "pending", "apart"];
 
 /// What a colour is, in words.
-pub(super) const COLOURS: &str =
+pub(super) const COLOUR_SYNTAX: &str =
     "a colour is a name such as red or light-blue, a number from 0 to 255, or #rrggbb";
 
 impl Palette {
     /// The colour of the role with this name, if there is one.
-    pub(super) fn role(&mut self, name: &str) -> Option<&mut Color> {
+    pub(super) fn role_mut(&mut self, name: &str) -> Option<&mut Color> {
         Some(match name {
             "accent" => &mut self.accent,
             "good" => &mut self.good,
@@ -62,11 +62,11 @@ mod tests {
     #[test]
     fn every_role_has_its_own_colour() {
         let mut palette = Palette::default();
-        let colours: std::collections::HashSet<Color> = ROLES
+        let colours: std::collections::HashSet<Color> = ROLE_NAMES
             .iter()
-            .map(|role| *palette.role(role).unwrap())
+            .map(|role| *palette.role_mut(role).unwrap())
             .collect();
-        assert_eq!(colours.len(), ROLES.len());
-        assert_eq!(palette.role("sidebar"), None);
+        assert_eq!(colours.len(), ROLE_NAMES.len());
+        assert_eq!(palette.role_mut("sidebar"), None);
     }
 }

@@ -5,7 +5,7 @@ use super::Env;
 /// A kind of work in which a debug build panics on request (`SENTBOX_PANIC`). The terminal must be
 /// given back and the archive stay whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PanicAt {
+pub enum FaultPoint {
     /// While a request runs.
     Fetch,
     /// While the archive is asked.
@@ -16,10 +16,10 @@ pub enum PanicAt {
     Input,
 }
 
-impl PanicAt {
+impl FaultPoint {
     /// What the environment asks for; nothing in a release build.
     #[must_use]
-    pub fn of(env: &Env) -> Option<Self> {
+    pub fn from_env(env: &Env) -> Option<Self> {
         if !cfg!(debug_assertions) {
             return None;
         }
@@ -33,7 +33,7 @@ impl PanicAt {
     }
 
     /// Panics if `asked` is `here`.
-    pub fn strike(asked: Option<Self>, here: Self) {
+    pub fn panic_if_requested(asked: Option<Self>, here: Self) {
         assert!(
             asked != Some(here),
             "SENTBOX_PANIC asked for this in {here:?}"

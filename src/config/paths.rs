@@ -10,7 +10,7 @@ pub struct Paths {
     /// The configuration file; it need not be there.
     pub config: Option<PathBuf>,
     /// Whether `SENTBOX_CONFIG` names it, so that it must be there.
-    pub config_named: bool,
+    pub config_is_explicit: bool,
     /// The folder of the archives.
     pub data: Option<PathBuf>,
     /// The folder of the log and of crash reports.
@@ -22,14 +22,14 @@ pub struct Paths {
 impl Paths {
     /// The paths that `env` asks for.
     #[must_use]
-    pub fn of(env: &Env) -> Self {
+    pub fn from_env(env: &Env) -> Self {
         let folder = |name, below| {
-            env.directory(name, below)
+            env.base_dir(name, below)
                 .map(|folder| folder.join("sentbox"))
         };
         let named = env.get("SENTBOX_CONFIG").map(PathBuf::from);
         Self {
-            config_named: named.is_some(),
+            config_is_explicit: named.is_some(),
             config: named.or_else(|| {
                 folder("XDG_CONFIG_HOME", ".config").map(|folder| folder.join("config.toml"))
             }),
@@ -41,7 +41,7 @@ impl Paths {
 
     /// The folder of a profile's archives: one for each address and key it has had.
     #[must_use]
-    pub fn archives_of(&self, profile: &str) -> Option<PathBuf> {
+    pub fn profile_data_dir(&self, profile: &str) -> Option<PathBuf> {
         self.data.as_ref().map(|data| data.join(profile))
     }
 }

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use toml_edit::{DocumentMut, Item, Table, value};
 
-use super::file::{DEFAULT, File, KeySource, PROFILE_NAME, is_profile_name, text_of};
-use super::private::{make_folder, remove_leftovers, replace, write_secret};
-use super::{ApiKey, BaseUrl, Env, Flags, KeyChange, Palette, Paths, SavedViews};
-use crate::failure::{Failure, Kind};
+use super::file::{DEFAULT_PROFILE, ConfigFile, KeySource, PROFILE_NAME_RULE, is_profile_name, read_text};
+use super::private_fs::{create_private_dir, remove_temp_files, replace_file, write_secret};
+use super::{ApiKey, BaseUrl, Env, Flags, KeyBinding, Palette, Paths, SavedViews};
+use crate::error::{Error, ErrorKind};
 
 /// The profiles of the configuration file.
 #[derive(Debug)]
@@ -16,12 +16,12 @@ pub struct Profiles {
     path: PathBuf,
     paths: Paths,
     text: String,
-    file: File,
+    file: ConfigFile,
 }
 
 /// A profile as a list shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
+pub struct ProfileEntry {
     /// Its name.
     pub name: String,
     /// Whether it is meant if none is named.
@@ -29,14 +29,14 @@ pub struct Listed {
     /// Where its service is.
     pub base_url: String,
     /// Where its key comes from, in words; nothing secret. Empty if it has none.
-    pub key_from: String,
+    pub key_source: String,
     /// Whether nothing of its mail is kept on disk.
     pub in_memory: bool,
 }
 
 /// What a new key is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct KeyTarget {
     /// The profile.
     pub profile: String,
     /// The service that the key belongs to.
@@ -53,15 +53,15 @@ impl Profiles {
     /// # Errors
     ///
     /// If it cannot be read or understood, or there is no home directory.
-    pub fn read(env: &Env) -> Result<Self, Failure> {
-        let paths = Paths::of(env);
-        let path = path_of(&paths)?;
+    pub fn load(env: &Env) -> Result<Self, Error> {
+        let paths = Paths::from_env(env);
+        let path = config_path(&paths)?;
         let text = if path.exists() {
-            text_of(&path)?
+            read_text(&path)?
         } else {
             String::new()
         };
-        let file = File::parse(&text, &path, paths.home.as_deref())?;
+        let file = ConfigFile::parse(&text, &path, paths.home.as_deref())?;
         Ok(Self {
             path,
             paths,
@@ -75,15 +75,15 @@ impl Profiles {
     /// # Errors
     ///
     /// If it cannot be read, or there is no home directory.
-    pub fn look(env: &Env) -> Result<Self, Failure> {
-        let paths = Paths::of(env);
-        let path = path_of(&paths)?;
+    pub fn load_with_errors(env: &Env) -> Result<Self, Error> {
+        let paths = Paths::from_env(env);
+        let path = config_path(&paths)?;
         let text = if path.exists() {
-            text_of(&path)?
+            read_text(&path)?
         } else {
             String::new()
         };
-        let file = File::look(&text, &path, paths.home.as_deref());
+        let file = ConfigFile::parse_with_errors(&text, &path, paths.home.as_deref());
         Ok(Self {
             path,
             paths,
@@ -100,7 +100,7 @@ impl Profiles {
 
     /// What the file changes in the meaning of keys.
     #[must_use]
-    pub fn keys(&self) -> &[KeyChange] {
+    pub fn keys(&self) -> &[KeyBinding] {
         &self.file.keys
     }
 
@@ -131,21 +131,21 @@ impl Profiles {
     /// The profile that is meant if none is named.
     #[must_use]
     pub fn default_name(&self) -> &str {
-        self.file.default_profile.as_deref().unwrap_or(DEFAULT)
+        self.file.default_profile.as_deref().unwrap_or(DEFAULT_PROFILE)
     }
 
     /// All profiles by name.
     #[must_use]
-    pub fn list(&self) -> Vec<Listed> {
-        let listed = |(name, profile): (&String, &super::file::Profile)| Listed {
+    pub fn entries(&self) -> Vec<ProfileEntry> {
+        let listed = |(name, profile): (&String, &super::file::ProfileConfig)| ProfileEntry {
             name: name.clone(),
             is_default: name == self.default_name(),
             base_url: profile
                 .base_url
                 .clone()
-                .unwrap_or_else(BaseUrl::real)
+                .unwrap_or_else(BaseUrl::resend)
                 .to_string(),
-            key_from: profile
+            key_source: profile
                 .key
                 .as_ref()
                 .map(ToString::to_string)
@@ -162,36 +162,36 @@ impl Profiles {
     ///
     /// If the profile's name or the address is not allowed, or the profile has another address or
     /// another source of its key.
-    pub fn place_for(&self, flags: &Flags, env: &Env) -> Result<Place, Failure> {
+    pub fn key_target(&self, flags: &Flags, env: &Env) -> Result<KeyTarget, Error> {
         let name = flags
             .profile
             .as_deref()
             .or_else(|| env.get("SENTBOX_PROFILE"))
             .unwrap_or_else(|| self.default_name());
         if !is_profile_name(name) {
-            return Err(Failure::new(Kind::Usage, PROFILE_NAME));
+            return Err(Error::new(ErrorKind::Usage, PROFILE_NAME_RULE));
         }
         let known = self.file.profiles.get(name);
         let asked = flags.base_url.as_deref().map(BaseUrl::parse).transpose()?;
-        let written = known.map(|profile| profile.base_url.clone().unwrap_or_else(BaseUrl::real));
+        let written = known.map(|profile| profile.base_url.clone().unwrap_or_else(BaseUrl::resend));
         if let (Some(asked), Some(written)) = (&asked, &written)
             && asked != written
         {
-            return Err(Failure::new(Kind::Usage, format!("profile {name} is for {written}"))
+            return Err(Error::new(ErrorKind::Usage, format!("profile {name} is for {written}"))
                 .hint("name another profile with --profile, or change its base_url: sentbox config edit"));
         }
         let key_file = self.key_file(name);
         match known.and_then(|profile| profile.key.as_ref()) {
             Some(KeySource::File(path)) if *path == key_file => {}
             Some(source) => {
-                return Err(Failure::new(Kind::Usage, format!("profile {name} has its key from elsewhere: {source}"))
+                return Err(Error::new(ErrorKind::Usage, format!("profile {name} has its key from elsewhere: {source}"))
                     .hint("name another profile with --profile, or take that line out: sentbox config edit"));
             }
             None => {}
         }
-        Ok(Place {
+        Ok(KeyTarget {
             profile: name.to_owned(),
-            base_url: asked.or(written).unwrap_or_else(BaseUrl::real),
+            base_url: asked.or(written).unwrap_or_else(BaseUrl::resend),
             key_file,
             ca_file: flags
                 .ca_file
@@ -209,24 +209,24 @@ impl Profiles {
     /// # Errors
     ///
     /// If a file cannot be written; then the profile is as it was.
-    pub fn store(&mut self, place: &Place, key: &ApiKey) -> Result<(), Failure> {
-        let Place {
+    pub fn store_key(&mut self, place: &KeyTarget, key: &ApiKey) -> Result<(), Error> {
+        let KeyTarget {
             profile,
             base_url,
             key_file,
             ca_file,
         } = place;
         let unwritable = |error| {
-            Failure::new(
-                Kind::Config,
+            Error::new(
+                ErrorKind::Config,
                 format!("{} cannot be written: {error}", key_file.display()),
             )
         };
-        self.remove_leftovers();
+        self.remove_temp_files();
         let before = self.path.exists().then(|| self.text.clone());
         let is_first = self.file.profiles.is_empty() && self.file.default_profile.is_none();
         let is_new = !self.file.profiles.contains_key(profile);
-        self.change(|document| {
+        self.edit(|document| {
             let table = profile_table(document, profile)?;
             if is_new {
                 table.insert("base_url", value(base_url.to_string()));
@@ -237,16 +237,16 @@ impl Profiles {
             }
             table
                 .entry("api_key_file")
-                .or_insert_with(|| value(format!("{KEYS}/{profile}")));
+                .or_insert_with(|| value(format!("{KEYS_DIR}/{profile}")));
             if is_first {
-                set_default(document, profile);
+                write_default_profile(document, profile);
             }
             Some(())
         })?;
         write_secret(key_file, &format!("{}\n", key.expose())).map_err(|error| {
             // Where nothing can be written any more, the profile without a key stays.
             let _ = match &before {
-                Some(text) => replace(&self.path, text),
+                Some(text) => replace_file(&self.path, text),
                 None => fs::remove_file(&self.path),
             };
             unwritable(error)
@@ -254,19 +254,19 @@ impl Profiles {
     }
 
     /// Removes the files that logins have left which were killed while they wrote, and returns them.
-    pub fn remove_leftovers(&self) -> Vec<PathBuf> {
+    pub fn remove_temp_files(&self) -> Vec<PathBuf> {
         let path = fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
         let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
             return Vec::new();
         };
-        let mut removed = remove_leftovers(&self.key_file(""), is_profile_name);
-        removed.extend(remove_leftovers(folder, |found| found == name));
+        let mut removed = remove_temp_files(&self.key_file(""), is_profile_name);
+        removed.extend(remove_temp_files(folder, |found| found == name));
         removed
     }
 
     /// The stored keys that no profile uses.
     #[must_use]
-    pub fn stray_keys(&self) -> Vec<PathBuf> {
+    pub fn unused_key_files(&self) -> Vec<PathBuf> {
         let used = |path: &PathBuf| {
             self.file
                 .profiles
@@ -293,19 +293,19 @@ impl Profiles {
     /// # Errors
     ///
     /// If there is no such profile, or the file cannot be written.
-    pub fn make_default(&mut self, name: &str) -> Result<(), Failure> {
-        self.known(name)?;
-        self.change(|document| {
-            set_default(document, name);
+    pub fn make_default(&mut self, name: &str) -> Result<(), Error> {
+        self.require(name)?;
+        self.edit(|document| {
+            write_default_profile(document, name);
             Some(())
         })
     }
 
     /// The archives of a profile, if there are any.
     #[must_use]
-    pub fn archives(&self, name: &str) -> Option<PathBuf> {
+    pub fn existing_data_dir(&self, name: &str) -> Option<PathBuf> {
         self.paths
-            .archives_of(name)
+            .profile_data_dir(name)
             .filter(|folder| folder.exists())
     }
 
@@ -314,11 +314,11 @@ impl Profiles {
     /// # Errors
     ///
     /// If there is none.
-    pub fn known(&self, name: &str) -> Result<(), Failure> {
+    pub fn require(&self, name: &str) -> Result<(), Error> {
         if self.file.profiles.contains_key(name) {
             return Ok(());
         }
-        Err(super::settings::no_such_profile(name, &self.file))
+        Err(super::settings::profile_not_found(name, &self.file))
     }
 
     /// Takes a profile out of the file, with the key that was stored for it and its archives.
@@ -326,15 +326,15 @@ impl Profiles {
     /// # Errors
     ///
     /// If there is no such profile, or something cannot be deleted.
-    pub fn remove(&mut self, name: &str) -> Result<(), Failure> {
-        self.known(name)?;
+    pub fn remove(&mut self, name: &str) -> Result<(), Error> {
+        self.require(name)?;
         let kept = |path: &Path, error: std::io::Error| {
-            Failure::new(
-                Kind::Io,
+            Error::new(
+                ErrorKind::Io,
                 format!("{} cannot be deleted: {error}", path.display()),
             )
         };
-        if let Some(archives) = self.archives(name) {
+        if let Some(archives) = self.existing_data_dir(name) {
             fs::remove_dir_all(&archives).map_err(|error| kept(&archives, error))?;
         }
         let key_file = self.key_file(name);
@@ -342,7 +342,7 @@ impl Profiles {
             fs::remove_file(&key_file).map_err(|error| kept(&key_file, error))?;
         }
         let is_default = self.file.default_profile.as_deref() == Some(name);
-        self.change(|document| {
+        self.edit(|document| {
             document
                 .get_mut("profiles")?
                 .as_table_like_mut()?
@@ -364,17 +364,17 @@ impl Profiles {
     /// # Errors
     ///
     /// If there is no home directory, or the file cannot be made.
-    pub fn begun(env: &Env) -> Result<PathBuf, Failure> {
-        let path = path_of(&Paths::of(env))?;
+    pub fn create_if_missing(env: &Env) -> Result<PathBuf, Error> {
+        let path = config_path(&Paths::from_env(env))?;
         if !path.exists() {
-            write(&path, TEMPLATE)?;
+            write_config(&path, CONFIG_TEMPLATE)?;
         }
         Ok(path)
     }
 
     /// The variable of the environment whose key goes before the default profile's, if one is set.
     #[must_use]
-    pub fn overridden_by(env: &Env) -> Option<&'static str> {
+    pub fn overriding_variable(env: &Env) -> Option<&'static str> {
         let theirs = env
             .get("SENTBOX_PROFILE")
             .is_none()
@@ -389,19 +389,19 @@ impl Profiles {
         self.path
             .parent()
             .unwrap_or_else(|| Path::new(""))
-            .join(KEYS)
+            .join(KEYS_DIR)
             .join(profile)
     }
 
     /// Changes the file, comments and order kept. A change that cannot be made, or would make the
     /// file one that cannot be read, leaves it as it was.
-    pub(super) fn change(
+    pub(super) fn edit(
         &mut self,
         change: impl FnOnce(&mut DocumentMut) -> Option<()>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), Error> {
         let stuck = || {
-            Failure::new(
-                Kind::Config,
+            Error::new(
+                ErrorKind::Config,
                 format!(
                     "{} is written in a way that cannot be changed safely",
                     self.path.display()
@@ -413,17 +413,17 @@ impl Profiles {
         change(&mut document).ok_or_else(stuck)?;
         let text = document.to_string();
         let file =
-            File::parse(&text, &self.path, self.paths.home.as_deref()).map_err(|_| stuck())?;
-        write(&self.path, &text)?;
+            ConfigFile::parse(&text, &self.path, self.paths.home.as_deref()).map_err(|_| stuck())?;
+        write_config(&self.path, &text)?;
         (self.file, self.text) = (file, text);
         Ok(())
     }
 }
 
-fn path_of(paths: &Paths) -> Result<PathBuf, Failure> {
+fn config_path(paths: &Paths) -> Result<PathBuf, Error> {
     let no_home = || {
-        Failure::new(
-            Kind::Config,
+        Error::new(
+            ErrorKind::Config,
             "there is no home directory to keep a configuration in",
         )
     };
@@ -433,26 +433,26 @@ fn path_of(paths: &Paths) -> Result<PathBuf, Failure> {
         .ok_or_else(|| no_home().hint("set HOME, XDG_CONFIG_HOME or SENTBOX_CONFIG"))
 }
 
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
+fn write_config(path: &Path, text: &str) -> Result<(), Error> {
     let folder = path
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty());
     let written = folder
-        .map_or(Ok(()), make_folder)
-        .and_then(|()| replace(path, text));
+        .map_or(Ok(()), create_private_dir)
+        .and_then(|()| replace_file(path, text));
     written.map_err(|error| {
-        Failure::new(
-            Kind::Config,
+        Error::new(
+            ErrorKind::Config,
             format!("{} cannot be written: {error}", path.display()),
         )
     })
 }
 
 /// The folder of stored keys, beside the configuration file.
-const KEYS: &str = "keys";
+const KEYS_DIR: &str = "keys";
 
 /// What a new file begins with.
-const TEMPLATE: &str = "\
+const CONFIG_TEMPLATE: &str = "\
 # Profiles of sentbox. `sentbox login --profile NAME` adds one; `sentbox config check` reads this file.
 #
 # default_profile = \"acme\"
@@ -476,7 +476,7 @@ const TEMPLATE: &str = "\
 ";
 
 /// Names the default profile; a comment beside it stays.
-fn set_default(document: &mut DocumentMut, name: &str) {
+fn write_default_profile(document: &mut DocumentMut, name: &str) {
     let item = document.entry("default_profile").or_insert(Item::None);
     let mut named = toml_edit::Value::from(name);
     if let Some(before) = item.as_value() {

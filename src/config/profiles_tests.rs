@@ -36,29 +36,29 @@ impl World {
     }
 
     fn profiles(&self) -> Profiles {
-        Profiles::read(&self.env()).unwrap()
+        Profiles::load(&self.env()).unwrap()
     }
 
     fn text(&self) -> String {
         fs::read_to_string(self.dir.path().join(".config/sentbox/config.toml")).unwrap()
     }
 
-    fn log_in(&self, profile: &str, base_url: Option<&str>) -> Result<Place, Failure> {
+    fn log_in(&self, profile: &str, base_url: Option<&str>) -> Result<KeyTarget, Error> {
         let flags = Flags {
             profile: Some(profile.to_owned()),
             base_url: base_url.map(str::to_owned),
             ..Flags::default()
         };
         let mut profiles = self.profiles();
-        let place = profiles.place_for(&flags, &self.env())?;
-        profiles.store(&place, &ApiKey::new("re_new", "a test").unwrap())?;
+        let place = profiles.key_target(&flags, &self.env())?;
+        profiles.store_key(&place, &ApiKey::new("re_new", "a test").unwrap())?;
         Ok(place)
     }
 }
 
 #[test]
 fn a_list_marks_the_default_and_names_sources_without_secrets() {
-    let listed = World::new(Some(FILE)).profiles().list();
+    let listed = World::new(Some(FILE)).profiles().entries();
     let shown: Vec<_> = listed
         .iter()
         .map(|p| {
@@ -66,7 +66,7 @@ fn a_list_marks_the_default_and_names_sources_without_secrets() {
                 p.name.as_str(),
                 p.is_default,
                 p.base_url.as_str(),
-                p.key_from.as_str(),
+                p.key_source.as_str(),
             )
         })
         .collect();
@@ -126,15 +126,15 @@ fn a_further_profile_leaves_the_others_as_they_are_written() {
 #[test]
 fn a_key_is_not_put_where_the_person_has_said_something_else() {
     let world = World::new(Some(FILE));
-    assert_eq!(world.log_in("acme", None).unwrap_err().kind, Kind::Usage);
+    assert_eq!(world.log_in("acme", None).unwrap_err().kind, ErrorKind::Usage);
     assert_eq!(
         world
             .log_in("local", Some("https://example.com"))
             .unwrap_err()
             .kind,
-        Kind::Usage
+        ErrorKind::Usage
     );
-    assert_eq!(world.log_in("../x", None).unwrap_err().kind, Kind::Usage);
+    assert_eq!(world.log_in("../x", None).unwrap_err().kind, ErrorKind::Usage);
     assert_eq!(world.text(), FILE);
 }
 
@@ -161,11 +161,11 @@ fn a_profile_goes_with_its_key_and_its_archives() {
     let place = world.log_in("acme", None).unwrap();
     let archives = world.dir.path().join(".local/share/sentbox/acme");
     fs::create_dir_all(archives.join("api.example.com-00000000")).unwrap();
-    assert_eq!(world.profiles().archives("acme"), Some(archives.clone()));
+    assert_eq!(world.profiles().existing_data_dir("acme"), Some(archives.clone()));
     world.profiles().remove("acme").unwrap();
     assert!(!archives.exists() && !place.key_file.exists());
     assert!(
-        world.profiles().list().is_empty() && !world.text().contains("acme"),
+        world.profiles().entries().is_empty() && !world.text().contains("acme"),
         "{}",
         world.text()
     );
@@ -190,7 +190,7 @@ fn profiles_written_inline_are_changed_too() {
     world.log_in("b", None).unwrap();
     let names: Vec<String> = world
         .profiles()
-        .list()
+        .entries()
         .into_iter()
         .map(|profile| profile.name)
         .collect();

@@ -7,19 +7,19 @@ pub struct Rate {
     /// Requests a second.
     pub per_second: f64,
     /// The part of the service's stated limit that may be used at most.
-    pub share: f64,
+    pub max_share: f64,
 }
 
 impl Rate {
     /// What a rate may be, for messages.
-    pub const ALLOWED: &str = "a number of requests a second from 0.01 to 10000";
+    pub const SYNTAX: &str = "a number of requests a second from 0.01 to 10000";
 
     /// A rate that a person chose: it may go to 90 % of the service's limit.
     #[must_use]
-    pub fn by_hand(per_second: f64) -> Option<Self> {
+    pub fn explicit(per_second: f64) -> Option<Self> {
         (0.01..=10_000.0).contains(&per_second).then_some(Self {
             per_second,
-            share: 0.9,
+            max_share: 0.9,
         })
     }
 }
@@ -28,7 +28,7 @@ impl Default for Rate {
     fn default() -> Self {
         Self {
             per_second: 2.0,
-            share: 0.25,
+            max_share: 0.25,
         }
     }
 }

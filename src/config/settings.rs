@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 
-use super::file::{DEFAULT, File, KeySource, PROFILE_NAME, Profile, is_profile_name};
+use super::file::{DEFAULT_PROFILE, ConfigFile, KeySource, PROFILE_NAME_RULE, ProfileConfig, is_profile_name};
 use super::{
-    ApiKey, Asking, Backfill, BaseUrl, Env, PanicAt, Paths, Rate, SavedViews, built_in, nearest,
+    ApiKey, Prompting, Backfill, BaseUrl, Env, FaultPoint, Paths, Rate, SavedViews, built_in_views, suggest,
 };
-use crate::failure::{Failure, Kind};
+use crate::error::{Error, ErrorKind};
 
 /// What the command line says about where to go and how. There is no flag that takes a key:
 /// everybody on the machine may read the command lines of all.
@@ -26,14 +26,14 @@ pub struct Flags {
     /// Certificates to trust beside the system's.
     pub ca_file: Option<PathBuf>,
     /// Whether a command that gives the key may ask for something.
-    pub asking: Asking,
+    pub prompting: Prompting,
     /// The zone in which times are shown and read.
     pub zone: Option<TimeZone>,
 }
 
 /// Where the archive is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Location {
+pub enum ArchiveLocation {
     /// In this file, whose directories are made when needed.
     Disk(PathBuf),
     /// In memory, gone with the process.
@@ -48,20 +48,20 @@ pub struct Settings {
     /// Where the service is.
     pub base_url: BaseUrl,
     /// The key that belongs to that address, or why there is none: that is no reason not to start.
-    pub key: Result<ApiKey, Failure>,
+    pub key: Result<ApiKey, Error>,
     /// Where the key comes from, in words.
-    pub key_from: String,
+    pub key_source: String,
     /// Whether nothing says where a key would come from: nobody has set sentbox up yet.
-    pub is_new: bool,
+    pub is_unconfigured: bool,
     /// Whether key and address come from the profile, and not from the environment.
-    pub of_profile: bool,
+    pub is_from_profile: bool,
     /// Where the archive is. On disk it is bound to the profile, the address and the key's
     /// fingerprint by its path, so that two teams' mail is never mixed; a new key starts a new one.
-    pub archive: Location,
+    pub archive: ArchiveLocation,
     /// Whether it is in memory because flag or profile say so.
     pub in_memory: bool,
     /// How old mail may become in it; `None` is for ever.
-    pub keep: Option<SignedDuration>,
+    pub retention: Option<SignedDuration>,
     /// How far back it is to reach by itself.
     pub backfill: Backfill,
     /// Whether it is in memory for want of a home directory, which whoever opens it should say.
@@ -77,7 +77,7 @@ pub struct Settings {
     /// What in the file was not understood, a sentence each.
     pub warnings: Vec<String>,
     /// Where a debug build is told to panic.
-    pub panic_at: Option<PanicAt>,
+    pub fault_point: Option<FaultPoint>,
 }
 
 impl Settings {
@@ -86,96 +86,96 @@ impl Settings {
     /// # Errors
     ///
     /// If a value given by hand or in the file is not allowed. A missing key is no error here.
-    pub fn resolve(flags: &Flags, env: &Env) -> Result<Self, Failure> {
-        let paths = Paths::of(env);
-        let file = File::read(&paths)?;
-        let (name, profile) = chosen(flags, env, &file)?;
+    pub fn resolve(flags: &Flags, env: &Env) -> Result<Self, Error> {
+        let paths = Paths::from_env(env);
+        let file = ConfigFile::load(&paths)?;
+        let (name, profile) = select_profile(flags, env, &file)?;
         let mut no_home = false;
-        let pair = Pair::find(flags, env, &name, &profile)?;
+        let pair = Credentials::resolve(flags, env, &name, &profile)?;
         let in_memory = flags.in_memory || profile.in_memory;
         let archive = if in_memory {
-            Location::Memory
-        } else if let Some(archives) = paths.archives_of(&name) {
+            ArchiveLocation::Memory
+        } else if let Some(archives) = paths.profile_data_dir(&name) {
             match &pair.key {
-                Ok(key) => Location::Disk(
+                Ok(key) => ArchiveLocation::Disk(
                     archives
-                        .join(bound_to(&pair.base_url, key))
+                        .join(archive_dir_name(&pair.base_url, key))
                         .join("archive.sqlite"),
                 ),
-                Err(_) => Location::Memory,
+                Err(_) => ArchiveLocation::Memory,
             }
         } else {
             no_home = true;
-            Location::Memory
+            ArchiveLocation::Memory
         };
         Ok(Self {
             archive,
             in_memory,
-            keep: profile.keep,
+            retention: profile.retention,
             backfill: profile.backfill,
-            rate: rate(flags, env, &profile)?,
+            rate: resolve_rate(flags, env, &profile)?,
             ca_file: flags.ca_file.clone().or(profile.ca_file),
-            zone: flags.zone.clone().unwrap_or_else(|| env.zone()),
+            zone: flags.zone.clone().unwrap_or_else(|| env.time_zone()),
             no_home,
-            views: file.views.unwrap_or_else(built_in),
+            views: file.views.unwrap_or_else(built_in_views),
             warnings: file.warnings,
-            panic_at: PanicAt::of(env),
+            fault_point: FaultPoint::from_env(env),
             profile: name,
             base_url: pair.base_url,
             key: pair.key,
-            key_from: pair.key_from,
-            is_new: pair.is_new,
-            of_profile: pair.of_profile,
+            key_source: pair.key_source,
+            is_unconfigured: pair.is_unconfigured,
+            is_from_profile: pair.is_from_profile,
         })
     }
 }
 
 /// The directory that an address and a key share with no other team's.
-fn bound_to(base_url: &BaseUrl, key: &ApiKey) -> String {
+fn archive_dir_name(base_url: &BaseUrl, key: &ApiKey) -> String {
     format!("{}-{}", base_url.directory_name(), key.fingerprint())
 }
 
 /// The profile that is meant: by flag, environment or file, else `default`, which need not be written down.
-fn chosen(flags: &Flags, env: &Env, file: &File) -> Result<(String, Profile), Failure> {
+fn select_profile(flags: &Flags, env: &Env, file: &ConfigFile) -> Result<(String, ProfileConfig), Error> {
     let named = flags
         .profile
         .as_deref()
         .or_else(|| env.get("SENTBOX_PROFILE"))
         .or(file.default_profile.as_deref());
-    let name = named.unwrap_or(DEFAULT);
+    let name = named.unwrap_or(DEFAULT_PROFILE);
     if !is_profile_name(name) {
-        return Err(Failure::new(Kind::Usage, PROFILE_NAME));
+        return Err(Error::new(ErrorKind::Usage, PROFILE_NAME_RULE));
     }
     match file.profiles.get(name) {
         Some(profile) => Ok((name.to_owned(), profile.clone())),
-        None if name == DEFAULT => Ok((name.to_owned(), Profile::default())),
-        None => Err(no_such_profile(name, file)),
+        None if name == DEFAULT_PROFILE => Ok((name.to_owned(), ProfileConfig::default())),
+        None => Err(profile_not_found(name, file)),
     }
 }
 
 /// Says that there is no such profile, and which there are.
-pub(super) fn no_such_profile(name: &str, file: &File) -> Failure {
+pub(super) fn profile_not_found(name: &str, file: &ConfigFile) -> Error {
     let known = file.profiles.keys().map(String::as_str);
-    let hint = match nearest(name, known.clone()) {
+    let hint = match suggest(name, known.clone()) {
         Some(near) => format!("did you mean {near}?"),
         None if file.profiles.is_empty() => {
             "there is no profile in the configuration file".to_owned()
         }
         None => format!("there is {}", known.collect::<Vec<_>>().join(", ")),
     };
-    Failure::new(Kind::Usage, format!("there is no profile {name}")).hint(hint)
+    Error::new(ErrorKind::Usage, format!("there is no profile {name}")).hint(hint)
 }
 
-fn rate(flags: &Flags, env: &Env, profile: &Profile) -> Result<Rate, Failure> {
-    let wrong = |from: &str| Failure::new(Kind::Usage, format!("{from} is {}", Rate::ALLOWED));
+fn resolve_rate(flags: &Flags, env: &Env, profile: &ProfileConfig) -> Result<Rate, Error> {
+    let wrong = |from: &str| Error::new(ErrorKind::Usage, format!("{from} is {}", Rate::SYNTAX));
     if let Some(number) = flags.rate {
-        return Rate::by_hand(number).ok_or_else(|| wrong("--rate"));
+        return Rate::explicit(number).ok_or_else(|| wrong("--rate"));
     }
     if let Some(text) = env.get("SENTBOX_RATE") {
         return text
             .parse()
             .ok()
-            .and_then(Rate::by_hand)
+            .and_then(Rate::explicit)
             .ok_or_else(|| wrong("SENTBOX_RATE"));
     }
     Ok(profile.rate.unwrap_or_default())
@@ -183,16 +183,16 @@ fn rate(flags: &Flags, env: &Env, profile: &Profile) -> Result<Rate, Failure> {
 
 /// A key and the address it belongs to. Both come from one source: a key must never be sent to an
 /// address that somebody else wrote down.
-struct Pair {
+struct Credentials {
     base_url: BaseUrl,
-    key: Result<ApiKey, Failure>,
-    key_from: String,
-    is_new: bool,
-    of_profile: bool,
+    key: Result<ApiKey, Error>,
+    key_source: String,
+    is_unconfigured: bool,
+    is_from_profile: bool,
 }
 
-impl Pair {
-    fn find(flags: &Flags, env: &Env, name: &str, profile: &Profile) -> Result<Self, Failure> {
+impl Credentials {
+    fn resolve(flags: &Flags, env: &Env, name: &str, profile: &ProfileConfig) -> Result<Self, Error> {
         if flags.profile.is_none() {
             if let Some(pair) =
                 Self::from_environment(flags, env, "SENTBOX_API_KEY", "SENTBOX_BASE_URL")?
@@ -200,22 +200,22 @@ impl Pair {
                 return Ok(pair);
             }
             if env.get("SENTBOX_BASE_URL").is_some() {
-                let base_url = completed(
+                let base_url = apply_base_url_flag(
                     flags,
-                    env_base(env, "SENTBOX_BASE_URL")?,
+                    base_url_from_env(env, "SENTBOX_BASE_URL")?,
                     "SENTBOX_BASE_URL",
                 )?;
-                let failure = Failure::new(
-                    Kind::KeyMissing,
+                let failure = Error::new(
+                    ErrorKind::KeyMissing,
                     "SENTBOX_BASE_URL is set, but not the key that belongs to it",
                 );
                 let key = Err(failure.hint("set SENTBOX_API_KEY too"));
                 return Ok(Self {
                     base_url,
                     key,
-                    key_from: String::new(),
-                    is_new: false,
-                    of_profile: false,
+                    key_source: String::new(),
+                    is_unconfigured: false,
+                    is_from_profile: false,
                 });
             }
             let profile_named = env.get("SENTBOX_PROFILE").is_some();
@@ -229,26 +229,26 @@ impl Pair {
         let key_from = format!("profile {name}");
         let key = match &profile.key {
             Some(KeySource::Command(command)) => {
-                ApiKey::from_command(command, &key_from, flags.asking)
+                ApiKey::from_command(command, &key_from, flags.prompting)
             }
             Some(KeySource::File(path)) => ApiKey::from_file(path, &key_from),
             Some(KeySource::Variable(variable)) => match env.get(variable) {
                 Some(text) => ApiKey::new(text, variable),
-                None => Err(Failure::new(
-                    Kind::KeyMissing,
+                None => Err(Error::new(
+                    ErrorKind::KeyMissing,
                     format!("{variable}, where {key_from} has its key, is not set"),
                 )),
             },
-            None => Err(Failure::new(Kind::KeyMissing, "there is no API key")
+            None => Err(Error::new(ErrorKind::KeyMissing, "there is no API key")
                 .hint("run sentbox login, or set SENTBOX_API_KEY; sentbox demo needs none")),
         };
-        let base_url = completed(flags, profile.base_url.clone(), &key_from)?;
+        let base_url = apply_base_url_flag(flags, profile.base_url.clone(), &key_from)?;
         Ok(Self {
             base_url,
             key,
-            key_from,
-            is_new: profile.key.is_none(),
-            of_profile: true,
+            key_source: key_from,
+            is_unconfigured: profile.key.is_none(),
+            is_from_profile: true,
         })
     }
 
@@ -257,43 +257,43 @@ impl Pair {
         env: &Env,
         key: &str,
         base: &str,
-    ) -> Result<Option<Self>, Failure> {
+    ) -> Result<Option<Self>, Error> {
         let Some(text) = env.get(key) else {
             return Ok(None);
         };
-        let base_url = completed(flags, env_base(env, base)?, base)?;
+        let base_url = apply_base_url_flag(flags, base_url_from_env(env, base)?, base)?;
         let (key, key_from) = (ApiKey::new(text, key), key.to_owned());
         Ok(Some(Self {
             base_url,
             key,
-            key_from,
-            is_new: false,
-            of_profile: false,
+            key_source: key_from,
+            is_unconfigured: false,
+            is_from_profile: false,
         }))
     }
 }
 
-fn env_base(env: &Env, name: &str) -> Result<Option<BaseUrl>, Failure> {
+fn base_url_from_env(env: &Env, name: &str) -> Result<Option<BaseUrl>, Error> {
     env.get(name)
         .map(BaseUrl::parse)
         .transpose()
-        .map_err(|failure| Failure {
+        .map_err(|failure| Error {
             sentence: format!("{name}: {}", failure.sentence),
             ..failure
         })
 }
 
 /// The address: the flag completes a source that names none, but may not redirect the key of one that does.
-fn completed(flags: &Flags, said: Option<BaseUrl>, by: &str) -> Result<BaseUrl, Failure> {
+fn apply_base_url_flag(flags: &Flags, said: Option<BaseUrl>, by: &str) -> Result<BaseUrl, Error> {
     let Some(flag) = flags.base_url.as_deref().map(BaseUrl::parse).transpose()? else {
-        return Ok(said.unwrap_or_else(BaseUrl::real));
+        return Ok(said.unwrap_or_else(BaseUrl::resend));
     };
     match said {
         Some(said) if said.url().origin() != flag.url().origin() => {
             let sentence = format!(
                 "--base-url names another service than {by}, where the key belongs to {said}"
             );
-            Err(Failure::new(Kind::Usage, sentence)
+            Err(Error::new(ErrorKind::Usage, sentence)
                 .hint("use a profile of its own for each service"))
         }
         _ => Ok(flag),

@@ -14,12 +14,12 @@ api_key_command = "echo re_local"
 archive = "memory"
 "#;
 
-struct World {
+struct TestEnv {
     dir: tempfile::TempDir,
     variables: Vec<(String, String)>,
 }
 
-impl World {
+impl TestEnv {
     fn new(variables: &[(&str, &str)]) -> Self {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("config.toml"), FILE).unwrap();
@@ -41,13 +41,13 @@ impl World {
         }
     }
 
-    fn settle(&self, flags: &Flags) -> Result<Settings, Failure> {
+    fn resolve(&self, flags: &Flags) -> Result<Settings, Error> {
         Settings::resolve(flags, &self.variables.iter().cloned().collect())
     }
 
     /// Key and address that were settled on.
-    fn pair(&self, flags: &Flags) -> (String, String) {
-        let settings = self.settle(flags).unwrap();
+    fn credentials(&self, flags: &Flags) -> (String, String) {
+        let settings = self.resolve(flags).unwrap();
         (
             settings
                 .key
@@ -57,7 +57,7 @@ impl World {
     }
 }
 
-fn pair(key: &str, base: &str) -> (String, String) {
+fn credentials(key: &str, base: &str) -> (String, String) {
     (key.to_owned(), base.to_owned())
 }
 
@@ -77,63 +77,63 @@ fn the_environment_goes_before_the_profile_and_ours_before_theirs() {
     ];
     let ours = [("SENTBOX_API_KEY", "re_ours"), theirs[0], theirs[1]];
     assert_eq!(
-        World::new(&[]).pair(&Flags::default()),
-        pair("re_acme", "https://acme.example.com/api")
+        TestEnv::new(&[]).credentials(&Flags::default()),
+        credentials("re_acme", "https://acme.example.com/api")
     );
     assert_eq!(
-        World::new(&theirs).pair(&Flags::default()),
-        pair("re_theirs", "https://their.example.com")
+        TestEnv::new(&theirs).credentials(&Flags::default()),
+        credentials("re_theirs", "https://their.example.com")
     );
     assert_eq!(
-        World::new(&ours).pair(&Flags::default()),
-        pair("re_ours", "https://api.resend.com")
+        TestEnv::new(&ours).credentials(&Flags::default()),
+        credentials("re_ours", "https://api.resend.com")
     );
 }
 
 #[test]
 fn a_profile_named_by_flag_ignores_the_keys_of_the_environment() {
-    let world = World::new(&[
+    let world = TestEnv::new(&[
         ("SENTBOX_API_KEY", "re_ours"),
         ("SENTBOX_BASE_URL", "https://ours.example.com"),
     ]);
     assert_eq!(
-        world.pair(&flags(Some("local"), None)),
-        pair("re_local", "http://127.0.0.1:8025")
+        world.credentials(&flags(Some("local"), None)),
+        credentials("re_local", "http://127.0.0.1:8025")
     );
 }
 
 #[test]
 fn an_address_never_gets_the_key_of_another_source() {
-    let world = World::new(&[
+    let world = TestEnv::new(&[
         ("SENTBOX_BASE_URL", "https://ours.example.com"),
         ("RESEND_API_KEY", "re_theirs"),
     ]);
-    let settings = world.settle(&Flags::default()).unwrap();
-    assert_eq!(settings.key.unwrap_err().kind, Kind::KeyMissing);
+    let settings = world.resolve(&Flags::default()).unwrap();
+    assert_eq!(settings.key.unwrap_err().kind, ErrorKind::KeyMissing);
     assert_eq!(settings.base_url.to_string(), "https://ours.example.com");
 
-    let failure = World::new(&[])
-        .settle(&flags(None, Some("https://elsewhere.example.com")))
+    let failure = TestEnv::new(&[])
+        .resolve(&flags(None, Some("https://elsewhere.example.com")))
         .unwrap_err();
-    assert_eq!(failure.kind, Kind::Usage);
-    let world = World::new(&[("SENTBOX_API_KEY", "re_ours")]);
+    assert_eq!(failure.kind, ErrorKind::Usage);
+    let world = TestEnv::new(&[("SENTBOX_API_KEY", "re_ours")]);
     assert_eq!(
-        world.pair(&flags(None, Some("http://127.0.0.1:8025"))),
-        pair("re_ours", "http://127.0.0.1:8025")
+        world.credentials(&flags(None, Some("http://127.0.0.1:8025"))),
+        credentials("re_ours", "http://127.0.0.1:8025")
     );
 }
 
 #[test]
 fn an_archive_is_bound_to_profile_address_and_key() {
     let place = |variables: &[(&str, &str)]| {
-        let world = World::new(variables);
-        match world.settle(&Flags::default()).unwrap().archive {
-            Location::Disk(path) => path
+        let world = TestEnv::new(variables);
+        match world.resolve(&Flags::default()).unwrap().archive {
+            ArchiveLocation::Disk(path) => path
                 .strip_prefix(world.dir.path())
                 .unwrap()
                 .display()
                 .to_string(),
-            Location::Memory => "memory".to_owned(),
+            ArchiveLocation::Memory => "memory".to_owned(),
         }
     };
     assert_eq!(
@@ -148,36 +148,36 @@ fn an_archive_is_bound_to_profile_address_and_key() {
 fn without_a_home_directory_nothing_is_kept_and_it_is_said() {
     let env = Env::from_iter([("SENTBOX_API_KEY", "re_ours")]);
     let settings = Settings::resolve(&Flags::default(), &env).unwrap();
-    assert_eq!(settings.archive, Location::Memory);
+    assert_eq!(settings.archive, ArchiveLocation::Memory);
     assert!(settings.no_home);
 }
 
 #[test]
 fn rates_come_by_flag_environment_and_profile_in_this_order() {
-    let world = World::new(&[]);
+    let world = TestEnv::new(&[]);
     assert_eq!(
-        world.settle(&Flags::default()).unwrap().rate,
-        Rate::by_hand(1.0).unwrap()
+        world.resolve(&Flags::default()).unwrap().rate,
+        Rate::explicit(1.0).unwrap()
     );
-    let world = World::new(&[("SENTBOX_RATE", "3")]);
+    let world = TestEnv::new(&[("SENTBOX_RATE", "3")]);
     assert_eq!(
-        world.settle(&Flags::default()).unwrap().rate,
-        Rate::by_hand(3.0).unwrap()
+        world.resolve(&Flags::default()).unwrap().rate,
+        Rate::explicit(3.0).unwrap()
     );
     assert_eq!(
         world
-            .settle(&Flags {
+            .resolve(&Flags {
                 rate: Some(4.0),
                 ..Flags::default()
             })
             .unwrap()
             .rate,
-        Rate::by_hand(4.0).unwrap()
+        Rate::explicit(4.0).unwrap()
     );
     let zone = TimeZone::fixed(jiff::tz::offset(3));
     assert_eq!(
         world
-            .settle(&Flags {
+            .resolve(&Flags {
                 zone: Some(zone.clone()),
                 ..Flags::default()
             })
@@ -187,27 +187,27 @@ fn rates_come_by_flag_environment_and_profile_in_this_order() {
     );
     assert_eq!(
         world
-            .settle(&Flags {
+            .resolve(&Flags {
                 rate: Some(0.0),
                 ..Flags::default()
             })
             .unwrap_err()
             .kind,
-        Kind::Usage
+        ErrorKind::Usage
     );
     assert_eq!(
-        World::new(&[("SENTBOX_RATE", "fast")])
-            .settle(&Flags::default())
+        TestEnv::new(&[("SENTBOX_RATE", "fast")])
+            .resolve(&Flags::default())
             .unwrap_err()
             .kind,
-        Kind::Usage
+        ErrorKind::Usage
     );
 }
 
 #[test]
 fn a_profile_that_is_not_there_is_named_with_its_neighbour() {
-    let failure = World::new(&[])
-        .settle(&flags(Some("acne"), None))
+    let failure = TestEnv::new(&[])
+        .resolve(&flags(Some("acne"), None))
         .unwrap_err();
     assert_eq!(
         (
@@ -216,25 +216,25 @@ fn a_profile_that_is_not_there_is_named_with_its_neighbour() {
             failure.hint.as_str()
         ),
         (
-            Kind::Usage,
+            ErrorKind::Usage,
             "there is no profile acne",
             "did you mean acme?"
         )
     );
     assert_eq!(
-        World::new(&[])
-            .settle(&flags(Some("../x"), None))
+        TestEnv::new(&[])
+            .resolve(&flags(Some("../x"), None))
             .unwrap_err()
             .kind,
-        Kind::Usage
+        ErrorKind::Usage
     );
 }
 
 #[test]
 fn a_file_that_was_named_must_be_there() {
-    let world = World::new(&[("SENTBOX_CONFIG", "/nowhere/config.toml")]);
+    let world = TestEnv::new(&[("SENTBOX_CONFIG", "/nowhere/config.toml")]);
     assert_eq!(
-        world.settle(&Flags::default()).unwrap_err().kind,
-        Kind::Config
+        world.resolve(&Flags::default()).unwrap_err().kind,
+        ErrorKind::Config
     );
 }

@@ -6,7 +6,7 @@ use toml_edit::{InlineTable, Item, Table, value};
 
 use super::Env;
 use super::profiles::Profiles;
-use crate::failure::Failure;
+use crate::error::Error;
 
 /// A saved view.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub type SavedViews = BTreeMap<u8, SavedView>;
 
 /// The views of a file that says nothing about views.
 #[must_use]
-pub fn built_in() -> SavedViews {
+pub fn built_in_views() -> SavedViews {
     let views = [
         (1, "Today", "after:today"),
         (2, "Trouble", "is:trouble after:7d"),
@@ -43,7 +43,7 @@ pub fn built_in() -> SavedViews {
 }
 
 /// What a view's number is.
-pub(super) const NUMBERS: &str = "a view has a number from 1 to 9";
+pub(super) const VIEW_NUMBER_RULE: &str = "a view has a number from 1 to 9";
 
 /// Where views are kept.
 ///
@@ -51,12 +51,12 @@ pub(super) const NUMBERS: &str = "a view has a number from 1 to 9";
 /// where the manual says, and what was saved with a key can be edited, copied and shared like the
 /// rest. Only the line of the view is changed; comments and order stay.
 #[derive(Clone, Default)]
-pub struct ViewFile(Option<Env>);
+pub struct ViewStore(Option<Env>);
 
-impl ViewFile {
+impl ViewStore {
     /// The configuration file that the environment means.
     #[must_use]
-    pub const fn of(env: Env) -> Self {
+    pub const fn new(env: Env) -> Self {
         Self(Some(env))
     }
 
@@ -66,11 +66,11 @@ impl ViewFile {
     /// # Errors
     ///
     /// If the file cannot be read, understood or written.
-    pub fn keep(&self, number: u8, view: Option<&SavedView>) -> Result<Option<String>, Failure> {
+    pub fn save(&self, number: u8, view: Option<&SavedView>) -> Result<Option<String>, Error> {
         let Some(env) = &self.0 else { return Ok(None) };
-        let mut profiles = Profiles::read(env)?;
-        let built_in = built_in();
-        profiles.change(|document| {
+        let mut profiles = Profiles::load(env)?;
+        let built_in = built_in_views();
+        profiles.edit(|document| {
             let is_new = !document.contains_key("views");
             let item = document
                 .entry("views")
@@ -79,11 +79,11 @@ impl ViewFile {
             if is_new {
                 // Those that were there so far would be gone otherwise.
                 for (number, view) in &built_in {
-                    put(table, *number, view);
+                    write_view(table, *number, view);
                 }
             }
             match view {
-                Some(view) => put(table, number, view),
+                Some(view) => write_view(table, number, view),
                 None => {
                     table.remove(&number.to_string());
                 }
@@ -95,7 +95,7 @@ impl ViewFile {
 }
 
 /// Writes one line; a comment beside it stays.
-fn put(table: &mut dyn toml_edit::TableLike, number: u8, view: &SavedView) {
+fn write_view(table: &mut dyn toml_edit::TableLike, number: u8, view: &SavedView) {
     let mut line = InlineTable::new();
     line.insert("name", view.name.as_str().into());
     line.insert("query", view.query.as_str().into());
@@ -128,8 +128,8 @@ mod tests {
             name: name.to_owned(),
             query: query.to_owned(),
         });
-        ViewFile::of(env)
-            .keep(number, view.as_ref())
+        ViewStore::new(env)
+            .save(number, view.as_ref())
             .map_err(|failure| failure.sentence)?;
         Ok(fs::read_to_string(path).unwrap())
     }
@@ -177,6 +177,6 @@ mod tests {
 
     #[test]
     fn without_a_file_nothing_is_kept() {
-        assert_eq!(ViewFile::default().keep(1, None).unwrap(), None);
+        assert_eq!(ViewStore::default().save(1, None).unwrap(), None);
     }
 }

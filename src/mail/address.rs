@@ -1,6 +1,6 @@
 //! `Address`: a mailbox as it stands in a header, taken apart as far as that is safe.
 
-use super::Shown;
+use super::SafeText;
 
 /// A mailbox: `Ana López <ana@example.com>`, or the bare address.
 ///
@@ -8,9 +8,9 @@ use super::Shown;
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Address {
     /// The display name; empty if there is none.
-    pub name: Shown,
+    pub name: SafeText,
     /// The address itself, `ana@example.com`.
-    pub email: Shown,
+    pub email: SafeText,
 }
 
 impl Address {
@@ -23,12 +23,12 @@ impl Address {
             .and_then(|rest| rest.rsplit_once('<'));
         match split {
             Some((name, email)) if !email.trim().is_empty() => Self {
-                name: Shown::new(unquoted(name.trim())),
-                email: Shown::new(email.trim()),
+                name: SafeText::new(strip_quotes(name.trim())),
+                email: SafeText::new(email.trim()),
             },
             _ => Self {
-                name: Shown::default(),
-                email: Shown::new(text),
+                name: SafeText::default(),
+                email: SafeText::new(text),
             },
         }
     }
@@ -49,7 +49,7 @@ impl std::fmt::Display for Address {
     }
 }
 
-fn unquoted(name: &str) -> &str {
+fn strip_quotes(name: &str) -> &str {
     name.strip_prefix('"')
         .and_then(|rest| rest.strip_suffix('"'))
         .unwrap_or(name)

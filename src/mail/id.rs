@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::Shown;
+use super::SafeText;
 
 /// The id of an email. A UUID on the real service, something else on its imitators; so it is data,
 /// never a path and never parsed. Its text may hold anything: show it through [`EmailId::shown`].
@@ -25,8 +25,8 @@ impl EmailId {
 
     /// The id, safe to show.
     #[must_use]
-    pub fn shown(&self) -> Shown {
-        Shown::new(&self.0)
+    pub fn to_safe_text(&self) -> SafeText {
+        SafeText::new(&self.0)
     }
 }
 

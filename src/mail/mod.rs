@@ -4,17 +4,17 @@
 //! made from it at the moment something is to be shown.
 
 mod address;
-pub mod clean;
+pub mod sanitize;
 mod id;
-mod stamp;
+mod time;
 mod status;
 mod text;
 
 pub use address::Address;
 pub use id::EmailId;
-pub use stamp::Stamp;
-pub use status::{Finality, SETTLED_AFTER, Status};
-pub use text::Shown;
+pub use time::ApiTime;
+pub use status::{Finality, FINAL_AFTER, Status};
+pub use text::SafeText;
 
 use std::sync::Arc;
 
@@ -34,28 +34,28 @@ pub struct Summary {
     /// The sender.
     pub from: Address,
     /// The subject; empty if there is none.
-    pub subject: Shown,
+    pub subject: SafeText,
     /// The message id with its angle brackets; empty if the service named none.
-    pub message_id: Shown,
+    pub message_id: SafeText,
     /// When the service accepted it.
-    pub created: Stamp,
+    pub created: ApiTime,
     /// When it is to be sent, for a scheduled email.
-    pub scheduled: Option<Stamp>,
+    pub scheduled: Option<ApiTime>,
     /// What became of it.
     pub status: Status,
     /// Fields that this version does not know: name and JSON value, in the order they came.
-    pub extra: Vec<(Shown, Shown)>,
+    pub extra: Vec<(SafeText, SafeText)>,
 }
 
 /// As many recipients and characters of a text, and bytes of an unknown field, as a row of a list holds.
-const MOST_RECIPIENTS: usize = 100;
-const MOST_CHARACTERS: usize = 1000;
-const MOST_EXTRA: usize = 4096;
+const MAX_RECIPIENTS: usize = 100;
+const MAX_CHARS: usize = 1000;
+const MAX_EXTRA_BYTES: usize = 4096;
 
 impl Summary {
     /// Cuts what no row of a list can show: a window of rows must not cost more memory because a subject has
     /// a million letters, or an email ten thousand recipients.
-    pub fn shorten(&mut self) {
+    pub fn truncate_for_list(&mut self) {
         let Self {
             id: _,
             to,
@@ -71,7 +71,7 @@ impl Summary {
             extra,
         } = self;
         for list in [&mut *to, cc, bcc, reply_to] {
-            list.truncate(MOST_RECIPIENTS);
+            list.truncate(MAX_RECIPIENTS);
             list.shrink_to_fit();
         }
         for address in [&mut *to, cc, bcc, reply_to]
@@ -79,24 +79,24 @@ impl Summary {
             .flatten()
             .chain([from])
         {
-            address.name.shorten(MOST_CHARACTERS);
-            address.email.shorten(MOST_CHARACTERS);
+            address.name.truncate(MAX_CHARS);
+            address.email.truncate(MAX_CHARS);
         }
-        subject.shorten(MOST_CHARACTERS);
-        message_id.shorten(MOST_CHARACTERS);
-        extra.retain(|(name, json)| name.len() + json.len() <= MOST_EXTRA);
+        subject.truncate(MAX_CHARS);
+        message_id.truncate(MAX_CHARS);
+        extra.retain(|(name, json)| name.len() + json.len() <= MAX_EXTRA_BYTES);
     }
 
     /// Why it bounced, in the words of the service, where it says so.
     #[must_use]
-    pub fn reason(&self) -> Option<Shown> {
+    pub fn bounce_reason(&self) -> Option<SafeText> {
         #[derive(serde::Deserialize)]
         struct Bounce {
             message: String,
         }
         let (_, json) = self.extra.iter().find(|(name, _)| &**name == "bounce")?;
         let bounce: Bounce = serde_json::from_str(json).ok()?;
-        Some(Shown::new(&bounce.message)).filter(|message| !message.is_empty())
+        Some(SafeText::new(&bounce.message)).filter(|message| !message.is_empty())
     }
 
     /// Everybody who gets it: to, cc and bcc.
@@ -109,9 +109,9 @@ impl Summary {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tag {
     /// Its name.
-    pub name: Shown,
+    pub name: SafeText,
     /// Its value.
-    pub value: Shown,
+    pub value: SafeText,
 }
 
 /// One email with its bodies.

@@ -2,19 +2,19 @@
 
 use jiff::SignedDuration;
 
-use super::Shown;
+use super::SafeText;
 
 /// A status that may still move counts as final at this age: the service keeps an email for 30 days on
 /// its common plans (its page on quotas and limits), and few people open one later.
-pub const SETTLED_AFTER: SignedDuration = SignedDuration::from_hours(30 * 24);
+pub const FINAL_AFTER: SignedDuration = SignedDuration::from_hours(30 * 24);
 
 /// Whether a status can still change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Finality {
     /// It will change soon, or something is wrong.
-    Unsettled,
+    InProgress,
     /// It may change once more: somebody may open the email, or complain about it.
-    MayMove,
+    MayChange,
     /// It does not change any more.
     Final,
 }
@@ -52,7 +52,7 @@ pub enum Status {
     /// The service named no event.
     Unknown,
     /// An event that this version does not know, as it came.
-    Other(Shown),
+    Other(SafeText),
 }
 
 impl Status {
@@ -92,13 +92,13 @@ impl Status {
             "clicked" => Self::Clicked,
             "complained" => Self::Complained,
             "" => Self::Unknown,
-            other => Self::Other(Shown::new(other)),
+            other => Self::Other(SafeText::new(other)),
         }
     }
 
     /// The word for people, also typed in queries.
     #[must_use]
-    pub fn word(&self) -> &str {
+    pub fn label(&self) -> &str {
         match self {
             Self::Scheduled => "scheduled",
             Self::Queued => "queued",
@@ -166,22 +166,22 @@ impl Status {
                 Finality::Final
             }
             Self::Scheduled | Self::Queued | Self::Sent | Self::DeliveryDelayed => {
-                Finality::Unsettled
+                Finality::InProgress
             }
             Self::Delivered | Self::Opened | Self::Clicked | Self::Unknown | Self::Other(_)
-                if age > SETTLED_AFTER =>
+                if age > FINAL_AFTER =>
             {
                 Finality::Final
             }
             Self::Delivered | Self::Opened | Self::Clicked | Self::Unknown | Self::Other(_) => {
-                Finality::MayMove
+                Finality::MayChange
             }
         }
     }
 
     /// Whether somebody should look at it: the customer did not get this email, or did not want it.
     #[must_use]
-    pub const fn is_trouble(&self) -> bool {
+    pub const fn is_problem(&self) -> bool {
         matches!(
             self,
             Self::Bounced
@@ -201,8 +201,8 @@ mod tests {
     fn prefix_and_case_do_not_matter_and_unknown_words_are_kept() {
         assert_eq!(Status::parse("email.delivered"), Status::Delivered);
         assert_eq!(Status::parse("DELIVERED"), Status::Delivered);
-        assert_eq!(Status::parse("delivery_delayed").word(), "delayed");
-        assert_eq!(Status::parse("teleported").word(), "teleported");
+        assert_eq!(Status::parse("delivery_delayed").label(), "delayed");
+        assert_eq!(Status::parse("teleported").label(), "teleported");
         assert_eq!(Status::parse(""), Status::Unknown);
     }
 
@@ -213,7 +213,7 @@ mod tests {
             let words = Status::KNOWN
                 .iter()
                 .filter(|status| status.finality(age) == finality)
-                .map(Status::word);
+                .map(Status::label);
             words.collect::<Vec<_>>().join(" ")
         };
         assert_eq!(
@@ -221,20 +221,20 @@ mod tests {
             "canceled failed suppressed bounced complained"
         );
         assert_eq!(
-            of(Finality::Unsettled, new),
+            of(Finality::InProgress, new),
             "scheduled queued sent delayed"
         );
-        assert_eq!(of(Finality::MayMove, new), "delivered opened clicked");
-        let old = SETTLED_AFTER + SignedDuration::from_secs(1);
+        assert_eq!(of(Finality::MayChange, new), "delivered opened clicked");
+        let old = FINAL_AFTER + SignedDuration::from_secs(1);
         assert_eq!(
-            (of(Finality::MayMove, old), of(Finality::Unsettled, old)),
+            (of(Finality::MayChange, old), of(Finality::InProgress, old)),
             (String::new(), "scheduled queued sent delayed".to_owned())
         );
     }
 
     #[test]
     fn the_known_events_have_distinct_words() {
-        let words: std::collections::BTreeSet<_> = Status::KNOWN.iter().map(Status::word).collect();
+        let words: std::collections::BTreeSet<_> = Status::KNOWN.iter().map(Status::label).collect();
         assert_eq!(words.len(), Status::KNOWN.len());
         let symbols: std::collections::BTreeSet<_> =
             Status::KNOWN.iter().map(Status::symbol).collect();

@@ -4,21 +4,21 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use super::clean;
+use super::sanitize;
 
 /// One line of text that is safe to draw. The only way to make one is to clean something.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct Shown(Arc<str>);
+pub struct SafeText(Arc<str>);
 
-impl Shown {
+impl SafeText {
     /// Cleans `text` for one line ([`clean::line`]).
     #[must_use]
     pub fn new(text: &str) -> Self {
-        Self(Arc::from(&*clean::line(text)))
+        Self(Arc::from(&*sanitize::sanitize_line(text)))
     }
 
     /// Cuts it to so many characters, the last of which is an ellipsis then.
-    pub(super) fn shorten(&mut self, most: usize) {
+    pub(super) fn truncate(&mut self, most: usize) {
         // Whatever is no longer in bytes is no longer in characters.
         if self.0.len() > most
             && let Some((end, _)) = self
@@ -32,7 +32,7 @@ impl Shown {
     }
 }
 
-impl Deref for Shown {
+impl Deref for SafeText {
     type Target = str;
 
     fn deref(&self) -> &str {
@@ -40,13 +40,13 @@ impl Deref for Shown {
     }
 }
 
-impl fmt::Display for Shown {
+impl fmt::Display for SafeText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&self.0)
     }
 }
 
-impl fmt::Debug for Shown {
+impl fmt::Debug for SafeText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&*self.0, f)
     }
@@ -65,8 +65,8 @@ mod tests {
             ("äöüß", "äöüß"),
             ("äöüßx", "äöü…"),
         ] {
-            let mut shown = Shown::new(text);
-            shown.shorten(4);
+            let mut shown = SafeText::new(text);
+            shown.truncate(4);
             assert_eq!(&*shown, expected);
         }
     }

@@ -2,17 +2,17 @@
 
 use std::ops::Range;
 
-use crate::mail::{Shown, Status};
+use crate::mail::{SafeText, Status};
 
-use super::lex::{Kind, lex};
-use super::print::value as printed;
-use super::{Field, Has, Is, Operator, Sort, date, fold};
+use super::lex::{TokenKind, lex};
+use super::print::quote_value as printed;
+use super::{Field, EmailPart, EmailClass, Operator, SortOrder, date, normalize};
 
 /// How many values of the archive are offered at once.
-const MOST: usize = 20;
+const MAX_SUGGESTIONS: usize = 20;
 
 /// From how many letters on a plain word is taken for the beginning of a status or a recipient.
-const VALUE_FROM: usize = 2;
+const MIN_VALUE_CHARS: usize = 2;
 
 /// Something that could stand at the cursor.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,28 +22,28 @@ pub struct Completion {
     /// What stands there then, quoted if it must be.
     pub text: String,
     /// What it means.
-    pub words: String,
+    pub description: String,
     /// How it is used, from the person's own mail if there is some; empty for a value.
     pub example: String,
 }
 
 /// The values that the archive knows.
-pub trait Known {
+pub trait SuggestionSource {
     /// The values of `source` that hold `part` (compared as [`fold::fold`]ed text; everything holds
     /// the empty part), the most frequent first, at most `limit`. Called while a person types.
-    fn values(&self, source: Source<'_>, part: &str, limit: usize) -> Vec<KnownValue>;
+    fn suggest(&self, source: SuggestionField<'_>, part: &str, limit: usize) -> Vec<Suggestion>;
 }
 
 /// Nothing is known.
-impl Known for () {
-    fn values(&self, _: Source<'_>, _: &str, _: usize) -> Vec<KnownValue> {
+impl SuggestionSource for () {
+    fn suggest(&self, _: SuggestionField<'_>, _: &str, _: usize) -> Vec<Suggestion> {
         Vec::new()
     }
 }
 
 /// Where the values come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Source<'a> {
+pub enum SuggestionField<'a> {
     /// Bare addresses in this field.
     Address(Field),
     /// Domains of recipients.
@@ -58,95 +58,95 @@ pub enum Source<'a> {
 
 /// A value that the archive knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KnownValue {
+pub struct Suggestion {
     /// The value.
-    pub text: Shown,
+    pub text: SafeText,
     /// In how many emails.
     pub emails: u64,
 }
 
 /// What could stand where the cursor (a byte offset) is, the best first.
 #[must_use]
-pub fn complete(text: &str, cursor: usize, known: &dyn Known) -> Vec<Completion> {
+pub fn complete(text: &str, cursor: usize, known: &dyn SuggestionSource) -> Vec<Completion> {
     let cursor = text.floor_char_boundary(cursor);
     let (tokens, _) = lex(text);
     let under = tokens
         .iter()
         .find(|token| token.range.start < cursor && cursor <= token.range.end);
     let Some(token) = under else {
-        return names(cursor..cursor, "", known);
+        return complete_name(cursor..cursor, "", known);
     };
     match &token.kind {
-        Kind::Open | Kind::Close | Kind::Minus => names(cursor..cursor, "", known),
-        Kind::Quoted(_) => Vec::new(),
-        Kind::Operator(_, value) if cursor < value.range.start => names(
+        TokenKind::OpenParen | TokenKind::CloseParen | TokenKind::Minus => complete_name(cursor..cursor, "", known),
+        TokenKind::Quoted(_) => Vec::new(),
+        TokenKind::Operator(_, value) if cursor < value.range.start => complete_name(
             token.range.start..value.range.start,
             &text[token.range.start..cursor],
             known,
         ),
-        Kind::Operator(operator, value) => {
-            values(*operator, text, value.range.clone(), cursor, known)
+        TokenKind::Operator(operator, value) => {
+            complete_value(*operator, text, value.range.clone(), cursor, known)
         }
-        Kind::Bare | Kind::Misread => {
+        TokenKind::Word | TokenKind::InvalidSyntax => {
             // A bracket or a dash that has nothing behind it yet is a word, but not for long.
             let typed = text[token.range.start..cursor].trim_start_matches(['(', '-']);
             if let Some((name, begun)) = typed.split_once(':')
-                && let Some(operator) = Operator::named(name)
+                && let Some(operator) = Operator::from_name(name)
             {
                 let value = cursor - begun.len()..token.range.end;
-                return values(operator, text, value, cursor, known);
+                return complete_value(operator, text, value, cursor, known);
             }
             let end = text[cursor..token.range.end]
                 .find(':')
                 .map_or(token.range.end, |colon| cursor + colon + 1);
-            names(cursor - typed.len()..end, typed, known)
+            complete_name(cursor - typed.len()..end, typed, known)
         }
     }
 }
 
 /// Operators whose name begins as `typed`, then statuses and the like that do, then recipients that hold it.
-fn names(range: Range<usize>, typed: &str, known: &dyn Known) -> Vec<Completion> {
-    let typed = fold::fold(typed);
+fn complete_name(range: Range<usize>, typed: &str, known: &dyn SuggestionSource) -> Vec<Completion> {
+    let typed = normalize::normalize(typed);
     let operators = Operator::all()
         .filter(|operator| operator.name().starts_with(&typed))
         .map(|operator| Completion {
             range: range.clone(),
             text: format!("{}:", operator.name()),
-            words: operator.meaning().to_owned(),
-            example: example(operator, known),
+            description: operator.description().to_owned(),
+            example: example_query(operator, known),
         });
     let mut offered: Vec<Completion> = operators.collect();
-    if typed.chars().count() >= VALUE_FROM {
+    if typed.chars().count() >= MIN_VALUE_CHARS {
         // Who types what became of an email looks for those emails, and seldom for the word in them.
         let statuses = Status::KNOWN
             .iter()
-            .map(|status| (Operator::Status, status.word(), status.meaning()));
+            .map(|status| (Operator::Status, status.label(), status.meaning()));
         let words = statuses.chain(
-            Is::ALL
+            EmailClass::ALL
                 .into_iter()
-                .map(|is| (Operator::Is, is.word(), is.meaning())),
+                .map(|is| (Operator::Is, is.as_str(), is.description())),
         );
         offered.extend(words.filter(|(_, word, _)| word.starts_with(&typed)).map(
             |(operator, word, meaning)| Completion {
                 range: range.clone(),
                 text: format!("{}:{word}", operator.name()),
-                words: meaning.to_owned(),
+                description: meaning.to_owned(),
                 example: String::new(),
             },
         ));
-        let recipients = known.values(Source::Address(Field::To), &typed, MOST);
+        let recipients = known.suggest(SuggestionField::Address(Field::To), &typed, MAX_SUGGESTIONS);
         offered.extend(recipients.into_iter().map(|recipient| Completion {
             range: range.clone(),
             text: format!("to:{}", printed(&recipient.text)),
-            words: counted(recipient.emails),
+            description: format_email_count(recipient.emails),
             example: String::new(),
         }));
     }
     offered
 }
 
-fn example(operator: Operator, known: &dyn Known) -> String {
-    let own = source(operator).and_then(|source| known.values(source, "", 1).into_iter().next());
+fn example_query(operator: Operator, known: &dyn SuggestionSource) -> String {
+    let own = suggestion_field(operator).and_then(|source| known.suggest(source, "", 1).into_iter().next());
     own.map_or_else(
         || operator.example().to_owned(),
         |own| format!("{}:{}", operator.name(), printed(&own.text)),
@@ -154,16 +154,16 @@ fn example(operator: Operator, known: &dyn Known) -> String {
 }
 
 /// Where the archive has values for an operator, if it has.
-const fn source(operator: Operator) -> Option<Source<'static>> {
+const fn suggestion_field(operator: Operator) -> Option<SuggestionField<'static>> {
     match operator {
         Operator::Text(
             field
             @ (Field::To | Field::From | Field::Cc | Field::Bcc | Field::ReplyTo | Field::Any),
-        ) => Some(Source::Address(field)),
-        Operator::Recipient => Some(Source::Address(Field::To)),
-        Operator::Domain => Some(Source::Domain),
-        Operator::Tag => Some(Source::TagName),
-        Operator::Status => Some(Source::Status),
+        ) => Some(SuggestionField::Address(field)),
+        Operator::Recipient => Some(SuggestionField::Address(Field::To)),
+        Operator::Domain => Some(SuggestionField::Domain),
+        Operator::Tag => Some(SuggestionField::TagName),
+        Operator::Status => Some(SuggestionField::Status),
         Operator::Text(Field::Subject | Field::Body | Field::Id | Field::MessageId)
         | Operator::Is
         | Operator::Has
@@ -176,25 +176,25 @@ const fn source(operator: Operator) -> Option<Source<'static>> {
 }
 
 /// Values of the operator that hold or begin as what is typed of the value at `range`.
-fn values(
+fn complete_value(
     operator: Operator,
     text: &str,
     range: Range<usize>,
     cursor: usize,
-    known: &dyn Known,
+    known: &dyn SuggestionSource,
 ) -> Vec<Completion> {
     let typed = text[range.start..cursor].trim_start_matches('"');
     let fixed = |offers: &mut dyn Iterator<Item = (&'static str, &'static str)>| {
-        fixed(&range, typed, offers)
+        complete_keywords(&range, typed, offers)
     };
     match operator {
-        Operator::Status => statuses(text, range, cursor, known),
-        Operator::Is => fixed(&mut Is::ALL.into_iter().map(|is| (is.word(), is.meaning()))),
-        Operator::Has => fixed(&mut Has::ALL.into_iter().map(|has| (has.word(), has.meaning()))),
+        Operator::Status => complete_status(text, range, cursor, known),
+        Operator::Is => fixed(&mut EmailClass::ALL.into_iter().map(|is| (is.as_str(), is.description()))),
+        Operator::Has => fixed(&mut EmailPart::ALL.into_iter().map(|has| (has.as_str(), has.description()))),
         Operator::Sort => fixed(
-            &mut Sort::ALL
+            &mut SortOrder::ALL
                 .into_iter()
-                .map(|sort| (sort.word(), sort.meaning())),
+                .map(|sort| (sort.as_str(), sort.description())),
         ),
         Operator::After | Operator::Before | Operator::On | Operator::SeenChange => {
             let spans = [
@@ -203,7 +203,7 @@ fn values(
                 ("3w", "three weeks ago"),
             ];
             fixed(
-                &mut date::WORDS
+                &mut date::DATE_KEYWORDS
                     .iter()
                     .map(|(word, _, meaning)| (*word, *meaning))
                     .chain(spans),
@@ -212,22 +212,22 @@ fn values(
         Operator::Tag => match typed.split_once('=') {
             Some((name, part)) => {
                 let part = part.trim_start_matches('"');
-                found(
-                    known.values(Source::TagValue(name), &fold::fold(part), MOST),
+                stored_completions(
+                    known.suggest(SuggestionField::TagValue(name), &normalize::normalize(part), MAX_SUGGESTIONS),
                     &range,
                     |text| format!("{name}={text}"),
                 )
             }
-            None => found(
-                known.values(Source::TagName, &fold::fold(typed), MOST),
+            None => stored_completions(
+                known.suggest(SuggestionField::TagName, &normalize::normalize(typed), MAX_SUGGESTIONS),
                 &range,
                 str::to_owned,
             ),
         },
-        Operator::Text(_) | Operator::Recipient | Operator::Domain => source(operator)
+        Operator::Text(_) | Operator::Recipient | Operator::Domain => suggestion_field(operator)
             .map(|source| {
-                found(
-                    known.values(source, &fold::fold(typed), MOST),
+                stored_completions(
+                    known.suggest(source, &normalize::normalize(typed), MAX_SUGGESTIONS),
                     &range,
                     str::to_owned,
                 )
@@ -237,7 +237,7 @@ fn values(
 }
 
 /// Statuses stand between commas; only the one under the cursor is replaced.
-fn statuses(text: &str, value: Range<usize>, cursor: usize, known: &dyn Known) -> Vec<Completion> {
+fn complete_status(text: &str, value: Range<usize>, cursor: usize, known: &dyn SuggestionSource) -> Vec<Completion> {
     let start = text[value.start..cursor]
         .rfind([',', '"'])
         .map_or(value.start, |at| value.start + at + 1);
@@ -247,50 +247,50 @@ fn statuses(text: &str, value: Range<usize>, cursor: usize, known: &dyn Known) -
     let typed = &text[start..cursor];
     let mut offers = Status::KNOWN
         .iter()
-        .map(|status| (status.word(), status.meaning()));
-    let mut offered = fixed(&(start..end), typed, &mut offers);
-    let others = known.values(Source::Status, &fold::fold(typed), MOST);
+        .map(|status| (status.label(), status.meaning()));
+    let mut offered = complete_keywords(&(start..end), typed, &mut offers);
+    let others = known.suggest(SuggestionField::Status, &normalize::normalize(typed), MAX_SUGGESTIONS);
     let unknown = others.into_iter().filter(|other| {
         Status::KNOWN
             .iter()
-            .all(|known| known.word() != &*other.text)
+            .all(|known| known.label() != &*other.text)
     });
-    offered.extend(found(unknown.collect(), &(start..end), str::to_owned));
+    offered.extend(stored_completions(unknown.collect(), &(start..end), str::to_owned));
     offered
 }
 
-fn fixed<'a>(
+fn complete_keywords<'a>(
     range: &Range<usize>,
     typed: &str,
     offers: &mut dyn Iterator<Item = (&'a str, &'a str)>,
 ) -> Vec<Completion> {
-    let typed = fold::fold(typed);
+    let typed = normalize::normalize(typed);
     let fitting = offers.filter(|(word, _)| word.starts_with(&typed));
     fitting
         .map(|(word, meaning)| Completion {
             range: range.clone(),
             text: word.to_owned(),
-            words: meaning.to_owned(),
+            description: meaning.to_owned(),
             example: String::new(),
         })
         .collect()
 }
 
-fn found(
-    values: Vec<KnownValue>,
+fn stored_completions(
+    values: Vec<Suggestion>,
     range: &Range<usize>,
     spelled: impl Fn(&str) -> String,
 ) -> Vec<Completion> {
-    let completion = |known: KnownValue| Completion {
+    let completion = |known: Suggestion| Completion {
         range: range.clone(),
         text: printed(&spelled(&known.text)),
-        words: counted(known.emails),
+        description: format_email_count(known.emails),
         example: String::new(),
     };
     values.into_iter().map(completion).collect()
 }
 
-fn counted(emails: u64) -> String {
+fn format_email_count(emails: u64) -> String {
     if emails == 1 {
         "1 email".to_owned()
     } else {
@@ -305,24 +305,24 @@ mod tests {
     /// A small archive.
     struct Archive;
 
-    impl Known for Archive {
-        fn values(&self, source: Source<'_>, part: &str, limit: usize) -> Vec<KnownValue> {
+    impl SuggestionSource for Archive {
+        fn suggest(&self, source: SuggestionField<'_>, part: &str, limit: usize) -> Vec<Suggestion> {
             let values: &[(&str, u64)] = match source {
-                Source::Address(Field::To) => &[("ana@example.com", 12), ("joana@example.org", 1)],
-                Source::Address(_) => &[("billing@acme.example", 40)],
-                Source::Domain => &[("example.com", 12)],
-                Source::TagName => &[("category", 30), ("plan", 9)],
-                Source::TagValue("plan") => &[("pro", 5), ("pro max", 4)],
-                Source::TagValue(_) => &[],
-                Source::Status => &[("delivered", 30), ("teleported", 2)],
+                SuggestionField::Address(Field::To) => &[("ana@example.com", 12), ("joana@example.org", 1)],
+                SuggestionField::Address(_) => &[("billing@acme.example", 40)],
+                SuggestionField::Domain => &[("example.com", 12)],
+                SuggestionField::TagName => &[("category", 30), ("plan", 9)],
+                SuggestionField::TagValue("plan") => &[("pro", 5), ("pro max", 4)],
+                SuggestionField::TagValue(_) => &[],
+                SuggestionField::Status => &[("delivered", 30), ("teleported", 2)],
             };
             let holding = values
                 .iter()
                 .filter(|(text, _)| text.contains(part))
                 .take(limit);
             holding
-                .map(|&(text, emails)| KnownValue {
-                    text: Shown::new(text),
+                .map(|&(text, emails)| Suggestion {
+                    text: SafeText::new(text),
                     emails,
                 })
                 .collect()
@@ -375,7 +375,7 @@ mod tests {
                 "status:|",
                 Status::KNOWN
                     .iter()
-                    .map(Status::word)
+                    .map(Status::label)
                     .chain(["teleported"])
                     .collect(),
             ),
@@ -423,7 +423,7 @@ mod tests {
             assert!(
                 offers
                     .iter()
-                    .all(|offer| !offer.words.is_empty() && !offer.example.is_empty())
+                    .all(|offer| !offer.description.is_empty() && !offer.example.is_empty())
             );
             assert_eq!(
                 (offers[0].text.as_str(), offers[0].example.as_str()),
@@ -431,7 +431,7 @@ mod tests {
             );
         }
         assert_eq!(complete("to", 2, &())[0].example, "to:ana@example.com");
-        assert_eq!(complete("to:a", 4, &Archive)[1].words, "1 email");
-        assert_eq!(complete("is:", 3, &())[1].words, "waits for its send time");
+        assert_eq!(complete("to:a", 4, &Archive)[1].description, "1 email");
+        assert_eq!(complete("is:", 3, &())[1].description, "waits for its send time");
     }
 }

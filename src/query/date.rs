@@ -8,7 +8,7 @@ use jiff::{Span, Timestamp, ToSpan, Zoned};
 
 /// A time as it is said, before anybody asked which one it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum When {
+pub enum DateExpr {
     /// `today`.
     Today,
     /// `yesterday`.
@@ -32,12 +32,12 @@ pub enum When {
     /// `2026-11-02T09:30`: that minute.
     Minute(DateTime),
     /// `2h`, `7d`, `3w`: so long ago. Days and weeks keep the time of day when the clocks change.
-    Ago(u32, Unit),
+    Relative(u32, RelativeUnit),
 }
 
 /// The unit of a [`When::Ago`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Unit {
+pub enum RelativeUnit {
     /// `h`.
     Hours,
     /// `d`.
@@ -50,9 +50,9 @@ pub enum Unit {
 ///
 /// Both ends are whole seconds, so that a query asked twice in a second is the same query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Moment {
+pub struct TimeRange {
     /// As it was said.
-    pub when: When,
+    pub expr: DateExpr,
     /// The first instant of it.
     pub start: Timestamp,
     /// The first instant after it; the start, for a time without a length.
@@ -60,81 +60,81 @@ pub struct Moment {
 }
 
 /// Every word for a time that is not a date, with what it means.
-pub(super) const WORDS: [(&str, When, &str); 13] = [
-    ("today", When::Today, "since midnight"),
-    ("yesterday", When::Yesterday, "the day before today"),
-    ("this-week", When::ThisWeek, "from Monday"),
+pub(super) const DATE_KEYWORDS: [(&str, DateExpr, &str); 13] = [
+    ("today", DateExpr::Today, "since midnight"),
+    ("yesterday", DateExpr::Yesterday, "the day before today"),
+    ("this-week", DateExpr::ThisWeek, "from Monday"),
     (
         "last-week",
-        When::LastWeek,
+        DateExpr::LastWeek,
         "Monday to Sunday before this week",
     ),
     (
         "this-month",
-        When::ThisMonth,
+        DateExpr::ThisMonth,
         "from the first of this month",
     ),
     (
         "last-month",
-        When::LastMonth,
+        DateExpr::LastMonth,
         "the whole month before this one",
     ),
     (
         "mon",
-        When::Weekday(Weekday::Monday),
+        DateExpr::Weekday(Weekday::Monday),
         "the most recent Monday",
     ),
     (
         "tue",
-        When::Weekday(Weekday::Tuesday),
+        DateExpr::Weekday(Weekday::Tuesday),
         "the most recent Tuesday",
     ),
     (
         "wed",
-        When::Weekday(Weekday::Wednesday),
+        DateExpr::Weekday(Weekday::Wednesday),
         "the most recent Wednesday",
     ),
     (
         "thu",
-        When::Weekday(Weekday::Thursday),
+        DateExpr::Weekday(Weekday::Thursday),
         "the most recent Thursday",
     ),
     (
         "fri",
-        When::Weekday(Weekday::Friday),
+        DateExpr::Weekday(Weekday::Friday),
         "the most recent Friday",
     ),
     (
         "sat",
-        When::Weekday(Weekday::Saturday),
+        DateExpr::Weekday(Weekday::Saturday),
         "the most recent Saturday",
     ),
     (
         "sun",
-        When::Weekday(Weekday::Sunday),
+        DateExpr::Weekday(Weekday::Sunday),
         "the most recent Sunday",
     ),
 ];
 
-impl When {
+impl DateExpr {
     /// Reads a time; case does not matter.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.to_ascii_lowercase();
         let word = |(word, when, _): &(&str, Self, &str)| (*word == text).then_some(*when);
-        WORDS
+        DATE_KEYWORDS
             .iter()
             .find_map(word)
-            .or_else(|| full_weekday(&text))
-            .or_else(|| ago(&text))
-            .or_else(|| dated(&text))
+            .or_else(|| parse_weekday_name(&text))
+            .or_else(|| parse_relative(&text))
+            .or_else(|| parse_iso_date(&text))
     }
 
     /// Which time this is at `now`; `None` if the calendar does not reach so far.
     ///
     /// An [`When::Ago`] is an instant without a length.
     #[must_use]
-    pub fn at(self, now: &Zoned) -> Option<Moment> {
+    pub fn resolve(self, now: &Zoned) -> Option<TimeRange> {
         let today = now.date();
         let week = |weeks_back: i64| -> Option<(Date, Date)> {
             let monday = today
@@ -168,25 +168,25 @@ impl When {
             Self::Day(date) => day(date)?,
             Self::Minute(minute) => {
                 let start = minute.to_zoned(now.time_zone().clone()).ok()?.timestamp();
-                return Some(Moment {
-                    when: self,
+                return Some(TimeRange {
+                    expr: self,
                     start,
                     end: start.checked_add(1.minute()).ok()?,
                 });
             }
-            Self::Ago(count, unit) => {
-                let instant = now.checked_sub(span(count, unit)?).ok()?.timestamp();
+            Self::Relative(count, unit) => {
+                let instant = now.checked_sub(relative_span(count, unit)?).ok()?.timestamp();
                 let start = Timestamp::from_second(instant.as_second()).ok()?;
-                return Some(Moment {
-                    when: self,
+                return Some(TimeRange {
+                    expr: self,
                     start,
                     end: start,
                 });
             }
         };
         let midnight = |date: Date| Some(date.to_zoned(now.time_zone().clone()).ok()?.timestamp());
-        Some(Moment {
-            when: self,
+        Some(TimeRange {
+            expr: self,
             start: midnight(first)?,
             end: midnight(after)?,
         })
@@ -194,50 +194,50 @@ impl When {
 
     /// As [`When::at`], but an [`When::Ago`] is the whole day in which that instant lay.
     #[must_use]
-    pub fn stretch_at(self, now: &Zoned) -> Option<Moment> {
-        let moment = self.at(now)?;
-        if !matches!(self, Self::Ago(..)) {
+    pub fn resolve_range(self, now: &Zoned) -> Option<TimeRange> {
+        let moment = self.resolve(now)?;
+        if !matches!(self, Self::Relative(..)) {
             return Some(moment);
         }
         let day = moment.start.to_zoned(now.time_zone().clone()).date();
-        Some(Moment {
-            when: self,
-            ..Self::Day(day).at(now)?
+        Some(TimeRange {
+            expr: self,
+            ..Self::Day(day).resolve(now)?
         })
     }
 }
 
-fn span(count: u32, unit: Unit) -> Option<Span> {
+fn relative_span(count: u32, unit: RelativeUnit) -> Option<Span> {
     let span = Span::new();
     match unit {
-        Unit::Hours => span.try_hours(count),
-        Unit::Days => span.try_days(count),
-        Unit::Weeks => span.try_weeks(count),
+        RelativeUnit::Hours => span.try_hours(count),
+        RelativeUnit::Days => span.try_days(count),
+        RelativeUnit::Weeks => span.try_weeks(count),
     }
     .ok()
 }
 
-fn full_weekday(text: &str) -> Option<When> {
+fn parse_weekday_name(text: &str) -> Option<DateExpr> {
     strtime::parse("%A", text)
         .ok()?
         .weekday()
-        .map(When::Weekday)
+        .map(DateExpr::Weekday)
 }
 
-fn ago(text: &str) -> Option<When> {
-    let (unit, digits) = [(Unit::Hours, 'h'), (Unit::Days, 'd'), (Unit::Weeks, 'w')]
+fn parse_relative(text: &str) -> Option<DateExpr> {
+    let (unit, digits) = [(RelativeUnit::Hours, 'h'), (RelativeUnit::Days, 'd'), (RelativeUnit::Weeks, 'w')]
         .into_iter()
         .find_map(|(unit, letter)| Some((unit, text.strip_suffix(letter)?)))?;
     let count = digits
         .bytes()
         .all(|b| b.is_ascii_digit())
         .then(|| digits.parse().ok())??;
-    Some(When::Ago(count, unit))
+    Some(DateExpr::Relative(count, unit))
 }
 
 /// Dates in this one spelling: what else ISO 8601 allows (`20261102`, week dates) is more likely an
 /// order number.
-fn dated(text: &str) -> Option<When> {
+fn parse_iso_date(text: &str) -> Option<DateExpr> {
     let shape: String = text
         .chars()
         .map(|c| if c.is_ascii_digit() { '0' } else { c })
@@ -246,29 +246,29 @@ fn dated(text: &str) -> Option<When> {
         "0000" => format!("{text}-01-01")
             .parse()
             .ok()
-            .map(|first: Date| When::Year(first.year())),
+            .map(|first: Date| DateExpr::Year(first.year())),
         "0000-00" => format!("{text}-01")
             .parse()
             .ok()
-            .map(|first: Date| When::Month(first.year(), first.month())),
-        "0000-00-00" => text.parse().ok().map(When::Day),
-        "0000-00-00t00:00" => text.parse().ok().map(When::Minute),
+            .map(|first: Date| DateExpr::Month(first.year(), first.month())),
+        "0000-00-00" => text.parse().ok().map(DateExpr::Day),
+        "0000-00-00t00:00" => text.parse().ok().map(DateExpr::Minute),
         _ => None,
     }
 }
 
-impl fmt::Display for When {
+impl fmt::Display for DateExpr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Year(year) => write!(f, "{year:04}"),
             Self::Month(year, month) => write!(f, "{year:04}-{month:02}"),
             Self::Day(date) => write!(f, "{}", date.strftime("%Y-%m-%d")),
             Self::Minute(minute) => write!(f, "{}", minute.strftime("%Y-%m-%dT%H:%M")),
-            Self::Ago(count, unit) => {
+            Self::Relative(count, unit) => {
                 let letter = match unit {
-                    Unit::Hours => 'h',
-                    Unit::Days => 'd',
-                    Unit::Weeks => 'w',
+                    RelativeUnit::Hours => 'h',
+                    RelativeUnit::Days => 'd',
+                    RelativeUnit::Weeks => 'w',
                 };
                 write!(f, "{count}{letter}")
             }
@@ -279,7 +279,7 @@ impl fmt::Display for When {
             | Self::LastWeek
             | Self::ThisMonth
             | Self::LastMonth => {
-                let (word, ..) = WORDS
+                let (word, ..) = DATE_KEYWORDS
                     .iter()
                     .find(|(_, when, _)| when == self)
                     .expect("every word for a time is in the table");
@@ -304,8 +304,8 @@ mod tests {
     }
 
     fn stretch(text: &str, now: &Zoned) -> (String, String) {
-        let moment = When::parse(text)
-            .and_then(|when| when.stretch_at(now))
+        let moment = DateExpr::parse(text)
+            .and_then(|when| when.resolve_range(now))
             .unwrap_or_else(|| panic!("no time: {text}"));
         let local = |at: Timestamp| {
             at.to_zoned(now.time_zone().clone())
@@ -367,9 +367,9 @@ mod tests {
             pair("2027-03-28T03:30 +0200", "2027-03-28T03:31 +0200")
         );
         let ago = |text: &str, now: &str| {
-            When::parse(text)
+            DateExpr::parse(text)
                 .unwrap()
-                .at(&berlin(now))
+                .resolve(&berlin(now))
                 .unwrap()
                 .start
                 .to_string()
@@ -396,7 +396,7 @@ mod tests {
             "7",
             "1.5d",
         ] {
-            assert_eq!(When::parse(text), None, "{text}");
+            assert_eq!(DateExpr::parse(text), None, "{text}");
         }
     }
 
@@ -413,8 +413,8 @@ mod tests {
             "0000",
         ] {
             assert_eq!(
-                When::parse(text)
-                    .and_then(|when| when.stretch_at(&now))
+                DateExpr::parse(text)
+                    .and_then(|when| when.resolve_range(&now))
                     .is_some(),
                 text == "0000",
                 "{text}"

@@ -2,24 +2,24 @@
 
 use jiff::tz::TimeZone;
 
-use crate::mail::{Address, EmailId, Shown, Stamp, Status, Summary, Tag};
+use crate::mail::{Address, EmailId, SafeText, ApiTime, Status, Summary, Tag};
 
-use super::{Bodies, Context, Facts, Needle, Node, Parsed, Query, Role, Term, matches, parse};
+use super::{BodyTexts, ParseContext, EmailDocument, SearchText, Node, ParsedQuery, Query, SyntaxRole, Term, matches, parse};
 
 /// Friday, 20 November 2026, 09:41 in Berlin.
-pub(super) fn context() -> Context {
+pub(super) fn context() -> ParseContext {
     let berlin = TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap();
-    Context::new("2026-11-20T08:41:00Z".parse().unwrap(), berlin)
+    ParseContext::new("2026-11-20T08:41:00Z".parse().unwrap(), berlin)
 }
 
-fn read(text: &str) -> Parsed {
+fn read(text: &str) -> ParsedQuery {
     parse(text, &context())
 }
 
 fn word(text: &str) -> Query {
     Query {
-        filter: Node::Term(Term::Word(Needle::new(text).unwrap())),
-        ..Query::everything()
+        filter: Node::Term(Term::Word(SearchText::new(text).unwrap())),
+        ..Query::match_all()
     }
 }
 
@@ -187,10 +187,10 @@ fn what_is_not_closed_reaches_to_the_end() {
         assert_eq!(parsed.query.to_string(), canonical, "{typed}");
         assert!(
             parsed
-                .notes
+                .diagnostics
                 .iter()
-                .all(|note| note.words.contains("is not closed"))
-                && !parsed.notes.is_empty(),
+                .all(|note| note.message.contains("is not closed"))
+                && !parsed.diagnostics.is_empty(),
             "{typed}"
         );
     }
@@ -227,15 +227,15 @@ fn what_is_misread_is_said_where_it_stands() {
     ] {
         let parsed = read(typed);
         let note = parsed
-            .note_at(typed.len())
-            .or(parsed.notes.first())
+            .diagnostic_at(typed.len())
+            .or(parsed.diagnostics.first())
             .unwrap_or_else(|| panic!("no note: {typed}"));
         assert_eq!(
-            (&typed[note.range.clone()], parsed.notes.len()),
+            (&typed[note.range.clone()], parsed.diagnostics.len()),
             (at, 1),
             "{typed}"
         );
-        assert!(note.words.contains(words), "{typed}: {}", note.words);
+        assert!(note.message.contains(words), "{typed}: {}", note.message);
     }
     for typed in [
         "foo:bar",
@@ -246,7 +246,7 @@ fn what_is_misread_is_said_where_it_stands() {
         "\"a b\"",
         "status:bounced",
     ] {
-        assert_eq!(read(typed).notes, [], "{typed}");
+        assert_eq!(read(typed).diagnostics, [], "{typed}");
     }
 }
 
@@ -262,11 +262,11 @@ fn each_byte_has_its_role() {
         let mut roles = vec![' '; typed.len()];
         for span in read(typed).spans {
             let letter = match span.role {
-                Role::Operator => 'o',
-                Role::Value => 'V',
-                Role::Word => 'w',
-                Role::Connective => 'c',
-                Role::Error => '!',
+                SyntaxRole::Operator => 'o',
+                SyntaxRole::Value => 'V',
+                SyntaxRole::Word => 'w',
+                SyntaxRole::Keyword => 'c',
+                SyntaxRole::Error => '!',
             };
             roles[span.range].fill(letter);
         }
@@ -296,7 +296,7 @@ fn some_queries_want_nothing_before_a_time() {
         ("-after:2026-11-02", None),
     ] {
         assert_eq!(
-            read(text).query.since(),
+            read(text).query.earliest_match(),
             since.map(|since| since.parse().unwrap()),
             "{text}"
         );
@@ -318,9 +318,9 @@ pub(super) fn summary() -> Summary {
         bcc: Vec::new(),
         reply_to: vec![address("help@acme.example")],
         from: address("Acme <billing@acme.example>"),
-        subject: Shown::new("Your receipt #4821: ご注文の確認"),
-        message_id: Shown::new("<111-222@mail.example>"),
-        created: Stamp::parse("2026-11-19T23:30:00Z"),
+        subject: SafeText::new("Your receipt #4821: ご注文の確認"),
+        message_id: SafeText::new("<111-222@mail.example>"),
+        created: ApiTime::parse("2026-11-19T23:30:00Z"),
         scheduled: None,
         status: Status::Bounced,
         extra: Vec::new(),
@@ -331,27 +331,27 @@ pub(super) fn summary() -> Summary {
 fn what_each_operator_finds() {
     let mail = summary();
     let tags = [Tag {
-        name: Shown::new("Category"),
-        value: Shown::new("Reçu 1"),
+        name: SafeText::new("Category"),
+        value: SafeText::new("Reçu 1"),
     }];
-    let bodies = Bodies {
+    let bodies = BodyTexts {
         text: Some("Hello Ana,\nthe order costs 31.90 Euro."),
         html: None,
     };
     let seen_change = Some("2026-11-20T08:00:00Z".parse().unwrap());
-    let listed = Facts {
+    let listed = EmailDocument {
         summary: &mail,
         bodies: None,
         tags: None,
         seen_change: None,
-        gone: false,
+        is_missing_upstream: false,
     };
-    let fetched = Facts {
+    let fetched = EmailDocument {
         summary: &mail,
         bodies: Some(bodies),
         tags: Some(&tags),
         seen_change,
-        gone: true,
+        is_missing_upstream: true,
     };
     let (yes, no) = (Some(true), Some(false));
     for (text, when_listed, when_fetched) in [
@@ -445,11 +445,11 @@ fn what_each_operator_finds() {
         );
     }
     let unreadable = Summary {
-        created: Stamp::parse("soon"),
-        message_id: Shown::default(),
+        created: ApiTime::parse("soon"),
+        message_id: SafeText::default(),
         ..summary()
     };
-    let facts = Facts {
+    let facts = EmailDocument {
         summary: &unreadable,
         ..listed
     };
@@ -469,12 +469,12 @@ fn an_unknown_status_is_found_by_its_word() {
         status: Status::parse("Teleported"),
         ..summary()
     };
-    let facts = Facts {
+    let facts = EmailDocument {
         summary: &mail,
         bodies: None,
         tags: None,
         seen_change: None,
-        gone: false,
+        is_missing_upstream: false,
     };
     assert_eq!(
         matches(&read("status:TELEPORTED").query, &facts),

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Note, Operator};
+use super::{Diagnostic, Operator};
 
 /// Brackets nested deeper than this are text, so that no input can exhaust the stack.
 const MAX_DEPTH: usize = 40;
@@ -11,30 +11,30 @@ const MAX_DEPTH: usize = 40;
 #[derive(Debug)]
 pub(super) struct Token {
     pub(super) range: Range<usize>,
-    pub(super) kind: Kind,
+    pub(super) kind: TokenKind,
 }
 
 #[derive(Debug, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum TokenKind {
     /// A bracket that opens a group, which is not empty.
-    Open,
+    OpenParen,
     /// A bracket that closes an open group.
-    Close,
+    CloseParen,
     /// A `-` directly in front of what it negates.
     Minus,
     /// A word without quotes: perhaps a connective.
-    Bare,
+    Word,
     /// A word that looks like syntax; a note says why it is none.
-    Misread,
+    InvalidSyntax,
     /// What stands in quotes, without them and unescaped.
     Quoted(String),
     /// An operator with its value, which is not empty.
-    Operator(Operator, Value),
+    Operator(Operator, OperatorValue),
 }
 
 /// What stands after the colon.
 #[derive(Debug, PartialEq)]
-pub(super) struct Value {
+pub(super) struct OperatorValue {
     /// Where, with its quotes.
     pub(super) range: Range<usize>,
     /// Without quotes and unescaped.
@@ -42,119 +42,119 @@ pub(super) struct Value {
 }
 
 /// Cuts `text`, and says what in it looks like syntax but is not.
-pub(super) fn lex(text: &str) -> (Vec<Token>, Vec<Note>) {
+pub(super) fn lex(text: &str) -> (Vec<Token>, Vec<Diagnostic>) {
     let mut lexer = Lexer {
         text,
-        open: Vec::new(),
-        notes: Vec::new(),
+        open_parens: Vec::new(),
+        diagnostics: Vec::new(),
     };
     let mut tokens = Vec::new();
     let mut at = 0;
     while let Some(blanks) = text[at..].find(|c: char| !c.is_whitespace()) {
         at += blanks;
-        let (end, kind) = lexer.token(at);
+        let (end, kind) = lexer.lex_token(at);
         tokens.push(Token {
             range: at..end,
             kind,
         });
         at = end;
     }
-    for open in std::mem::take(&mut lexer.open) {
-        lexer.unclosed(open, "this bracket is not closed; it reaches to the end");
+    for open in std::mem::take(&mut lexer.open_parens) {
+        lexer.report_unclosed(open, "this bracket is not closed; it reaches to the end");
     }
-    (tokens, lexer.notes)
+    (tokens, lexer.diagnostics)
 }
 
 struct Lexer<'a> {
     text: &'a str,
     /// Where the groups begin that are still open.
-    open: Vec<usize>,
-    notes: Vec<Note>,
+    open_parens: Vec<usize>,
+    diagnostics: Vec<Diagnostic>,
 }
 
 /// A quoted stretch of text.
-struct Quote {
+struct QuotedText {
     end: usize,
     text: String,
-    closed: bool,
+    is_closed: bool,
 }
 
 impl Lexer<'_> {
-    fn token(&mut self, at: usize) -> (usize, Kind) {
+    fn lex_token(&mut self, at: usize) -> (usize, TokenKind) {
         let rest = &self.text[at..];
         let mut chars = rest.chars();
         let first = chars.next().expect("a token begins at a character");
         match first {
-            '(' => self.bracket(at),
-            ')' if self.open.pop().is_some() => (at + 1, Kind::Close),
+            '(' => self.lex_paren(at),
+            ')' if self.open_parens.pop().is_some() => (at + 1, TokenKind::CloseParen),
             ')' => {
-                self.note(
+                self.report(
                     at..at + 1,
                     "this bracket closes nothing; it is looked for as text",
                 );
-                (self.bare_end(at), Kind::Misread)
+                (self.word_end(at), TokenKind::InvalidSyntax)
             }
             '-' if chars
                 .next()
                 .is_some_and(|next| !next.is_whitespace() && !matches!(next, '-' | ')')) =>
             {
-                (at + 1, Kind::Minus)
+                (at + 1, TokenKind::Minus)
             }
-            '"' => match self.quote(at) {
-                Some(quote) => (quote.end, Kind::Quoted(quote.text)),
-                None => (self.bare_end(at), Kind::Bare),
+            '"' => match self.lex_quoted(at) {
+                Some(quote) => (quote.end, TokenKind::Quoted(quote.text)),
+                None => (self.word_end(at), TokenKind::Word),
             },
-            _ => match self.operator_at(at) {
-                Some((operator, start)) => self.operated(operator, at, start),
-                None => (self.bare_end(at), Kind::Bare),
+            _ => match self.find_operator(at) {
+                Some((operator, start)) => self.lex_operator(operator, at, start),
+                None => (self.word_end(at), TokenKind::Word),
             },
         }
     }
 
-    fn bracket(&mut self, at: usize) -> (usize, Kind) {
+    fn lex_paren(&mut self, at: usize) -> (usize, TokenKind) {
         let inside = self.text[at + 1..].trim_start();
         if let Some(after) = inside.strip_prefix(')') {
-            self.note(
+            self.report(
                 at..self.text.len() - after.len(),
                 "nothing is in these brackets; they are looked for as text",
             );
-            return (self.text.len() - after.len(), Kind::Misread);
+            return (self.text.len() - after.len(), TokenKind::InvalidSyntax);
         }
-        if inside.is_empty() || self.open.len() == MAX_DEPTH {
-            self.note(
+        if inside.is_empty() || self.open_parens.len() == MAX_DEPTH {
+            self.report(
                 at..at + 1,
                 "this bracket opens nothing; it is looked for as text",
             );
-            return (self.bare_end(at), Kind::Misread);
+            return (self.word_end(at), TokenKind::InvalidSyntax);
         }
-        self.open.push(at);
-        (at + 1, Kind::Open)
+        self.open_parens.push(at);
+        (at + 1, TokenKind::OpenParen)
     }
 
     /// The operator that is named `at`, and where its value begins.
-    fn operator_at(&self, at: usize) -> Option<(Operator, usize)> {
+    fn find_operator(&self, at: usize) -> Option<(Operator, usize)> {
         let rest = &self.text[at..];
         let colon = rest.find(|c: char| !c.is_ascii_alphabetic() && c != '-')?;
-        let operator = Operator::named(&rest[..colon])?;
+        let operator = Operator::from_name(&rest[..colon])?;
         rest[colon..]
             .starts_with(':')
             .then_some((operator, at + colon + 1))
     }
 
     /// An operator with its value, or a word if there is none.
-    fn operated(&mut self, operator: Operator, at: usize, start: usize) -> (usize, Kind) {
-        let bare = start..self.bare_end(start);
+    fn lex_operator(&mut self, operator: Operator, at: usize, start: usize) -> (usize, TokenKind) {
+        let bare = start..self.word_end(start);
         let head = match (operator, self.text[bare.clone()].split_once('=')) {
             (Operator::Tag, Some((name, _))) if !name.starts_with('"') => start + name.len() + 1,
             _ => start,
         };
-        if let Some(quote) = self.quote(head) {
+        if let Some(quote) = self.lex_quoted(head) {
             let text = self.text[start..head].to_owned() + &quote.text;
             return (
                 quote.end,
-                Kind::Operator(
+                TokenKind::Operator(
                     operator,
-                    Value {
+                    OperatorValue {
                         range: start..quote.end,
                         text,
                     },
@@ -163,38 +163,38 @@ impl Lexer<'_> {
         }
         if bare.is_empty() || self.text[start..].starts_with('"') {
             let (name, example) = (operator.name(), operator.example());
-            self.note(at..start, &format!("`{name}:` needs a value right after the colon, as in {example}; until then it is a word"));
-            return (bare.end, Kind::Misread);
+            self.report(at..start, &format!("`{name}:` needs a value right after the colon, as in {example}; until then it is a word"));
+            return (bare.end, TokenKind::InvalidSyntax);
         }
         let text = self.text[bare.clone()].to_owned();
         (
             bare.end,
-            Kind::Operator(operator, Value { range: bare, text }),
+            TokenKind::Operator(operator, OperatorValue { range: bare, text }),
         )
     }
 
     /// The quoted text that begins `at`, if there is a quote and something in it.
-    fn quote(&mut self, at: usize) -> Option<Quote> {
+    fn lex_quoted(&mut self, at: usize) -> Option<QuotedText> {
         let inside = self.text[at..].strip_prefix('"')?;
         let quote = unquote(inside, at + 1);
         if quote.text.trim().is_empty() {
             return None;
         }
-        if !quote.closed {
-            self.unclosed(at, "this quote is not closed; it reaches to the end");
+        if !quote.is_closed {
+            self.report_unclosed(at, "this quote is not closed; it reaches to the end");
         }
         Some(quote)
     }
 
     /// Where the word ends that begins `at`: at a blank, or at the bracket that closes a group.
     /// Brackets that open within the word are its own.
-    fn bare_end(&self, at: usize) -> usize {
+    fn word_end(&self, at: usize) -> usize {
         let mut own = 0_usize;
         for (offset, c) in self.text[at..].char_indices() {
             match c {
                 '(' => own += 1,
                 ')' if own > 0 => own -= 1,
-                ')' if !self.open.is_empty() => return at + offset,
+                ')' if !self.open_parens.is_empty() => return at + offset,
                 c if c.is_whitespace() => return at + offset,
                 _ => {}
             }
@@ -202,33 +202,33 @@ impl Lexer<'_> {
         self.text.len()
     }
 
-    fn note(&mut self, range: Range<usize>, words: &str) {
-        self.notes.push(Note {
+    fn report(&mut self, range: Range<usize>, words: &str) {
+        self.diagnostics.push(Diagnostic {
             range,
-            words: words.to_owned(),
-            unfinished: false,
+            message: words.to_owned(),
+            is_incomplete: false,
         });
     }
 
-    fn unclosed(&mut self, at: usize, words: &str) {
-        self.notes.push(Note {
+    fn report_unclosed(&mut self, at: usize, words: &str) {
+        self.diagnostics.push(Diagnostic {
             range: at..at + 1,
-            words: words.to_owned(),
-            unfinished: true,
+            message: words.to_owned(),
+            is_incomplete: true,
         });
     }
 }
 
-fn unquote(inside: &str, start: usize) -> Quote {
+fn unquote(inside: &str, start: usize) -> QuotedText {
     let mut text = String::new();
     let mut chars = inside.char_indices().peekable();
     while let Some((offset, c)) = chars.next() {
         match c {
             '"' => {
-                return Quote {
+                return QuotedText {
                     end: start + offset + 1,
                     text,
-                    closed: true,
+                    is_closed: true,
                 };
             }
             '\\' => {
@@ -238,9 +238,9 @@ fn unquote(inside: &str, start: usize) -> Quote {
             _ => text.push(c),
         }
     }
-    Quote {
+    QuotedText {
         end: start + inside.len(),
         text,
-        closed: false,
+        is_closed: false,
     }
 }

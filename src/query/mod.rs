@@ -16,26 +16,26 @@
 
 mod complete;
 mod date;
-pub mod fold;
+pub mod normalize;
 #[cfg(test)]
 mod language;
 mod lex;
-mod mark;
-mod matches;
-mod operator;
+mod highlight;
+mod eval;
+mod operators;
 mod parse;
 mod print;
 #[cfg(test)]
 mod properties;
 #[cfg(test)]
 pub(crate) mod samples;
-mod tree;
+mod ast;
 mod value;
 
-pub use complete::{Completion, Known, KnownValue, Source, complete};
-pub use date::{Moment, Unit, When};
-pub use fold::Needle;
-pub use matches::{Bodies, Facts, matches};
-pub use operator::Operator;
-pub use parse::{Context, Note, Parsed, Role, Span, parse};
-pub use tree::{Field, Has, Is, Node, Query, Sort, Term};
+pub use complete::{Completion, SuggestionSource, Suggestion, SuggestionField, complete};
+pub use date::{TimeRange, RelativeUnit, DateExpr};
+pub use normalize::SearchText;
+pub use eval::{BodyTexts, EmailDocument, matches};
+pub use operators::Operator;
+pub use parse::{ParseContext, Diagnostic, ParsedQuery, SyntaxRole, SyntaxSpan, parse};
+pub use ast::{Field, EmailPart, EmailClass, Node, Query, SortOrder, Term};

@@ -5,18 +5,18 @@ use std::ops::Range;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
-use super::lex::{Kind, Token, Value, lex};
-use super::value::{self, Reading};
-use super::{Needle, Node, Operator, Query, Sort, Term};
+use super::lex::{TokenKind, Token, OperatorValue, lex};
+use super::value::{self, ParsedValue};
+use super::{SearchText, Node, Operator, Query, SortOrder, Term};
 
 /// What the meaning of a text depends on.
 #[derive(Debug, Clone)]
-pub struct Context {
+pub struct ParseContext {
     /// The time, in the zone in which the person counts days.
     pub now: Zoned,
 }
 
-impl Context {
+impl ParseContext {
     /// The instant `now` as seen in `zone`.
     #[must_use]
     pub fn new(now: Timestamp, zone: TimeZone) -> Self {
@@ -28,21 +28,21 @@ impl Context {
 
 /// A text that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Parsed {
+pub struct ParsedQuery {
     /// What it means.
     pub query: Query,
     /// What each part of the text is, in order; only blanks lie between them.
-    pub spans: Vec<Span>,
+    pub spans: Vec<SyntaxSpan>,
     /// What is not read as it may be meant, in order. A command that destroys something should
     /// refuse a query with notes.
-    pub notes: Vec<Note>,
+    pub diagnostics: Vec<Diagnostic>,
 }
 
-impl Parsed {
+impl ParsedQuery {
     /// What is wrong where the cursor is; it also counts as in a range when it is right behind it.
     #[must_use]
-    pub fn note_at(&self, cursor: usize) -> Option<&Note> {
-        self.notes
+    pub fn diagnostic_at(&self, cursor: usize) -> Option<&Diagnostic> {
+        self.diagnostics
             .iter()
             .find(|note| note.range.start <= cursor && cursor <= note.range.end)
     }
@@ -50,16 +50,16 @@ impl Parsed {
 
 /// A stretch of the text and how to colour it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Span {
+pub struct SyntaxSpan {
     /// Its bytes.
     pub range: Range<usize>,
     /// What it is.
-    pub role: Role,
+    pub role: SyntaxRole,
 }
 
 /// What a stretch of the text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Role {
+pub enum SyntaxRole {
     /// The name of an operator with its colon.
     Operator,
     /// What the operator looks for.
@@ -67,50 +67,50 @@ pub enum Role {
     /// A word or a quoted phrase.
     Word,
     /// `and`, `or`, `not`, `-` or a bracket.
-    Connective,
+    Keyword,
     /// What is not read as it may be meant; a [`Note`] says why.
     Error,
 }
 
 /// Something that is not read as it may be meant, in words for the person who typed it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Note {
+pub struct Diagnostic {
     /// The bytes of the text that it is about.
     pub range: Range<usize>,
     /// A sentence without a capital and a full stop, safe to show.
-    pub words: String,
+    pub message: String,
     /// Whether it may come right when the text goes on: a hint for who still types, and no mistake.
-    pub unfinished: bool,
+    pub is_incomplete: bool,
 }
 
 /// Reads `text`.
 #[must_use]
-pub fn parse(text: &str, context: &Context) -> Parsed {
+pub fn parse(text: &str, context: &ParseContext) -> ParsedQuery {
     let (tokens, notes) = lex(text);
     let mut parser = Parser {
         text,
         now: &context.now,
         tokens,
-        at: 0,
+        position: 0,
         spans: Vec::new(),
-        notes,
-        sort: Sort::default(),
+        diagnostics: notes,
+        sort: SortOrder::default(),
     };
-    let filter = parser.group().unwrap_or_else(|| Query::everything().filter);
+    let filter = parser.parse_or().unwrap_or_else(|| Query::match_all().filter);
     let Parser {
         spans,
-        mut notes,
+        diagnostics: mut notes,
         sort,
         ..
     } = parser;
     notes.sort_by_key(|note| note.range.start);
     for note in &mut notes {
-        note.unfinished |= note.range.end == text.len();
+        note.is_incomplete |= note.range.end == text.len();
     }
-    Parsed {
+    ParsedQuery {
         query: Query { filter, sort },
         spans,
-        notes,
+        diagnostics: notes,
     }
 }
 
@@ -118,20 +118,20 @@ struct Parser<'a> {
     text: &'a str,
     now: &'a Zoned,
     tokens: Vec<Token>,
-    at: usize,
-    spans: Vec<Span>,
-    notes: Vec<Note>,
-    sort: Sort,
+    position: usize,
+    spans: Vec<SyntaxSpan>,
+    diagnostics: Vec<Diagnostic>,
+    sort: SortOrder,
 }
 
 impl Parser<'_> {
     /// What stands in brackets, or the whole text: sides between `or`. `None` if there is no
     /// condition in it, as in `sort:oldest`.
-    fn group(&mut self) -> Option<Node> {
-        let mut sides = Vec::from_iter(self.side());
-        while self.connects("or") {
-            self.take(Role::Connective);
-            sides.extend(self.side());
+    fn parse_or(&mut self) -> Option<Node> {
+        let mut sides = Vec::from_iter(self.parse_and());
+        while self.is_keyword("or") {
+            self.consume(SyntaxRole::Keyword);
+            sides.extend(self.parse_and());
         }
         if sides.is_empty() {
             None
@@ -141,15 +141,15 @@ impl Parser<'_> {
     }
 
     /// Operands side by side.
-    fn side(&mut self) -> Option<Node> {
-        let mut nodes = Vec::from_iter(self.operand());
+    fn parse_and(&mut self) -> Option<Node> {
+        let mut nodes = Vec::from_iter(self.parse_not());
         loop {
-            if self.connects("and") {
-                self.take(Role::Connective);
-            } else if !self.is_operand(self.at) || self.connects("or") {
+            if self.is_keyword("and") {
+                self.consume(SyntaxRole::Keyword);
+            } else if !self.starts_operand(self.position) || self.is_keyword("or") {
                 break;
             }
-            nodes.extend(self.operand());
+            nodes.extend(self.parse_not());
         }
         if nodes.is_empty() {
             None
@@ -159,92 +159,92 @@ impl Parser<'_> {
     }
 
     /// One condition with the negations in front of it.
-    fn operand(&mut self) -> Option<Node> {
+    fn parse_not(&mut self) -> Option<Node> {
         let mut negated = false;
         let mut dashed = false;
         loop {
-            if self.tokens.get(self.at)?.kind == Kind::Minus {
+            if self.tokens.get(self.position)?.kind == TokenKind::Minus {
                 dashed = true;
-            } else if dashed || !self.connects("not") {
+            } else if dashed || !self.is_keyword("not") {
                 break;
             }
-            self.take(Role::Connective);
+            self.consume(SyntaxRole::Keyword);
             negated = !negated;
         }
-        let node = self.atom()?;
+        let node = self.parse_atom()?;
         Some(if negated { node.negated() } else { node })
     }
 
-    fn atom(&mut self) -> Option<Node> {
-        let token = self.tokens.get(self.at)?;
+    fn parse_atom(&mut self) -> Option<Node> {
+        let token = self.tokens.get(self.position)?;
         let range = token.range.clone();
         match &token.kind {
-            Kind::Open => {
-                self.take(Role::Connective);
-                let node = self.group();
+            TokenKind::OpenParen => {
+                self.consume(SyntaxRole::Keyword);
+                let node = self.parse_or();
                 if self
                     .tokens
-                    .get(self.at)
-                    .is_some_and(|token| token.kind == Kind::Close)
+                    .get(self.position)
+                    .is_some_and(|token| token.kind == TokenKind::CloseParen)
                 {
-                    self.take(Role::Connective);
+                    self.consume(SyntaxRole::Keyword);
                 }
                 node
             }
-            Kind::Quoted(text) => {
+            TokenKind::Quoted(text) => {
                 let word = text.clone();
-                self.word(range, &word, Role::Word)
+                self.parse_word(range, &word, SyntaxRole::Word)
             }
-            Kind::Operator(operator, Value { range, text }) => {
+            TokenKind::Operator(operator, OperatorValue { range, text }) => {
                 let (operator, range, text) = (*operator, range.clone(), text.clone());
-                self.operator(operator, range, &text)
+                self.parse_operator(operator, range, &text)
             }
             // The others do not stand here: a group is closed by whoever opened it, and a minus was
             // taken with what it negates.
-            Kind::Bare | Kind::Close | Kind::Minus => {
-                self.word(range.clone(), &self.text[range], Role::Word)
+            TokenKind::Word | TokenKind::CloseParen | TokenKind::Minus => {
+                self.parse_word(range.clone(), &self.text[range], SyntaxRole::Word)
             }
-            Kind::Misread => self.word(range.clone(), &self.text[range], Role::Error),
+            TokenKind::InvalidSyntax => self.parse_word(range.clone(), &self.text[range], SyntaxRole::Error),
         }
     }
 
-    fn word(&mut self, range: Range<usize>, word: &str, role: Role) -> Option<Node> {
-        let Some(needle) = Needle::new(word) else {
-            self.notes.push(Note {
+    fn parse_word(&mut self, range: Range<usize>, word: &str, role: SyntaxRole) -> Option<Node> {
+        let Some(needle) = SearchText::new(word) else {
+            self.diagnostics.push(Diagnostic {
                 range,
-                words: "nothing here can be looked for".to_owned(),
-                unfinished: false,
+                message: "nothing here can be looked for".to_owned(),
+                is_incomplete: false,
             });
-            self.take(Role::Error);
+            self.consume(SyntaxRole::Error);
             return None;
         };
-        self.take(role);
+        self.consume(role);
         Some(Node::Term(Term::Word(needle)))
     }
 
-    fn operator(&mut self, operator: Operator, value: Range<usize>, text: &str) -> Option<Node> {
-        let token = self.tokens[self.at].range.clone();
-        self.at += 1;
-        self.spans.push(Span {
+    fn parse_operator(&mut self, operator: Operator, value: Range<usize>, text: &str) -> Option<Node> {
+        let token = self.tokens[self.position].range.clone();
+        self.position += 1;
+        self.spans.push(SyntaxSpan {
             range: token.start..value.start,
-            role: Role::Operator,
+            role: SyntaxRole::Operator,
         });
-        let note = |words| Note {
+        let note = |words| Diagnostic {
             range: value.clone(),
-            words,
-            unfinished: false,
+            message: words,
+            is_incomplete: false,
         };
-        let (node, notes) = match value::read(operator, text, self.now) {
-            Ok(Reading::Sort(sort)) => {
+        let (node, notes) = match value::parse_value(operator, text, self.now) {
+            Ok(ParsedValue::Sort(sort)) => {
                 self.sort = sort;
                 (None, Vec::new())
             }
-            Ok(Reading::Term(term)) => {
-                let notes = value::doubts(&term, note);
+            Ok(ParsedValue::Term(term)) => {
+                let notes = value::status_warnings(&term, note);
                 (Some(Node::Term(term)), notes)
             }
             Err(words) => {
-                let word = Needle::new(&self.text[token]);
+                let word = SearchText::new(&self.text[token]);
                 (
                     word.map(|needle| Node::Term(Term::Word(needle))),
                     vec![note(words)],
@@ -252,37 +252,37 @@ impl Parser<'_> {
             }
         };
         let role = if notes.is_empty() {
-            Role::Value
+            SyntaxRole::Value
         } else {
-            Role::Error
+            SyntaxRole::Error
         };
-        self.spans.push(Span { range: value, role });
-        self.notes.extend(notes);
+        self.spans.push(SyntaxSpan { range: value, role });
+        self.diagnostics.extend(notes);
         node
     }
 
     /// Whether the token here is this connective and has something to connect: a dangling one is a
     /// word.
-    fn connects(&self, word: &str) -> bool {
-        let Some(token) = self.tokens.get(self.at) else {
+    fn is_keyword(&self, word: &str) -> bool {
+        let Some(token) = self.tokens.get(self.position) else {
             return false;
         };
-        token.kind == Kind::Bare
+        token.kind == TokenKind::Word
             && self.text[token.range.clone()].eq_ignore_ascii_case(word)
-            && self.is_operand(self.at + 1)
+            && self.starts_operand(self.position + 1)
     }
 
-    fn is_operand(&self, at: usize) -> bool {
+    fn starts_operand(&self, at: usize) -> bool {
         self.tokens
             .get(at)
-            .is_some_and(|token| token.kind != Kind::Close)
+            .is_some_and(|token| token.kind != TokenKind::CloseParen)
     }
 
-    fn take(&mut self, role: Role) {
-        self.spans.push(Span {
-            range: self.tokens[self.at].range.clone(),
+    fn consume(&mut self, role: SyntaxRole) {
+        self.spans.push(SyntaxSpan {
+            range: self.tokens[self.position].range.clone(),
             role,
         });
-        self.at += 1;
+        self.position += 1;
     }
 }

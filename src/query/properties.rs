@@ -6,13 +6,13 @@ use jiff::{Timestamp, ToSpan, Zoned};
 use proptest::prelude::*;
 
 use super::language::context;
-use super::samples::{days, mail, node, operator, term, typed, when};
+use super::samples::{days, mail, node, operator, term, arbitrary_text, when};
 use super::*;
 
 fn query(filter: Node) -> Query {
     Query {
         filter,
-        sort: Sort::default(),
+        sort: SortOrder::default(),
     }
 }
 
@@ -27,7 +27,7 @@ const ZONES: [&str; 6] = [
 ];
 
 /// Whether the local day belongs to what `when` names, found by walking the calendar.
-fn names(when: When, day: Date, today: Date) -> bool {
+fn names(when: DateExpr, day: Date, today: Date) -> bool {
     let back = |from: Date, is: &dyn Fn(Date) -> bool| {
         let mut day = from;
         while !is(day) {
@@ -38,17 +38,17 @@ fn names(when: When, day: Date, today: Date) -> bool {
     let monday = |day: Date| back(day, &|day| day.weekday() == Weekday::Monday);
     let month = |day: Date| (day.year(), day.month());
     match when {
-        When::Today => day == today,
-        When::Yesterday => day.tomorrow().unwrap() == today,
-        When::Weekday(weekday) => day == back(today, &|day| day.weekday() == weekday),
-        When::ThisWeek => monday(day) == monday(today),
-        When::LastWeek => monday(day) == monday(monday(today).yesterday().unwrap()),
-        When::ThisMonth => month(day) == month(today),
-        When::LastMonth => month(day) == month(back(today, &|day| month(day) != month(today))),
-        When::Year(year) => day.year() == year,
-        When::Month(year, of) => month(day) == (year, of),
-        When::Day(date) => day == date,
-        When::Minute(_) | When::Ago(..) => panic!("not a stretch of days"),
+        DateExpr::Today => day == today,
+        DateExpr::Yesterday => day.tomorrow().unwrap() == today,
+        DateExpr::Weekday(weekday) => day == back(today, &|day| day.weekday() == weekday),
+        DateExpr::ThisWeek => monday(day) == monday(today),
+        DateExpr::LastWeek => monday(day) == monday(monday(today).yesterday().unwrap()),
+        DateExpr::ThisMonth => month(day) == month(today),
+        DateExpr::LastMonth => month(day) == month(back(today, &|day| month(day) != month(today))),
+        DateExpr::Year(year) => day.year() == year,
+        DateExpr::Month(year, of) => month(day) == (year, of),
+        DateExpr::Day(date) => day == date,
+        DateExpr::Minute(_) | DateExpr::Relative(..) => panic!("not a stretch of days"),
     }
 }
 
@@ -56,7 +56,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
-    fn any_text_is_a_query_and_its_canonical_text_says_the_same(text in prop_oneof![typed(), any::<String>()]) {
+    fn any_text_is_a_query_and_its_canonical_text_says_the_same(text in prop_oneof![arbitrary_text(), any::<String>()]) {
         let once = parse(&text, &context()).query;
         let printed = once.to_string();
         let twice = parse(&printed, &context()).query;
@@ -66,14 +66,14 @@ proptest! {
 
     #[test]
     fn any_tree_is_what_its_text_says(filter in node(term()), oldest: bool) {
-        let sort = if oldest { Sort::Oldest } else { Sort::Newest };
+        let sort = if oldest { SortOrder::Oldest } else { SortOrder::Newest };
         let query = Query { filter, sort };
         let printed = query.to_string();
         prop_assert_eq!(parse(&printed, &context()).query, query, "{}", printed);
     }
 
     #[test]
-    fn spans_are_in_order_and_leave_out_only_blanks(text in prop_oneof![typed(), any::<String>()]) {
+    fn spans_are_in_order_and_leave_out_only_blanks(text in prop_oneof![arbitrary_text(), any::<String>()]) {
         let parsed = parse(&text, &context());
         let mut at = 0;
         for span in &parsed.spans {
@@ -82,14 +82,14 @@ proptest! {
             at = span.range.end;
         }
         prop_assert_eq!(text[at..].trim(), "");
-        for note in &parsed.notes {
+        for note in &parsed.diagnostics {
             prop_assert!(!text[note.range.clone()].is_empty());
-            prop_assert!(!note.words.contains(char::is_control));
+            prop_assert!(!note.message.contains(char::is_control));
         }
     }
 
     #[test]
-    fn completing_never_fails_and_replaces_what_is_there(text in typed(), cursor in 0_usize..80) {
+    fn completing_never_fails_and_replaces_what_is_there(text in arbitrary_text(), cursor in 0_usize..80) {
         for completion in complete(&text, cursor, &()) {
             let mut text = text.clone();
             text.replace_range(completion.range, &completion.text);
@@ -100,7 +100,7 @@ proptest! {
     fn negation_turns_what_is_known_and_groups_follow_de_morgan(
         mail in mail(), a in node(term()), b in node(term()), bodies: bool, tags: bool,
     ) {
-        let facts = mail.facts(bodies, tags);
+        let facts = mail.document(bodies, tags);
         let found = |node: Node| matches(&query(node), &facts);
         prop_assert_eq!(found(Node::Not(Box::new(a.clone()))), found(a.clone()).map(|found| !found));
         prop_assert_eq!(found(a.clone().negated().negated()), found(a.clone()));
@@ -112,9 +112,9 @@ proptest! {
     #[test]
     fn fetching_decides_what_was_open_and_changes_nothing_else(mail in mail(), node in node(operator()), bodies: bool, tags: bool) {
         let wanted = query(node);
-        let after = matches(&wanted, &mail.fetched());
-        prop_assert!(after.is_some() || mail.summary.created.at.is_none());
-        let before = matches(&wanted, &mail.facts(bodies, tags));
+        let after = matches(&wanted, &mail.full_document());
+        prop_assert!(after.is_some() || mail.summary.created.parsed.is_none());
+        let before = matches(&wanted, &mail.document(bodies, tags));
         prop_assert!(before.is_none() || before == after);
     }
 
@@ -122,7 +122,7 @@ proptest! {
     fn days_are_days_in_the_zone(zone in prop::sample::select(ZONES.to_vec()), now in 1_760_000_000_i64..1_900_000_000, apart in -4_000_000_i64..1_000_000, when in days()) {
         let now = zoned(now, zone);
         let instant = now.checked_add(apart.seconds()).unwrap();
-        let moment = when.at(&now).unwrap();
+        let moment = when.resolve(&now).unwrap();
         let within = moment.start <= instant.timestamp() && instant.timestamp() < moment.end;
         prop_assert_eq!(within, names(when, instant.date(), now.date()), "{} {}", when, instant);
         let first = moment.start.to_zoned(now.time_zone().clone());
@@ -133,18 +133,18 @@ proptest! {
     #[test]
     fn hours_are_hours_and_days_keep_the_time_of_day(zone in prop::sample::select(ZONES.to_vec()), now in 1_760_000_000_i64..1_900_000_000, count in 0_u32..3000) {
         let now = zoned(now, zone);
-        let hours = When::Ago(count, Unit::Hours).at(&now).unwrap();
+        let hours = DateExpr::Relative(count, RelativeUnit::Hours).resolve(&now).unwrap();
         prop_assert_eq!(now.timestamp().as_second() - hours.start.as_second(), i64::from(count) * 3600);
-        let days = When::Ago(count, Unit::Days).at(&now).unwrap().start.to_zoned(now.time_zone().clone());
+        let days = DateExpr::Relative(count, RelativeUnit::Days).resolve(&now).unwrap().start.to_zoned(now.time_zone().clone());
         let civil = now.datetime().checked_sub(i64::from(count).days()).unwrap();
         prop_assert_eq!(days.datetime(), civil.to_zoned(now.time_zone().clone()).unwrap().datetime());
-        let day = When::Ago(count, Unit::Days).stretch_at(&now).unwrap();
-        prop_assert_eq!((day.start, day.end), When::Day(civil.date()).at(&now).map(|day| (day.start, day.end)).unwrap());
+        let day = DateExpr::Relative(count, RelativeUnit::Days).resolve_range(&now).unwrap();
+        prop_assert_eq!((day.start, day.end), DateExpr::Day(civil.date()).resolve(&now).map(|day| (day.start, day.end)).unwrap());
     }
 
     #[test]
     fn a_time_is_read_as_it_is_written(when in when()) {
-        prop_assert_eq!(When::parse(&when.to_string()), Some(when));
+        prop_assert_eq!(DateExpr::parse(&when.to_string()), Some(when));
     }
 }
 

@@ -4,13 +4,13 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use proptest::prelude::*;
 
-use crate::mail::{EmailId, Shown, Stamp, Status, Summary, Tag};
+use crate::mail::{EmailId, SafeText, ApiTime, Status, Summary, Tag};
 
 use super::language::{address, context, summary};
 use super::*;
 
 /// Text made of what the language is made of, so that every corner of it is met.
-pub(crate) fn typed() -> impl Strategy<Value = String> {
+pub(crate) fn arbitrary_text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         4 => prop::sample::select(vec![
             " ", "\"", "(", ")", "-", ":", ",", "=", "\\", "@", "<", ">", "or", "and", "not", "a", "ß", "注", "\u{301}", "\u{200B}", "\u{AD}",
@@ -24,34 +24,34 @@ pub(crate) fn typed() -> impl Strategy<Value = String> {
 }
 
 /// When it is in this room's tests, and where.
-pub(crate) fn now() -> Context {
+pub(crate) fn berlin_context() -> ParseContext {
     context()
 }
 
-fn needle() -> impl Strategy<Value = Needle> {
+fn needle() -> impl Strategy<Value = SearchText> {
     let text = prop_oneof![
         3 => prop::sample::select(vec!["ana", "LÓPEZ", "receipt", "your receipt", "ご注文", "文", "example.com", "or", "-x", "to:a", "\"", "(a"]).prop_map(str::to_owned),
         1 => any::<String>(),
     ];
-    text.prop_filter_map("nothing to look for", |text| Needle::new(&text))
+    text.prop_filter_map("nothing to look for", |text| SearchText::new(&text))
 }
 
 /// A time that is made of whole days.
-pub(crate) fn days() -> impl Strategy<Value = When> {
+pub(crate) fn days() -> impl Strategy<Value = DateExpr> {
     prop_oneof![
-        prop::sample::select(date::WORDS.map(|(_, when, _)| when).to_vec()),
-        (1_i16..9000).prop_map(When::Year),
-        (2020_i16..2030, 1_i8..=12).prop_map(|(year, month)| When::Month(year, month)),
+        prop::sample::select(date::DATE_KEYWORDS.map(|(_, when, _)| when).to_vec()),
+        (1_i16..9000).prop_map(DateExpr::Year),
+        (2020_i16..2030, 1_i8..=12).prop_map(|(year, month)| DateExpr::Month(year, month)),
         (2020_i16..2030, 1_i8..=12, 1_i8..=28)
-            .prop_map(|(y, m, d)| When::Day(Date::constant(y, m, d))),
+            .prop_map(|(y, m, d)| DateExpr::Day(Date::constant(y, m, d))),
     ]
 }
 
-pub(crate) fn when() -> impl Strategy<Value = When> {
+pub(crate) fn when() -> impl Strategy<Value = DateExpr> {
     prop_oneof![
         4 => days(),
-        1 => (1_i8..=28, 0_i8..24, 0_i8..60).prop_map(|(d, h, m)| When::Minute(Date::constant(2026, 10, d).at(h, m, 0, 0))),
-        1 => (0_u32..2000, prop::sample::select(vec![Unit::Hours, Unit::Days, Unit::Weeks])).prop_map(|(n, unit)| When::Ago(n, unit)),
+        1 => (1_i8..=28, 0_i8..24, 0_i8..60).prop_map(|(d, h, m)| DateExpr::Minute(Date::constant(2026, 10, d).at(h, m, 0, 0))),
+        1 => (0_u32..2000, prop::sample::select(vec![RelativeUnit::Hours, RelativeUnit::Days, RelativeUnit::Weeks])).prop_map(|(n, unit)| DateExpr::Relative(n, unit)),
     ]
 }
 
@@ -72,24 +72,24 @@ pub(crate) fn operator() -> impl Strategy<Value = Term> {
     let mut statuses = Status::KNOWN.to_vec();
     statuses.extend([
         Status::Unknown,
-        Status::Other(Shown::new("teleported")),
-        Status::Other(Shown::new("Odd (\"one\")")),
+        Status::Other(SafeText::new("teleported")),
+        Status::Other(SafeText::new("Odd (\"one\")")),
     ]);
-    let at = |when: When| {
-        when.at(&context().now)
+    let at = |when: DateExpr| {
+        when.resolve(&context().now)
             .expect("the generated times are near")
     };
     prop_oneof![
         4 => (prop::sample::select(fields), needle()).prop_map(|(field, needle)| Term::Text(field, needle)),
-        1 => prop::sample::select(vec!["Example.com", "a.bc", "ab.cd", "b.cd"]).prop_map(|domain| Term::Domain(Needle::new(domain).unwrap())),
-        1 => prop::sample::select(vec!["Ana@Example.com", "sato@a.bc", "broken <", "ana"]).prop_map(|address| Term::Recipient(Needle::new(address).unwrap())),
+        1 => prop::sample::select(vec!["Example.com", "a.bc", "ab.cd", "b.cd"]).prop_map(|domain| Term::Domain(SearchText::new(domain).unwrap())),
+        1 => prop::sample::select(vec!["Ana@Example.com", "sato@a.bc", "broken <", "ana"]).prop_map(|address| Term::Recipient(SearchText::new(address).unwrap())),
         2 => prop::sample::subsequence(statuses, 1..3).prop_map(Term::Status),
-        1 => prop::sample::select(Is::ALL.to_vec()).prop_map(Term::Is),
-        2 => prop::sample::select(Has::ALL.to_vec()).prop_map(Term::Has),
-        2 => ("[a-z]{1,2}[a-z \"]?", prop::option::of(needle())).prop_map(|(name, value)| Term::Tag { name: Needle::new(&name).unwrap(), value }),
+        1 => prop::sample::select(EmailClass::ALL.to_vec()).prop_map(Term::Is),
+        2 => prop::sample::select(EmailPart::ALL.to_vec()).prop_map(Term::Has),
+        2 => ("[a-z]{1,2}[a-z \"]?", prop::option::of(needle())).prop_map(|(name, value)| Term::Tag { name: SearchText::new(&name).unwrap(), value }),
         1 => when().prop_map(move |when| Term::After(at(when))),
         1 => when().prop_map(move |when| Term::Before(at(when))),
-        1 => when().prop_map(|when| Term::On(when.stretch_at(&context().now).unwrap())),
+        1 => when().prop_map(|when| Term::On(when.resolve_range(&context().now).unwrap())),
         1 => when().prop_map(move |when| Term::SeenChange(at(when))),
     ]
 }
@@ -111,7 +111,7 @@ pub(crate) fn node(term: impl Strategy<Value = Term> + 'static) -> impl Strategy
 
 /// What may be known about an email, owned.
 #[derive(Debug, Clone)]
-pub(crate) struct Sample {
+pub(crate) struct ArbitraryEmail {
     pub(crate) summary: Summary,
     pub(crate) text: Option<String>,
     pub(crate) html: Option<String>,
@@ -120,26 +120,26 @@ pub(crate) struct Sample {
     pub(crate) gone: bool,
 }
 
-impl Sample {
+impl ArbitraryEmail {
     /// With everything fetched.
-    pub(crate) fn fetched(&self) -> Facts<'_> {
-        let bodies = Bodies {
+    pub(crate) fn full_document(&self) -> EmailDocument<'_> {
+        let bodies = BodyTexts {
             text: self.text.as_deref(),
             html: self.html.as_deref(),
         };
-        Facts {
+        EmailDocument {
             summary: &self.summary,
             bodies: Some(bodies),
             tags: Some(&self.tags),
             seen_change: self.seen_change,
-            gone: self.gone,
+            is_missing_upstream: self.gone,
         }
     }
 
     /// With the bodies and the tags fetched or not.
-    pub(crate) fn facts(&self, bodies: bool, tags: bool) -> Facts<'_> {
-        let fetched = self.fetched();
-        Facts {
+    pub(crate) fn document(&self, bodies: bool, tags: bool) -> EmailDocument<'_> {
+        let fetched = self.full_document();
+        EmailDocument {
             bodies: fetched.bodies.filter(|_| bodies),
             tags: fetched.tags.filter(|_| tags),
             ..fetched
@@ -147,7 +147,7 @@ impl Sample {
     }
 }
 
-pub(crate) fn mail() -> impl Strategy<Value = Sample> {
+pub(crate) fn mail() -> impl Strategy<Value = ArbitraryEmail> {
     let body = || {
         prop::option::of(
             prop::sample::select(vec!["", "Your receipt, Ana López", "ご注文の確認 or -x"])
@@ -195,14 +195,14 @@ pub(crate) fn mail() -> impl Strategy<Value = Sample> {
             let addresses = |texts: Vec<&str>| texts.into_iter().map(address).collect();
             let second =
                 |second| Timestamp::from_second(second).expect("the generated times are near");
-            Sample {
+            ArbitraryEmail {
                 summary: Summary {
                     id: EmailId::new(id),
                     to: addresses(to),
                     cc: addresses(cc),
                     reply_to: addresses(reply_to),
-                    subject: Shown::new(subject),
-                    created: Stamp::parse(
+                    subject: SafeText::new(subject),
+                    created: ApiTime::parse(
                         &created.map_or_else(|| "soon".to_owned(), |at| second(at).to_string()),
                     ),
                     status,
@@ -213,8 +213,8 @@ pub(crate) fn mail() -> impl Strategy<Value = Sample> {
                 tags: tags
                     .into_iter()
                     .map(|(name, value)| Tag {
-                        name: Shown::new(name),
-                        value: Shown::new(value),
+                        name: SafeText::new(name),
+                        value: SafeText::new(value),
                     })
                     .collect(),
                 seen_change: seen.map(second),

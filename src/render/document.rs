@@ -9,7 +9,7 @@ use super::text_part::{MAX_LINES, TextPart};
 use super::wrap::{self, WrapRun};
 use super::{compare_parts, notices};
 use crate::mail::Email;
-use crate::mail::clean::{self, Place};
+use crate::mail::sanitize::{self, TextKind};
 
 /// A narrower screen shows nothing that could be read; it gets lines of this width, marked as wide.
 const MIN_WIDTH: usize = 8;
@@ -173,7 +173,7 @@ impl Document {
 
     fn from_sanitized(foreign: &str, make: impl FnOnce(&str) -> Content) -> Self {
         let clipped = truncate_bytes(foreign, MAX_TEXT);
-        let cleaned = clean::clean(clipped, Place::Block);
+        let cleaned = sanitize::sanitize(clipped, TextKind::MultiLine);
         let mut notes = Vec::new();
         if clipped.len() < foreign.len() {
             notes.push(notices::truncated("it is larger than 4 MB"));

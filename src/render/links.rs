@@ -5,7 +5,7 @@ use std::sync::Arc;
 use url::Url;
 
 use super::body::{Link, LinkFlag, LinkKind};
-use crate::mail::clean;
+use crate::mail::sanitize;
 
 /// A longer target is looked at only up to here; it is kept whole.
 const MAX_PARSED_BYTES: usize = 8 * 1024;
@@ -102,7 +102,7 @@ const UNSUBSCRIBE_WORDS: [&str; 8] = [
 /// Makes a link of its words and the target as written; both are cleaned here.
 pub(super) fn inspect_link(text: &str, target: &str) -> Link {
     let target = normalize_target(target);
-    let text = clean::line(text)
+    let text = sanitize::sanitize_line(text)
         .split_whitespace()
         .collect::<Vec<_>>()
         .join(" ");
@@ -160,7 +160,7 @@ pub(super) fn inspect_link(text: &str, target: &str) -> Link {
         text: text.into(),
         target: Arc::from(target),
         kind,
-        host: clean::line(&shown_host).into(),
+        host: sanitize::sanitize_line(&shown_host).into(),
         redirect_target: behind,
         flags: flags.into(),
     }
@@ -173,7 +173,7 @@ pub(super) fn normalize_target(written: &str) -> String {
         .chars()
         .filter(|c| !matches!(c, '\t' | '\n' | '\r'))
         .collect();
-    clean::line(&joined).into_owned()
+    sanitize::sanitize_line(&joined).into_owned()
 }
 
 fn link_kind(target: &str, parsed: Option<&Url>) -> LinkKind {
@@ -212,7 +212,7 @@ fn redirect_target(url: &Url) -> Option<Box<str>> {
             .0
             .into_owned()
     };
-    Some(clean::line(&carried).into())
+    Some(sanitize::sanitize_line(&carried).into())
 }
 
 /// The host that a link's words name, if they look like an address.

@@ -2,7 +2,7 @@
 
 use url::form_urlencoded;
 
-use super::refusal::Refusal;
+use super::error::ErrorResponse;
 use crate::api::{Cursor, MAX_LIMIT};
 use crate::mail::EmailId;
 
@@ -11,14 +11,14 @@ const DEFAULT_LIMIT: u8 = 20;
 
 /// Which page is wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Ask {
+pub(super) struct ListParams {
     pub(super) cursor: Cursor,
     pub(super) limit: u8,
 }
 
-impl Ask {
+impl ListParams {
     /// Reads a query string. Parameters that the operation does not have are ignored.
-    pub(super) fn parse(query: &str) -> Result<Self, Refusal> {
+    pub(super) fn parse(query: &str) -> Result<Self, ErrorResponse> {
         let (mut limit, mut after, mut before) = (None, None, None);
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
             let (slot, name) = match &*name {
@@ -28,49 +28,49 @@ impl Ask {
                 _ => continue,
             };
             if slot.replace(value).is_some() {
-                return Err(Refusal::Repeated(name));
+                return Err(ErrorResponse::RepeatedParameter(name));
             }
         }
-        let limit = limit.map_or(Ok(DEFAULT_LIMIT), |text| limit_of(&text))?;
+        let limit = limit.map_or(Ok(DEFAULT_LIMIT), |text| parse_limit(&text))?;
         let cursor = match (after, before) {
             (None, None) => Cursor::Start,
             (Some(id), None) => Cursor::After(EmailId::new(id)),
             (None, Some(id)) => Cursor::Before(EmailId::new(id)),
-            (Some(_), Some(_)) => return Err(Refusal::BothCursors),
+            (Some(_), Some(_)) => return Err(ErrorResponse::BothCursors),
         };
         Ok(Self { cursor, limit })
     }
 }
 
 /// Digits only: `parse` alone would also take a plus sign.
-fn limit_of(text: &str) -> Result<u8, Refusal> {
+fn parse_limit(text: &str) -> Result<u8, ErrorResponse> {
     let digits = text.bytes().all(|b| b.is_ascii_digit());
     let limit = text
         .parse()
         .ok()
         .filter(|limit| digits && (1..=MAX_LIMIT).contains(limit));
-    limit.ok_or(Refusal::Limit)
+    limit.ok_or(ErrorResponse::InvalidLimit)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn ask(cursor: Cursor, limit: u8) -> Ask {
-        Ask { cursor, limit }
+    fn ask(cursor: Cursor, limit: u8) -> ListParams {
+        ListParams { cursor, limit }
     }
 
     #[test]
     fn every_parameter_is_optional_and_strange_ones_are_ignored() {
         let id = || EmailId::new("a b");
-        assert_eq!(Ask::parse(""), Ok(ask(Cursor::Start, 20)));
-        assert_eq!(Ask::parse("limit=1"), Ok(ask(Cursor::Start, 1)));
+        assert_eq!(ListParams::parse(""), Ok(ask(Cursor::Start, 20)));
+        assert_eq!(ListParams::parse("limit=1"), Ok(ask(Cursor::Start, 1)));
         assert_eq!(
-            Ask::parse("limit=100&after=a+b"),
+            ListParams::parse("limit=100&after=a+b"),
             Ok(ask(Cursor::After(id()), 100))
         );
         assert_eq!(
-            Ask::parse("colour=red&before=a%20b"),
+            ListParams::parse("colour=red&before=a%20b"),
             Ok(ask(Cursor::Before(id()), 20))
         );
     }
@@ -91,8 +91,8 @@ mod tests {
             "99999999999999999999",
         ] {
             assert_eq!(
-                Ask::parse(&format!("limit={bad}")),
-                Err(Refusal::Limit),
+                ListParams::parse(&format!("limit={bad}")),
+                Err(ErrorResponse::InvalidLimit),
                 "{bad}"
             );
         }
@@ -101,14 +101,14 @@ mod tests {
     #[test]
     fn a_parameter_comes_once_and_a_cursor_alone() {
         assert_eq!(
-            Ask::parse("limit=1&limit=1"),
-            Err(Refusal::Repeated("limit"))
+            ListParams::parse("limit=1&limit=1"),
+            Err(ErrorResponse::RepeatedParameter("limit"))
         );
         assert_eq!(
-            Ask::parse("after=a&after=b"),
-            Err(Refusal::Repeated("after"))
+            ListParams::parse("after=a&after=b"),
+            Err(ErrorResponse::RepeatedParameter("after"))
         );
-        assert_eq!(Ask::parse("after=a&before=b"), Err(Refusal::BothCursors));
-        assert_eq!(Ask::parse("after=&before="), Err(Refusal::BothCursors));
+        assert_eq!(ListParams::parse("after=a&before=b"), Err(ErrorResponse::BothCursors));
+        assert_eq!(ListParams::parse("after=&before="), Err(ErrorResponse::BothCursors));
     }
 }

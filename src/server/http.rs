@@ -16,74 +16,74 @@ use secrecy::ExposeSecret;
 use serde_json::value::RawValue;
 use url::Host;
 
-use super::ask::Ask;
-use super::refusal::Refusal;
-use super::window::{self, Window};
-use super::{Fault, Source, Terms};
-use crate::api::wire::Envelope;
+use super::ask::ListParams;
+use super::error::ErrorResponse;
+use super::window::{self, RateWindow};
+use super::{SourceError, EmailSource, ServerConfig};
+use crate::api::wire::ListBody;
 use crate::config::clock::Clock;
-use crate::failure::{Failure, Kind};
+use crate::error::{Error, ErrorKind};
 use crate::mail::EmailId;
 
 /// What stands between the network and the source.
-struct Gate {
-    terms: Terms,
-    window: Mutex<Window>,
+struct ServerState {
+    config: ServerConfig,
+    rate_window: Mutex<RateWindow>,
     clock: Clock,
 }
 
 /// The router of a server.
-pub(super) fn routes<S: Source>(source: S, terms: Terms, clock: Clock) -> Router {
-    let gate = Arc::new(Gate {
-        window: Mutex::new(Window::new(terms.rate)),
-        terms,
+pub(super) fn routes<S: EmailSource>(source: S, terms: ServerConfig, clock: Clock) -> Router {
+    let gate = Arc::new(ServerState {
+        rate_window: Mutex::new(RateWindow::new(terms.rate)),
+        config: terms,
         clock,
     });
     Router::new()
-        .route("/emails", get(list::<S>).head(wrong_method))
-        .route("/emails/{id}", get(retrieve::<S>).head(wrong_method))
-        .method_not_allowed_fallback(wrong_method)
-        .fallback(async || Refusal::NoSuchPath)
+        .route("/emails", get(list::<S>).head(method_not_allowed))
+        .route("/emails/{id}", get(retrieve::<S>).head(method_not_allowed))
+        .method_not_allowed_fallback(method_not_allowed)
+        .fallback(async || ErrorResponse::NoSuchPath)
         .with_state(Arc::new(source))
-        .layer(middleware::from_fn_with_state(gate, guard))
+        .layer(middleware::from_fn_with_state(gate, check_request))
 }
 
-async fn wrong_method() -> Refusal {
-    Refusal::WrongMethod
+async fn method_not_allowed() -> ErrorResponse {
+    ErrorResponse::MethodNotAllowed
 }
 
-async fn list<S: Source>(
+async fn list<S: EmailSource>(
     State(source): State<Arc<S>>,
     RawQuery(query): RawQuery,
-) -> Result<Json<Envelope<Box<RawValue>>>, Refusal> {
-    let Ask { cursor, limit } = Ask::parse(&query.unwrap_or_default())?;
-    let page = aside(move || source.page(&cursor, limit))
+) -> Result<Json<ListBody<Box<RawValue>>>, ErrorResponse> {
+    let ListParams { cursor, limit } = ListParams::parse(&query.unwrap_or_default())?;
+    let page = run_blocking(move || source.page(&cursor, limit))
         .await
-        .map_err(Refusal::of_page)?;
-    Ok(Json(Envelope {
+        .map_err(ErrorResponse::from_page_error)?;
+    Ok(Json(ListBody {
         object: Some("list".to_owned()),
         has_more: Some(page.has_more),
         data: page.data,
     }))
 }
 
-async fn retrieve<S: Source>(
+async fn retrieve<S: EmailSource>(
     State(source): State<Arc<S>>,
     id: Result<Path<String>, PathRejection>,
-) -> Result<Json<Box<RawValue>>, Refusal> {
-    let Path(id) = id.map_err(|_| Refusal::IdMalformed)?;
-    let email = aside(move || source.email(&EmailId::new(id))).await;
-    email.map(Json).map_err(Refusal::of_email)
+) -> Result<Json<Box<RawValue>>, ErrorResponse> {
+    let Path(id) = id.map_err(|_| ErrorResponse::MalformedId)?;
+    let email = run_blocking(move || source.email(&EmailId::new(id))).await;
+    email.map(Json).map_err(ErrorResponse::from_email_error)
 }
 
 /// Asks the source on a thread where it may block; a panic there is an answer too.
-async fn aside<T: Send + 'static>(
-    ask: impl FnOnce() -> Result<T, Fault> + Send + 'static,
-) -> Result<T, Fault> {
+async fn run_blocking<T: Send + 'static>(
+    ask: impl FnOnce() -> Result<T, SourceError> + Send + 'static,
+) -> Result<T, SourceError> {
     let answer = tokio::task::spawn_blocking(ask).await;
     answer.unwrap_or_else(|_| {
-        Err(Fault::Broken(Failure::new(
-            Kind::Internal,
+        Err(SourceError::Internal(Error::new(
+            ErrorKind::Internal,
             "the source panicked",
         )))
     })
@@ -91,17 +91,17 @@ async fn aside<T: Send + 'static>(
 
 /// After the name of the host the key, as on the service: without it nobody learns which paths exist. A caller without
 /// the key uses up nobody's budget, yet is told it, since every answer carries the headers.
-async fn guard(State(gate): State<Arc<Gate>>, request: Request, next: Next) -> Response {
+async fn check_request(State(gate): State<Arc<ServerState>>, request: Request, next: Next) -> Response {
     let now = (gate.clock)();
-    let may = addressed(&request, &gate.terms)
-        .and_then(|()| authorised(request.headers(), &gate.terms))
+    let may = check_host(&request, &gate.config)
+        .and_then(|()| check_key(request.headers(), &gate.config))
         .and_then(|()| {
-            let granted = gate.window().take(now);
+            let granted = gate.lock_rate_window().try_acquire(now);
             if granted {
                 Ok(())
             } else {
-                Err(Refusal::TooMany {
-                    rate: gate.terms.rate,
+                Err(ErrorResponse::RateLimited {
+                    rate: gate.config.rate,
                 })
             }
         });
@@ -109,36 +109,36 @@ async fn guard(State(gate): State<Arc<Gate>>, request: Request, next: Next) -> R
         Ok(()) => next.run(request).await,
         Err(refusal) => refusal.into_response(),
     };
-    if let Err(Refusal::TooMany { .. }) = may {
+    if let Err(ErrorResponse::RateLimited { .. }) = may {
         response
             .headers_mut()
             .insert(header::RETRY_AFTER, window::retry_after());
     }
-    response.headers_mut().extend(gate.window().headers(now));
+    response.headers_mut().extend(gate.lock_rate_window().headers(now));
     response
 }
 
-impl Gate {
+impl ServerState {
     /// A counter stays right whatever panicked beside it.
-    fn window(&self) -> std::sync::MutexGuard<'_, Window> {
-        self.window.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_rate_window(&self) -> std::sync::MutexGuard<'_, RateWindow> {
+        self.rate_window.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Every name that the request gives for the server must be one that it answers to.
-fn addressed(request: &Request, terms: &Terms) -> Result<(), Refusal> {
+fn check_host(request: &Request, terms: &ServerConfig) -> Result<(), ErrorResponse> {
     let of_header = |value: &HeaderValue| {
         value
             .to_str()
             .ok()
-            .and_then(|text| host(&text.parse().ok()?))
+            .and_then(|text| parse_host(&text.parse().ok()?))
     };
     let in_headers = request
         .headers()
         .get_all(header::HOST)
         .iter()
         .map(of_header);
-    let in_address = request.uri().authority().map(host);
+    let in_address = request.uri().authority().map(parse_host);
     let mut named = in_headers.chain(in_address).peekable();
     let is_ours = |host: Option<Host>| {
         host.is_some_and(|host| is_loopback(&host) || terms.hosts.contains(&host))
@@ -146,12 +146,12 @@ fn addressed(request: &Request, terms: &Terms) -> Result<(), Refusal> {
     if named.peek().is_some() && named.all(is_ours) {
         Ok(())
     } else {
-        Err(Refusal::WrongHost)
+        Err(ErrorResponse::UnknownHost)
     }
 }
 
 /// The host in normal form, without its port.
-fn host(authority: &Authority) -> Option<Host> {
+fn parse_host(authority: &Authority) -> Option<Host> {
     Host::parse(authority.host()).ok()
 }
 
@@ -164,22 +164,22 @@ fn is_loopback(host: &Host) -> bool {
 }
 
 /// An `Authorization` of another scheme, or an empty one, brings no key at all.
-fn authorised(headers: &HeaderMap, terms: &Terms) -> Result<(), Refusal> {
+fn check_key(headers: &HeaderMap, terms: &ServerConfig) -> Result<(), ErrorResponse> {
     let value = headers
         .get(header::AUTHORIZATION)
-        .ok_or(Refusal::KeyMissing)?;
+        .ok_or(ErrorResponse::MissingKey)?;
     let (scheme, key) = value
         .to_str()
         .ok()
         .and_then(|text| text.split_once(' '))
-        .ok_or(Refusal::KeyMissing)?;
+        .ok_or(ErrorResponse::MissingKey)?;
     let key = key.trim();
     if !scheme.eq_ignore_ascii_case("bearer") || key.is_empty() {
-        return Err(Refusal::KeyMissing);
+        return Err(ErrorResponse::MissingKey);
     }
     // In constant time: how long a comparison takes would tell how much of a guess is right.
     verify_slices_are_equal(key.as_bytes(), terms.key.expose_secret().as_bytes())
-        .map_err(|_| Refusal::KeyInvalid)
+        .map_err(|_| ErrorResponse::InvalidKey)
 }
 
 #[cfg(test)]
@@ -187,19 +187,19 @@ mod tests {
     use super::*;
     use axum::body::Body;
 
-    fn answers(hosts: &[&str], terms: &Terms) -> bool {
+    fn accepts_hosts(hosts: &[&str], terms: &ServerConfig) -> bool {
         let mut request = Request::new(Body::empty());
         for host in hosts {
             request
                 .headers_mut()
                 .append(header::HOST, HeaderValue::from_str(host).unwrap());
         }
-        addressed(&request, terms).is_ok()
+        check_host(&request, terms).is_ok()
     }
 
     #[test]
     fn only_loopback_and_allowed_names_are_answered() {
-        let mut terms = Terms::demo(10);
+        let mut terms = ServerConfig::demo(10);
         for name in [
             "localhost",
             "127.0.0.1:8025",
@@ -208,7 +208,7 @@ mod tests {
             "LOCALHOST:80",
             "sentbox.localhost",
         ] {
-            assert!(answers(&[name], &terms), "{name}");
+            assert!(accepts_hosts(&[name], &terms), "{name}");
         }
         for name in [
             "evil.example",
@@ -220,11 +220,11 @@ mod tests {
             "a b",
             "[::2]",
         ] {
-            assert!(!answers(&[name], &terms), "{name}");
+            assert!(!accepts_hosts(&[name], &terms), "{name}");
         }
-        assert!(!answers(&[], &terms) && !answers(&["localhost", "evil.example"], &terms));
+        assert!(!accepts_hosts(&[], &terms) && !accepts_hosts(&["localhost", "evil.example"], &terms));
         terms.hosts.push(Host::parse("Mail.Example").unwrap());
-        assert!(answers(&["mail.example:8025"], &terms) && !answers(&["other.example"], &terms));
+        assert!(accepts_hosts(&["mail.example:8025"], &terms) && !accepts_hosts(&["other.example"], &terms));
     }
 
     #[test]
@@ -235,22 +235,22 @@ mod tests {
             .append(header::HOST, HeaderValue::from_static("localhost"));
         *request.uri_mut() = "http://evil.example/emails".parse().unwrap();
         assert_eq!(
-            addressed(&request, &Terms::demo(10)),
-            Err(Refusal::WrongHost)
+            check_host(&request, &ServerConfig::demo(10)),
+            Err(ErrorResponse::UnknownHost)
         );
     }
 
     #[test]
     fn key_must_match_whole() {
-        let terms = Terms::demo(10);
+        let terms = ServerConfig::demo(10);
         let with = |value: &str| {
             let mut headers = HeaderMap::new();
             headers.insert(header::AUTHORIZATION, HeaderValue::from_str(value).unwrap());
-            authorised(&headers, &terms)
+            check_key(&headers, &terms)
         };
         assert_eq!(with("Bearer re_demo"), Ok(()));
         for wrong in ["Bearer re_dem", "Bearer re_demo1", "Bearer re_demO"] {
-            assert_eq!(with(wrong), Err(Refusal::KeyInvalid), "{wrong}");
+            assert_eq!(with(wrong), Err(ErrorResponse::InvalidKey), "{wrong}");
         }
     }
 }

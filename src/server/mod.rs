@@ -12,12 +12,12 @@ use url::Host;
 
 use crate::api::Cursor;
 use crate::config::clock::Clock;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::mail::EmailId;
 
 mod ask;
 mod http;
-mod refusal;
+mod error;
 pub mod sample;
 mod window;
 
@@ -28,31 +28,31 @@ pub const DEMO_KEY: &str = "re_demo";
 pub const USUAL_RATE: u32 = 10;
 
 /// How long answers under way may take once the server is told to stop.
-const GRACE: Duration = Duration::from_secs(1);
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
 
 /// What a server serves. It is asked on a blocking thread, so it may read a file or a database.
 ///
 /// Answers are JSON text rather than typed emails, so that an archive can hand on what it was
 /// given, members unknown to this version included.
-pub trait Source: Send + Sync + 'static {
+pub trait EmailSource: Send + Sync + 'static {
     /// At most `limit` summaries right below or above the cursor, newest first.
     ///
     /// # Errors
     ///
     /// If the cursor names no email, or nothing can be read.
-    fn page(&self, cursor: &Cursor, limit: u8) -> Result<Page, Fault>;
+    fn page(&self, cursor: &Cursor, limit: u8) -> Result<SourcePage, SourceError>;
 
     /// One email with its bodies.
     ///
     /// # Errors
     ///
     /// If the id names no email, or nothing can be read.
-    fn email(&self, id: &EmailId) -> Result<Box<RawValue>, Fault>;
+    fn email(&self, id: &EmailId) -> Result<Box<RawValue>, SourceError>;
 }
 
 /// One page of a [`Source`].
 #[derive(Debug, Clone)]
-pub struct Page {
+pub struct SourcePage {
     /// The summaries, newest first.
     pub data: Vec<Box<RawValue>>,
     /// Whether more emails exist beyond it, in the direction of its cursor.
@@ -61,18 +61,18 @@ pub struct Page {
 
 /// Why a [`Source`] cannot answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fault {
+pub enum SourceError {
     /// Not spelled like an id of this source.
     Malformed,
     /// Spelled like an id, but no email has it.
     Unknown,
     /// The source itself is in trouble.
-    Broken(Failure),
+    Internal(Error),
 }
 
 /// What a server asks of its callers.
 #[derive(Debug, Clone)]
-pub struct Terms {
+pub struct ServerConfig {
     /// The one key that may read.
     pub key: SecretString,
     /// Requests that are answered in any one second.
@@ -82,7 +82,7 @@ pub struct Terms {
     pub hosts: Vec<Host>,
 }
 
-impl Terms {
+impl ServerConfig {
     /// The terms of a demonstration: [`DEMO_KEY`], the given rate, and no name but those of loopback.
     #[must_use]
     pub fn demo(rate: u32) -> Self {
@@ -103,8 +103,8 @@ impl Terms {
 /// If the listener fails.
 pub async fn serve(
     listener: TcpListener,
-    source: impl Source,
-    terms: Terms,
+    source: impl EmailSource,
+    terms: ServerConfig,
     clock: Clock,
     shutdown: impl Future<Output = ()> + Send,
 ) -> io::Result<()> {
@@ -117,7 +117,7 @@ pub async fn serve(
         () = shutdown => {
             stop.cancel();
             // A caller that never finishes its request must not keep the program from ending.
-            tokio::time::timeout(GRACE, served).await.unwrap_or(Ok(()))
+            tokio::time::timeout(SHUTDOWN_GRACE, served).await.unwrap_or(Ok(()))
         }
     }
 }

@@ -1,30 +1,30 @@
 //! Looks in the listing for emails that the service did not have when it was asked for them one by one.
 
-use super::{Back, Engine, Stopped, Synced};
-use crate::api::Service;
-use crate::archive::Place;
-use crate::failure::Failure;
+use super::{SyncDepth, Engine, StopReason, SyncReport};
+use crate::api::EmailApi;
+use crate::archive::SortKey;
+use crate::error::Error;
 use crate::mail::EmailId;
 
-impl<S: Service> Engine<S> {
+impl<S: EmailApi> Engine<S> {
     /// Reads the pages again that should hold such emails, as far `back` as is said, and adds what they
     /// bring to `synced`. No request if there is none in doubt.
-    pub(super) async fn settle_doubts(
+    pub(super) async fn confirm_deletions(
         &self,
-        back: Back,
-        synced: &mut Synced,
-    ) -> Result<(), Failure> {
+        back: SyncDepth,
+        synced: &mut SyncReport,
+    ) -> Result<(), Error> {
         let mut last = None;
-        while let Some((place, above)) = self.doubtful(back).await? {
+        while let Some((place, above)) = self.first_unconfirmed(back).await? {
             // A page that has settled nothing ends it.
             if last.is_some_and(|last| place >= last) {
                 break;
             }
             last = Some(place);
-            match self.refresh(&above).await {
-                Ok(further) => synced.add(further),
+            match self.reread_page(&above).await {
+                Ok(further) => synced.merge(further),
                 Err(failure) => {
-                    synced.stopped = Stopped::Failed(failure);
+                    synced.stop_reason = StopReason::Failed(failure);
                     break;
                 }
             }
@@ -33,14 +33,14 @@ impl<S: Service> Engine<S> {
     }
 
     /// The newest that is in doubt. What comes after an email is older only where the newest is first.
-    async fn doubtful(&self, back: Back) -> Result<Option<(Place, EmailId)>, Failure> {
-        self.blocking(move |archive| {
-            let ground = archive.ground()?;
+    async fn first_unconfirmed(&self, back: SyncDepth) -> Result<Option<(SortKey, EmailId)>, Error> {
+        self.run_blocking(move |archive| {
+            let ground = archive.coverage_state()?;
             let newest = ground
-                .spans
+                .ranges
                 .iter()
-                .find(|span| span.reaches_top && !ground.rising);
-            newest.map_or(Ok(None), |span| archive.doubtful(span, back.since()))
+                .find(|span| span.reaches_top && !ground.oldest_first);
+            newest.map_or(Ok(None), |span| archive.unconfirmed_deletion(span, back.cutoff_micros()))
         })
         .await
     }

@@ -2,25 +2,25 @@
 
 use std::collections::HashMap;
 
-use super::journey::Brought;
-use super::synced::{Stopped, Synced};
+use super::run::Progress;
+use super::report::{StopReason, SyncReport};
 use crate::archive::Archive;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::mail::EmailId;
 
 /// How far down it is looked: farther than a head walk goes.
-const ROWS: u32 = 1000;
+const WATCHED_ROWS: u32 = 1000;
 
 /// The newest emails as they were seen last, each with the number of its changes.
 #[derive(Debug, Default)]
-pub(super) struct Following(Option<HashMap<EmailId, i64>>);
+pub(super) struct ChangeFeed(Option<HashMap<EmailId, i64>>);
 
-impl Following {
+impl ChangeFeed {
     /// What came since the last look; nothing the first time.
-    pub(super) fn look(&mut self, archive: &Archive) -> Result<Synced, Failure> {
+    pub(super) fn poll(&mut self, archive: &Archive) -> Result<SyncReport, Error> {
         archive.check_file()?;
-        let now = archive.newest_changes(ROWS)?;
-        let mut brought = Brought::default();
+        let now = archive.newest_changes(WATCHED_ROWS)?;
+        let mut brought = Progress::default();
         if let Some(before) = &self.0 {
             // Below the last one that was there before, rows have only moved up into view.
             let last = now
@@ -34,9 +34,9 @@ impl Following {
             let changed = now
                 .iter()
                 .filter(|(id, changes)| before.get(id).is_some_and(|earlier| earlier != changes));
-            brought.follow(new as u64, changed.map(|(id, _)| id.clone()).collect());
+            brought.add_changes(new as u64, changed.map(|(id, _)| id.clone()).collect());
         }
         self.0 = Some(now.into_iter().collect());
-        brought.synced(archive, Stopped::Elsewhere)
+        brought.to_report(archive, StopReason::OtherProcess)
     }
 }

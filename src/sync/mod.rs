@@ -5,12 +5,12 @@ mod confirm;
 mod doubts;
 pub mod exchange;
 mod follow;
-mod foothold;
-mod journey;
-pub mod plan;
+mod cursor_search;
+mod run;
+pub mod planner;
 mod reachability;
 pub mod recheck;
-mod synced;
+mod report;
 #[cfg(test)]
 mod tests;
 
@@ -18,20 +18,20 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tracing::info;
 
-use confirm::Unconfirmable;
+use confirm::FailedPages;
 use exchange::Goal;
-use follow::Following;
-use journey::{Brought, Journey, Step, is_about_the_cursor};
+use follow::ChangeFeed;
+use run::{Progress, SyncRun, RunStep, is_cursor_error};
 
-pub use bodies::Bodies;
-pub use confirm::Confirmed;
-pub use recheck::Recheck;
-pub use synced::{Back, NAMED, Stopped, Synced};
+pub use bodies::BodiesReport;
+pub use confirm::ConfirmReport;
+pub use recheck::RecheckScope;
+pub use report::{SyncDepth, MAX_CHANGED_IDS, StopReason, SyncReport};
 
-use crate::api::{Budget, Cursor, MAX_LIMIT, OnSend, Page, Service, Wish};
-use crate::archive::{Archive, Joins, Lease, RequestTime, Stretch};
+use crate::api::{RateBudget, Cursor, MAX_LIMIT, BeforeSend, EmailPage, EmailApi, RequestHandle};
+use crate::archive::{Archive, PagePosition, ProcessLock, RequestTime, ListingPage};
 use crate::config::clock::Clock;
-use crate::failure::{Failure, Kind};
+use crate::error::{Error, ErrorKind};
 use crate::mail::{Email, EmailId};
 
 /// Carries one service into one archive. Clones do the same work and may be used at the same time:
@@ -40,8 +40,8 @@ pub struct Engine<S> {
     service: Arc<S>,
     archive: Archive,
     clock: Clock,
-    following: Arc<Mutex<Following>>,
-    unconfirmable: Arc<Mutex<Unconfirmable>>,
+    change_feed: Arc<Mutex<ChangeFeed>>,
+    failed_pages: Arc<Mutex<FailedPages>>,
 }
 
 impl<S> Clone for Engine<S> {
@@ -50,22 +50,22 @@ impl<S> Clone for Engine<S> {
             service: Arc::clone(&self.service),
             archive: self.archive.clone(),
             clock: Arc::clone(&self.clock),
-            following: Arc::clone(&self.following),
-            unconfirmable: Arc::clone(&self.unconfirmable),
+            change_feed: Arc::clone(&self.change_feed),
+            failed_pages: Arc::clone(&self.failed_pages),
         }
     }
 }
 
 /// A lease that is given up when this is dropped.
-struct Held<'a>(&'a Lease);
+struct LockGuard<'a>(&'a ProcessLock);
 
-impl Drop for Held<'_> {
+impl Drop for LockGuard<'_> {
     fn drop(&mut self) {
         self.0.release();
     }
 }
 
-impl<S: Service> Engine<S> {
+impl<S: EmailApi> Engine<S> {
     /// An engine between `service` and `archive`; `clock` tells when something was seen.
     #[must_use]
     pub fn new(service: Arc<S>, archive: Archive, clock: Clock) -> Self {
@@ -73,24 +73,24 @@ impl<S: Service> Engine<S> {
             service,
             archive,
             clock,
-            following: Arc::default(),
-            unconfirmable: Arc::default(),
+            change_feed: Arc::default(),
+            failed_pages: Arc::default(),
         }
     }
 
     /// The same engine, whose requests are wanted so.
     #[must_use]
-    pub fn wanted(&self, wish: &Wish) -> Self {
+    pub fn with_priority(&self, wish: &RequestHandle) -> Self {
         Self {
-            service: Arc::new(self.service.wanted(wish)),
+            service: Arc::new(self.service.with_priority(wish)),
             ..self.clone()
         }
     }
 
     /// What may be asked of the service at present, if it is asked at a pace.
     #[must_use]
-    pub fn budget(&self) -> Option<Budget> {
-        self.service.allowance()
+    pub fn budget(&self) -> Option<RateBudget> {
+        self.service.rate_budget()
     }
 
     /// The archive that is filled.
@@ -112,25 +112,25 @@ impl<S: Service> Engine<S> {
     ///
     /// If the service fails before it gave a page, or the archive fails. A later failure of the service
     /// is in [`Synced::stopped`].
-    pub async fn head(&self) -> Result<Synced, Failure> {
-        let (following, now) = (Arc::clone(&self.following), (self.clock)());
-        let followed = self.blocking(move |archive| {
-            if archive.lease().hold(now) {
+    pub async fn refresh(&self) -> Result<SyncReport, Error> {
+        let (following, now) = (Arc::clone(&self.change_feed), (self.clock)());
+        let followed = self.run_blocking(move |archive| {
+            if archive.poll_lock().try_acquire(now) {
                 return Ok(None);
             }
-            if let Some(failure) = archive.lease().outage() {
+            if let Some(failure) = archive.poll_lock().outage() {
                 return Err(failure);
             }
             following
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
-                .look(&archive)
+                .poll(&archive)
                 .map(Some)
         });
         if let Some(synced) = followed.await? {
             return Ok(synced);
         }
-        self.head_now().await
+        self.refresh_now().await
     }
 
     /// The same, also if another process does this already: a user wants to know how it is now.
@@ -138,19 +138,19 @@ impl<S: Service> Engine<S> {
     /// # Errors
     ///
     /// As [`head`](Self::head).
-    pub async fn head_now(&self) -> Result<Synced, Failure> {
-        let walked = self.walk(Goal::Head, |_| ()).await;
-        let (following, now) = (Arc::clone(&self.following), (self.clock)());
-        let noted = self.blocking(move |archive| {
+    pub async fn refresh_now(&self) -> Result<SyncReport, Error> {
+        let walked = self.run(Goal::Refresh, |_| ()).await;
+        let (following, now) = (Arc::clone(&self.change_feed), (self.clock)());
+        let noted = self.run_blocking(move |archive| {
             // From here on this process asks for what is new, if no other one does.
-            let _ = archive.lease().hold(now);
-            reachability::record(&archive, &walked, now);
+            let _ = archive.poll_lock().try_acquire(now);
+            reachability::record_reachability(&archive, &walked, now);
             let synced = walked?;
             // What this process has brought itself is no news from another one.
             following
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
-                .look(&archive)?;
+                .poll(&archive)?;
             Ok(synced)
         });
         noted.await
@@ -161,13 +161,13 @@ impl<S: Service> Engine<S> {
     /// # Errors
     ///
     /// If the archive fails.
-    pub async fn follow(&self) -> Result<Synced, Failure> {
-        let following = Arc::clone(&self.following);
-        self.blocking(move |archive| {
+    pub async fn poll_changes(&self) -> Result<SyncReport, Error> {
+        let following = Arc::clone(&self.change_feed);
+        self.run_blocking(move |archive| {
             following
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
-                .look(&archive)
+                .poll(&archive)
         })
         .await
     }
@@ -177,8 +177,8 @@ impl<S: Service> Engine<S> {
     /// # Errors
     ///
     /// As [`head`](Self::head).
-    pub async fn extend(&self) -> Result<Synced, Failure> {
-        self.walk(Goal::Extend, |_| ()).await
+    pub async fn load_older(&self) -> Result<SyncReport, Error> {
+        self.run(Goal::LoadOlder, |_| ()).await
     }
 
     /// The same where nobody waits for it: `None`, and no request, if another process on the same archive
@@ -187,16 +187,16 @@ impl<S: Service> Engine<S> {
     /// # Errors
     ///
     /// As [`head`](Self::head).
-    pub async fn fill(&self) -> Result<Option<Synced>, Failure> {
+    pub async fn backfill(&self) -> Result<Option<SyncReport>, Error> {
         let now = (self.clock)();
         let held =
-            self.blocking(move |archive| Ok(archive.lease().hold(now) && archive.walk().hold(now)));
+            self.run_blocking(move |archive| Ok(archive.poll_lock().try_acquire(now) && archive.backfill_lock().try_acquire(now)));
         if !held.await? {
             return Ok(None);
         }
         // For one page only: whoever is told to walk further need not wait for this.
-        let _held = Held(self.archive.walk());
-        self.extend().await.map(Some)
+        let _held = LockGuard(self.archive.backfill_lock());
+        self.load_older().await.map(Some)
     }
 
     /// Fetches everything new and then everything older as far `back` as is asked for; at last it looks
@@ -207,10 +207,10 @@ impl<S: Service> Engine<S> {
     /// # Errors
     ///
     /// As [`head`](Self::head).
-    pub async fn all(&self, back: Back, progress: impl FnMut(&Synced)) -> Result<Synced, Failure> {
-        let mut synced = self.walk(Goal::Back(back), progress).await?;
-        if matches!(synced.stopped, Stopped::Done | Stopped::End) {
-            self.settle_doubts(back, &mut synced).await?;
+    pub async fn full_sync(&self, back: SyncDepth, progress: impl FnMut(&SyncReport)) -> Result<SyncReport, Error> {
+        let mut synced = self.run(Goal::Full(back), progress).await?;
+        if matches!(synced.stop_reason, StopReason::Done | StopReason::End) {
+            self.confirm_deletions(back, &mut synced).await?;
         }
         Ok(synced)
     }
@@ -221,36 +221,36 @@ impl<S: Service> Engine<S> {
     /// # Errors
     ///
     /// If the service or the archive fails.
-    pub async fn refresh(&self, above: &EmailId) -> Result<Synced, Failure> {
-        let (asked, answer) = self.list(&Cursor::After(above.clone())).await;
+    pub async fn reread_page(&self, above: &EmailId) -> Result<SyncReport, Error> {
+        let (asked, answer) = self.request_page(&Cursor::After(above.clone())).await;
         let above = above.clone();
-        self.blocking(move |archive| {
-            let ground = archive.ground()?;
-            let mut brought = Brought::default();
+        self.run_blocking(move |archive| {
+            let ground = archive.coverage_state()?;
+            let mut brought = Progress::default();
             let stopped = match answer {
-                Err(failure) if is_about_the_cursor(&failure) => Stopped::CursorGone,
+                Err(failure) if is_cursor_error(&failure) => StopReason::NoLiveCursor,
                 Err(failure) => return Err(failure),
                 Ok(page) => {
                     // On a service that lists the oldest first these are newer, and claim nothing.
-                    let joins = if ground.rising || page.unreadable > 0 {
-                        Joins::Nothing
+                    let joins = if ground.oldest_first || page.unreadable > 0 {
+                        PagePosition::Unknown
                     } else {
-                        Joins::Below {
+                        PagePosition::Below {
                             cursor: above,
-                            cut: false,
+                            is_end: false,
                         }
                     };
-                    let carried = archive.carry(&Stretch {
+                    let carried = archive.merge_page(&ListingPage {
                         items: page.items,
-                        joins,
-                        rising: ground.rising,
-                        asked,
+                        position: joins,
+                        oldest_first: ground.oldest_first,
+                        requested: asked,
                     })?;
-                    brought.add(&carried, page.unreadable);
-                    Stopped::Done
+                    brought.add_page(&carried, page.unreadable);
+                    StopReason::Done
                 }
             };
-            brought.synced(&archive, stopped)
+            brought.to_report(&archive, stopped)
         })
         .await
     }
@@ -262,55 +262,55 @@ impl<S: Service> Engine<S> {
     /// # Errors
     ///
     /// If the service fails, or the answer is about another email.
-    pub async fn read(&self, id: &EmailId) -> Result<Email, Failure> {
+    pub async fn fetch_email(&self, id: &EmailId) -> Result<Email, Error> {
         // That it cannot be kept, on a full disk perhaps, is no reason not to read it.
-        Ok(self.fetch(id).await?.0)
+        Ok(self.fetch_and_store(id).await?.0)
     }
 
     /// Fetches one email; says beside it whether it could be kept.
-    async fn fetch(&self, id: &EmailId) -> Result<(Email, Result<(), Failure>), Failure> {
+    async fn fetch_and_store(&self, id: &EmailId) -> Result<(Email, Result<(), Error>), Error> {
         let (asked, answer) = self
-            .stamped(|service| async move { service.retrieve(id).await })
+            .send_stamped(|service| async move { service.retrieve(id).await })
             .await;
         self.report_reachability(&answer).await;
         let retrieved = match answer {
             Ok(retrieved) => retrieved,
             Err(failure) => {
-                if failure.kind == Kind::NotFound {
+                if failure.kind == ErrorKind::NotFound {
                     let id = id.clone();
-                    self.blocking(move |archive| archive.mark_gone(&id, asked))
+                    self.run_blocking(move |archive| archive.mark_missing(&id, asked))
                         .await?;
                 }
                 return Err(failure);
             }
         };
         if retrieved.email.id != id.as_str() {
-            return Err(Failure::new(
-                Kind::NotTheApi,
+            return Err(Error::new(
+                ErrorKind::NotTheApi,
                 "the service answered with another email than the one asked for",
             )
             .hint("nothing was kept; ask again, or ask who runs the service"));
         }
-        self.blocking(move |archive| {
-            let kept = archive.keep(&retrieved, asked).map(|_| ());
+        self.run_blocking(move |archive| {
+            let kept = archive.put_body(&retrieved, asked).map(|_| ());
             Ok((Email::from(retrieved), kept))
         })
         .await
     }
 
-    async fn walk(&self, goal: Goal, mut progress: impl FnMut(&Synced)) -> Result<Synced, Failure> {
+    async fn run(&self, goal: Goal, mut progress: impl FnMut(&SyncReport)) -> Result<SyncReport, Error> {
         let (mut journey, mut step) = self
-            .blocking(move |archive| Journey::begin(archive, goal))
+            .run_blocking(move |archive| SyncRun::start(archive, goal))
             .await?;
         loop {
             let cursor = match step {
-                Step::Over(stopped) => {
-                    let synced = self.blocking(move |_| journey.synced(stopped)).await?;
-                    let Synced {
+                RunStep::Finished(stopped) => {
+                    let synced = self.run_blocking(move |_| journey.report(stopped)).await?;
+                    let SyncReport {
                         new,
                         changes,
                         pages,
-                        stopped,
+                        stop_reason: stopped,
                         ..
                     } = &synced;
                     info!(
@@ -318,19 +318,19 @@ impl<S: Service> Engine<S> {
                         pages,
                         new,
                         changes,
-                        because = stopped.word(),
+                        because = stopped.code(),
                         "a walk has ended"
                     );
                     return Ok(synced);
                 }
-                Step::Request(cursor) => cursor,
+                RunStep::Request(cursor) => cursor,
             };
-            let (asked, answer) = self.list(&cursor).await;
+            let (asked, answer) = self.request_page(&cursor).await;
             let so_far;
             (journey, step, so_far) = self
-                .blocking(move |_| {
-                    let (journey, step) = journey.arrive(answer, asked)?;
-                    let so_far = journey.synced(Stopped::Done)?;
+                .run_blocking(move |_| {
+                    let (journey, step) = journey.handle_response(answer, asked)?;
+                    let so_far = journey.report(StopReason::Done)?;
                     Ok((journey, step, so_far))
                 })
                 .await?;
@@ -338,21 +338,21 @@ impl<S: Service> Engine<S> {
         }
     }
 
-    async fn list(&self, cursor: &Cursor) -> (RequestTime, Result<Page, Failure>) {
+    async fn request_page(&self, cursor: &Cursor) -> (RequestTime, Result<EmailPage, Error>) {
         let (asked, answer) = self
-            .stamped(|service| async move { service.list(MAX_LIMIT, cursor).await })
+            .send_stamped(|service| async move { service.list(MAX_LIMIT, cursor).await })
             .await;
         self.report_reachability(&answer).await;
         (asked, answer)
     }
 
     /// Makes a request, and numbers it when it is sent: it may have waited for its turn until then.
-    async fn stamped<T, F: Future<Output = T> + Send>(
+    async fn send_stamped<T, F: Future<Output = T> + Send>(
         &self,
         request: impl FnOnce(S) -> F + Send,
     ) -> (RequestTime, T) {
         let sent = Arc::new(Mutex::new(None));
-        let hook: OnSend = {
+        let hook: BeforeSend = {
             let (archive, clock, sent) = (
                 self.archive.clone(),
                 Arc::clone(&self.clock),
@@ -361,32 +361,32 @@ impl<S: Service> Engine<S> {
             Arc::new(move || {
                 let (archive, clock, sent) =
                     (archive.clone(), Arc::clone(&clock), Arc::clone(&sent));
-                Box::pin(async move { *held(&sent) = Some(stamp(archive, clock).await) })
+                Box::pin(async move { *lock(&sent) = Some(stamp_request(archive, clock).await) })
             })
         };
-        let answer = if let Some(service) = self.service.with_on_send(hook) {
+        let answer = if let Some(service) = self.service.with_before_send(hook) {
             request(service).await
         } else {
-            let now = stamp(self.archive.clone(), Arc::clone(&self.clock)).await;
-            *held(&sent) = Some(now);
+            let now = stamp_request(self.archive.clone(), Arc::clone(&self.clock)).await;
+            *lock(&sent) = Some(now);
             request(S::clone(&self.service)).await
         };
         // A request that was never sent has no answer that could be stored.
-        let sent = held(&sent).unwrap_or_else(|| RequestTime::from((self.clock)()));
+        let sent = lock(&sent).unwrap_or_else(|| RequestTime::from((self.clock)()));
         (sent, answer)
     }
 
     /// Runs `work` where it may block.
-    async fn blocking<T: Send + 'static>(
+    async fn run_blocking<T: Send + 'static>(
         &self,
-        work: impl FnOnce(Archive) -> Result<T, Failure> + Send + 'static,
-    ) -> Result<T, Failure> {
+        work: impl FnOnce(Archive) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
         let archive = self.archive.clone();
         match tokio::task::spawn_blocking(move || work(archive)).await {
             Ok(outcome) => outcome,
             Err(error) => match error.try_into_panic() {
                 Ok(panic) => std::panic::resume_unwind(panic),
-                Err(_) => Err(Failure::new(Kind::Internal, "the program is ending")),
+                Err(_) => Err(Error::new(ErrorKind::Internal, "the program is ending")),
             },
         }
     }
@@ -394,7 +394,7 @@ impl<S: Service> Engine<S> {
 
 /// Numbers a request that is sent now. Where the archive cannot be written, nothing is stored either, and
 /// the time will do.
-async fn stamp(archive: Archive, clock: Clock) -> RequestTime {
+async fn stamp_request(archive: Archive, clock: Clock) -> RequestTime {
     let now = clock();
     let stamped = tokio::task::spawn_blocking(move || archive.stamp_request(now)).await;
     stamped
@@ -403,6 +403,6 @@ async fn stamp(archive: Archive, clock: Clock) -> RequestTime {
         .unwrap_or_else(|| RequestTime::from(now))
 }
 
-fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
     lock.lock().unwrap_or_else(PoisonError::into_inner)
 }

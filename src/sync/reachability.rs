@@ -8,22 +8,22 @@
 use jiff::Timestamp;
 
 use super::Engine;
-use crate::api::Service;
+use crate::api::EmailApi;
 use crate::archive::Archive;
-use crate::failure::Failure;
+use crate::error::Error;
 
-impl<S: Service> Engine<S> {
+impl<S: EmailApi> Engine<S> {
     /// Makes the process that refreshes try now, if an answer contradicts what it has recorded.
-    pub(super) async fn report_reachability<T>(&self, answer: &Result<T, Failure>) {
+    pub(super) async fn report_reachability<T>(&self, answer: &Result<T, Error>) {
         let is_offline = match answer {
             Ok(_) => false,
             Err(failure) if failure.is_offline() => true,
             Err(_) => return,
         };
-        let reported = self.blocking(move |archive| {
-            let lease = archive.lease();
+        let reported = self.run_blocking(move |archive| {
+            let lease = archive.poll_lock();
             if !lease.is_held() && lease.outage().is_some() != is_offline {
-                archive.notify_service();
+                archive.notify_service_state();
             }
             Ok(())
         });
@@ -33,13 +33,13 @@ impl<S: Service> Engine<S> {
 }
 
 /// Records how a refresh by this process ended, and makes the others look.
-pub(super) fn record<T>(archive: &Archive, outcome: &Result<T, Failure>, now: Timestamp) {
+pub(super) fn record_reachability<T>(archive: &Archive, outcome: &Result<T, Error>, now: Timestamp) {
     let has_turned = match outcome {
-        Ok(_) => archive.lease().note_answer(now),
-        Err(failure) if failure.is_offline() => archive.lease().note_outage(now, failure),
+        Ok(_) => archive.poll_lock().record_response(now),
+        Err(failure) if failure.is_offline() => archive.poll_lock().record_outage(now, failure),
         Err(_) => false,
     };
     if has_turned {
-        archive.notify_service();
+        archive.notify_service_state();
     }
 }

@@ -7,21 +7,21 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::archive::{ConfirmedRun, Place};
-use crate::mail::SETTLED_AFTER;
+use crate::archive::{ConfirmedRun, SortKey};
+use crate::mail::FINAL_AFTER;
 
 /// No row is due sooner than this after it was confirmed.
-const SHORTEST_INTERVAL: SignedDuration = SignedDuration::from_mins(2);
+const MIN_INTERVAL: SignedDuration = SignedDuration::from_mins(2);
 
 /// The interval is this part of the age.
-const PART_OF_AGE: i64 = 4;
+const AGE_DIVISOR: i64 = 4;
 
 /// Rows right above a due row are read with it if they are at least so late: they are due soon.
-const WORTH_READING_ALONG: f64 = 0.5;
+const MIN_NEIGHBOUR_LATENESS: f64 = 0.5;
 
 /// Which rows to read again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Recheck {
+pub enum RecheckScope {
     /// Rows that are not final, not older than this, and due.
     Due {
         /// The oldest time of interest, in microseconds since 1970.
@@ -36,12 +36,12 @@ pub enum Recheck {
     },
 }
 
-impl Recheck {
+impl RecheckScope {
     /// The rule for the background: everything that may still change.
     #[must_use]
     pub fn background(now: Timestamp) -> Self {
         Self::Due {
-            since: now.as_microsecond().saturating_sub(micros(SETTLED_AFTER)),
+            since: now.as_microsecond().saturating_sub(to_micros(FINAL_AFTER)),
         }
     }
 }
@@ -52,29 +52,29 @@ pub struct DueRun {
     /// The run.
     pub run: ConfirmedRun,
     /// Not above this row: what lies between it and the run is due soon, too.
-    pub ceiling: Place,
+    pub ceiling: SortKey,
     /// How late it is: 1 is due, 2 is confirmed half as often as it should be.
     pub lateness: f64,
 }
 
 /// The due runs, the latest first.
 #[must_use]
-pub fn due_runs(runs: &[ConfirmedRun], recheck: Recheck, now: Timestamp) -> Vec<DueRun> {
+pub fn find_due_runs(runs: &[ConfirmedRun], recheck: RecheckScope, now: Timestamp) -> Vec<DueRun> {
     let mut due = Vec::new();
     let mut ceiling = None;
     for run in runs {
         let lateness = match recheck {
-            Recheck::Due { since } if run.open && run.top.micros() >= since => {
+            RecheckScope::Due { since } if run.may_change && run.top.micros() >= since => {
                 lateness(run, run.top, now)
             }
-            Recheck::All { since, before }
+            RecheckScope::All { since, before }
                 if run.top.micros() >= since && (run.at < before || run.at > now) =>
             {
                 1.0
             }
-            Recheck::Due { .. } | Recheck::All { .. } => 0.0,
+            RecheckScope::Due { .. } | RecheckScope::All { .. } => 0.0,
         };
-        ceiling = (lateness >= WORTH_READING_ALONG).then(|| ceiling.unwrap_or(run.top));
+        ceiling = (lateness >= MIN_NEIGHBOUR_LATENESS).then(|| ceiling.unwrap_or(run.top));
         if let Some(ceiling) = ceiling.filter(|_| lateness >= 1.0) {
             due.push(DueRun {
                 run: *run,
@@ -89,9 +89,9 @@ pub fn due_runs(runs: &[ConfirmedRun], recheck: Recheck, now: Timestamp) -> Vec<
 
 /// How late a row of `run` is. A confirmation from the future is none: the clock has jumped.
 #[must_use]
-pub fn lateness(run: &ConfirmedRun, row: Place, now: Timestamp) -> f64 {
+pub fn lateness(run: &ConfirmedRun, row: SortKey, now: Timestamp) -> f64 {
     let age = now.as_microsecond().saturating_sub(row.micros());
-    let interval = (age / PART_OF_AGE).max(micros(SHORTEST_INTERVAL));
+    let interval = (age / AGE_DIVISOR).max(to_micros(MIN_INTERVAL));
     let waited = now.as_microsecond().saturating_sub(run.at.as_microsecond());
     if waited < 0 {
         return f64::INFINITY;
@@ -104,6 +104,6 @@ pub fn lateness(run: &ConfirmedRun, row: Place, now: Timestamp) -> f64 {
     ratio
 }
 
-fn micros(span: SignedDuration) -> i64 {
+fn to_micros(span: SignedDuration) -> i64 {
     i64::try_from(span.as_micros()).unwrap_or(i64::MAX)
 }

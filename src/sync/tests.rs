@@ -10,16 +10,16 @@ use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 
 use proptest::prelude::*;
-use sim::{Dates, Fault, Sim, ticking};
+use sim::{Dates, ServiceFault, FakeService, ticking};
 
 use super::*;
-use crate::archive::{Anchor, Location, Reach};
+use crate::archive::{WindowAnchor, ArchiveLocation, Coverage};
 use crate::mail::Status;
 
 /// A service, an empty archive, and the engine between them.
-struct World {
-    sim: Sim,
-    engine: Engine<Sim>,
+struct SyncEnv {
+    sim: FakeService,
+    engine: Engine<FakeService>,
     runtime: tokio::runtime::Runtime,
     /// What was removed from the archive by hand.
     removed: RefCell<HashSet<String>>,
@@ -32,10 +32,10 @@ fn number(id: &str) -> Option<i64> {
     id.strip_prefix("mail-")?.parse().ok()
 }
 
-impl World {
+impl SyncEnv {
     fn new(dates: Dates, mails: usize) -> Self {
-        let sim = Sim::new(dates, mails);
-        let archive = Archive::open(&Location::Memory).unwrap();
+        let sim = FakeService::new(dates, mails);
+        let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
         let engine = Engine::new(Arc::new(sim.clone()), archive, ticking());
         let runtime = tokio::runtime::Builder::new_current_thread()
             .build()
@@ -49,22 +49,22 @@ impl World {
         }
     }
 
-    fn head(&self) -> Synced {
-        self.runtime.block_on(self.engine.head()).unwrap()
+    fn refresh(&self) -> SyncReport {
+        self.runtime.block_on(self.engine.refresh()).unwrap()
     }
 
-    fn extend(&self) -> Synced {
-        self.runtime.block_on(self.engine.extend()).unwrap()
+    fn load_older(&self) -> SyncReport {
+        self.runtime.block_on(self.engine.load_older()).unwrap()
     }
 
-    fn all(&self) -> Synced {
+    fn full_sync(&self) -> SyncReport {
         self.runtime
-            .block_on(self.engine.all(Back::All, |_| ()))
+            .block_on(self.engine.full_sync(SyncDepth::All, |_| ()))
             .unwrap()
     }
 
     /// The requests made while `run` ran.
-    fn requests<T>(&self, run: impl FnOnce(&Self) -> T) -> (usize, T) {
+    fn count_requests<T>(&self, run: impl FnOnce(&Self) -> T) -> (usize, T) {
         let before = self.sim.state().requests.len();
         let outcome = run(self);
         (self.sim.state().requests.len() - before, outcome)
@@ -75,7 +75,7 @@ impl World {
         let window = self
             .engine
             .archive()
-            .window(&Anchor::Newest, usize::MAX)
+            .window(&WindowAnchor::Newest, usize::MAX)
             .unwrap();
         window
             .rows
@@ -95,24 +95,24 @@ impl World {
         let window = self
             .engine
             .archive()
-            .window(&Anchor::Newest, usize::MAX)
+            .window(&WindowAnchor::Newest, usize::MAX)
             .unwrap();
         let present: HashSet<&str> = window
             .rows
             .iter()
             .map(|row| row.summary.id.as_str())
             .collect();
-        let ground = self.engine.archive().ground().unwrap();
-        for pair in ground.spans.windows(2) {
+        let ground = self.engine.archive().coverage_state().unwrap();
+        for pair in ground.ranges.windows(2) {
             prop_assert!(pair[0].bottom > pair[1].top, "{:?}", ground);
         }
-        for span in &ground.spans {
+        for span in &ground.ranges {
             prop_assert!(span.bottom <= span.top);
             let id_at = |place| {
                 window
                     .rows
                     .iter()
-                    .find(|row| row.place == place)
+                    .find(|row| row.sort_key == place)
                     .map(|row| row.summary.id.as_str())
             };
             let top = id_at(span.top).expect("a span begins at a row");
@@ -135,7 +135,7 @@ impl World {
             prop_assert!(first < last, "{top} to {bottom} is upside down: {ground:?}");
             let lost: Vec<&String> = listing[first..last]
                 .iter()
-                .filter(|id| !present.contains(id.as_str()) && !self.stays_out(id))
+                .filter(|id| !present.contains(id.as_str()) && !self.is_purged(id))
                 .collect();
             prop_assert!(
                 lost.is_empty(),
@@ -146,7 +146,7 @@ impl World {
     }
 
     /// Whether an email was removed, or is older than one that was removed for its age.
-    fn stays_out(&self, id: &str) -> bool {
+    fn is_purged(&self, id: &str) -> bool {
         let state = self.sim.state();
         let created = state
             .mails
@@ -163,7 +163,7 @@ impl World {
     /// What must hold when everything was fetched: all of it is there, in the service's order.
     fn check_whole(&self) -> Result<(), TestCaseError> {
         let mut listing = self.sim.state().ids();
-        listing.retain(|id| !self.stays_out(id));
+        listing.retain(|id| !self.is_purged(id));
         let listed: HashSet<&String> = listing.iter().collect();
         let mut shown = self.ids();
         shown.retain(|id| listed.contains(id));
@@ -174,14 +174,14 @@ impl World {
 
 #[test]
 fn the_first_time_one_page_is_enough_and_with_nothing_new_one_request() {
-    let world = World::new(Dates::Distinct, 250);
-    let (requests, synced) = world.requests(World::head);
+    let world = SyncEnv::new(Dates::Distinct, 250);
+    let (requests, synced) = world.count_requests(SyncEnv::refresh);
     assert_eq!(
-        (requests, synced.new, synced.stopped),
-        (1, 100, Stopped::Done)
+        (requests, synced.new, synced.stop_reason),
+        (1, 100, StopReason::Done)
     );
-    assert!(matches!(synced.reach, Reach::Since(_)));
-    let (requests, synced) = world.requests(World::head);
+    assert!(matches!(synced.coverage, Coverage::Since(_)));
+    let (requests, synced) = world.count_requests(SyncEnv::refresh);
     assert_eq!((requests, synced.new, synced.changes), (1, 0, 0));
 }
 
@@ -191,7 +191,7 @@ fn a_small_mailbox_is_known_whole_at_last() {
         .into_iter()
         .flat_map(|count| [(count, 100), (count, 7)])
     {
-        let world = World::new(
+        let world = SyncEnv::new(
             if cap == 7 {
                 Dates::Ties
             } else {
@@ -200,19 +200,19 @@ fn a_small_mailbox_is_known_whole_at_last() {
             count,
         );
         world.sim.state().cap = cap;
-        let (requests, synced) = world.requests(World::all);
+        let (requests, synced) = world.count_requests(SyncEnv::full_sync);
         assert_eq!(
-            (synced.reach, synced.stopped, synced.new),
-            (Reach::Everything, Stopped::End, count as u64),
+            (synced.coverage, synced.stop_reason, synced.new),
+            (Coverage::Complete, StopReason::End, count as u64),
             "{count}"
         );
         assert!(
             requests <= count / cap + 3,
             "{requests} requests for {count}"
         );
-        assert_eq!(world.requests(World::head).0, 1);
+        assert_eq!(world.count_requests(SyncEnv::refresh).0, 1);
         assert!(
-            count == 0 || world.requests(World::extend).0 == 0,
+            count == 0 || world.count_requests(SyncEnv::load_older).0 == 0,
             "there is nothing to extend to"
         );
         world.check_whole().unwrap();
@@ -221,63 +221,63 @@ fn a_small_mailbox_is_known_whole_at_last() {
 
 #[test]
 fn a_gap_is_known_and_closed() {
-    let world = World::new(Dates::Distinct, 150);
-    world.all();
+    let world = SyncEnv::new(Dates::Distinct, 150);
+    world.full_sync();
     world.sim.state().arrive(1500);
-    let synced = world.head();
-    assert_eq!((synced.stopped, synced.new), (Stopped::Budget, 300));
-    assert!(matches!(synced.reach, Reach::Since(_)), "a gap is open");
+    let synced = world.refresh();
+    assert_eq!((synced.stop_reason, synced.new), (StopReason::PageLimit, 300));
+    assert!(matches!(synced.coverage, Coverage::Since(_)), "a gap is open");
     world.check_spans().unwrap();
-    let closed = std::iter::repeat_with(|| world.head())
+    let closed = std::iter::repeat_with(|| world.refresh())
         .take(10)
-        .find(|synced| synced.stopped != Stopped::Budget);
-    assert_eq!(closed.unwrap().reach, Reach::Everything);
+        .find(|synced| synced.stop_reason != StopReason::PageLimit);
+    assert_eq!(closed.unwrap().coverage, Coverage::Complete);
     world.check_whole().unwrap();
-    assert_eq!(world.requests(World::head).0, 1);
+    assert_eq!(world.count_requests(SyncEnv::refresh).0, 1);
 }
 
 #[test]
 fn extending_goes_one_page_at_a_time_to_the_end() {
-    let world = World::new(Dates::Ties, 350);
-    world.head();
-    let pages: Vec<_> = std::iter::repeat_with(|| world.requests(World::extend))
+    let world = SyncEnv::new(Dates::Ties, 350);
+    world.refresh();
+    let pages: Vec<_> = std::iter::repeat_with(|| world.count_requests(SyncEnv::load_older))
         .take(4)
         .map(|(requests, synced)| (requests, synced.new))
         .collect();
     assert_eq!(pages, [(1, 100), (1, 100), (1, 50), (0, 0)]);
-    assert_eq!(world.engine.archive().reach().unwrap(), Reach::Everything);
+    assert_eq!(world.engine.archive().coverage().unwrap(), Coverage::Complete);
 }
 
 #[test]
 fn a_failure_keeps_what_was_fetched_before_it() {
-    let world = World::new(Dates::Distinct, 350);
-    world.sim.state().faults = [None, None, Some(Fault::Unreachable)].into();
-    let synced = world.all();
-    assert!(matches!(&synced.stopped, Stopped::Failed(failure) if failure.is_offline()));
+    let world = SyncEnv::new(Dates::Distinct, 350);
+    world.sim.state().faults = [None, None, Some(ServiceFault::Unreachable)].into();
+    let synced = world.full_sync();
+    assert!(matches!(&synced.stop_reason, StopReason::Failed(failure) if failure.is_offline()));
     assert_eq!(synced.new, 200);
-    world.sim.state().faults = [Some(Fault::Unreachable)].into();
-    assert!(world.runtime.block_on(world.engine.head()).is_err());
-    assert_eq!(world.all().new, 150);
+    world.sim.state().faults = [Some(ServiceFault::Unreachable)].into();
+    assert!(world.runtime.block_on(world.engine.refresh()).is_err());
+    assert_eq!(world.full_sync().new, 150);
     world.check_whole().unwrap();
 }
 
 #[test]
 fn expired_mail_stays_and_the_walk_goes_around_its_cursors() {
     for lenient in [false, true] {
-        let world = World::new(Dates::Distinct, 450);
+        let world = SyncEnv::new(Dates::Distinct, 450);
         world.sim.state().lenient = lenient;
-        world.head();
-        world.extend();
-        world.extend();
+        world.refresh();
+        world.load_older();
+        world.load_older();
         world.sim.state().expire(200);
-        let (requests, synced) = world.requests(World::extend);
+        let (requests, synced) = world.count_requests(SyncEnv::load_older);
         assert!(requests <= 6, "{requests}");
         assert_eq!(synced.new, 0);
         world.check_spans().unwrap();
-        let synced = world.all();
+        let synced = world.full_sync();
         assert_eq!(
-            (synced.reach, synced.stopped),
-            (Reach::Everything, Stopped::End)
+            (synced.coverage, synced.stop_reason),
+            (Coverage::Complete, StopReason::End)
         );
         assert_eq!(
             world.ids().len(),
@@ -290,47 +290,47 @@ fn expired_mail_stays_and_the_walk_goes_around_its_cursors() {
 
 #[test]
 fn a_search_may_meet_a_cursor_that_the_walk_has_used() {
-    let world = World::new(Dates::Distinct, 207);
+    let world = SyncEnv::new(Dates::Distinct, 207);
     world.sim.state().cap = 7;
-    world.all();
+    world.full_sync();
     world.sim.state().expire(65);
     world.sim.state().arrive(118);
-    assert_eq!(world.all().stopped, Stopped::End);
+    assert_eq!(world.full_sync().stop_reason, StopReason::End);
     world.check_whole().unwrap();
 }
 
 #[test]
 fn a_service_that_knows_no_cursor_is_asked_a_few_times_only() {
-    let world = World::new(Dates::Distinct, 450);
-    world.head();
-    world.sim.state().faults = vec![Some(Fault::Gone); 50].into();
-    let (requests, synced) = world.requests(World::extend);
-    assert_eq!(synced.stopped, Stopped::CursorGone);
+    let world = SyncEnv::new(Dates::Distinct, 450);
+    world.refresh();
+    world.sim.state().faults = vec![Some(ServiceFault::Gone); 50].into();
+    let (requests, synced) = world.count_requests(SyncEnv::load_older);
+    assert_eq!(synced.stop_reason, StopReason::NoLiveCursor);
     assert!(requests <= 12, "{requests}");
     assert!(
-        matches!(synced.reach, Reach::Since(_)),
+        matches!(synced.coverage, Coverage::Since(_)),
         "what is known stays known"
     );
 }
 
 #[test]
 fn a_service_in_a_circle_is_left_alone() {
-    for fault in [Fault::Repeat, Fault::FirstPage, Fault::EmptyMore] {
-        let world = World::new(Dates::Distinct, 450);
-        world.head();
+    for fault in [ServiceFault::Repeat, ServiceFault::FirstPage, ServiceFault::EmptyMore] {
+        let world = SyncEnv::new(Dates::Distinct, 450);
+        world.refresh();
         world.sim.state().faults = vec![Some(fault); 50].into();
-        let (requests, synced) = world.requests(World::all);
-        assert_eq!(synced.stopped, Stopped::NoProgress, "{fault:?}");
+        let (requests, synced) = world.count_requests(SyncEnv::full_sync);
+        assert_eq!(synced.stop_reason, StopReason::NoProgress, "{fault:?}");
         assert!(requests <= 3, "{fault:?}: {requests}");
-        assert!(matches!(synced.reach, Reach::Since(_)));
+        assert!(matches!(synced.coverage, Coverage::Since(_)));
     }
 }
 
 #[test]
 fn short_pages_and_a_has_more_that_lies_do_not_hide_mail() {
-    let world = World::new(Dates::Distinct, 130);
+    let world = SyncEnv::new(Dates::Distinct, 130);
     world.sim.state().cap = 20;
-    assert_eq!(world.all().new, 130);
+    assert_eq!(world.full_sync().new, 130);
     world.check_whole().unwrap();
 }
 
@@ -340,61 +340,61 @@ fn a_listing_without_has_more_is_walked_to_its_end() {
         .into_iter()
         .flat_map(|count| [(count, 100), (count, 20)])
     {
-        let world = World::new(Dates::Distinct, count);
+        let world = SyncEnv::new(Dates::Distinct, count);
         (world.sim.state().cap, world.sim.state().silent) = (cap, true);
-        let (requests, synced) = world.requests(World::all);
+        let (requests, synced) = world.count_requests(SyncEnv::full_sync);
         assert_eq!(
-            (synced.new, synced.stopped, synced.reach),
-            (count as u64, Stopped::End, Reach::Everything),
+            (synced.new, synced.stop_reason, synced.coverage),
+            (count as u64, StopReason::End, Coverage::Complete),
             "{count}"
         );
         assert!(
             requests <= count / cap + 4,
             "{requests} requests for {count}"
         );
-        assert_eq!(world.requests(World::head).0, 1, "{count}");
+        assert_eq!(world.count_requests(SyncEnv::refresh).0, 1, "{count}");
         world.check_whole().unwrap();
     }
 }
 
 #[test]
 fn the_oldest_first_is_shown_newest_first() {
-    let world = World::new(Dates::Distinct, 350);
+    let world = SyncEnv::new(Dates::Distinct, 350);
     world.sim.state().rising = true;
-    assert_eq!(world.all().reach, Reach::Everything);
+    assert_eq!(world.full_sync().coverage, Coverage::Complete);
     world.check_whole().unwrap();
     world.sim.state().arrive(7);
     world.sim.state().mails[50].event = "bounced";
-    let (requests, synced) = world.requests(World::head);
+    let (requests, synced) = world.count_requests(SyncEnv::refresh);
     assert_eq!((requests, synced.new, synced.changes), (2, 7, 1));
     world.check_whole().unwrap();
-    assert_eq!(world.requests(World::head).0, 1);
+    assert_eq!(world.count_requests(SyncEnv::refresh).0, 1);
 }
 
 #[test]
 fn an_imitation_that_gives_everything_at_once_is_understood() {
     for count in [1, 2, 30, 100, 350] {
-        let world = World::new(Dates::Distinct, count);
+        let world = SyncEnv::new(Dates::Distinct, count);
         (world.sim.state().rising, world.sim.state().emulate) = (true, true);
-        world.all();
+        world.full_sync();
         world.sim.state().arrive(3);
-        world.head();
+        world.refresh();
         world.check_whole().unwrap();
         world.check_spans().unwrap();
-        let (requests, synced) = world.requests(World::head);
+        let (requests, synced) = world.count_requests(SyncEnv::refresh);
         assert_eq!((requests, synced.new), (1, 0), "{count}");
     }
 }
 
 #[test]
 fn a_service_that_muddles_its_cursors_is_asked_as_long_as_it_gives_new_mail() {
-    let world = World::new(Dates::Distinct, 900);
+    let world = SyncEnv::new(Dates::Distinct, 900);
     world.sim.state().muddled = true;
-    let (requests, synced) = world.requests(World::all);
+    let (requests, synced) = world.count_requests(SyncEnv::full_sync);
     assert!(requests < 40, "{requests}");
     assert!(synced.new > 200, "{}", synced.new);
     assert!(
-        matches!(synced.reach, Reach::Since(_)),
+        matches!(synced.coverage, Coverage::Since(_)),
         "what it left out is not claimed"
     );
     world.check_spans().unwrap();
@@ -403,22 +403,22 @@ fn a_service_that_muddles_its_cursors_is_asked_as_long_as_it_gives_new_mail() {
 #[test]
 fn the_work_can_be_done_by_any_thread() {
     fn sent(_: impl Send) {}
-    let world = World::new(Dates::Distinct, 0);
-    sent(world.engine.head());
-    sent(world.engine.all(Back::All, |_| ()));
-    sent(world.engine.read(&EmailId::new("a")));
-    sent(world.engine.refresh(&EmailId::new("a")));
+    let world = SyncEnv::new(Dates::Distinct, 0);
+    sent(world.engine.refresh());
+    sent(world.engine.full_sync(SyncDepth::All, |_| ()));
+    sent(world.engine.fetch_email(&EmailId::new("a")));
+    sent(world.engine.reread_page(&EmailId::new("a")));
 }
 
 #[test]
 fn what_cannot_be_read_is_claimed_by_no_span_and_costs_no_other_email() {
     for blotted in ["mail-420", "mail-200", "mail-0"] {
-        let world = World::new(Dates::Distinct, 450);
+        let world = SyncEnv::new(Dates::Distinct, 450);
         world.sim.state().blotted = Some(blotted);
         for _ in 0..2 {
-            let (requests, synced) = world.requests(World::all);
+            let (requests, synced) = world.count_requests(SyncEnv::full_sync);
             assert!(requests <= 7, "{blotted}: {requests} requests");
-            assert_eq!(synced.stopped, Stopped::Unreadable, "{blotted}");
+            assert_eq!(synced.stop_reason, StopReason::Unreadable, "{blotted}");
             assert!(
                 !synced.reached_end() && world.ids().len() == 449,
                 "{blotted}: {}",
@@ -426,13 +426,13 @@ fn what_cannot_be_read_is_claimed_by_no_span_and_costs_no_other_email() {
             );
             world.check_spans().unwrap();
         }
-        let (requests, _) = world.requests(World::head);
+        let (requests, _) = world.count_requests(SyncEnv::refresh);
         assert!(
             requests <= 1,
             "{blotted}: looking for new mail takes {requests} requests"
         );
         world.sim.state().blotted = None;
-        assert_eq!(world.all().stopped, Stopped::End, "{blotted}");
+        assert_eq!(world.full_sync().stop_reason, StopReason::End, "{blotted}");
         world.check_whole().unwrap();
         world.check_spans().unwrap();
     }
@@ -441,17 +441,17 @@ fn what_cannot_be_read_is_claimed_by_no_span_and_costs_no_other_email() {
 #[test]
 fn ids_whose_case_changed_do_not_end_a_walk() {
     for pattern in 0..16_u32 {
-        for run in [World::head, World::all] {
-            let world = World::new(Dates::Distinct, 350);
-            let faults = (0..4).map(|bit| (pattern >> bit & 1 == 1).then_some(Fault::UpperCase));
+        for run in [SyncEnv::refresh, SyncEnv::full_sync] {
+            let world = SyncEnv::new(Dates::Distinct, 350);
+            let faults = (0..4).map(|bit| (pattern >> bit & 1 == 1).then_some(ServiceFault::UpperCase));
             world.sim.state().faults = faults.collect();
             run(&world);
             run(&world);
             world.sim.state().faults.clear();
-            let synced = world.all();
+            let synced = world.full_sync();
             assert_eq!(
-                (synced.stopped, synced.reach),
-                (Stopped::End, Reach::Everything),
+                (synced.stop_reason, synced.coverage),
+                (StopReason::End, Coverage::Complete),
                 "{pattern:b}"
             );
         }
@@ -460,13 +460,13 @@ fn ids_whose_case_changed_do_not_end_a_walk() {
 
 #[test]
 fn changes_are_observed_with_the_time_they_were_seen() {
-    let world = World::new(Dates::Distinct, 30);
-    world.head();
+    let world = SyncEnv::new(Dates::Distinct, 30);
+    world.refresh();
     world.sim.state().mails[3].event = "delivered";
-    let synced = world.head();
+    let synced = world.refresh();
     let id = EmailId::new(&world.sim.state().mails[3].id);
     assert_eq!(
-        (synced.changes, synced.changed.as_slice()),
+        (synced.changes, synced.changed_ids.as_slice()),
         (1, [id.clone()].as_slice())
     );
     let history = world.engine.archive().history(&id).unwrap();
@@ -479,22 +479,22 @@ fn changes_are_observed_with_the_time_they_were_seen() {
     );
     assert!(history[0].seen < history[1].seen);
     let row = world.engine.archive().row(&id).unwrap().unwrap();
-    assert_eq!(row.changed.as_ref(), history.last());
+    assert_eq!(row.last_change.as_ref(), history.last());
 }
 
 #[test]
 fn a_body_is_kept_and_its_status_is_the_latest_known() {
-    let world = World::new(Dates::Distinct, 30);
+    let world = SyncEnv::new(Dates::Distinct, 30);
     let id = EmailId::new(&world.sim.state().mails[3].id);
-    let email = world.runtime.block_on(world.engine.read(&id)).unwrap();
+    let email = world.runtime.block_on(world.engine.fetch_email(&id)).unwrap();
     assert_eq!(email.html.as_deref(), Some("<p>Hi</p>"));
     assert_eq!(
-        world.engine.archive().reach().unwrap(),
-        Reach::Nothing,
+        world.engine.archive().coverage().unwrap(),
+        Coverage::Unknown,
         "one email is no stretch"
     );
     world.sim.state().mails[3].event = "opened";
-    world.head();
+    world.refresh();
     let kept = world.engine.archive().email(&id).unwrap().unwrap();
     assert_eq!(
         (&*kept.json, kept.summary.status),
@@ -509,19 +509,19 @@ fn a_body_is_kept_and_its_status_is_the_latest_known() {
 
 #[test]
 fn what_a_screen_shows_far_down_can_be_read_again() {
-    let world = World::new(Dates::Distinct, 350);
-    world.all();
+    let world = SyncEnv::new(Dates::Distinct, 350);
+    world.full_sync();
     world.sim.state().mails[250].event = "bounced";
-    assert_eq!(world.head().changes, 0);
+    assert_eq!(world.refresh().changes, 0);
     let above = EmailId::new(&world.sim.state().mails[240].id);
-    let (requests, synced) = world.requests(|world| {
+    let (requests, synced) = world.count_requests(|world| {
         world
             .runtime
-            .block_on(world.engine.refresh(&above))
+            .block_on(world.engine.reread_page(&above))
             .unwrap()
     });
     assert_eq!(
-        (requests, synced.changes, synced.reach),
-        (1, 1, Reach::Everything)
+        (requests, synced.changes, synced.coverage),
+        (1, 1, Coverage::Complete)
     );
 }

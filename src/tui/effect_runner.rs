@@ -13,18 +13,18 @@ use super::queries::{
 };
 use super::render_cache::RenderCache;
 use super::session::{OpenedSession, Session, SessionOpener};
-use crate::api::{Budget, Service, Urgency, Wish, jitter};
-use crate::app::{Checked, Confirmation, Effect, Errand, Msg, News, Opened, Rest, Ticket, marks};
-use crate::archive::{Archive, Halt, Lease, Notice, Notices};
-use crate::config::{PanicAt, ViewFile};
-use crate::failure::{Failure, Kind};
+use crate::api::{RateBudget, EmailApi, Priority, RequestHandle, jitter};
+use crate::app::{StatusCheckStep, ConfirmResult, Effect, RequestKind, Message, SyncUpdate, OpenedEmail, TimerKind, RequestId, find_matches};
+use crate::archive::{Archive, CancellationToken, ProcessLock, PeerNotice, PeerNoticeReceiver};
+use crate::config::{FaultPoint, ViewStore};
+use crate::error::{Error, ErrorKind};
 use crate::mail::{Email, EmailId};
 use crate::query::{Query, complete};
-use crate::sync::{Confirmed, Engine, Stopped, Synced};
+use crate::sync::{ConfirmReport, Engine, StopReason, SyncReport};
 
 /// How a pause is spent. Tests hand in one that they end by hand.
 pub type TimerFn =
-    Arc<dyn Fn(Rest, Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
+    Arc<dyn Fn(TimerKind, Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
 
 /// Spends a pause by letting time pass. Those before the service is asked again are up to a quarter
 /// longer: colleagues run sentbox as well, and are not to come back all at once.
@@ -32,8 +32,8 @@ pub type TimerFn =
 pub fn system_timer() -> TimerFn {
     Arc::new(|what, pause| {
         let longer = match what {
-            Rest::Refresh | Rest::Extend => pause.mul_f64(1.0 + jitter() / 4.0),
-            Rest::Selection | Rest::Second | Rest::Freshness => pause,
+            TimerKind::Refresh | TimerKind::LoadOlder => pause.mul_f64(1.0 + jitter() / 4.0),
+            TimerKind::Selection | TimerKind::Countdown | TimerKind::Freshness => pause,
         };
         Box::pin(tokio::time::sleep(longer))
     })
@@ -45,32 +45,32 @@ const WATCH_PAUSE: Duration = Duration::from_millis(500);
 
 /// Performs effects. There is no channel: a task *returns* its message, so an empty set of tasks
 /// means that nothing is going on, and a task that panics is noticed.
-pub struct EffectRunner<S: Service> {
+pub struct EffectRunner<S: EmailApi> {
     archive: Archive,
     engine: Option<Engine<S>>,
     history: FilterHistory,
-    view_file: ViewFile,
+    view_file: ViewStore,
     render_cache: Arc<Mutex<RenderCache>>,
     timer: TimerFn,
-    panic_at: Option<PanicAt>,
-    window_cancel: Halt,
-    count_cancel: Halt,
-    recipient_cancel: Halt,
-    match_cancel: Halt,
-    suggest_cancel: Halt,
+    panic_at: Option<FaultPoint>,
+    window_cancel: CancellationToken,
+    count_cancel: CancellationToken,
+    recipient_cancel: CancellationToken,
+    match_cancel: CancellationToken,
+    suggest_cancel: CancellationToken,
     /// What was looked for last.
     current_query: Arc<Query>,
-    interactive: JoinSet<Msg>,
+    interactive: JoinSet<Message>,
     /// Requests that nobody waits for.
-    background: JoinSet<Msg>,
+    background: JoinSet<Message>,
     /// What the service is asked for on behalf of whom.
-    requests: Vec<(Errand, Ticket, Wish)>,
+    requests: Vec<(RequestKind, RequestId, RequestHandle)>,
     /// Selections that come to rest.
-    debounce: JoinSet<Msg>,
+    debounce: JoinSet<Message>,
     /// The clock.
-    timers: JoinSet<Msg>,
+    timers: JoinSet<Message>,
     /// Waits for what other processes do with the archive.
-    watch: JoinSet<(Notices, Vec<Notice>)>,
+    watch: JoinSet<(PeerNoticeReceiver, Vec<PeerNotice>)>,
     opener: Arc<dyn SessionOpener<S>>,
     /// What is behind the door that was opened last.
     opened_session: Arc<Mutex<Option<Session<S>>>>,
@@ -78,7 +78,7 @@ pub struct EffectRunner<S: Service> {
     _session_tasks: JoinSet<()>,
 }
 
-impl<S: Service> EffectRunner<S> {
+impl<S: EmailApi> EffectRunner<S> {
     /// Reads from the session's archive, and carries into it what its engine brings, if there is one;
     /// `doors` lead to other sessions.
     #[must_use]
@@ -86,25 +86,25 @@ impl<S: Service> EffectRunner<S> {
         archive: Archive,
         engine: Option<Engine<S>>,
         beside: JoinSet<()>,
-        (history, views): (FilterHistory, ViewFile),
+        (history, views): (FilterHistory, ViewStore),
         doors: Arc<dyn SessionOpener<S>>,
         pause: TimerFn,
-        panic_at: Option<PanicAt>,
+        panic_at: Option<FaultPoint>,
     ) -> Self {
         let bodies = Arc::new(Mutex::new(RenderCache::default()));
         let mut watching = JoinSet::new();
-        if let Some(mut notices) = archive.notices() {
+        if let Some(mut notices) = archive.watch_peers() {
             watching.spawn(async move {
                 let arrived = notices.next().await;
                 (notices, arrived)
             });
         }
         let mut quiet = JoinSet::new();
-        if archive.read_only().is_some() {
+        if archive.read_only_reason().is_some() {
             // No refresh tells how far back it is complete.
             let (archive, engine) = (archive.clone(), engine.clone());
             quiet.spawn(async move {
-                Msg::ArchiveChanged {
+                Message::ArchiveChanged {
                     outcome: load_changes(archive, engine).await,
                 }
             });
@@ -117,12 +117,12 @@ impl<S: Service> EffectRunner<S> {
             render_cache: bodies,
             timer: pause,
             panic_at,
-            window_cancel: Halt::default(),
-            count_cancel: Halt::default(),
-            recipient_cancel: Halt::default(),
-            match_cancel: Halt::default(),
-            suggest_cancel: Halt::default(),
-            current_query: Arc::new(Query::everything()),
+            window_cancel: CancellationToken::default(),
+            count_cancel: CancellationToken::default(),
+            recipient_cancel: CancellationToken::default(),
+            match_cancel: CancellationToken::default(),
+            suggest_cancel: CancellationToken::default(),
+            current_query: Arc::new(Query::match_all()),
             interactive: JoinSet::new(),
             background: quiet,
             requests: Vec::new(),
@@ -141,137 +141,137 @@ impl<S: Service> EffectRunner<S> {
         let engine = self.engine.clone();
         let panic_at = self.panic_at;
         match effect {
-            Effect::Look {
+            Effect::LoadWindow {
                 ticket,
                 query,
                 anchor,
                 rows,
             } => {
                 if query != self.current_query {
-                    self.count_cancel.halt();
+                    self.count_cancel.cancel();
                     self.current_query = query.clone();
                 }
                 let halt = cancel_and_renew(&mut self.window_cancel);
                 self.spawn_blocking(move || {
-                    PanicAt::strike(panic_at, PanicAt::Store);
+                    FaultPoint::panic_if_requested(panic_at, FaultPoint::Store);
                     let found = archive.search(&query, &anchor, rows, &halt);
-                    Msg::Window {
+                    Message::WindowLoaded {
                         ticket,
                         outcome: found.and_then(|found| found.ok_or_else(cancelled_error)),
                     }
                 });
             }
-            Effect::Count {
+            Effect::CountEmails {
                 ticket,
                 query,
                 place,
             } => {
                 let halt = cancel_and_renew(&mut self.count_cancel);
-                self.spawn_blocking(move || Msg::Counted {
+                self.spawn_blocking(move || Message::Counted {
                     ticket,
                     outcome: load_counts(&archive, &query, place, &halt),
                 });
             }
-            Effect::Tally {
+            Effect::SummarizeRecipient {
                 ticket,
                 address,
                 fresh_since,
                 now,
             } => {
                 let halt = cancel_and_renew(&mut self.recipient_cancel);
-                self.spawn_blocking(move || Msg::Tallied {
+                self.spawn_blocking(move || Message::RecipientSummarized {
                     ticket,
                     outcome: load_recipient_summary(&archive, &address, (fresh_since, now), &halt)
                         .map(Arc::new),
                 });
             }
-            Effect::KeepView {
+            Effect::SaveView {
                 ticket,
                 number,
                 view,
             } => {
                 let views = self.view_file.clone();
-                self.spawn_blocking(move || Msg::ViewKept {
+                self.spawn_blocking(move || Message::ViewSaved {
                     ticket,
-                    outcome: views.keep(number, view.as_ref()),
+                    outcome: views.save(number, view.as_ref()),
                 });
             }
-            Effect::Remember { ticket, text } => {
+            Effect::SaveHistory { ticket, text } => {
                 let history = self.history.clone();
                 self.spawn_blocking(move || {
                     let unkept = |error| {
-                        Failure::new(
-                            Kind::Io,
+                        Error::new(
+                            ErrorKind::Io,
                             format!("the filter cannot be kept for the next time: {error}"),
                         )
                     };
-                    Msg::Remembered {
+                    Message::HistorySaved {
                         ticket,
                         outcome: history.append(&text).map_err(unkept),
                     }
                 });
             }
-            Effect::Complete {
+            Effect::LoadSuggestions {
                 ticket,
                 text,
                 cursor,
             } => {
                 let halt = cancel_and_renew(&mut self.suggest_cancel);
-                self.spawn_blocking(move || Msg::Completed {
+                self.spawn_blocking(move || Message::SuggestionsLoaded {
                     ticket,
                     offers: complete(&text, cursor, &CancellableSource { archive, halt }),
                 });
             }
-            Effect::Read {
+            Effect::LoadEmail {
                 ticket,
                 id,
                 urgency,
             } => {
-                let wish = self.register_request(Errand::Read, ticket, urgency);
+                let wish = self.register_request(RequestKind::LoadEmail, ticket, urgency);
                 self.interactive.spawn(async move {
-                    PanicAt::strike(panic_at, PanicAt::Fetch);
+                    FaultPoint::panic_if_requested(panic_at, FaultPoint::Fetch);
                     let outcome = load_email_and_history(
                         archive,
-                        engine.map(|engine| engine.wanted(&wish)),
+                        engine.map(|engine| engine.with_priority(&wish)),
                         id,
                     )
                     .await;
-                    message_unless_cancelled(&wish, Errand::Read, ticket, outcome, |outcome| {
-                        Msg::Read { ticket, outcome }
+                    message_unless_cancelled(&wish, RequestKind::LoadEmail, ticket, outcome, |outcome| {
+                        Message::EmailLoaded { ticket, outcome }
                     })
                 });
             }
-            Effect::Warm { ticket, id } => {
-                let wish = self.register_request(Errand::Warm, ticket, Urgency::Warm);
+            Effect::PrefetchEmail { ticket, id } => {
+                let wish = self.register_request(RequestKind::Prefetch, ticket, Priority::Prefetch);
                 self.background.spawn(async move {
                     // The list may not know yet that it is here. Whoever opens it is told what is wrong with it.
                     let _ =
-                        load_email(&archive, engine.map(|engine| engine.wanted(&wish)), &id).await;
-                    Msg::Warmed { ticket }
+                        load_email(&archive, engine.map(|engine| engine.with_priority(&wish)), &id).await;
+                    Message::EmailPrefetched { ticket }
                 });
             }
-            Effect::Confirm {
+            Effect::ConfirmStatuses {
                 ticket,
                 ids,
                 most,
                 urgency,
             } => {
-                let wish = self.register_request(Errand::Confirm, ticket, urgency);
+                let wish = self.register_request(RequestKind::ConfirmStatuses, ticket, urgency);
                 self.background.spawn(async move {
                     let outcome = match engine {
-                        Some(engine) => engine.wanted(&wish).confirm(ids, most).await,
+                        Some(engine) => engine.with_priority(&wish).confirm_emails(ids, most).await,
                         None => Err(no_key_error()),
                     };
                     let outcome = outcome.map(
-                        |Confirmed {
-                             synced, requests, ..
-                         }| Confirmation {
-                            news: to_sync_update(synced),
+                        |ConfirmReport {
+                             sync_report: synced, requests, ..
+                         }| ConfirmResult {
+                            update: to_sync_update(synced),
                             requests,
                         },
                     );
-                    message_unless_cancelled(&wish, Errand::Confirm, ticket, outcome, |outcome| {
-                        Msg::Confirmed { ticket, outcome }
+                    message_unless_cancelled(&wish, RequestKind::ConfirmStatuses, ticket, outcome, |outcome| {
+                        Message::StatusesConfirmed { ticket, outcome }
                     })
                 });
             }
@@ -283,27 +283,27 @@ impl<S: Service> EffectRunner<S> {
                 most,
                 most_rows,
             } => {
-                let wish = self.register_request(Errand::CheckStatuses, ticket, Urgency::Person);
+                let wish = self.register_request(RequestKind::CheckStatuses, ticket, Priority::Interactive);
                 self.background.spawn(async move {
                     let outcome = match engine {
                         Some(engine) => {
                             let query = Query::clone(&query);
                             engine
-                                .wanted(&wish)
+                                .with_priority(&wish)
                                 .confirm_candidates(query, below, fresh_since, most, most_rows)
                                 .await
                         }
                         None => Err(no_key_error()),
                     };
                     let outcome = outcome.map(
-                        |Confirmed {
-                             synced,
+                        |ConfirmReport {
+                             sync_report: synced,
                              requests,
-                             rows,
-                             down_to,
+                             confirmed_rows: rows,
+                             confirmed_down_to: down_to,
                              is_done,
-                         }| Checked {
-                            news: to_sync_update(synced),
+                         }| StatusCheckStep {
+                            update: to_sync_update(synced),
                             requests,
                             rows,
                             down_to,
@@ -312,27 +312,27 @@ impl<S: Service> EffectRunner<S> {
                     );
                     message_unless_cancelled(
                         &wish,
-                        Errand::CheckStatuses,
+                        RequestKind::CheckStatuses,
                         ticket,
                         outcome,
-                        |outcome| Msg::StatusesChecked { ticket, outcome },
+                        |outcome| Message::StatusesChecked { ticket, outcome },
                     )
                 });
             }
-            Effect::Recheck { ticket } => {
-                let wish = self.register_request(Errand::Recheck, ticket, Urgency::Status);
+            Effect::RecheckStatuses { ticket } => {
+                let wish = self.register_request(RequestKind::RecheckStatuses, ticket, Priority::Recheck);
                 self.background.spawn(async move {
                     let outcome = match engine {
-                        Some(engine) => engine.wanted(&wish).recheck_background().await,
+                        Some(engine) => engine.with_priority(&wish).recheck_background().await,
                         None => Err(no_key_error()),
                     };
                     let outcome = outcome.map(|(synced, due)| (synced.map(to_sync_update), due));
-                    message_unless_cancelled(&wish, Errand::Recheck, ticket, outcome, |outcome| {
-                        Msg::Rechecked { ticket, outcome }
+                    message_unless_cancelled(&wish, RequestKind::RecheckStatuses, ticket, outcome, |outcome| {
+                        Message::StatusesRechecked { ticket, outcome }
                     })
                 });
             }
-            Effect::LayOut {
+            Effect::RenderBody {
                 ticket,
                 email,
                 view,
@@ -340,54 +340,54 @@ impl<S: Service> EffectRunner<S> {
             } => {
                 let bodies = self.render_cache.clone();
                 self.spawn_blocking(move || {
-                    PanicAt::strike(panic_at, PanicAt::Render);
-                    Msg::Laid {
+                    FaultPoint::panic_if_requested(panic_at, FaultPoint::Render);
+                    Message::BodyRendered {
                         ticket,
                         outcome: Ok(RenderCache::get_or_render(&bodies, &email, view, width)),
                     }
                 });
             }
-            Effect::Seek {
+            Effect::FindMatches {
                 ticket,
                 body,
                 sought,
             } => {
                 let halt = cancel_and_renew(&mut self.match_cancel);
-                self.spawn_blocking(move || Msg::Sought {
+                self.spawn_blocking(move || Message::MatchesFound {
                     ticket,
-                    marks: marks(&body, &sought, || !halt.is_halted()),
+                    marks: find_matches(&body, &sought, || !halt.is_cancelled()),
                 });
             }
-            Effect::Extend { ticket } => {
-                let wish = self.register_request(Errand::Extend, ticket, Urgency::Person);
+            Effect::LoadOlder { ticket } => {
+                let wish = self.register_request(RequestKind::LoadOlder, ticket, Priority::Interactive);
                 self.interactive.spawn(async move {
                     let outcome = match engine {
-                        Some(engine) => engine.wanted(&wish).extend().await.map(to_sync_update),
+                        Some(engine) => engine.with_priority(&wish).load_older().await.map(to_sync_update),
                         None => Err(no_key_error()),
                     };
-                    message_unless_cancelled(&wish, Errand::Extend, ticket, outcome, |outcome| {
-                        Msg::Extended { ticket, outcome }
+                    message_unless_cancelled(&wish, RequestKind::LoadOlder, ticket, outcome, |outcome| {
+                        Message::OlderLoaded { ticket, outcome }
                     })
                 });
             }
-            Effect::Fill { ticket } => {
-                let wish = self.register_request(Errand::Fill, ticket, Urgency::Extend);
+            Effect::Backfill { ticket } => {
+                let wish = self.register_request(RequestKind::Backfill, ticket, Priority::Backfill);
                 self.background.spawn(async move {
                     let outcome = match engine {
                         Some(engine) => engine
-                            .wanted(&wish)
-                            .fill()
+                            .with_priority(&wish)
+                            .backfill()
                             .await
                             .map(|synced| synced.map(to_sync_update)),
                         None => Err(no_key_error()),
                     };
-                    message_unless_cancelled(&wish, Errand::Fill, ticket, outcome, |outcome| {
-                        Msg::Filled { ticket, outcome }
+                    message_unless_cancelled(&wish, RequestKind::Backfill, ticket, outcome, |outcome| {
+                        Message::Backfilled { ticket, outcome }
                     })
                 });
             }
             Effect::Refresh { ticket, urgency } => {
-                let wish = self.register_request(Errand::Refresh, ticket, urgency);
+                let wish = self.register_request(RequestKind::Refresh, ticket, urgency);
                 let tasks = if urgency.is_background() {
                     &mut self.background
                 } else {
@@ -396,37 +396,37 @@ impl<S: Service> EffectRunner<S> {
                 tasks.spawn(async move {
                     let outcome = match engine {
                         Some(engine) if urgency.is_background() => {
-                            engine.wanted(&wish).head().await.map(to_sync_update)
+                            engine.with_priority(&wish).refresh().await.map(to_sync_update)
                         }
-                        Some(engine) => engine.wanted(&wish).head_now().await.map(to_sync_update),
+                        Some(engine) => engine.with_priority(&wish).refresh_now().await.map(to_sync_update),
                         None => Err(no_key_error()),
                     };
-                    message_unless_cancelled(&wish, Errand::Refresh, ticket, outcome, |outcome| {
-                        Msg::Refreshed { ticket, outcome }
+                    message_unless_cancelled(&wish, RequestKind::Refresh, ticket, outcome, |outcome| {
+                        Message::Refreshed { ticket, outcome }
                     })
                 });
             }
-            Effect::Doors { ticket } => {
+            Effect::LoadProfiles { ticket } => {
                 let doors = self.opener.clone();
-                self.spawn_blocking(move || Msg::Doors {
+                self.spawn_blocking(move || Message::ProfilesLoaded {
                     ticket,
                     outcome: doors.list_profiles(),
                 });
             }
-            Effect::Check {
+            Effect::VerifyKey {
                 ticket,
                 base_url,
                 key,
             } => {
                 let check = self.opener.verify_key(base_url, key);
                 self.interactive.spawn(async move {
-                    Msg::Checked {
+                    Message::KeyVerified {
                         ticket,
                         outcome: check.await,
                     }
                 });
             }
-            Effect::Enter {
+            Effect::OpenSession {
                 ticket,
                 door,
                 answer,
@@ -438,30 +438,30 @@ impl<S: Service> EffectRunner<S> {
                         *entered.lock().unwrap_or_else(PoisonError::into_inner) = session;
                         arrival
                     });
-                    Msg::Entered { ticket, outcome }
+                    Message::SessionOpened { ticket, outcome }
                 });
             }
-            Effect::Rest {
+            Effect::Timer {
                 ticket,
                 what,
                 pause,
             } => {
                 let rest = (self.timer)(what, pause);
-                let tasks = if what == Rest::Selection {
+                let tasks = if what == TimerKind::Selection {
                     &mut self.debounce
                 } else {
                     &mut self.timers
                 };
                 tasks.spawn(async move {
                     rest.await;
-                    Msg::Rested { ticket, what }
+                    Message::TimerFired { ticket, what }
                 });
             }
         }
     }
 
     /// The next message; waits for ever if nothing is going on. Safe to cancel.
-    pub async fn next(&mut self) -> Msg {
+    pub async fn next(&mut self) -> Message {
         loop {
             let joined = tokio::select! {
                 Some(joined) = self.interactive.join_next(), if !self.interactive.is_empty() => joined,
@@ -481,23 +481,23 @@ impl<S: Service> EffectRunner<S> {
     }
 
     /// Turns notices into messages, and waits for the next ones.
-    fn handle_notices(&mut self, mut notices: Notices, arrived: &[Notice]) {
+    fn handle_notices(&mut self, mut notices: PeerNoticeReceiver, arrived: &[PeerNotice]) {
         for notice in arrived {
             let (archive, engine) = (self.archive.clone(), self.engine.clone());
             match notice {
-                Notice::Changed => {
+                PeerNotice::Changed => {
                     self.background.spawn(async move {
-                        Msg::ArchiveChanged {
+                        Message::ArchiveChanged {
                             outcome: load_changes(archive, engine).await,
                         }
                     });
                 }
-                Notice::Service => {
-                    self.background.spawn(async { Msg::ServiceChanged });
+                PeerNotice::ServiceState => {
+                    self.background.spawn(async { Message::ServiceChanged });
                 }
-                Notice::Removed => {
+                PeerNotice::Removed => {
                     if let Err(failure) = archive.check_file() {
-                        self.background.spawn(async { Msg::ArchiveLost(failure) });
+                        self.background.spawn(async { Message::ArchiveLost(failure) });
                         return;
                     }
                 }
@@ -511,7 +511,7 @@ impl<S: Service> EffectRunner<S> {
     }
 
     /// A message that is there already.
-    pub fn try_next(&mut self) -> Option<Msg> {
+    pub fn try_next(&mut self) -> Option<Message> {
         let ready = self
             .interactive
             .try_join_next()
@@ -536,8 +536,8 @@ impl<S: Service> EffectRunner<S> {
     }
 
     /// The lease of the archive.
-    pub(super) const fn process_lock(&self) -> &Lease {
-        self.archive.lease()
+    pub(super) const fn process_lock(&self) -> &ProcessLock {
+        self.archive.poll_lock()
     }
 
     /// Whether nothing is going on but the clock: a selection that comes to rest is something.
@@ -549,23 +549,23 @@ impl<S: Service> EffectRunner<S> {
 
     /// What may be asked of the service at present.
     #[must_use]
-    pub fn budget(&self) -> Option<Budget> {
+    pub fn budget(&self) -> Option<RateBudget> {
         self.engine.as_ref().and_then(Engine::budget)
     }
 
     /// Withdraws what nobody wants any more: what has not been sent to the service yet will not be.
-    pub fn cancel_unwanted(&mut self, wanted: impl Fn(Errand, Ticket) -> bool) {
+    pub fn cancel_unwanted(&mut self, wanted: impl Fn(RequestKind, RequestId) -> bool) {
         self.requests.retain(|(errand, ticket, wish)| {
             let wanted = wanted(*errand, *ticket);
             if !wanted {
-                wish.withdraw();
+                wish.cancel();
             }
             wanted
         });
     }
 
-    fn register_request(&mut self, errand: Errand, ticket: Ticket, urgency: Urgency) -> Wish {
-        let wish = Wish::of(urgency);
+    fn register_request(&mut self, errand: RequestKind, ticket: RequestId, urgency: Priority) -> RequestHandle {
+        let wish = RequestHandle::new(urgency);
         self.requests.push((errand, ticket, wish.clone()));
         wish
     }
@@ -576,12 +576,12 @@ impl<S: Service> EffectRunner<S> {
         self.interactive.is_empty()
     }
 
-    fn spawn_blocking(&mut self, work: impl FnOnce() -> Msg + Send + 'static) {
+    fn spawn_blocking(&mut self, work: impl FnOnce() -> Message + Send + 'static) {
         self.interactive.spawn_blocking(work);
     }
 }
 
-impl<S: Service> Drop for EffectRunner<S> {
+impl<S: EmailApi> Drop for EffectRunner<S> {
     /// Tasks end with their sets. A search on a thread of its own has to be told; whoever waits for
     /// the archive's lease waits no longer.
     fn drop(&mut self) {
@@ -591,49 +591,49 @@ impl<S: Service> Drop for EffectRunner<S> {
             &self.recipient_cancel,
             &self.suggest_cancel,
         ] {
-            halt.halt();
+            halt.cancel();
         }
-        self.archive.lease().release();
+        self.archive.poll_lock().release();
     }
 }
 
 /// The message of an errand, unless it failed because it was withdrawn before it was sent.
 fn message_unless_cancelled<T>(
-    wish: &Wish,
-    errand: Errand,
-    ticket: Ticket,
-    outcome: Result<T, Failure>,
-    message: impl FnOnce(Result<T, Failure>) -> Msg,
-) -> Msg {
-    if outcome.is_err() && wish.is_withdrawn() {
-        Msg::Dropped { errand, ticket }
+    wish: &RequestHandle,
+    errand: RequestKind,
+    ticket: RequestId,
+    outcome: Result<T, Error>,
+    message: impl FnOnce(Result<T, Error>) -> Message,
+) -> Message {
+    if outcome.is_err() && wish.is_cancelled() {
+        Message::RequestCancelled { errand, ticket }
     } else {
         message(outcome)
     }
 }
 
-fn message_of_joined(joined: Result<Msg, JoinError>) -> Msg {
+fn message_of_joined(joined: Result<Message, JoinError>) -> Message {
     joined.unwrap_or_else(|error| {
-        Msg::Broken(Failure::new(
-            Kind::Internal,
+        Message::Fatal(Error::new(
+            ErrorKind::Internal,
             format!("a task of sentbox failed: {error}"),
         ))
     })
 }
 
 /// What other processes have brought.
-async fn load_changes<S: Service>(
+async fn load_changes<S: EmailApi>(
     archive: Archive,
     engine: Option<Engine<S>>,
-) -> Result<News, Failure> {
+) -> Result<SyncUpdate, Error> {
     if let Some(engine) = engine {
-        return engine.follow().await.map(to_sync_update);
+        return engine.poll_changes().await.map(to_sync_update);
     }
-    let read = move || Ok::<_, Failure>((archive.reach()?, archive.head_at()?));
+    let read = move || Ok::<_, Error>((archive.coverage()?, archive.head_at()?));
     let (reach, head_at) = tokio::task::spawn_blocking(read)
         .await
         .map_err(|error| task_error(&error))??;
-    Ok(News {
+    Ok(SyncUpdate {
         new: 0,
         changed: Vec::new(),
         reach,
@@ -644,27 +644,27 @@ async fn load_changes<S: Service>(
 }
 
 /// The email from the archive, or else from the service, and what was seen to become of it.
-async fn load_email_and_history<S: Service>(
+async fn load_email_and_history<S: EmailApi>(
     archive: Archive,
     engine: Option<Engine<S>>,
     id: EmailId,
-) -> Result<Opened, Failure> {
+) -> Result<OpenedEmail, Error> {
     let email = load_email(&archive, engine, &id).await?;
     let history = tokio::task::spawn_blocking(move || archive.history(&id))
         .await
         .map_err(|error| task_error(&error))??;
-    Ok(Opened {
+    Ok(OpenedEmail {
         email: Arc::new(email),
         history,
     })
 }
 
 /// The email from the archive, or else from the service.
-async fn load_email<S: Service>(
+async fn load_email<S: EmailApi>(
     archive: &Archive,
     engine: Option<Engine<S>>,
     id: &EmailId,
-) -> Result<Email, Failure> {
+) -> Result<Email, Error> {
     let kept = {
         let (archive, id) = (archive.clone(), id.clone());
         tokio::task::spawn_blocking(move || archive.email(&id))
@@ -674,23 +674,23 @@ async fn load_email<S: Service>(
     match (kept, engine) {
         (Ok(Some(email)), _) => Ok(email),
         // A damaged body is fetched again, and replaced.
-        (Ok(None) | Err(_), Some(engine)) => engine.read(id).await,
+        (Ok(None) | Err(_), Some(engine)) => engine.fetch_email(id).await,
         (Ok(None), None) => Err(no_key_error()),
         (Err(failure), None) => Err(failure),
     }
 }
 
-fn to_sync_update(synced: Synced) -> News {
-    let unfinished = synced.stopped == Stopped::Budget;
-    let Synced {
+fn to_sync_update(synced: SyncReport) -> SyncUpdate {
+    let unfinished = synced.stop_reason == StopReason::PageLimit;
+    let SyncReport {
         new,
-        changed,
-        reach,
-        head_at,
+        changed_ids: changed,
+        coverage: reach,
+        refreshed_at: head_at,
         unreadable,
         ..
     } = synced;
-    News {
+    SyncUpdate {
         new,
         changed,
         reach,
@@ -700,11 +700,11 @@ fn to_sync_update(synced: Synced) -> News {
     }
 }
 
-fn no_key_error() -> Failure {
-    Failure::new(Kind::KeyMissing, "there is no key to ask the service with")
+fn no_key_error() -> Error {
+    Error::new(ErrorKind::KeyMissing, "there is no key to ask the service with")
         .hint("set SENTBOX_API_KEY, or try sentbox demo")
 }
 
-fn task_error(error: &JoinError) -> Failure {
-    Failure::new(Kind::Internal, format!("a task of sentbox failed: {error}"))
+fn task_error(error: &JoinError) -> Error {
+    Error::new(ErrorKind::Internal, format!("a task of sentbox failed: {error}"))
 }

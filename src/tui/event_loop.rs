@@ -16,26 +16,26 @@ use super::effect_runner::{EffectRunner, TimerFn};
 use super::filter_history::FilterHistory;
 use super::input::Input;
 use super::session::{Session, SessionOpener};
-use crate::api::Service;
-use crate::app::{Ending, Model, Msg, Opening};
-use crate::archive::Lease;
-use crate::config::PanicAt;
+use crate::api::EmailApi;
+use crate::app::{ExitReason, Model, Message, SessionInfo};
+use crate::archive::ProcessLock;
+use crate::config::FaultPoint;
 use crate::config::clock::Clock;
-use crate::failure::{Failure, Kind};
+use crate::error::{Error, ErrorKind};
 use crate::view::{self, RenderCtx};
 
 /// The shortest time between two frames that nobody asked for with a key.
 const MIN_FRAME_TIME: Duration = Duration::from_millis(16);
 
 /// The running program: a model, the world it acts in, and the screen it is drawn on.
-pub struct EventLoop<S: Service, B: Backend, E> {
+pub struct EventLoop<S: EmailApi, B: Backend, E> {
     model: Model,
     effects: EffectRunner<S>,
     input: Input<E>,
     terminal: Terminal<B>,
     ctx: RenderCtx,
     clock: Clock,
-    panic_at: Option<PanicAt>,
+    panic_at: Option<FaultPoint>,
     /// When the last frame was drawn for something that the world did, if there was one.
     last_background_frame: Option<Instant>,
     /// Whether something that a person did is still being answered.
@@ -52,7 +52,7 @@ pub enum LoopExit {
     /// The program goes on; the terminal may have to be treated otherwise.
     TerminalRequest(TerminalRequest),
     /// It is over.
-    Ended(Ending),
+    Ended(ExitReason),
     /// The terminal is gone.
     TerminalGone,
 }
@@ -68,7 +68,7 @@ pub enum TerminalRequest {
 
 impl<S, B, E> EventLoop<S, B, E>
 where
-    S: Service,
+    S: EmailApi,
     B: Backend,
     E: Stream<Item = io::Result<Event>> + Unpin,
 {
@@ -85,7 +85,7 @@ where
         (terminal, size): (Terminal<B>, Size),
         look: RenderCtx,
         clock: Clock,
-        panic_at: Option<PanicAt>,
+        panic_at: Option<FaultPoint>,
     ) -> Self {
         let now = look.now.to_zoned(look.zone.clone());
         let (model, performer) = start_session(session, doors, pause, panic_at, (size, now));
@@ -113,7 +113,7 @@ where
         let Some(session) = self
             .effects
             .take_opened_session()
-            .filter(|_| self.model.leaving)
+            .filter(|_| self.model.switching)
         else {
             return;
         };
@@ -130,7 +130,7 @@ where
     }
 
     /// Who asks the service for what is new in the archive that is shown.
-    pub const fn process_lock(&self) -> &Lease {
+    pub const fn process_lock(&self) -> &ProcessLock {
         self.effects.process_lock()
     }
 
@@ -174,7 +174,7 @@ where
     ///
     /// If the terminal cannot be written.
     pub async fn step(&mut self) -> Result<Option<LoopExit>, B::Error> {
-        let before = (self.model.suspensions, self.model.mouse, self.model.redraws);
+        let before = (self.model.suspend_requests, self.model.mouse, self.model.redraw_requests);
         let due = self.frame_due;
         let mut by_hand = false;
         tokio::select! {
@@ -196,10 +196,10 @@ where
         while let Some(msg) = self.effects.try_next() {
             self.handle_message(msg);
         }
-        if let Some(ending) = self.model.ending.clone() {
+        if let Some(ending) = self.model.exit.clone() {
             return Ok(Some(LoopExit::Ended(ending)));
         }
-        if self.model.redraws != before.2 {
+        if self.model.redraw_requests != before.2 {
             self.terminal.clear()?;
         }
         self.draw_when_due(by_hand)?;
@@ -208,7 +208,7 @@ where
                 self.model.mouse,
             ))));
         }
-        Ok((self.model.suspensions != before.0)
+        Ok((self.model.suspend_requests != before.0)
             .then_some(LoopExit::TerminalRequest(TerminalRequest::Suspend)))
     }
 
@@ -219,29 +219,29 @@ where
     /// If the terminal cannot be written.
     pub fn resume(&mut self) -> Result<(), B::Error> {
         let size = self.terminal.backend().size()?;
-        self.handle_message(Msg::Resized(size));
+        self.handle_message(Message::Resized(size));
         self.terminal.clear()?;
         self.draw()
     }
 
-    fn handle_message(&mut self, msg: Msg) {
+    fn handle_message(&mut self, msg: Message) {
         match &msg {
-            Msg::Resized(size) => {
+            Message::Resized(size) => {
                 if let Err(failure) = check_size(*size) {
-                    self.model.ending = Some(Ending::Broken(failure));
+                    self.model.exit = Some(ExitReason::Fatal(failure));
                     return;
                 }
                 let area = Rect::new(0, 0, size.width, size.height);
                 // A terminal that cannot be resized is found out by the next frame.
                 let _ = self.terminal.resize(area);
             }
-            Msg::Pressed(_) => PanicAt::strike(self.panic_at, PanicAt::Input),
+            Message::KeyPressed(_) => FaultPoint::panic_if_requested(self.panic_at, FaultPoint::Input),
             _ => {}
         }
         self.model
-            .at((self.clock)().to_zoned(self.ctx.zone.clone()));
-        let was_entered = matches!(msg, Msg::Entered { .. });
-        self.model.allowed(self.effects.budget());
+            .set_time((self.clock)().to_zoned(self.ctx.zone.clone()));
+        let was_entered = matches!(msg, Message::SessionOpened { .. });
+        self.model.set_rate_budget(self.effects.budget());
         for effect in self.model.update(msg) {
             self.effects.run(effect);
         }
@@ -249,7 +249,7 @@ where
             self.switch_session();
         }
         self.effects
-            .cancel_unwanted(|errand, ticket| self.model.wants(errand, ticket));
+            .cancel_unwanted(|errand, ticket| self.model.is_wanted(errand, ticket));
     }
 
     /// At once for what a person did, and for what comes of it as soon as it is there whole; for
@@ -302,7 +302,7 @@ const MAX_CELLS: u32 = 1 << 20;
 /// # Errors
 ///
 /// If the terminal says that it is too large to be drawn on.
-pub(super) fn check_size(size: Size) -> Result<(), Failure> {
+pub(super) fn check_size(size: Size) -> Result<(), Error> {
     if u32::from(size.width) * u32::from(size.height) <= MAX_CELLS {
         return Ok(());
     }
@@ -310,15 +310,15 @@ pub(super) fn check_size(size: Size) -> Result<(), Failure> {
         "the terminal says that it has {} columns and {} rows, which is too large to be drawn on",
         size.width, size.height
     );
-    Err(Failure::new(Kind::Io, sentence).hint("set its size: stty cols 120 rows 40"))
+    Err(Error::new(ErrorKind::Io, sentence).hint("set its size: stty cols 120 rows 40"))
 }
 
 /// The first state of a session, and who performs what it asks for.
-fn start_session<S: Service>(
+fn start_session<S: EmailApi>(
     session: Session<S>,
     doors: Arc<dyn SessionOpener<S>>,
     pause: TimerFn,
-    panic_at: Option<PanicAt>,
+    panic_at: Option<FaultPoint>,
     (size, now): (Size, Zoned),
 ) -> (Model, EffectRunner<S>) {
     let Session {
@@ -340,29 +340,29 @@ fn start_session<S: Service>(
     } = session;
     let (engine, no_service) = match engine {
         // What is new cannot be kept in a read-only archive, so it is not asked for; an email that is opened is.
-        Ok(engine) => (Some(engine), archive.read_only()),
+        Ok(engine) => (Some(engine), archive.read_only_reason()),
         Err(failure) => (None, Some(failure)),
     };
     let history = FilterHistory::new(history);
     // A history that cannot be read is no reason not to start.
     let typed = history.load().unwrap_or_default();
     let as_of = archive.head_at().ok().flatten();
-    let (model, effects) = Model::start(Opening {
+    let (model, effects) = Model::start(SessionInfo {
         size,
         profile,
-        no_service,
+        service_error: no_service,
         refresh,
         backfill,
         as_of,
         now,
         notice,
-        keys,
+        keymap: keys,
         query,
-        history: typed,
-        views,
-        door,
-        kept,
-        hall,
+        filter_history: typed,
+        saved_views: views,
+        target: door,
+        storage: kept,
+        start_screen: hall,
     });
     let mut performer = EffectRunner::new(
         archive,

@@ -13,8 +13,8 @@ use futures_util::{Stream, StreamExt};
 use ratatui::layout::{Position, Size};
 use tokio::time::{Instant, sleep_until};
 
-use crate::app::{Key, Msg, Pointer};
-use crate::config::Hidden;
+use crate::app::{Key, Message, MouseInput};
+use crate::config::SecretInput;
 
 /// How long a lone Esc waits for the rest of an escape sequence that a slow line split in two.
 const ESCAPE_TIMEOUT: Duration = Duration::from_millis(25);
@@ -27,7 +27,7 @@ pub struct Input<E> {
     /// Keys that may be the start of a split sequence, and when to stop waiting for the rest.
     pending_keys: Vec<KeyEvent>,
     deadline: Option<Instant>,
-    ready: std::collections::VecDeque<Msg>,
+    ready: std::collections::VecDeque<Message>,
 }
 
 impl<E: Stream<Item = io::Result<Event>> + Unpin> Input<E> {
@@ -42,7 +42,7 @@ impl<E: Stream<Item = io::Result<Event>> + Unpin> Input<E> {
     }
 
     /// The next message; `None` when the terminal is gone. Safe to cancel.
-    pub async fn next(&mut self) -> Option<Msg> {
+    pub async fn next(&mut self) -> Option<Message> {
         loop {
             if let Some(msg) = self.ready.pop_front() {
                 return Some(msg);
@@ -66,7 +66,7 @@ impl<E: Stream<Item = io::Result<Event>> + Unpin> Input<E> {
     ///
     /// It looks with the waker of the running task. An event stream remembers the first waker it is
     /// given until something happens: one that wakes nobody would swallow the next key.
-    pub async fn try_next(&mut self) -> Option<Msg> {
+    pub async fn try_next(&mut self) -> Option<Message> {
         let mut next = pin!(self.next());
         poll_fn(|context| {
             Poll::Ready(match next.as_mut().poll(context) {
@@ -80,11 +80,11 @@ impl<E: Stream<Item = io::Result<Event>> + Unpin> Input<E> {
     fn handle_event(&mut self, event: &Event) {
         match event {
             Event::Key(key) if key.kind != KeyEventKind::Release => self.handle_key_event(*key),
-            Event::Mouse(mouse) => self.ready.extend(to_pointer(*mouse).map(Msg::Pointed)),
+            Event::Mouse(mouse) => self.ready.extend(to_pointer(*mouse).map(Message::Mouse)),
             Event::Resize(width, height) => self
                 .ready
-                .push_back(Msg::Resized(Size::new(*width, *height))),
-            Event::Paste(text) => self.ready.push_back(Msg::Pasted(Hidden::new(text))),
+                .push_back(Message::Resized(Size::new(*width, *height))),
+            Event::Paste(text) => self.ready.push_back(Message::Pasted(SecretInput::new(text))),
             Event::Key(_) | Event::FocusGained | Event::FocusLost => {}
         }
     }
@@ -100,7 +100,7 @@ impl<E: Stream<Item = io::Result<Event>> + Unpin> Input<E> {
             EscapeSequence::Key(key) => {
                 self.pending_keys.clear();
                 self.deadline = None;
-                self.ready.push_back(Msg::Pressed(key));
+                self.ready.push_back(Message::KeyPressed(key));
             }
             EscapeSequence::Invalid => self.flush_pending_keys(),
         }
@@ -118,8 +118,8 @@ fn escape_deadline() -> Instant {
     Instant::now() + ESCAPE_TIMEOUT
 }
 
-fn key_message(key: KeyEvent) -> Msg {
-    Msg::Pressed(Key::new(key.code, key.modifiers))
+fn key_message(key: KeyEvent) -> Message {
+    Message::KeyPressed(Key::new(key.code, key.modifiers))
 }
 
 /// What keys that began with Esc amount to.
@@ -178,14 +178,14 @@ fn parse_sequence(keys: &[KeyEvent]) -> EscapeSequence {
     }
 }
 
-fn to_pointer(mouse: MouseEvent) -> Option<Pointer> {
+fn to_pointer(mouse: MouseEvent) -> Option<MouseInput> {
     let at = Position::new(mouse.column, mouse.row);
     match mouse.kind {
-        MouseEventKind::Down(MouseButton::Left) => Some(Pointer::Pressed(at)),
-        MouseEventKind::Drag(MouseButton::Left) => Some(Pointer::Dragged(at)),
-        MouseEventKind::Up(MouseButton::Left) => Some(Pointer::Released),
-        MouseEventKind::ScrollDown => Some(Pointer::Wheel { at, down: true }),
-        MouseEventKind::ScrollUp => Some(Pointer::Wheel { at, down: false }),
+        MouseEventKind::Down(MouseButton::Left) => Some(MouseInput::Pressed(at)),
+        MouseEventKind::Drag(MouseButton::Left) => Some(MouseInput::Dragged(at)),
+        MouseEventKind::Up(MouseButton::Left) => Some(MouseInput::Released),
+        MouseEventKind::ScrollDown => Some(MouseInput::Scrolled { at, down: true }),
+        MouseEventKind::ScrollUp => Some(MouseInput::Scrolled { at, down: false }),
         MouseEventKind::Down(_)
         | MouseEventKind::Drag(_)
         | MouseEventKind::Up(_)
@@ -218,7 +218,7 @@ mod tests {
         let mut input = Input::new(stream::iter(events(letters)).chain(stream::pending()));
         let mut keys = Vec::new();
         while let Ok(Some(msg)) = tokio::time::timeout(ESCAPE_TIMEOUT * 2, input.next()).await {
-            if let Msg::Pressed(key) = msg {
+            if let Message::KeyPressed(key) = msg {
                 keys.push(key.to_string());
             }
         }

@@ -29,11 +29,11 @@ pub use event_loop::{EventLoop, LoopExit, TerminalRequest};
 pub use session::{Session, SessionOpener};
 pub use sessions::SessionFactory;
 
-use crate::api::Service;
-use crate::app::Ending;
+use crate::api::EmailApi;
+use crate::app::ExitReason;
 use crate::config::clock::Clock;
-use crate::config::{Palette, PanicAt};
-use crate::failure::{Failure, Kind};
+use crate::config::{Palette, FaultPoint};
+use crate::error::{Error, ErrorKind};
 use crate::signals::{self, Signals};
 use crate::view::{Glyphs, RenderCtx, Theme};
 use terminal::{TerminalGuard, TerminalWriter};
@@ -42,7 +42,7 @@ use terminal::{TerminalGuard, TerminalWriter};
 const FRAME_BUFFER_BYTES: usize = 1 << 16;
 
 /// What the terminal program is started with.
-pub struct TuiOptions<S: Service> {
+pub struct TuiOptions<S: EmailApi> {
     /// What is shown first.
     pub session: Session<S>,
     /// Where one can go from there.
@@ -56,12 +56,12 @@ pub struct TuiOptions<S: Service> {
     /// Whether to keep to ASCII.
     pub ascii: bool,
     /// Where a debug build is told to panic.
-    pub panic_at: Option<PanicAt>,
+    pub panic_at: Option<FaultPoint>,
 }
 
 /// How the terminal program ended, when it ended well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ExitReason {
+pub enum ProgramExit {
     /// Somebody left it.
     Quit,
     /// A signal of this number ended it.
@@ -73,17 +73,17 @@ pub enum ExitReason {
 /// # Errors
 ///
 /// If there is no terminal, or it cannot be written, or a task of the program has panicked.
-pub async fn run<S: Service>(start: TuiOptions<S>) -> Result<ExitReason, Failure> {
+pub async fn run<S: EmailApi>(start: TuiOptions<S>) -> Result<ProgramExit, Error> {
     if !(io::stdin().is_terminal() && io::stdout().is_terminal()) {
-        return Err(Failure::new(
-            Kind::Usage,
+        return Err(Error::new(
+            ErrorKind::Usage,
             "the terminal program needs a terminal for its input and output",
         )
         .hint("in a script, use: sentbox list, sentbox show"));
     }
-    let mut signals = Signals::listen(&signals::ENDS).map_err(|error| terminal_error(&error))?;
+    let mut signals = Signals::listen(&signals::TERMINATING_SIGNALS).map_err(|error| terminal_error(&error))?;
     signals
-        .watch_terminal()
+        .watch_terminal_hangup()
         .map_err(|error| terminal_error(&error))?;
     let ended = run_in_terminal(start, &mut signals).await;
     // Before anything else ends: that may take its time.
@@ -92,18 +92,18 @@ pub async fn run<S: Service>(start: TuiOptions<S>) -> Result<ExitReason, Failure
         Ok(exit) => exit,
         // A terminal that fails because of the signal, or is gone, is no error of its own.
         Err(error) => match signals.try_recv() {
-            Some(number) => Ok(ExitReason::Signal(number)),
-            None if is_hangup(&error) => Ok(ExitReason::Signal(signals::number(Signal::HUP))),
+            Some(number) => Ok(ProgramExit::Signal(number)),
+            None if is_hangup(&error) => Ok(ProgramExit::Signal(signals::signal_number(Signal::HUP))),
             None => Err(terminal_error(&error)),
         },
     }
 }
 
 /// Runs until somebody leaves the program, a signal ends it, or the terminal fails.
-async fn run_in_terminal<S: Service>(
+async fn run_in_terminal<S: EmailApi>(
     start: TuiOptions<S>,
     signals: &mut Signals,
-) -> io::Result<Result<ExitReason, Failure>> {
+) -> io::Result<Result<ProgramExit, Error>> {
     let (columns, rows) = crossterm::terminal::size()?;
     let size = Size::new(columns, rows);
     if let Err(failure) = event_loop::check_size(size) {
@@ -146,7 +146,7 @@ async fn run_in_terminal<S: Service>(
     loop {
         let turn = tokio::select! {
             biased;
-            number = signals.recv() => return Ok(Ok(ExitReason::Signal(number))),
+            number = signals.recv() => return Ok(Ok(ProgramExit::Signal(number))),
             turn = program.run() => turn?,
         };
         match turn {
@@ -162,17 +162,17 @@ async fn run_in_terminal<S: Service>(
                 hold = TerminalGuard::acquire(program.model().mouse)?;
                 program.resume()?;
             }
-            LoopExit::Ended(Ending::Quit) => return Ok(Ok(ExitReason::Quit)),
-            LoopExit::Ended(Ending::Broken(failure)) => return Ok(Err(failure)),
+            LoopExit::Ended(ExitReason::Quit) => return Ok(Ok(ProgramExit::Quit)),
+            LoopExit::Ended(ExitReason::Fatal(failure)) => return Ok(Err(failure)),
             LoopExit::TerminalGone => {
-                return Ok(Ok(ExitReason::Signal(signals::number(Signal::HUP))));
+                return Ok(Ok(ProgramExit::Signal(signals::signal_number(Signal::HUP))));
             }
         }
     }
 }
 
-fn terminal_error(error: &io::Error) -> Failure {
-    Failure::new(Kind::Io, format!("the terminal cannot be used: {error}"))
+fn terminal_error(error: &io::Error) -> Error {
+    Error::new(ErrorKind::Io, format!("the terminal cannot be used: {error}"))
 }
 
 /// Whether the other end of the terminal is closed.

@@ -2,117 +2,117 @@
 
 use jiff::Timestamp;
 
-use crate::app::{Counts, Tally};
-use crate::archive::{Archive, Counted, Halt, Place};
-use crate::failure::{Failure, Kind};
-use crate::query::{Known, KnownValue, Needle, Node, Query, Sort, Source, Term};
+use crate::app::{ListCounts, RecipientSummary};
+use crate::archive::{Archive, MatchCount, CancellationToken, SortKey};
+use crate::error::{Error, ErrorKind};
+use crate::query::{SuggestionSource, Suggestion, SearchText, Node, Query, SortOrder, SuggestionField, Term};
 
 /// A switch for the next search; the one before is broken off.
-pub(super) fn cancel_and_renew(halt: &mut Halt) -> Halt {
-    halt.halt();
-    *halt = Halt::default();
+pub(super) fn cancel_and_renew(halt: &mut CancellationToken) -> CancellationToken {
+    halt.cancel();
+    *halt = CancellationToken::default();
     halt.clone()
 }
 
 /// What the archive knows, for as long as nobody has typed on: offers must not hold up the search.
 pub(super) struct CancellableSource {
     pub(super) archive: Archive,
-    pub(super) halt: Halt,
+    pub(super) halt: CancellationToken,
 }
 
-impl Known for CancellableSource {
-    fn values(&self, source: Source<'_>, part: &str, limit: usize) -> Vec<KnownValue> {
-        if self.halt.is_halted() {
+impl SuggestionSource for CancellableSource {
+    fn suggest(&self, source: SuggestionField<'_>, part: &str, limit: usize) -> Vec<Suggestion> {
+        if self.halt.is_cancelled() {
             Vec::new()
         } else {
-            self.archive.values(source, part, limit)
+            self.archive.suggest(source, part, limit)
         }
     }
 }
 
 /// Nobody is told: who broke the search off has asked another question since.
-pub(super) fn cancelled_error() -> Failure {
-    Failure::new(Kind::Internal, "the search was broken off")
+pub(super) fn cancelled_error() -> Error {
+    Error::new(ErrorKind::Internal, "the search was broken off")
 }
 
 /// How many emails the query finds, and how many of them stand before `place`.
 pub(super) fn load_counts(
     archive: &Archive,
     query: &Query,
-    place: Option<Place>,
-    halt: &Halt,
-) -> Result<Counts, Failure> {
+    place: Option<SortKey>,
+    halt: &CancellationToken,
+) -> Result<ListCounts, Error> {
     /// Nobody reads the end of such a list.
     const MOST: u64 = 10_000;
-    if query.is_everything() && query.sort == Sort::Newest {
+    if query.is_match_all() && query.sort == SortOrder::Newest {
         let before = place
-            .map(|place| Ok::<_, Failure>((place, archive.rank(place)?)))
+            .map(|place| Ok::<_, Error>((place, archive.rank(place)?)))
             .transpose()?;
-        let all = archive.count()?;
-        return Ok(Counts {
+        let all = archive.query_count()?;
+        return Ok(ListCounts {
             total: all,
-            capped: false,
-            all,
-            fetched: None,
-            before,
+            is_capped: false,
+            archive_total: all,
+            bodies_known: None,
+            rows_before: before,
         });
     }
     let (total, capped) = match archive
-        .count_matching(query, MOST, halt)?
+        .count_matches(query, MOST, halt)?
         .ok_or_else(cancelled_error)?
     {
-        Counted::Exactly(total) => (total, false),
-        Counted::MoreThan(total) => (total, true),
+        MatchCount::Exactly(total) => (total, false),
+        MatchCount::MoreThan(total) => (total, true),
     };
     let before = match place {
         None => None,
         Some(place) => match archive
-            .rank_matching(query, place, MOST, halt)?
+            .count_newer_matches(query, place, MOST, halt)?
             .ok_or_else(cancelled_error)?
         {
-            Counted::MoreThan(_) => None,
-            Counted::Exactly(newer) if query.sort == Sort::Newest => Some((place, newer)),
-            Counted::Exactly(newer) if !capped => Some((place, total.saturating_sub(newer + 1))),
-            Counted::Exactly(_) => None,
+            MatchCount::MoreThan(_) => None,
+            MatchCount::Exactly(newer) if query.sort == SortOrder::Newest => Some((place, newer)),
+            MatchCount::Exactly(newer) if !capped => Some((place, total.saturating_sub(newer + 1))),
+            MatchCount::Exactly(_) => None,
         },
     };
-    let scope = archive.scope()?;
-    Ok(Counts {
+    let scope = archive.body_availability()?;
+    Ok(ListCounts {
         total,
-        capped,
-        all: scope.emails,
-        fetched: Some(scope.fetched),
-        before,
+        is_capped: capped,
+        archive_total: scope.emails,
+        bodies_known: Some(scope.fetched),
+        rows_before: before,
     })
 }
 
 /// What became of all emails to an address.
 pub(super) fn load_recipient_summary(
     archive: &Archive,
-    address: &Needle,
+    address: &SearchText,
     (fresh_since, now): (Timestamp, Timestamp),
-    halt: &Halt,
-) -> Result<Tally, Failure> {
+    halt: &CancellationToken,
+) -> Result<RecipientSummary, Error> {
     let query = Query {
         filter: Node::Term(Term::Recipient(address.clone())),
-        sort: Sort::Newest,
+        sort: SortOrder::Newest,
     };
-    let mut tally = Tally::default();
-    let is_whole = archive.each(&query, halt, |row| {
-        tally.take(&row, address, fresh_since, now)
+    let mut tally = RecipientSummary::default();
+    let is_whole = archive.for_each_match(&query, halt, |row| {
+        tally.add(&row, address, fresh_since, now)
     })?;
-    if !is_whole && halt.is_halted() {
+    if !is_whole && halt.is_cancelled() {
         return Err(cancelled_error());
     }
     // The list does not say why; the email may, if it was read.
     if let Some(trouble) = tally
-        .trouble
+        .newest_problem
         .as_mut()
         .filter(|trouble| trouble.reason.is_none())
     {
         trouble.reason = archive
             .email(&trouble.id)?
-            .and_then(|email| email.summary.reason());
+            .and_then(|email| email.summary.bounce_reason());
     }
     Ok(tally)
 }

@@ -8,18 +8,18 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 use super::session::{KeyCheck, OpenedSession, Session, SessionOpener};
-use crate::api::{Access, Client, Patience, try_key};
-use crate::app::hall::{Answer, Question, Welcome};
-use crate::app::{Choice, Door, Hall, Kept, Keys};
-use crate::archive::{Anchor, Archive, Location, Opened, Said, Stranger};
+use crate::api::{ClientConfig, Client, RetryPolicy, verify_key};
+use crate::app::start::{ConfirmAnswer, ConfirmDialog, SetupInfo};
+use crate::app::{ProfileChoice, SessionTarget, StartScreen, StorageMode, Keymap};
+use crate::archive::{WindowAnchor, Archive, ArchiveLocation, OpenResult, OnMismatch, IdentityMismatch};
 use crate::config::clock::Clock;
 use crate::config::{
-    ApiKey, Asking, Backfill, BaseUrl, Env, Flags, Hidden, Paths, Profiles, Rate, Settings,
-    ViewFile, built_in,
+    ApiKey, Prompting, Backfill, BaseUrl, Env, Flags, SecretInput, Paths, Profiles, Rate, Settings,
+    ViewStore, built_in_views,
 };
-use crate::failure::{Failure, Kind};
-use crate::mail::clean;
-use crate::server::{self, Terms, sample};
+use crate::error::{Error, ErrorKind};
+use crate::mail::sanitize;
+use crate::server::{self, ServerConfig, sample};
 use crate::sync::Engine;
 
 /// How often the service is asked for what is new: one request, which also re-reads the statuses of
@@ -40,7 +40,7 @@ pub struct SessionFactory {
     /// Tells the time.
     pub clock: Clock,
     /// What each key means.
-    pub keys: Arc<Keys>,
+    pub keys: Arc<Keymap>,
     /// How many emails the sample mailbox begins with, and which they are.
     pub sample: (u32, u64),
 }
@@ -52,38 +52,38 @@ impl SessionFactory {
     /// # Errors
     ///
     /// If not even memory can be had for an archive.
-    pub fn open_initial(&self, settings: &Settings) -> Result<Session<Client>, Failure> {
-        if settings.is_new {
-            let hall = Hall::set_up(self.build_setup_info(settings));
+    pub fn open_initial(&self, settings: &Settings) -> Result<Session<Client>, Error> {
+        if settings.is_unconfigured {
+            let hall = StartScreen::setup(self.build_setup_info(settings));
             return Ok(Session {
                 start_screen: Some(hall),
-                ..self.open_session(settings, Door::Usual, Archive::open(&settings.archive))?
+                ..self.open_session(settings, SessionTarget::Default, Archive::open(&settings.archive))?
             });
         }
-        let opened = match Archive::open_for(settings, Said::Nothing) {
-            Ok(Opened::Strange(stranger)) => {
+        let opened = match Archive::open_for(settings, OnMismatch::Ask) {
+            Ok(OpenResult::Mismatch(stranger)) => {
                 let no_service =
-                    Failure::new(Kind::Archive, "it is not known yet where the mail goes");
+                    Error::new(ErrorKind::Archive, "it is not known yet where the mail goes");
                 let nowhere = Settings {
-                    archive: Location::Memory,
+                    archive: ArchiveLocation::Memory,
                     key: Err(no_service),
                     ..settings.clone()
                 };
-                let hall = Some(Hall::question(self.build_confirm(&stranger, &Door::Usual)));
+                let hall = Some(StartScreen::confirm(self.build_confirm(&stranger, &SessionTarget::Default)));
                 return Ok(Session {
                     start_screen: hall,
-                    ..self.open_session(&nowhere, Door::Usual, Archive::open(&Location::Memory))?
+                    ..self.open_session(&nowhere, SessionTarget::Default, Archive::open(&ArchiveLocation::Memory))?
                 });
             }
-            Ok(Opened::Ours(archive)) => Ok(archive),
+            Ok(OpenResult::Opened(archive)) => Ok(archive),
             Err(failure) => Err(failure),
         };
         self.open_session(settings, target_of_settings(settings), opened)
     }
 
     /// What must be known before an archive is opened whose mail belongs to another key.
-    fn build_confirm(&self, stranger: &Stranger, door: &Door) -> Question {
-        let sentence = stranger.sentence();
+    fn build_confirm(&self, stranger: &IdentityMismatch, door: &SessionTarget) -> ConfirmDialog {
+        let sentence = stranger.message();
         let about = vec![
             format!("{}{}.", sentence[..1].to_uppercase(), &sentence[1..]),
             "Is the new key of the same team? The mail of two teams should not be mixed."
@@ -94,15 +94,15 @@ impl SessionFactory {
             ),
         ];
         let answers = vec![
-            (Answer::SameTeam, "Same team: go on with it".to_owned()),
+            (ConfirmAnswer::SameTeam, "Same team: go on with it".to_owned()),
             (
-                Answer::OtherTeam,
+                ConfirmAnswer::OtherTeam,
                 "Another team: begin a new one".to_owned(),
             ),
         ];
-        Question {
-            door: door.clone(),
-            about,
+        ConfirmDialog {
+            target: door.clone(),
+            lines: about,
             answers,
         }
     }
@@ -112,40 +112,40 @@ impl SessionFactory {
     fn open_session(
         &self,
         settings: &Settings,
-        door: Door,
-        opened: Result<Archive, Failure>,
-    ) -> Result<Session<Client>, Failure> {
+        door: SessionTarget,
+        opened: Result<Archive, Error>,
+    ) -> Result<Session<Client>, Error> {
         let now = (self.clock)();
         let opened = opened
-            .and_then(|archive| archive.keeping(settings.keep, now))
+            .and_then(|archive| archive.with_retention(settings.retention, now))
             .and_then(|archive| {
                 // What is damaged may open all the same; then the first look at it fails.
-                archive.window(&Anchor::Newest, 1)?;
+                archive.window(&WindowAnchor::Newest, 1)?;
                 Ok(archive)
             });
         let (archive, kept, notice) = match (opened, &settings.archive) {
-            (Ok(archive), Location::Disk(path)) => {
-                if let Some(failure) = archive.read_only() {
+            (Ok(archive), ArchiveLocation::Disk(path)) => {
+                if let Some(failure) = archive.read_only_reason() {
                     let notice = Some(failure.sentence.clone());
                     return Ok(self.build_session(
                         archive,
-                        Kept::ReadOnly(failure),
+                        StorageMode::ReadOnly(failure),
                         notice,
                         settings,
                         door,
                     ));
                 }
-                let aside = archive.put_aside().map(|path| self.display_path(path));
+                let aside = archive.outdated_backup().map(|path| self.display_path(path));
                 let notice = aside.map(|path| {
                     format!(
                         "the archive of an older version is now {path}; its mail is fetched again"
                     )
                 });
-                (archive, Kept::InFile(self.display_path(path)), notice)
+                (archive, StorageMode::InFile(self.display_path(path)), notice)
             }
-            (Ok(archive), Location::Memory) => (
+            (Ok(archive), ArchiveLocation::Memory) => (
                 archive,
-                Kept::Nowhere,
+                StorageMode::InMemory,
                 settings
                     .no_home
                     .then(|| "there is no home directory, so nothing is kept".to_owned()),
@@ -156,8 +156,8 @@ impl SessionFactory {
                     failure.sentence, failure.hint
                 );
                 (
-                    Archive::open(&Location::Memory)?.keeping(settings.keep, now)?,
-                    Kept::NotThisTime(failure),
+                    Archive::open(&ArchiveLocation::Memory)?.with_retention(settings.retention, now)?,
+                    StorageMode::Unavailable(failure),
                     Some(notice),
                 )
             }
@@ -168,19 +168,19 @@ impl SessionFactory {
     fn build_session(
         &self,
         archive: Archive,
-        kept: Kept,
+        kept: StorageMode,
         notice: Option<String>,
         settings: &Settings,
-        door: Door,
+        door: SessionTarget,
     ) -> Session<Client> {
-        let client = Client::new(Access::from(settings), Patience::SCREEN, self.clock.clone());
+        let client = Client::new(ClientConfig::from(settings), RetryPolicy::TUI, self.clock.clone());
         let engine = settings
             .key
             .clone()
             .map(|_| Engine::new(Arc::new(client), archive.clone(), self.clock.clone()));
         // Beside the archive, and only where that is kept: what is looked for names the same people.
         let history = match (&settings.archive, &kept) {
-            (Location::Disk(path), Kept::InFile(_)) => Some(path.with_file_name("history")),
+            (ArchiveLocation::Disk(path), StorageMode::InFile(_)) => Some(path.with_file_name("history")),
             _ => None,
         };
         Session {
@@ -197,47 +197,47 @@ impl SessionFactory {
             start_screen: None,
             history,
             views: settings.views.clone(),
-            view_file: ViewFile::of(self.env.clone()),
+            view_file: ViewStore::new(self.env.clone()),
             background_tasks: JoinSet::new(),
         }
     }
 
     /// Settles a door. A profile that is chosen by name owes nothing to the address that was named for another.
-    fn resolve_settings(&self, door: &Door) -> Result<Settings, Failure> {
+    fn resolve_settings(&self, door: &SessionTarget) -> Result<Settings, Error> {
         let flags = match door {
-            Door::Profile(name) => Flags {
+            SessionTarget::Profile(name) => Flags {
                 profile: Some(name.clone()),
                 base_url: None,
                 ..self.flags.clone()
             },
-            Door::Usual | Door::Demo | Door::New { .. } => self.flags.clone(),
+            SessionTarget::Default | SessionTarget::Demo | SessionTarget::NewKey { .. } => self.flags.clone(),
         };
         Settings::resolve(
             &Flags {
-                asking: Asking::Silent,
+                prompting: Prompting::Forbidden,
                 ..flags
             },
             &self.env,
         )
     }
 
-    fn open_target(&self, door: &Door, answer: Answer) -> Result<OpenedSession<Client>, Failure> {
+    fn open_target(&self, door: &SessionTarget, answer: ConfirmAnswer) -> Result<OpenedSession<Client>, Error> {
         let settings = self.resolve_settings(door)?;
         settings.key.as_ref().map_err(Clone::clone)?;
         let said = match answer {
-            Answer::None => Said::Nothing,
-            Answer::SameTeam => Said::SameTeam,
-            Answer::OtherTeam => Said::OtherTeam,
+            ConfirmAnswer::None => OnMismatch::Ask,
+            ConfirmAnswer::SameTeam => OnMismatch::Adopt,
+            ConfirmAnswer::OtherTeam => OnMismatch::BackUp,
         };
         let opened = match Archive::open_for(&settings, said) {
-            Ok(Opened::Strange(stranger)) => {
+            Ok(OpenResult::Mismatch(stranger)) => {
                 return Ok(OpenedSession::NeedsConfirm(
                     self.build_confirm(&stranger, door),
                 ));
             }
-            Ok(Opened::Ours(archive)) => Ok(archive),
+            Ok(OpenResult::Opened(archive)) => Ok(archive),
             // What cannot be done as it was said is not done in memory instead.
-            Err(failure) if said != Said::Nothing => return Err(failure),
+            Err(failure) if said != OnMismatch::Ask => return Err(failure),
             Err(failure) => Err(failure),
         };
         Ok(OpenedSession::Ready(Box::new(self.open_session(
@@ -248,12 +248,12 @@ impl SessionFactory {
     }
 
     /// Stores the key, and opens its profile.
-    fn log_in(&self, base_url: &str, key: &Hidden) -> Result<OpenedSession<Client>, Failure> {
+    fn log_in(&self, base_url: &str, key: &SecretInput) -> Result<OpenedSession<Client>, Error> {
         let key = parse_key(key)?;
-        let mut profiles = Profiles::read(&self.env)?;
-        let place = profiles.place_for(&self.flags_with_base_url(base_url), &self.env)?;
-        profiles.store(&place, &key)?;
-        let entry = self.open_target(&Door::Profile(place.profile.clone()), Answer::None)?;
+        let mut profiles = Profiles::load(&self.env)?;
+        let place = profiles.key_target(&self.flags_with_base_url(base_url), &self.env)?;
+        profiles.store_key(&place, &key)?;
+        let entry = self.open_target(&SessionTarget::Profile(place.profile.clone()), ConfirmAnswer::None)?;
         if let OpenedSession::Ready(mut session) = entry {
             let stored = format!(
                 "the key may read, send and delete; it is stored in {}",
@@ -281,10 +281,10 @@ impl SessionFactory {
     /// # Errors
     ///
     /// If the server cannot listen.
-    pub fn open_demo(&self) -> Result<Session<Client>, Failure> {
+    pub fn open_demo(&self) -> Result<Session<Client>, Error> {
         let failed = |error: std::io::Error| {
-            Failure::new(
-                Kind::Io,
+            Error::new(
+                ErrorKind::Io,
                 format!("the embedded server cannot listen: {error}"),
             )
         };
@@ -296,11 +296,11 @@ impl SessionFactory {
             listener.local_addr().map_err(failed)?
         ))?;
         let (emails, seed) = self.sample;
-        let mailbox = sample::Mailbox::new(seed, emails, (self.clock)(), self.clock.clone());
+        let mailbox = sample::SampleMailbox::new(seed, emails, (self.clock)(), self.clock.clone());
         let served = server::serve(
             listener,
             mailbox,
-            Terms::demo(DEMO_RATE),
+            ServerConfig::demo(DEMO_RATE),
             self.clock.clone(),
             std::future::pending(),
         );
@@ -308,26 +308,26 @@ impl SessionFactory {
         // A server that fails is noticed as one that does not answer.
         beside.spawn(async move { drop(served.await) });
         let rate =
-            Rate::by_hand(f64::from(DEMO_RATE)).expect("the demo's rate is one that is allowed");
-        let access = Access {
+            Rate::explicit(f64::from(DEMO_RATE)).expect("the demo's rate is one that is allowed");
+        let access = ClientConfig {
             base_url,
             key: Ok(ApiKey::new(server::DEMO_KEY, "the demo")?),
             ca_file: None,
             rate,
             rate_file: None,
         };
-        let archive = Archive::open(&Location::Memory)?;
-        let client = Client::new(access, Patience::SCREEN, self.clock.clone());
+        let archive = Archive::open(&ArchiveLocation::Memory)?;
+        let client = Client::new(access, RetryPolicy::TUI, self.clock.clone());
         Ok(Session {
             profile: "demo".to_owned(),
-            target: Door::Demo,
+            target: SessionTarget::Demo,
             engine: Ok(Engine::new(
                 Arc::new(client),
                 archive.clone(),
                 self.clock.clone(),
             )),
             archive,
-            storage: Kept::Nowhere,
+            storage: StorageMode::InMemory,
             refresh: DEMO_REFRESH_INTERVAL,
             backfill: Backfill::Off,
             notice: None,
@@ -335,19 +335,19 @@ impl SessionFactory {
             query: String::new(),
             start_screen: None,
             history: None,
-            views: built_in(),
-            view_file: ViewFile::default(),
+            views: built_in_views(),
+            view_file: ViewStore::default(),
             background_tasks: beside,
         })
     }
 
     /// What the set-up screen has to say.
-    fn build_setup_info(&self, settings: &Settings) -> Welcome {
-        let place = Profiles::read(&self.env).and_then(|profiles| {
-            let place = profiles.place_for(&self.flags, &self.env)?;
+    fn build_setup_info(&self, settings: &Settings) -> SetupInfo {
+        let place = Profiles::load(&self.env).and_then(|profiles| {
+            let place = profiles.key_target(&self.flags, &self.env)?;
             let in_memory = self.flags.in_memory
                 || profiles
-                    .list()
+                    .entries()
                     .iter()
                     .any(|listed| listed.name == settings.profile && listed.in_memory);
             let mail = match &self.archive_dir(&settings.profile) {
@@ -379,25 +379,25 @@ impl SessionFactory {
             settings.profile
         );
         // Whoever has profiles, but none that is meant if none is named, need not put in a key again.
-        let listed = Profiles::read(&self.env)
-            .map(|profiles| profiles.list())
+        let listed = Profiles::load(&self.env)
+            .map(|profiles| profiles.entries())
             .unwrap_or_default();
         let with_key = listed
             .into_iter()
-            .filter(|listed| !listed.key_from.is_empty() && listed.name != settings.profile);
+            .filter(|listed| !listed.key_source.is_empty() && listed.name != settings.profile);
         let profiles = with_key
             .map(|listed| (listed.name, listed.base_url))
             .collect();
-        Welcome {
+        SetupInfo {
             base_url: settings.base_url.to_string(),
-            place,
+            storage: place,
             profiles,
-            otherwise,
+            key_command_hint: otherwise,
         }
     }
 
     fn archive_dir(&self, profile: &str) -> Option<std::path::PathBuf> {
-        Paths::of(&self.env).archives_of(profile)
+        Paths::from_env(&self.env).profile_data_dir(profile)
     }
 
     /// What a profile has kept, by the size of its files: the archives themselves stay shut.
@@ -422,7 +422,7 @@ impl SessionFactory {
 
     /// The same for paths within a text.
     fn abbreviate_home(&self, text: &str) -> String {
-        let text = clean::line(text);
+        let text = sanitize::sanitize_line(text);
         let home = self
             .env
             .get("HOME")
@@ -433,16 +433,16 @@ impl SessionFactory {
 }
 
 /// The same door, however it was named: a profile of the file, or what the environment says.
-fn target_of_settings(settings: &Settings) -> Door {
-    if settings.of_profile {
-        Door::Profile(settings.profile.clone())
+fn target_of_settings(settings: &Settings) -> SessionTarget {
+    if settings.is_from_profile {
+        SessionTarget::Profile(settings.profile.clone())
     } else {
-        Door::Usual
+        SessionTarget::Default
     }
 }
 
 /// The key as it was put in.
-fn parse_key(key: &Hidden) -> Result<ApiKey, Failure> {
+fn parse_key(key: &SecretInput) -> Result<ApiKey, Error> {
     ApiKey::new(key.expose(), "the screen")
 }
 
@@ -460,59 +460,59 @@ fn dir_size(folder: &Path) -> u64 {
 }
 
 impl SessionOpener<Client> for SessionFactory {
-    fn list_profiles(&self) -> Result<Vec<Choice>, Failure> {
-        let profiles = Profiles::read(&self.env)?;
-        let mut choices: Vec<Choice> = Vec::new();
+    fn list_profiles(&self) -> Result<Vec<ProfileChoice>, Error> {
+        let profiles = Profiles::load(&self.env)?;
+        let mut choices: Vec<ProfileChoice> = Vec::new();
         if let Some(variable) =
-            Profiles::overridden_by(&self.env).filter(|_| self.flags.profile.is_none())
+            Profiles::overriding_variable(&self.env).filter(|_| self.flags.profile.is_none())
         {
-            let settings = self.resolve_settings(&Door::Usual)?;
-            choices.push(Choice {
-                door: Door::Usual,
+            let settings = self.resolve_settings(&SessionTarget::Default)?;
+            choices.push(ProfileChoice {
+                target: SessionTarget::Default,
                 name: settings.profile.clone(),
                 base_url: settings.base_url.to_string(),
-                key_from: format!("key from {variable}"),
-                kept: self.describe_storage(&settings.profile, settings.in_memory),
+                key_source: format!("key from {variable}"),
+                storage: self.describe_storage(&settings.profile, settings.in_memory),
             });
         }
-        choices.extend(profiles.list().into_iter().map(|listed| Choice {
-            door: Door::Profile(listed.name.clone()),
-            kept: self.describe_storage(&listed.name, listed.in_memory),
+        choices.extend(profiles.entries().into_iter().map(|listed| ProfileChoice {
+            target: SessionTarget::Profile(listed.name.clone()),
+            storage: self.describe_storage(&listed.name, listed.in_memory),
             base_url: listed.base_url,
-            key_from: if listed.key_from.is_empty() {
+            key_source: if listed.key_source.is_empty() {
                 "no key".to_owned()
             } else {
-                format!("key from {}", self.abbreviate_home(&listed.key_from))
+                format!("key from {}", self.abbreviate_home(&listed.key_source))
             },
             name: listed.name,
         }));
         let words = ["sample mail", "no key needed", "nothing is kept"].map(str::to_owned);
         let [base_url, key_from, kept] = words;
-        choices.push(Choice {
-            door: Door::Demo,
+        choices.push(ProfileChoice {
+            target: SessionTarget::Demo,
             name: "demo".to_owned(),
             base_url,
-            key_from,
-            kept,
+            key_source: key_from,
+            storage: kept,
         });
         Ok(choices)
     }
 
-    fn verify_key(&self, base_url: String, key: Hidden) -> KeyCheck {
+    fn verify_key(&self, base_url: String, key: SecretInput) -> KeyCheck {
         let this = self.clone();
         Box::pin(async move {
             let key = parse_key(&key)?;
-            let place = Profiles::read(&this.env)?
-                .place_for(&this.flags_with_base_url(&base_url), &this.env)?;
-            try_key(&place, &key, &this.clock).await
+            let place = Profiles::load(&this.env)?
+                .key_target(&this.flags_with_base_url(&base_url), &this.env)?;
+            verify_key(&place, &key, &this.clock).await
         })
     }
 
-    fn open(&self, door: &Door, answer: Answer) -> Result<OpenedSession<Client>, Failure> {
+    fn open(&self, door: &SessionTarget, answer: ConfirmAnswer) -> Result<OpenedSession<Client>, Error> {
         match door {
-            Door::Usual | Door::Profile(_) => self.open_target(door, answer),
-            Door::Demo => Ok(OpenedSession::Ready(Box::new(self.open_demo()?))),
-            Door::New { base_url, key } => self.log_in(base_url, key),
+            SessionTarget::Default | SessionTarget::Profile(_) => self.open_target(door, answer),
+            SessionTarget::Demo => Ok(OpenedSession::Ready(Box::new(self.open_demo()?))),
+            SessionTarget::NewKey { base_url, key } => self.log_in(base_url, key),
         }
     }
 }

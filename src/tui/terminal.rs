@@ -108,7 +108,7 @@ impl Write for TerminalWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         while IS_ACTIVE.load(Ordering::SeqCst) {
             match try_write(bytes, 1)? {
-                0 if signals::is_ending() => {
+                0 if signals::is_shutting_down() => {
                     return Err(io::Error::other("the terminal is not read"));
                 }
                 0 => {}

@@ -7,11 +7,11 @@ use ratatui::widgets::{Paragraph, Wrap};
 
 use super::render_ctx::{RenderCtx, Theme};
 use crate::app::{Layout, Model};
-use crate::failure::{Details, Failure};
+use crate::error::{RequestDetails, Error};
 
 /// Draws the details if somebody looks at them; says whether somebody does.
 pub fn draw(model: &Model, layout: &Layout, look: &RenderCtx, frame: &mut Frame) -> bool {
-    let Some(failure) = &model.details else {
+    let Some(failure) = &model.error_details else {
         return false;
     };
     let area = layout.main;
@@ -28,7 +28,7 @@ pub fn draw(model: &Model, layout: &Layout, look: &RenderCtx, frame: &mut Frame)
     true
 }
 
-fn build_lines<'a>(failure: &'a Failure, look: &RenderCtx) -> Vec<Line<'a>> {
+fn build_lines<'a>(failure: &'a Error, look: &RenderCtx) -> Vec<Line<'a>> {
     let theme = &look.theme;
     let mut lines = vec![
         Line::styled("What failed", Theme::title()),
@@ -45,9 +45,9 @@ fn build_lines<'a>(failure: &'a Failure, look: &RenderCtx) -> Vec<Line<'a>> {
             Span::raw(value),
         ]));
     };
-    tell("kind", failure.kind.word().to_owned());
+    tell("kind", failure.kind.code().to_owned());
     if let Some(details) = &failure.details {
-        let Details {
+        let RequestDetails {
             endpoint,
             status,
             request_id,
@@ -66,7 +66,7 @@ fn build_lines<'a>(failure: &'a Failure, look: &RenderCtx) -> Vec<Line<'a>> {
         );
         tell("attempts", attempts.to_string());
     }
-    if let Some(wait) = failure.wait {
+    if let Some(wait) = failure.retry_after {
         tell("asked to wait", format!("{} s", wait.as_secs()));
     }
     lines

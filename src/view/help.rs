@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 
 use super::render_ctx::{RenderCtx, Theme};
 use super::width;
-use crate::app::help::{HelpLine, text};
+use crate::app::help::{HelpLine, help_lines};
 use crate::app::{Layout, Model};
 
 /// Columns of the keys.
@@ -21,7 +21,7 @@ pub fn draw(model: &Model, layout: &Layout, look: &RenderCtx, frame: &mut Frame)
     let keys = MAX_KEYS_WIDTH.min(usize::from(area.width) * 2 / 5);
     let mut lines = vec![Line::styled("Keys", Theme::title()), Line::default()];
     lines.extend(
-        text(&model.keys)
+        help_lines(&model.keymap)
             .into_iter()
             .skip(scroll)
             .map(|line| match line {
@@ -30,7 +30,7 @@ pub fn draw(model: &Model, layout: &Layout, look: &RenderCtx, frame: &mut Frame)
                 HelpLine::Status(status) => Line::from(vec![
                     Span::styled(
                         width::align_left(
-                            &format!("{} {}", look.glyphs.status(&status), status.word()),
+                            &format!("{} {}", look.glyphs.status(&status), status.label()),
                             keys,
                             look.glyphs.ellipsis,
                         ),
@@ -54,7 +54,7 @@ pub fn draw(model: &Model, layout: &Layout, look: &RenderCtx, frame: &mut Frame)
                         width::align_left(&all, keys, look.glyphs.ellipsis),
                         look.theme.accent(),
                     ),
-                    Span::raw(format!(" {}", command.words())),
+                    Span::raw(format!(" {}", command.help_text())),
                 ]),
             }),
     );

@@ -7,17 +7,17 @@ use ratatui::layout::{Position, Rect};
 use unicode_width::UnicodeWidthStr;
 
 use super::render_ctx::Theme;
-use crate::query::{Field, Needle};
+use crate::query::{Field, SearchText};
 
 /// What is looked for, and in which field, if it is looked for in just one.
-pub type SearchTerms<'a> = Vec<(Option<Field>, &'a Needle)>;
+pub type SearchTerms<'a> = Vec<(Option<Field>, &'a SearchText)>;
 
 /// Where something that is looked for in one of these fields, or anywhere, is a part of `text`.
 pub fn match_ranges(text: &str, fields: &[Field], sought: &SearchTerms) -> Vec<Range<usize>> {
     let here = sought
         .iter()
         .filter(|(field, _)| field.is_none_or(|field| fields.contains(&field)));
-    here.flat_map(|(_, needle)| needle.parts_of(text)).collect()
+    here.flat_map(|(_, needle)| needle.find_substrings(text)).collect()
 }
 
 /// Underlines these bytes of `text`, which is drawn from `at` on in so many columns.

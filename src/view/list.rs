@@ -9,7 +9,7 @@ use super::highlight::{self, SearchTerms};
 use super::render_ctx::{RenderCtx, Theme};
 use super::{status_bar, time, width};
 use crate::app::{Command, Focus, Layout, Model, is_stale};
-use crate::archive::Row;
+use crate::archive::EmailRow;
 use crate::mail::Address;
 use crate::query::Field;
 
@@ -23,8 +23,8 @@ pub fn draw(model: &Model, layout: &Layout, look: &RenderCtx, frame: &mut Frame)
         return;
     }
     let focused = model.focus() == Focus::List;
-    let sought = model.list.filter().query().sought();
-    for (n, (selected, row)) in model.list.visible(layout.rows()).enumerate() {
+    let sought = model.list.filter().query().highlight_terms();
+    for (n, (selected, row)) in model.list.visible_rows(layout.row_capacity()).enumerate() {
         let y = area.y + u16::try_from(n).unwrap_or(u16::MAX) * layout.row_height;
         let line = Rect {
             y,
@@ -50,7 +50,7 @@ pub fn draw(model: &Model, layout: &Layout, look: &RenderCtx, frame: &mut Frame)
 
 /// The line below the last row: how far back was looked, and that one can look further.
 fn draw_load_more_row(model: &Model, layout: &Layout, look: &RenderCtx, frame: &mut Frame) {
-    let Some((above, selected)) = model.list.foot(layout.rows()) else {
+    let Some((above, selected)) = model.list.load_more_row(layout.row_capacity()) else {
         return;
     };
     let area = layout.list;
@@ -62,11 +62,11 @@ fn draw_load_more_row(model: &Model, layout: &Layout, look: &RenderCtx, frame: &
         .map(|reach| status_bar::format_coverage(reach, look))
         .unwrap_or_default();
     let key = model
-        .keys
+        .keymap
         .key_for(Focus::List, Command::Open)
         .unwrap_or_default();
-    let check = model.status_check().filter(|_| model.has_paused_check());
-    let long = match (model.look_back, check) {
+    let check = model.status_check().filter(|_| model.is_status_check_paused());
+    let long = match (model.load_older, check) {
         (None, Some(check)) => format!(
             "{}; {key} goes on",
             status_bar::format_status_check(check, look)
@@ -101,7 +101,7 @@ fn draw_load_more_row(model: &Model, layout: &Layout, look: &RenderCtx, frame: &
 
 /// A row and what is special about it.
 struct RowContext<'a> {
-    row: &'a Row,
+    row: &'a EmailRow,
     selected: bool,
     focused: bool,
     changed: bool,
@@ -120,7 +120,7 @@ fn draw_one_line(drawn: &RowContext, area: Rect, look: &RenderCtx, frame: &mut F
     let ellipsis = look.glyphs.ellipsis;
     let summary = &drawn.row.summary;
     let columns = ColumnWidths::for_width(width, drawn.full_times, status_marker_width(look));
-    let confirmed = drawn.row.confirmed;
+    let confirmed = drawn.row.confirmed_at;
     let time = match columns.time {
         time::SHORT_WIDTH if drawn.is_stale(look) => time::format_short_as_of(confirmed, look),
         time::SHORT_WIDTH => time::format_short(&summary.created, look),
@@ -155,7 +155,7 @@ fn draw_two_lines(drawn: &RowContext, area: Rect, look: &RenderCtx, frame: &mut 
     let ellipsis = look.glyphs.ellipsis;
     let time = match drawn.full_times {
         true => time::format_iso(&summary.created, look),
-        false if drawn.is_stale(look) => time::format_as_of(drawn.row.confirmed, look),
+        false if drawn.is_stale(look) => time::format_as_of(drawn.row.confirmed_at, look),
         false => time::format_medium(&summary.created, look),
     };
     let lead = status_marker_width(look) + STATUS_WIDTH + 1;
@@ -189,7 +189,7 @@ fn draw_status(drawn: &RowContext, pen: &mut LineWriter, word: usize, look: &Ren
     let style = look.theme.status(status);
     pen.write(selection_glyph(drawn, look), look.theme.accent());
     pen.write(look.glyphs.status(status), style);
-    let (mark, style_of_mark) = if drawn.row.gone.is_some() {
+    let (mark, style_of_mark) = if drawn.row.missing.is_some() {
         (look.glyphs.deleted, Style::new())
     } else if drawn.changed {
         (look.glyphs.changed, look.theme.new_mail())
@@ -199,7 +199,7 @@ fn draw_status(drawn: &RowContext, pen: &mut LineWriter, word: usize, look: &Ren
     pen.write(mark, style_of_mark);
     if word > 0 {
         pen.write(
-            &width::align_left(status.word(), word, look.glyphs.ellipsis),
+            &width::align_left(status.label(), word, look.glyphs.ellipsis),
             style,
         );
         pen.write(" ", Style::new());

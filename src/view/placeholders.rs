@@ -8,10 +8,10 @@ use ratatui::widgets::{Paragraph, Wrap};
 
 use super::render_ctx::{RenderCtx, Theme};
 use super::status_bar;
-use crate::app::keymap::told;
-use crate::app::{Command, Focus, Kept, Layout, Model};
-use crate::archive::Reach;
-use crate::failure::Failure;
+use crate::app::keymap::key_hints;
+use crate::app::{Command, Focus, StorageMode, Layout, Model};
+use crate::archive::Coverage;
+use crate::error::Error;
 
 /// Draws what there is to say instead of rows; says whether there was something.
 pub fn draw(model: &Model, layout: &Layout, look: &RenderCtx, frame: &mut Frame) -> bool {
@@ -19,9 +19,9 @@ pub fn draw(model: &Model, layout: &Layout, look: &RenderCtx, frame: &mut Frame)
     if !model.list.rows().is_empty() {
         return false;
     }
-    if let Some(problem) = model.list.failure() {
-        let help = told(
-            &model.keys,
+    if let Some(problem) = model.list.error() {
+        let help = key_hints(
+            &model.keymap,
             Focus::List,
             [(Command::Refresh, "tries again")],
         );
@@ -33,14 +33,14 @@ pub fn draw(model: &Model, layout: &Layout, look: &RenderCtx, frame: &mut Frame)
             look,
             frame,
         );
-    } else if !model.list.filter().is_none() && !model.list.is_loading() {
+    } else if !model.list.filter().is_empty() && !model.list.is_loading() {
         draw_no_matches(model, area, look, frame);
-    } else if let Some(problem) = model.service.no_service() {
+    } else if let Some(problem) = model.service.unavailable() {
         let (again, leave) = ((Command::Refresh, "tries again"), (Command::Back, "leaves"));
         let help = if model.service.is_refused() {
-            told(&model.keys, Focus::List, [again, leave])
+            key_hints(&model.keymap, Focus::List, [again, leave])
         } else {
-            told(&model.keys, Focus::List, [leave])
+            key_hints(&model.keymap, Focus::List, [leave])
         };
         draw_error(
             problem,
@@ -50,8 +50,8 @@ pub fn draw(model: &Model, layout: &Layout, look: &RenderCtx, frame: &mut Frame)
             look,
             frame,
         );
-    } else if let Some(problem) = model.service.trouble() {
-        let help = told(&model.keys, Focus::List, [(Command::Refresh, "tries now")]);
+    } else if let Some(problem) = model.service.error() {
+        let help = key_hints(&model.keymap, Focus::List, [(Command::Refresh, "tries now")]);
         draw_error(
             problem,
             "there is nothing to show yet",
@@ -77,11 +77,11 @@ pub fn draw(model: &Model, layout: &Layout, look: &RenderCtx, frame: &mut Frame)
                 Theme::title(),
             ),
             Line::default(),
-            Line::raw(match &model.kept {
-                Kept::InFile(file) => format!(
+            Line::raw(match &model.storage {
+                StorageMode::InFile(file) => format!(
                     "What comes is kept in {file}, for you alone, and is there at once next time."
                 ),
-                Kept::Nowhere | Kept::NotThisTime(_) | Kept::ReadOnly(_) => {
+                StorageMode::InMemory | StorageMode::Unavailable(_) | StorageMode::ReadOnly(_) => {
                     "What comes is not kept: it is gone when you leave.".to_owned()
                 }
             }),
@@ -99,9 +99,9 @@ fn draw_no_matches(model: &Model, area: Rect, look: &RenderCtx, frame: &mut Fram
         Line::raw(list.filter().text().to_owned()),
         Line::default(),
     ];
-    if let Some(all) = list.all() {
+    if let Some(all) = list.archive_total() {
         let reach = model.service.reach();
-        let whole = reach == Some(&Reach::Everything);
+        let whole = reach == Some(&Coverage::Complete);
         let since = reach
             .filter(|_| !whole)
             .map(|reach| status_bar::format_coverage(reach, look))
@@ -112,8 +112,8 @@ fn draw_no_matches(model: &Model, area: Rect, look: &RenderCtx, frame: &mut Fram
             status_bar::format_emails(all)
         )));
         if let Some(fetched) = list
-            .fetched()
-            .filter(|fetched| *fetched < all && list.filter().looks_inside())
+            .bodies_known()
+            .filter(|fetched| *fetched < all && list.filter().needs_bodies())
         {
             lines.push(Line::raw(format!(
                 "Bodies and tags are known for {} of them.",
@@ -121,7 +121,7 @@ fn draw_no_matches(model: &Model, area: Rect, look: &RenderCtx, frame: &mut Fram
             )));
         }
     }
-    let key = |command| model.keys.key_for(Focus::List, command).unwrap_or_default();
+    let key = |command| model.keymap.key_for(Focus::List, command).unwrap_or_default();
     if model.prompt.is_none() && list.filter().query().depends_on_status() {
         let words = match model.status_check().filter(|_| model.service.can_confirm()) {
             Some(check) => status_bar::format_status_check(check, look),
@@ -130,7 +130,7 @@ fn draw_no_matches(model: &Model, area: Rect, look: &RenderCtx, frame: &mut Fram
         lines.push(Line::raw(format!("{}.", capitalize(&words))));
     }
     if model.prompt.is_none() {
-        let back = if model.has_paused_check() {
+        let back = if model.is_status_check_paused() {
             format!("{} checks further; ", key(Command::Open))
         } else if model.may_find_older() {
             format!("{} looks further back; ", key(Command::Open))
@@ -139,7 +139,7 @@ fn draw_no_matches(model: &Model, area: Rect, look: &RenderCtx, frame: &mut Fram
         };
         lines.extend([
             Line::default(),
-            Line::raw(format!("{back}{} shows all mail again", key(Command::Peel))),
+            Line::raw(format!("{back}{} shows all mail again", key(Command::CloseLayer))),
         ]);
     }
     draw_centered(lines, area, frame);
@@ -147,7 +147,7 @@ fn draw_no_matches(model: &Model, area: Rect, look: &RenderCtx, frame: &mut Fram
 
 /// Draws a failure: what it means here, what happened, what helps.
 pub fn draw_error(
-    failure: &Failure,
+    failure: &Error,
     here: &str,
     key: &str,
     area: Rect,

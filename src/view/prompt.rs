@@ -9,9 +9,9 @@ use unicode_width::UnicodeWidthStr;
 
 use super::render_ctx::{RenderCtx, Theme};
 use super::{status_bar, width};
-use crate::app::keys::Focus;
-use crate::app::{Asked, Command, Layout, Model, Prompt, numbered, parsed};
-use crate::query::{Note, Parsed, Role, When};
+use crate::app::key::Focus;
+use crate::app::{PromptKind, Command, Layout, Model, Prompt, parse_numbered_name, parse_query};
+use crate::query::{Diagnostic, ParsedQuery, SyntaxRole, DateExpr};
 
 /// Draws the prompt on the bottom line, if there is one.
 pub fn draw(model: &Model, layout: &Layout, look: &RenderCtx, frame: &mut Frame) {
@@ -21,25 +21,25 @@ pub fn draw(model: &Model, layout: &Layout, look: &RenderCtx, frame: &mut Frame)
     };
     let text = prompt.text();
     let meaning = parse_input(prompt, model);
-    let (sign, right) = match prompt.asked() {
-        Asked::Filter => (
+    let (sign, right) = match prompt.kind() {
+        PromptKind::Filter => (
             " / ",
             build_key_hints(model, look, usize::from(area.width) / 2),
         ),
-        Asked::Date => (" date ", Line::default()),
-        Asked::Text => (" find ", build_match_position(model)),
-        Asked::View => (" save as ", Line::default()),
+        PromptKind::Date => (" date ", Line::default()),
+        PromptKind::Find => (" find ", build_match_position(model)),
+        PromptKind::SaveView => (" save as ", Line::default()),
     };
     let sign_width = u16::try_from(sign.len()).unwrap_or(0);
     let room = area
         .width
         .saturating_sub(sign_width + u16::try_from(right.width()).unwrap_or(area.width));
-    let (cursor, scroll) = prompt.columns(usize::from(room));
+    let (cursor, scroll) = prompt.cursor_columns(usize::from(room));
 
     // What is still being typed is no mistake yet.
-    let at_end = prompt.cursor() == text.len() && !prompt.is_refused();
-    let note = meaning.note_at(prompt.cursor()).or(meaning.notes.first());
-    let is_calm = note.is_none_or(|note| note.unfinished) && at_end;
+    let at_end = prompt.cursor() == text.len() && !prompt.is_rejected();
+    let note = meaning.diagnostic_at(prompt.cursor()).or(meaning.diagnostics.first());
+    let is_calm = note.is_none_or(|note| note.is_incomplete) && at_end;
 
     let buffer = frame.buffer_mut();
     buffer.set_stringn(
@@ -79,7 +79,7 @@ pub fn draw(model: &Model, layout: &Layout, look: &RenderCtx, frame: &mut Frame)
     };
     if let Some(note) = note {
         let words = width::align_left(
-            &format!(" {}", note.words),
+            &format!(" {}", note.message),
             usize::from(above.width),
             look.glyphs.ellipsis,
         );
@@ -106,11 +106,11 @@ fn draw_suggestions(
 ) {
     /// More would hide what is found.
     const MOST: u16 = 7;
-    let offers = model.offers();
+    let offers = model.suggestions();
     let typed = &prompt.text()[..prompt.cursor()];
     // After a blank anything could follow; who wants to see all of it asks for it.
-    let begun = typed.is_empty() || !typed.ends_with(' ') || prompt.chosen().is_some();
-    let whole = offers.len() == 1 && prompt.chosen().is_none() && typed.ends_with(&offers[0].text);
+    let begun = typed.is_empty() || !typed.ends_with(' ') || prompt.chosen_suggestion().is_some();
+    let whole = offers.len() == 1 && prompt.chosen_suggestion().is_none() && typed.ends_with(&offers[0].text);
     let height = MOST
         .min(lowest.y / 3)
         .min(u16::try_from(offers.len()).unwrap_or(MOST));
@@ -118,7 +118,7 @@ fn draw_suggestions(
         return;
     }
     let first = prompt
-        .chosen()
+        .chosen_suggestion()
         .map_or(0, |nth| (nth + 1).saturating_sub(usize::from(height)));
     let columns = offers
         .iter()
@@ -138,7 +138,7 @@ fn draw_suggestions(
         frame,
     );
     for (y, (nth, offer)) in (top..=lowest.y).zip(offers.iter().enumerate().skip(first)) {
-        let chosen = prompt.chosen() == Some(nth);
+        let chosen = prompt.chosen_suggestion() == Some(nth);
         let bar = if chosen {
             look.glyphs.selection_bar
         } else {
@@ -151,7 +151,7 @@ fn draw_suggestions(
         };
         let text = width::align_left(&offer.text, columns, look.glyphs.ellipsis);
         let room = usize::from(lowest.width).saturating_sub(columns + 4);
-        let words = width::truncate(&offer.words, room, look.glyphs.ellipsis);
+        let words = width::truncate(&offer.description, room, look.glyphs.ellipsis);
         let example = width::align_left(
             &example,
             room.saturating_sub(words.width()),
@@ -188,12 +188,12 @@ fn draw_rule(area: Rect, look: &RenderCtx, frame: &mut Frame) {
 }
 
 /// What is understood of the line.
-fn parse_input(prompt: &Prompt, model: &Model) -> Parsed {
-    match prompt.asked() {
-        Asked::Filter => parsed(prompt.text(), model.now()),
-        Asked::Date => {
-            let when = When::parse(prompt.text().trim());
-            let what = if prompt.is_refused() {
+fn parse_input(prompt: &Prompt, model: &Model) -> ParsedQuery {
+    match prompt.kind() {
+        PromptKind::Filter => parse_query(prompt.text(), model.now()),
+        PromptKind::Date => {
+            let when = DateExpr::parse(prompt.text().trim());
+            let what = if prompt.is_rejected() {
                 "this is no date; dates are"
             } else {
                 "a date, as in"
@@ -202,44 +202,44 @@ fn parse_input(prompt: &Prompt, model: &Model) -> Parsed {
             let notes = if when.is_some() {
                 Vec::new()
             } else {
-                vec![Note {
+                vec![Diagnostic {
                     range: 0..prompt.text().len(),
-                    words,
-                    unfinished: true,
+                    message: words,
+                    is_incomplete: true,
                 }]
             };
-            Parsed {
-                notes,
-                ..parsed("", model.now())
+            ParsedQuery {
+                diagnostics: notes,
+                ..parse_query("", model.now())
             }
         }
-        Asked::Text => parsed("", model.now()),
-        Asked::View => {
-            let words = match numbered(prompt.text()) {
-                None if prompt.is_refused() => Some(
+        PromptKind::Find => parse_query("", model.now()),
+        PromptKind::SaveView => {
+            let words = match parse_numbered_name(prompt.text()) {
+                None if prompt.is_rejected() => Some(
                     "not saved yet: it takes a number from 1 to 9 and a name, as in 3 Trouble"
                         .to_owned(),
                 ),
                 None => Some("a number from 1 to 9 and a name, as in 3 Trouble".to_owned()),
                 Some((number, _)) => {
                     let before = model
-                        .views()
+                        .saved_views()
                         .get(&number)
                         .filter(|view| view.query != model.list.filter().text());
                     before.map(|view| format!("in the place of {} ({})", view.name, view.query))
                 }
             };
             let notes = words
-                .map(|words| Note {
+                .map(|words| Diagnostic {
                     range: 0..prompt.text().len(),
-                    words,
-                    unfinished: true,
+                    message: words,
+                    is_incomplete: true,
                 })
                 .into_iter()
                 .collect();
-            Parsed {
-                notes,
-                ..parsed("", model.now())
+            ParsedQuery {
+                diagnostics: notes,
+                ..parse_query("", model.now())
             }
         }
     }
@@ -248,13 +248,13 @@ fn parse_input(prompt: &Prompt, model: &Model) -> Parsed {
 /// Which of how many places in the email is shown.
 fn build_match_position<'a>(model: &Model) -> Line<'a> {
     let words = match (
-        model.reader.finds(),
-        model.reader.mark(),
-        model.reader.marks().len(),
+        model.reader.find_text(),
+        model.reader.current_match(),
+        model.reader.matches().len(),
     ) {
         (None, ..) => return Line::default(),
         (Some(_), Some(at), of) => format!("{}/{of} ", at + 1),
-        (Some(_), None, _) if model.reader.is_seeking() => String::new(),
+        (Some(_), None, _) if model.reader.is_searching() => String::new(),
         (Some(_), None, _) => "not in this text ".to_owned(),
     };
     Line::styled(words, Style::new())
@@ -264,12 +264,12 @@ fn build_match_position<'a>(model: &Model) -> Line<'a> {
 fn build_key_hints<'a>(model: &Model, look: &RenderCtx, room: usize) -> Line<'a> {
     let key = |command: Command| {
         let key = model
-            .keys
+            .keymap
             .key_for(Focus::Prompt, command)
             .unwrap_or_default();
         [
             Span::styled(format!("  {key}"), look.theme.accent()),
-            Span::raw(format!(" {}", command.hint())),
+            Span::raw(format!(" {}", command.hint_label())),
         ]
     };
     let mut spans: Vec<Span> = status_bar::format_count(model, look)
@@ -286,11 +286,11 @@ fn build_key_hints<'a>(model: &Model, look: &RenderCtx, room: usize) -> Line<'a>
 }
 
 /// How the letter at this byte looks.
-fn style_at(meaning: &Parsed, at: usize, is_calm: bool, look: &RenderCtx) -> Style {
+fn style_at(meaning: &ParsedQuery, at: usize, is_calm: bool, look: &RenderCtx) -> Style {
     let span = meaning.spans.iter().find(|span| span.range.contains(&at));
     let role = span.map(|span| {
-        if is_calm && span.role == Role::Error {
-            Role::Word
+        if is_calm && span.role == SyntaxRole::Error {
+            SyntaxRole::Word
         } else {
             span.role
         }

@@ -7,11 +7,11 @@ use ratatui::text::{Line, Span};
 
 use super::render_ctx::{RenderCtx, Theme};
 use super::{highlight, placeholders, time, width};
-use crate::app::head::{Head, LABEL_WIDTH};
-use crate::app::keymap::told;
-use crate::app::keys::Focus;
-use crate::app::{Command, Layout, MARGIN, Model, Stage, is_stale, width_of};
-use crate::archive::{Observation, Row};
+use crate::app::email_header::{HeaderLine, LABEL_WIDTH};
+use crate::app::keymap::key_hints;
+use crate::app::key::Focus;
+use crate::app::{Command, Layout, MARGIN, Model, ReaderState, is_stale, line_width};
+use crate::archive::{ObservedStatus, EmailRow};
 use crate::query::Field;
 use crate::render::{Body, BodyView};
 
@@ -26,9 +26,9 @@ pub fn draw(model: &Model, layout: &Layout, look: &RenderCtx, frame: &mut Frame)
         width: pane.width.saturating_sub(2 * MARGIN),
         ..pane
     };
-    match model.stage() {
-        Stage::Empty | Stage::Resting => {}
-        Stage::Loading => draw_document(
+    match model.reader_state() {
+        ReaderState::Empty | ReaderState::Debouncing => {}
+        ReaderState::Loading => draw_document(
             model,
             row,
             None,
@@ -37,10 +37,10 @@ pub fn draw(model: &Model, layout: &Layout, look: &RenderCtx, frame: &mut Frame)
             look,
             frame,
         ),
-        Stage::Ready(_, body) => draw_document(model, row, body, None, area, look, frame),
-        Stage::Failed(failure) => {
+        ReaderState::Ready(_, body) => draw_document(model, row, body, None, area, look, frame),
+        ReaderState::Failed(failure) => {
             draw_document(model, row, None, None, area, look, frame);
-            let head = u16::try_from(model.reader.head(row).len())
+            let head = u16::try_from(model.reader.header(row).len())
                 .unwrap_or(u16::MAX)
                 .min(area.height);
             let below = Rect {
@@ -48,8 +48,8 @@ pub fn draw(model: &Model, layout: &Layout, look: &RenderCtx, frame: &mut Frame)
                 height: area.height - head,
                 ..area
             };
-            let again = told(
-                &model.keys,
+            let again = key_hints(
+                &model.keymap,
                 Focus::Reader,
                 [(Command::Refresh, "tries again")],
             );
@@ -67,20 +67,20 @@ pub fn draw(model: &Model, layout: &Layout, look: &RenderCtx, frame: &mut Frame)
 
 fn draw_document(
     model: &Model,
-    row: &Row,
+    row: &EmailRow,
     body: Option<&Body>,
     note: Option<&str>,
     area: Rect,
     look: &RenderCtx,
     frame: &mut Frame,
 ) {
-    let head = model.reader.head(row);
+    let head = model.reader.header(row);
     let scroll = model.reader.scroll();
     let unfold = model
-        .keys
-        .key_for(Focus::Reader, Command::Fold)
+        .keymap
+        .key_for(Focus::Reader, Command::FoldHeader)
         .unwrap_or_default();
-    let as_of = is_stale(row, look.now).then(|| time::format_as_of(row.confirmed, look));
+    let as_of = is_stale(row, look.now).then(|| time::format_as_of(row.confirmed_at, look));
     let mut lines: Vec<Line> = Vec::with_capacity(usize::from(area.height));
     for line in head.iter().skip(scroll) {
         lines.push(build_head_line(
@@ -113,7 +113,7 @@ fn draw_document(
     for (line, y) in lines.iter().zip(area.top()..area.bottom()) {
         frame.buffer_mut().set_line(area.x, y, line, area.width);
     }
-    if model.reader.finds().is_none() {
+    if model.reader.find_text().is_none() {
         highlight_head(model, &head, area, frame);
     }
     if let Some(body) = body {
@@ -123,8 +123,8 @@ fn draw_document(
 
 /// Underlines what is looked for in the lines of the body that are visible.
 fn highlight_body(model: &Model, body: &Body, head: usize, area: Rect, frame: &mut Frame) {
-    for (nth, mark) in model.reader.marks().iter().enumerate() {
-        let style = Theme::highlight(model.reader.mark() == Some(nth));
+    for (nth, mark) in model.reader.matches().iter().enumerate() {
+        let style = Theme::highlight(model.reader.current_match() == Some(nth));
         for (at, range) in &mark.parts {
             let y = (head + at)
                 .checked_sub(model.reader.scroll())
@@ -158,26 +158,26 @@ fn highlight_body(model: &Model, body: &Body, head: usize, area: Rect, frame: &m
 }
 
 /// Underlines what the filter looks for in the subject and the addresses.
-fn highlight_head(model: &Model, head: &[Head], area: Rect, frame: &mut Frame) {
-    let sought = model.list.filter().query().sought();
+fn highlight_head(model: &Model, head: &[HeaderLine], area: Rect, frame: &mut Frame) {
+    let sought = model.list.filter().query().highlight_terms();
     let mut label = "";
     for (nth, line) in head.iter().enumerate() {
         let (text, fields, lead): (&str, &[Field], u16) = match line {
-            Head::Subject(subject) => (subject, &[Field::Subject], 0),
-            Head::Addresses(named, text) => {
+            HeaderLine::Subject(subject) => (subject, &[Field::Subject], 0),
+            HeaderLine::Addresses(named, text) => {
                 label = if named.is_empty() { label } else { named };
                 (text, fields_for_label(label), LABEL_WIDTH)
             }
-            Head::Sent(_)
-            | Head::Scheduled(_)
-            | Head::Status(..)
-            | Head::Words(..)
-            | Head::Gone(_)
-            | Head::History(_)
-            | Head::Tags(_)
-            | Head::Field(..)
-            | Head::More(_)
-            | Head::Views(_) => continue,
+            HeaderLine::Sent(_)
+            | HeaderLine::Scheduled(_)
+            | HeaderLine::Status(..)
+            | HeaderLine::Text(..)
+            | HeaderLine::Gone(_)
+            | HeaderLine::History(_)
+            | HeaderLine::Tags(_)
+            | HeaderLine::Field(..)
+            | HeaderLine::MoreFields(_)
+            | HeaderLine::ViewBar(_) => continue,
         };
         let y = nth
             .checked_sub(model.reader.scroll())
@@ -208,7 +208,7 @@ fn fields_for_label(label: &str) -> &'static [Field] {
 }
 
 fn build_head_line<'a>(
-    line: &'a Head,
+    line: &'a HeaderLine,
     as_of: Option<&str>,
     view: BodyView,
     unfold: &str,
@@ -217,33 +217,33 @@ fn build_head_line<'a>(
 ) -> Line<'a> {
     let theme = &look.theme;
     match line {
-        Head::Subject(subject) if subject.is_empty() => {
+        HeaderLine::Subject(subject) if subject.is_empty() => {
             Line::styled("(no subject)", Theme::chrome())
         }
-        Head::Subject(subject) => Line::styled(
+        HeaderLine::Subject(subject) => Line::styled(
             width::truncate(subject, width, look.glyphs.ellipsis),
             Theme::title(),
         ),
-        Head::Addresses(label, line) | Head::Words(label, line) => {
+        HeaderLine::Addresses(label, line) | HeaderLine::Text(label, line) => {
             build_labelled_line(label, line, Style::new(), width, look)
         }
-        Head::Sent(stamp) => build_labelled_line(
+        HeaderLine::Sent(stamp) => build_labelled_line(
             "created",
             &time::format_fitting(stamp, look, value_width(width)),
             Style::new(),
             width,
             look,
         ),
-        Head::Scheduled(stamp) => build_labelled_line(
+        HeaderLine::Scheduled(stamp) => build_labelled_line(
             "scheduled",
             &time::format_fitting(stamp, look, value_width(width)),
             Style::new(),
             width,
             look,
         ),
-        Head::Status(status, meaning) => {
+        HeaderLine::Status(status, meaning) => {
             let as_of = as_of.map_or_else(String::new, |as_of| format!(", {as_of}"));
-            let words = format!("{} {}{as_of}: ", look.glyphs.status(status), status.word());
+            let words = format!("{} {}{as_of}: ", look.glyphs.status(status), status.label());
             let room = width.saturating_sub(unicode_width::UnicodeWidthStr::width(words.as_str()));
             let meaning = width::truncate(meaning, room, look.glyphs.ellipsis);
             Line::from(vec![
@@ -256,44 +256,44 @@ fn build_head_line<'a>(
                 Span::raw(meaning),
             ])
         }
-        Head::Gone(gone) => {
+        HeaderLine::Gone(gone) => {
             let words = format!(
                 "{} (noticed {})",
-                gone.kind.meaning(),
+                gone.reason.description(),
                 time::format_date_time(gone.noticed, look)
             );
             build_labelled_line("gone", &words, Style::new(), width, look)
         }
-        Head::History(history) => build_labelled_line(
+        HeaderLine::History(history) => build_labelled_line(
             "seen",
             &format_history(history, look),
             Style::new(),
             width,
             look,
         ),
-        Head::Tags(tags) => {
+        HeaderLine::Tags(tags) => {
             let tags: Vec<String> = tags
                 .iter()
                 .map(|tag| format!("{}={}", tag.name, tag.value))
                 .collect();
             build_labelled_line("tags", &tags.join("  "), Style::new(), width, look)
         }
-        Head::Field(name, value) => build_labelled_line(name, value, Style::new(), width, look),
-        Head::More(1) => build_labelled_line(
+        HeaderLine::Field(name, value) => build_labelled_line(name, value, Style::new(), width, look),
+        HeaderLine::MoreFields(1) => build_labelled_line(
             "",
             "1 more field in the raw view",
             Theme::chrome(),
             width,
             look,
         ),
-        Head::More(count) => build_labelled_line(
+        HeaderLine::MoreFields(count) => build_labelled_line(
             "",
             &format!("{count} more fields in the raw view"),
             Theme::chrome(),
             width,
             look,
         ),
-        Head::Views(hidden) => build_view_tabs(view, *hidden, unfold, width, look),
+        HeaderLine::ViewBar(hidden) => build_view_tabs(view, *hidden, unfold, width, look),
     }
 }
 
@@ -323,13 +323,13 @@ fn value_width(width: usize) -> usize {
 }
 
 /// What was seen and when: never the time of the event, which the service does not tell.
-fn format_history(history: &[Observation], look: &RenderCtx) -> String {
+fn format_history(history: &[ObservedStatus], look: &RenderCtx) -> String {
     let seen: Vec<String> = history
         .iter()
         .map(|seen| {
             format!(
                 "{} {}",
-                seen.status.word(),
+                seen.status.label(),
                 time::format_date_time(seen.seen, look)
             )
         })
@@ -390,7 +390,7 @@ fn build_body_line<'a>(
     width: usize,
     look: &RenderCtx,
 ) -> Line<'a> {
-    let overflows = line.wide && width_of(line) > width;
+    let overflows = line.wide && line_width(line) > width;
     if !line.wide || pan == 0 {
         let mut spans: Vec<Span> = line
             .spans
@@ -412,7 +412,7 @@ fn build_body_line<'a>(
         ));
         left = left.saturating_sub(columns);
     }
-    if width_of(line) > width + pan {
+    if line_width(line) > width + pan {
         truncate_spans(&mut spans, width, look);
     }
     Line::from(spans)

@@ -7,13 +7,13 @@ use unicode_width::UnicodeWidthStr;
 
 use super::render_ctx::{RenderCtx, Theme};
 use super::{status_bar, time, width};
-use crate::app::{Card, Command, Focus, Layout, Mention, Model, StatusCheck, Tally};
-use crate::mail::{Stamp, Status};
+use crate::app::{RecipientCard, Command, Focus, Layout, EmailRef, Model, StatusCheck, RecipientSummary};
+use crate::mail::{ApiTime, Status};
 
 /// Draws the card and the rule below it, if there is one.
 pub fn draw(model: &Model, layout: &Layout, look: &RenderCtx, frame: &mut Frame) {
     let area = layout.card;
-    let Some(card) = model.card.as_ref().filter(|_| !area.is_empty()) else {
+    let Some(card) = model.recipient_card.as_ref().filter(|_| !area.is_empty()) else {
         return;
     };
     let width = usize::from(area.width).saturating_sub(2);
@@ -34,15 +34,15 @@ pub fn draw(model: &Model, layout: &Layout, look: &RenderCtx, frame: &mut Frame)
 
 /// As many lines as there is room for, those that matter most.
 fn build_lines<'a>(
-    card: &'a Card,
+    card: &'a RecipientCard,
     model: &Model,
     look: &RenderCtx,
     width: usize,
     height: usize,
 ) -> Vec<Line<'a>> {
     let mut lines = vec![build_heading(card, look, width)];
-    let Some(tally) = card.tally() else {
-        lines.push(match card.failure() {
+    let Some(tally) = card.summary() else {
+        lines.push(match card.error() {
             Some(failure) => Line::styled(failure.sentence.as_str(), look.theme.error()),
             None => Line::styled(format!("counting{}", look.glyphs.ellipsis), Theme::chrome()),
         });
@@ -58,7 +58,7 @@ fn build_lines<'a>(
     match height {
         0 | 1 => {}
         2 => lines.push(trouble),
-        3 if tally.trouble.is_some() => lines.extend([reach, trouble]),
+        3 if tally.newest_problem.is_some() => lines.extend([reach, trouble]),
         3 => lines.extend([reach, statuses]),
         4 => lines.extend([reach, statuses, trouble]),
         _ => lines.extend([reach, statuses, trouble, build_latest(tally, look, width)]),
@@ -67,9 +67,9 @@ fn build_lines<'a>(
 }
 
 /// Who it is, and when the first and the last email were accepted.
-fn build_heading<'a>(card: &'a Card, look: &RenderCtx, width: usize) -> Line<'a> {
+fn build_heading<'a>(card: &'a RecipientCard, look: &RenderCtx, width: usize) -> Line<'a> {
     let name = card
-        .tally()
+        .summary()
         .map(|tally| &*tally.name)
         .filter(|name| !name.is_empty());
     let who = name.map_or_else(
@@ -83,7 +83,7 @@ fn build_heading<'a>(card: &'a Card, look: &RenderCtx, width: usize) -> Line<'a>
         card.address().to_owned()
     };
     let forms = card
-        .tally()
+        .summary()
         .map(|tally| format_time_variants(tally, look))
         .unwrap_or_default();
     let times = forms
@@ -102,13 +102,13 @@ fn build_heading<'a>(card: &'a Card, look: &RenderCtx, width: usize) -> Line<'a>
 }
 
 /// `first 3 May, last 09:41`, and shorter.
-fn format_time_variants(tally: &Tally, look: &RenderCtx) -> Vec<String> {
-    let at = |stamp: &Stamp| time::format_medium(stamp, look);
-    let Some(last) = tally.last.as_ref().map(|last| at(&last.created)) else {
+fn format_time_variants(tally: &RecipientSummary, look: &RenderCtx) -> Vec<String> {
+    let at = |stamp: &ApiTime| time::format_medium(stamp, look);
+    let Some(last) = tally.newest.as_ref().map(|last| at(&last.created)) else {
         return Vec::new();
     };
-    match &tally.first {
-        Some(first) if tally.total > 1 && !tally.capped => {
+    match &tally.oldest_at {
+        Some(first) if tally.total > 1 && !tally.is_capped => {
             vec![
                 format!("first {}, last {last}", at(first)),
                 format!("{} to {last}", at(first)),
@@ -121,26 +121,26 @@ fn format_time_variants(tally: &Tally, look: &RenderCtx) -> Vec<String> {
 }
 
 /// `12 of 48 310 emails since 3 May; b looks further back`.
-fn format_totals(tally: &Tally, model: &Model, look: &RenderCtx, width: usize) -> String {
-    let more = if tally.capped { "more than " } else { "" };
+fn format_totals(tally: &RecipientSummary, model: &Model, look: &RenderCtx, width: usize) -> String {
+    let more = if tally.is_capped { "more than " } else { "" };
     let total = status_bar::group_digits(tally.total);
     let reach = model
         .service
         .reach()
         .map(|reach| status_bar::format_coverage(reach, look))
         .unwrap_or_default();
-    let of = model.list.all().map_or_else(
+    let of = model.list.archive_total().map_or_else(
         || status_bar::format_emails(tally.total),
         |all| format!("of {}", status_bar::format_emails(all)),
     );
-    let said = if model.list.all().is_some() {
+    let said = if model.list.archive_total().is_some() {
         format!("{more}{total} {of}{reach}")
     } else {
         format!("{more}{of}{reach}")
     };
     let key = model
-        .keys
-        .key_for(Focus::List, Command::LookBack)
+        .keymap
+        .key_for(Focus::List, Command::LoadOlder)
         .filter(|_| model.may_find_older());
     let hint = key
         .map(|key| format!("; {key} looks further back"))
@@ -156,7 +156,7 @@ fn format_totals(tally: &Tally, model: &Model, look: &RenderCtx, width: usize) -
 const GAP: &str = "   ";
 
 /// `✓ delivered 9   ✕ bounced 2`, and a sign if there are more than fit.
-fn build_status_counts<'a>(tally: &Tally, look: &RenderCtx, width: usize) -> Line<'a> {
+fn build_status_counts<'a>(tally: &RecipientSummary, look: &RenderCtx, width: usize) -> Line<'a> {
     let mut spans = Vec::new();
     let mut room = width;
     for (nth, (status, count)) in tally.statuses.iter().enumerate() {
@@ -187,8 +187,8 @@ fn build_status_counts<'a>(tally: &Tally, look: &RenderCtx, width: usize) -> Lin
 }
 
 /// What went wrong, said plainly; and just as plainly that nothing did.
-fn build_problem<'a>(tally: &Tally, model: &Model, look: &RenderCtx, width: usize) -> Line<'a> {
-    let Some(last) = &tally.trouble else {
+fn build_problem<'a>(tally: &RecipientSummary, model: &Model, look: &RenderCtx, width: usize) -> Line<'a> {
+    let Some(last) = &tally.newest_problem else {
         return Line::styled(
             width::truncate(
                 &format_no_problem(tally, model, look),
@@ -222,15 +222,15 @@ fn build_problem<'a>(tally: &Tally, model: &Model, look: &RenderCtx, width: usiz
 }
 
 /// That nothing went wrong, as far as it was checked, and as of when: never more than is known.
-fn format_no_problem(tally: &Tally, model: &Model, look: &RenderCtx) -> String {
+fn format_no_problem(tally: &RecipientSummary, model: &Model, look: &RenderCtx) -> String {
     let (checked, total) = (
         status_bar::group_digits(tally.checked),
         status_bar::group_digits(tally.total),
     );
     let key = model
-        .keys
+        .keymap
         .key_for(Focus::List, Command::Open)
-        .filter(|_| model.has_paused_check());
+        .filter(|_| model.is_status_check_paused());
     let more = key
         .map(|key| format!("; {key} on the last row checks more"))
         .unwrap_or_default();
@@ -252,13 +252,13 @@ fn format_no_problem(tally: &Tally, model: &Model, look: &RenderCtx) -> String {
 }
 
 /// `latest ✓ delivered 09:41  Your receipt`.
-fn build_latest<'a>(tally: &Tally, look: &RenderCtx, width: usize) -> Line<'a> {
-    let Some(Mention {
+fn build_latest<'a>(tally: &RecipientSummary, look: &RenderCtx, width: usize) -> Line<'a> {
+    let Some(EmailRef {
         status,
         created,
         subject,
         ..
-    }) = &tally.last
+    }) = &tally.newest
     else {
         return Line::default();
     };
@@ -275,7 +275,7 @@ fn build_latest<'a>(tally: &Tally, look: &RenderCtx, width: usize) -> Line<'a> {
 
 fn build_status<'a>(status: &Status, look: &RenderCtx) -> Span<'a> {
     Span::styled(
-        format!("{} {}", look.glyphs.status(status), status.word()),
+        format!("{} {}", look.glyphs.status(status), status.label()),
         look.theme.status(status),
     )
 }

@@ -115,13 +115,13 @@ impl Theme {
 
     /// A piece of a query.
     #[must_use]
-    pub fn query_token(self, role: query::Role) -> Style {
+    pub fn query_token(self, role: query::SyntaxRole) -> Style {
         match role {
-            query::Role::Operator => self.fg_style(|palette| palette.pending),
-            query::Role::Value => self.fg_style(|palette| palette.good),
-            query::Role::Word => Style::new(),
-            query::Role::Connective => self.fg_style(|palette| palette.apart),
-            query::Role::Error => self
+            query::SyntaxRole::Operator => self.fg_style(|palette| palette.pending),
+            query::SyntaxRole::Value => self.fg_style(|palette| palette.good),
+            query::SyntaxRole::Word => Style::new(),
+            query::SyntaxRole::Keyword => self.fg_style(|palette| palette.apart),
+            query::SyntaxRole::Error => self
                 .fg_style(|palette| palette.bad)
                 .add_modifier(Modifier::UNDERLINED),
         }

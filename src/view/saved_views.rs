@@ -12,7 +12,7 @@ use crate::app::{Layout, Model};
 
 /// Draws the list if it is shown; says whether it is.
 pub fn draw(model: &Model, layout: &Layout, look: &RenderCtx, frame: &mut Frame) -> bool {
-    let Some(chosen) = model.chooser() else {
+    let Some(chosen) = model.view_chooser() else {
         return false;
     };
     let area = layout.main;
@@ -24,14 +24,14 @@ pub fn draw(model: &Model, layout: &Layout, look: &RenderCtx, frame: &mut Frame)
     };
     let width = usize::from(inner.width);
     let names = model
-        .views()
+        .saved_views()
         .values()
         .map(|view| view.name.width())
         .max()
         .unwrap_or(0)
         .min(width / 3);
     let mut lines = vec![Line::styled("Saved views", Theme::title()), Line::default()];
-    for (nth, (number, view)) in model.views().iter().enumerate() {
+    for (nth, (number, view)) in model.saved_views().iter().enumerate() {
         let is_chosen = nth == chosen;
         let bar = if is_chosen {
             look.glyphs.selection_bar
@@ -57,7 +57,7 @@ pub fn draw(model: &Model, layout: &Layout, look: &RenderCtx, frame: &mut Frame)
             ),
         ]));
     }
-    if model.views().is_empty() {
+    if model.saved_views().is_empty() {
         lines.push(Line::raw(
             "There are none. / narrows the list, W saves what it shows.",
         ));
@@ -65,7 +65,7 @@ pub fn draw(model: &Model, layout: &Layout, look: &RenderCtx, frame: &mut Frame)
     // Where there is little room, what is chosen matters more than the title.
     for (line, y) in lines
         .iter()
-        .skip(model.chooser_skips(inner.height))
+        .skip(model.view_chooser_scroll(inner.height))
         .zip(inner.top()..inner.bottom())
     {
         frame.buffer_mut().set_line(inner.x, y, line, inner.width);

@@ -9,10 +9,10 @@ use unicode_width::UnicodeWidthStr;
 
 use super::render_ctx::{RenderCtx, Theme};
 use super::width;
-use crate::app::hall::{Face, Field, Form, Item, Question, Welcome};
-use crate::app::keys::Focus;
-use crate::app::{Command, Hall, Keys, Layout, Model, Side};
-use crate::failure::Failure;
+use crate::app::start::{StartScreenKind, FormField, LoginForm, StartItem, ConfirmDialog, SetupInfo};
+use crate::app::key::Focus;
+use crate::app::{Command, StartScreen, Keymap, Layout, Model, Direction};
+use crate::error::Error;
 
 /// Text is no wider than this.
 const MAX_TEXT_WIDTH: u16 = 96;
@@ -29,7 +29,7 @@ struct Section<'a> {
 
 /// Draws the hall if one stands in it; says whether one does.
 pub fn draw(model: &Model, layout: &Layout, look: &RenderCtx, frame: &mut Frame) -> bool {
-    let Some(hall) = &model.hall else {
+    let Some(hall) = &model.start_screen else {
         return false;
     };
     let left = if layout.main.width > 60 { 2 } else { 1 };
@@ -39,31 +39,31 @@ pub fn draw(model: &Model, layout: &Layout, look: &RenderCtx, frame: &mut Frame)
         width,
         ..layout.main
     };
-    let items = hall.items(&model.door);
+    let items = hall.items(&model.target);
     let columns = usize::from(width.min(MAX_TEXT_WIDTH));
     // A heading and the state have their lines whatever happens.
     let room = usize::from(area.height)
-        .saturating_sub(1 + build_state(hall, &model.keys, columns, look).len());
-    let blocks = match &hall.face {
-        Face::SetUp {
+        .saturating_sub(1 + build_state(hall, &model.keymap, columns, look).len());
+    let blocks = match &hall.kind {
+        StartScreenKind::SetUp {
             welcome,
             form: Some(form),
-        } => build_login_form(hall, &model.keys, welcome, form, columns, look),
-        Face::SetUp {
+        } => build_login_form(hall, &model.keymap, welcome, form, columns, look),
+        StartScreenKind::SetUp {
             welcome,
             form: None,
         } => build_set_up(
             hall,
-            &model.keys,
+            &model.keymap,
             welcome,
             build_menu(hall, &items, columns, room, look),
             columns,
             look,
         ),
-        Face::Profiles(choices) => {
+        StartScreenKind::Profiles(choices) => {
             let title = new_section(0, vec![Line::styled("Profiles", Theme::title())]);
             let none = Line::styled("reading the configuration", Theme::chrome());
-            let shown = if choices.is_awaiting() {
+            let shown = if choices.is_pending() {
                 vec![none]
             } else {
                 build_menu(hall, &items, usize::from(width), room, look)
@@ -76,13 +76,13 @@ pub fn draw(model: &Model, layout: &Layout, look: &RenderCtx, frame: &mut Frame)
             vec![
                 title,
                 new_section(0, shown),
-                new_section(0, build_state(hall, &model.keys, columns, look)),
+                new_section(0, build_state(hall, &model.keymap, columns, look)),
                 new_section(2, more),
             ]
         }
-        Face::Question { question, .. } => build_confirm(
+        StartScreenKind::Confirm { question, .. } => build_confirm(
             hall,
-            &model.keys,
+            &model.keymap,
             question,
             build_menu(hall, &items, columns, room, look),
             columns,
@@ -90,7 +90,7 @@ pub fn draw(model: &Model, layout: &Layout, look: &RenderCtx, frame: &mut Frame)
         ),
     };
     let y = draw_sections(blocks, area, frame);
-    if let Some(form) = hall.form().filter(|_| !hall.is_waiting()) {
+    if let Some(form) = hall.form().filter(|_| !hall.is_pending()) {
         set_cursor(form, Rect { y, ..area }, look, frame);
     }
     true
@@ -143,15 +143,15 @@ fn draw_sections(mut blocks: Vec<Section>, area: Rect, frame: &mut Frame) -> u16
 }
 
 fn build_set_up<'a>(
-    hall: &Hall,
-    keys: &Keys,
-    welcome: &'a Welcome,
+    hall: &StartScreen,
+    keys: &Keymap,
+    welcome: &'a SetupInfo,
     menu: Vec<Line<'a>>,
     columns: usize,
     look: &RenderCtx,
 ) -> Vec<Section<'a>> {
     let what = "The sent box of a team, in a terminal: did we send it, what did it say, what became of it?";
-    let (why, places) = match &welcome.place {
+    let (why, places) = match &welcome.storage {
         Ok(places) => {
             let why = "There is no API key yet. With one, sentbox shows what your team has sent, and keeps:";
             let place = |(label, text): &(&str, String)| build_labelled_lines(label, text, columns);
@@ -168,20 +168,20 @@ fn build_set_up<'a>(
         new_section(2, places),
         new_section(0, menu),
         new_section(0, build_state(hall, keys, columns, look)),
-        new_section(4, wrap_lines(&welcome.otherwise, columns, Style::new())),
+        new_section(4, wrap_lines(&welcome.key_command_hint, columns, Style::new())),
     ]
 }
 
 fn build_login_form<'a>(
-    hall: &Hall,
-    keys: &Keys,
-    welcome: &Welcome,
-    form: &Form,
+    hall: &StartScreen,
+    keys: &Keymap,
+    welcome: &SetupInfo,
+    form: &LoginForm,
     columns: usize,
     look: &RenderCtx,
 ) -> Vec<Section<'a>> {
     let theme = &look.theme;
-    let letters = form.key().letters();
+    let letters = form.key().char_count();
     let dots = look
         .glyphs
         .mask
@@ -191,8 +191,8 @@ fn build_login_form<'a>(
         1 => "  1 letter".to_owned(),
         _ => format!("  {letters} letters"),
     };
-    let (_, scroll) = form.columns(columns.saturating_sub(LABEL_WIDTH));
-    let line = |field: Field, label: &'static str, value: Vec<Span<'static>>| {
+    let (_, scroll) = form.cursor_columns(columns.saturating_sub(LABEL_WIDTH));
+    let line = |field: FormField, label: &'static str, value: Vec<Span<'static>>| {
         let here = form.field() == field;
         let label = Span::styled(
             format!("{label:<LABEL_WIDTH$}"),
@@ -203,12 +203,12 @@ fn build_login_form<'a>(
     let url = width::skip_columns(form.base_url(), scroll);
     let fields = vec![
         line(
-            Field::Key,
+            FormField::Key,
             "key",
             vec![Span::raw(dots), Span::styled(count, Theme::chrome())],
         ),
         line(
-            Field::BaseUrl,
+            FormField::BaseUrl,
             "service",
             vec![Span::raw(width::align_left(
                 &url,
@@ -218,7 +218,7 @@ fn build_login_form<'a>(
         ),
     ];
     let stored = welcome
-        .place
+        .storage
         .iter()
         .flatten()
         .find(|(label, _)| *label == "key")
@@ -231,7 +231,7 @@ fn build_login_form<'a>(
     let key = |command| keys.key_for(Focus::Prompt, command).unwrap_or_default();
     let acts = [
         (Command::Accept, " log in  "),
-        (Command::Complete(Side::Right), " other line  "),
+        (Command::CycleSuggestion(Direction::Right), " other line  "),
         (Command::Cancel, " back"),
     ];
     let acts: Vec<Span> = acts
@@ -248,15 +248,15 @@ fn build_login_form<'a>(
 }
 
 fn build_confirm<'a>(
-    hall: &Hall,
-    keys: &Keys,
-    question: &'a Question,
+    hall: &StartScreen,
+    keys: &Keymap,
+    question: &'a ConfirmDialog,
     menu: Vec<Line<'a>>,
     columns: usize,
     look: &RenderCtx,
 ) -> Vec<Section<'a>> {
     let mut blocks: Vec<Section> = Vec::new();
-    for (n, sentence) in question.about.iter().enumerate() {
+    for (n, sentence) in question.lines.iter().enumerate() {
         let style = if n == 0 { Theme::title() } else { Style::new() };
         blocks.push(new_section(
             u8::try_from(n).unwrap_or(u8::MAX),
@@ -271,8 +271,8 @@ fn build_confirm<'a>(
 /// What can be chosen, and beside or below each name what there is to say about it; where there is
 /// no room for that, only about the one that is marked, and of the names those around it.
 fn build_menu<'a>(
-    hall: &Hall,
-    items: &[Item],
+    hall: &StartScreen,
+    items: &[StartItem],
     columns: usize,
     room: usize,
     look: &RenderCtx,
@@ -280,7 +280,7 @@ fn build_menu<'a>(
     let widest = |nth: usize| {
         items
             .iter()
-            .filter_map(|item| item.words.get(nth))
+            .filter_map(|item| item.columns.get(nth))
             .map(|words| words.width())
             .max()
             .unwrap_or(0)
@@ -290,14 +290,14 @@ fn build_menu<'a>(
         .map(|item| item.label.width())
         .max()
         .unwrap_or(0);
-    let parts = items.iter().map(|item| item.words.len()).max().unwrap_or(0);
+    let parts = items.iter().map(|item| item.columns.len()).max().unwrap_or(0);
     let all: usize = (0..parts).map(|nth| widest(nth) + 2).sum();
     let beside = names + 4 + all <= columns || (parts <= 1 && columns >= MIN_SIDE_BY_SIDE_WIDTH);
     let brief = items.len() * 2 > room;
     let mut lines = Vec::new();
     let mut marked = 0;
     for (nth, item) in items.iter().enumerate() {
-        let chosen = nth == hall.chosen;
+        let chosen = nth == hall.selected;
         if chosen {
             marked = lines.len();
         }
@@ -320,7 +320,7 @@ fn build_menu<'a>(
         if beside {
             let gap = Span::raw(" ".repeat(names - item.label.width() + 3));
             let words: String = item
-                .words
+                .columns
                 .iter()
                 .enumerate()
                 .map(|(n, words)| width::align_left(words, widest(n) + 2, ""))
@@ -336,7 +336,7 @@ fn build_menu<'a>(
         }
         lines.push(Line::from(vec![bar, Span::raw(" "), name]));
         let said: Vec<&str> = item
-            .words
+            .columns
             .iter()
             .map(String::as_str)
             .filter(|words| !words.is_empty())
@@ -357,8 +357,8 @@ fn build_menu<'a>(
 }
 
 /// What goes on, or why a door did not open.
-fn build_state<'a>(hall: &Hall, keys: &Keys, columns: usize, look: &RenderCtx) -> Vec<Line<'a>> {
-    if hall.is_waiting() {
+fn build_state<'a>(hall: &StartScreen, keys: &Keymap, columns: usize, look: &RenderCtx) -> Vec<Line<'a>> {
+    if hall.is_pending() {
         let words = if hall.form().is_some() {
             "asking the service"
         } else {
@@ -367,7 +367,7 @@ fn build_state<'a>(hall: &Hall, keys: &Keys, columns: usize, look: &RenderCtx) -
         let stop = if hall.form().is_some() {
             keys.key_for(Focus::Prompt, Command::Cancel)
         } else {
-            keys.key_for(Focus::Choice, Command::Peel)
+            keys.key_for(Focus::Choice, Command::CloseLayer)
         };
         let text = format!(
             "{words}{} {} stops",
@@ -376,13 +376,13 @@ fn build_state<'a>(hall: &Hall, keys: &Keys, columns: usize, look: &RenderCtx) -
         );
         return wrap_lines(&text, columns, look.theme.accent());
     }
-    hall.trouble
+    hall.error
         .as_ref()
         .map(|failure| build_error(failure, columns, look))
         .unwrap_or_default()
 }
 
-fn build_error<'a>(failure: &Failure, columns: usize, look: &RenderCtx) -> Vec<Line<'a>> {
+fn build_error<'a>(failure: &Error, columns: usize, look: &RenderCtx) -> Vec<Line<'a>> {
     let mut lines = wrap_lines(&failure.sentence, columns, look.theme.error());
     lines.extend(wrap_lines(&failure.hint, columns, Style::new()));
     lines
@@ -426,18 +426,18 @@ fn wrap_lines<'a>(text: &str, columns: usize, style: Style) -> Vec<Line<'a>> {
 }
 
 /// Puts the cursor where one types; `fields` begins with the first line of the form.
-fn set_cursor(form: &Form, fields: Rect, look: &RenderCtx, frame: &mut Frame) {
+fn set_cursor(form: &LoginForm, fields: Rect, look: &RenderCtx, frame: &mut Frame) {
     let columns = usize::from(fields.width);
     let (line, column) = match form.field() {
-        Field::Key => {
+        FormField::Key => {
             let shown = form
                 .key()
-                .letters()
+                .char_count()
                 .min(columns.saturating_sub(LABEL_WIDTH + 16));
             (0, shown * look.glyphs.mask.width())
         }
-        Field::BaseUrl => {
-            let (cursor, scroll) = form.columns(columns.saturating_sub(LABEL_WIDTH));
+        FormField::BaseUrl => {
+            let (cursor, scroll) = form.cursor_columns(columns.saturating_sub(LABEL_WIDTH));
             (1, cursor.saturating_sub(scroll))
         }
     };

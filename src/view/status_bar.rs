@@ -10,13 +10,13 @@ use ratatui::text::{Line, Span};
 
 use super::render_ctx::{RenderCtx, Theme};
 use super::{time, width};
-use crate::app::hall::Face;
-use crate::app::keymap::told;
-use crate::app::keys::written;
+use crate::app::start::StartScreenKind;
+use crate::app::keymap::key_hints;
+use crate::app::key::format_sequence;
 use crate::app::{
-    CheckState, Command, Door, Focus, Kept, Layout, Liveness, Model, Side, Stage, StatusCheck, Step,
+    CheckState, Command, SessionTarget, Focus, StorageMode, Layout, Liveness, Model, Direction, ReaderState, StatusCheck, Motion,
 };
-use crate::archive::Reach;
+use crate::archive::Coverage;
 
 /// Below this many columns there is no room for what can be had otherwise.
 const MIN_DETAIL_WIDTH: u16 = 50;
@@ -92,31 +92,31 @@ fn draw_bar(left: Vec<Span>, right: Vec<Span>, area: Rect, look: &RenderCtx, fra
 
 fn build_title_left<'a>(model: &Model, look: &RenderCtx, width: u16) -> Vec<Span<'a>> {
     let filter = model.list.filter();
-    if let Some(hall) = &model.hall {
-        let (whose, what) = match &hall.face {
-            Face::SetUp { .. } => ("sentbox", "set-up"),
-            Face::Profiles(_) => (model.profile.as_str(), "profiles"),
-            Face::Question { .. } => (model.profile.as_str(), "a question"),
+    if let Some(hall) = &model.start_screen {
+        let (whose, what) = match &hall.kind {
+            StartScreenKind::SetUp { .. } => ("sentbox", "set-up"),
+            StartScreenKind::Profiles(_) => (model.profile.as_str(), "profiles"),
+            StartScreenKind::Confirm { .. } => (model.profile.as_str(), "a question"),
         };
         return vec![
             Span::styled(format!(" {whose}"), Theme::title()),
             Span::raw(format!(" {} {what} ", look.glyphs.breadcrumb)),
         ];
     }
-    let view = model.view();
+    let view = model.shown_view();
     let shown = view.map_or(
-        if filter.is_none() {
+        if filter.is_empty() {
             "all mail"
         } else {
             filter.text()
         },
         |(_, view)| &view.name,
     );
-    let kept = match model.kept {
-        _ if model.door == Door::Demo => "",
-        Kept::InFile(_) => "",
-        Kept::ReadOnly(_) => " (read-only)",
-        Kept::Nowhere | Kept::NotThisTime(_) => " (not kept)",
+    let kept = match model.storage {
+        _ if model.target == SessionTarget::Demo => "",
+        StorageMode::InFile(_) => "",
+        StorageMode::ReadOnly(_) => " (read-only)",
+        StorageMode::InMemory | StorageMode::Unavailable(_) => " (not kept)",
     };
     let mut spans = vec![
         Span::styled(format!(" {}", model.profile), Theme::title()),
@@ -133,7 +133,7 @@ fn build_title_left<'a>(model: &Model, look: &RenderCtx, width: u16) -> Vec<Span
 }
 
 fn build_title_right<'a>(model: &Model, look: &RenderCtx, width: u16) -> Vec<Span<'a>> {
-    if model.hall.as_ref().is_some_and(|hall| !hall.is_over_mail()) {
+    if model.start_screen.as_ref().is_some_and(|hall| !hall.has_mail_behind()) {
         return Vec::new();
     }
     let dot = format!(" {} ", look.glyphs.separator);
@@ -146,15 +146,15 @@ fn build_title_right<'a>(model: &Model, look: &RenderCtx, width: u16) -> Vec<Spa
     {
         parts.push(Span::raw(words));
     }
-    if model.list.unseen() > 0 {
+    if model.list.unseen_above() > 0 {
         parts.push(Span::styled(
-            format!("{} new", group_digits(model.list.unseen())),
+            format!("{} new", group_digits(model.list.unseen_above())),
             look.theme.new_mail(),
         ));
     }
     let service = &model.service;
-    parts.push(match (service.no_service(), service.trouble()) {
-        (Some(_), _) if matches!(model.kept, Kept::ReadOnly(_)) => {
+    parts.push(match (service.unavailable(), service.error()) {
+        (Some(_), _) if matches!(model.storage, StorageMode::ReadOnly(_)) => {
             Span::styled("nothing new is kept", look.theme.error())
         }
         (Some(_), _) => Span::styled("not connected", look.theme.error()),
@@ -184,7 +184,7 @@ fn build_title_right<'a>(model: &Model, look: &RenderCtx, width: u16) -> Vec<Spa
 fn build_liveness<'a>(model: &Model, look: &RenderCtx, width: u16) -> Span<'a> {
     let words = match model.liveness() {
         Liveness::Live => return Span::raw("live"),
-        Liveness::HeadAsOf(at) => format!("as of {}", time::format_date_time(at, look)),
+        Liveness::ListAsOf(at) => format!("as of {}", time::format_date_time(at, look)),
         Liveness::RowsAsOf(1, since) if width >= MIN_DETAIL_WIDTH => {
             format!("1 status {}", time::format_as_of(since, look))
         }
@@ -199,7 +199,7 @@ fn build_liveness<'a>(model: &Model, look: &RenderCtx, width: u16) -> Span<'a> {
 /// For a filter that depends on the status: how far the statuses behind it were checked.
 fn format_filter_check(model: &Model, look: &RenderCtx) -> Option<String> {
     if model.prompt.is_some()
-        || model.card.is_some()
+        || model.recipient_card.is_some()
         || !model.list.filter().query().depends_on_status()
     {
         return None;
@@ -217,7 +217,7 @@ fn format_filter_check(model: &Model, look: &RenderCtx) -> Option<String> {
 
 /// `statuses checked 21:46`, `statuses checked back to 18 Nov 09:14`.
 pub fn format_status_check(check: &StatusCheck, look: &RenderCtx) -> String {
-    match (check.state(), check.back_to()) {
+    match (check.state(), check.checked_back_to()) {
         (CheckState::Done, _) => format!(
             "statuses checked {}",
             time::format_date_time(check.started(), look)
@@ -233,7 +233,7 @@ pub fn format_status_check(check: &StatusCheck, look: &RenderCtx) -> String {
 
 /// `offline since 14:02 · as of 13:58`: since when, and how old what is shown may be.
 fn format_outage(how: &str, model: &Model, look: &RenderCtx, width: u16) -> String {
-    let Some(since) = model.service.since() else {
+    let Some(since) = model.service.failing_since() else {
         return how.to_owned();
     };
     let since = time::format_date_time(since, look);
@@ -261,7 +261,7 @@ pub fn format_count(model: &Model, look: &RenderCtx) -> Option<String> {
         .reach()
         .map(|reach| format_coverage(reach, look))
         .unwrap_or_default();
-    Some(match list.all().filter(|_| !list.filter().is_none()) {
+    Some(match list.archive_total().filter(|_| !list.filter().is_empty()) {
         Some(all) => format!(
             "{}{} of {}{reach}",
             if list.is_capped() { "more than " } else { "" },
@@ -282,13 +282,13 @@ pub fn format_emails(number: u64) -> String {
 }
 
 /// How far back the archive is complete: ` since 3 May`, or nothing if it is whole.
-pub fn format_coverage(reach: &Reach, look: &RenderCtx) -> String {
+pub fn format_coverage(reach: &Coverage, look: &RenderCtx) -> String {
     match reach {
-        Reach::Everything => ", complete".to_owned(),
-        Reach::Since(stamp) => stamp.at.map_or_else(String::new, |at| {
+        Coverage::Complete => ", complete".to_owned(),
+        Coverage::Since(stamp) => stamp.parsed.map_or_else(String::new, |at| {
             format!(" since {}", time::format_date(at, look))
         }),
-        Reach::Nothing => String::new(),
+        Coverage::Unknown => String::new(),
     }
 }
 
@@ -298,13 +298,13 @@ fn build_bottom_left<'a>(model: &Model, look: &RenderCtx, width: u16) -> Vec<Spa
         spans.push(Span::styled(notice.clone(), look.theme.accent()));
         return spans;
     }
-    if let Some(look_back) = &model.look_back {
+    if let Some(look_back) = &model.load_older {
         let reach = model
             .service
             .reach()
             .map(|reach| format_coverage(reach, look))
             .unwrap_or_default();
-        let brought = format_emails(look_back.brought());
+        let brought = format_emails(look_back.loaded());
         let long = format!(
             "looking back: {brought}{}",
             reach.replace(" since", ", since")
@@ -317,7 +317,7 @@ fn build_bottom_left<'a>(model: &Model, look: &RenderCtx, width: u16) -> Vec<Spa
         };
         spans.push(Span::styled(words, look.theme.accent()));
         let stop = model
-            .keys
+            .keymap
             .key_for(model.focus(), Command::Stop)
             .map_or_else(String::new, |key| format!("; {key} stops"));
         spans.push(Span::raw(stop));
@@ -328,7 +328,7 @@ fn build_bottom_left<'a>(model: &Model, look: &RenderCtx, width: u16) -> Vec<Spa
         .filter(|check| check.state() == CheckState::Running && check.requests() > 0)
     {
         let stop = model
-            .keys
+            .keymap
             .key_for(model.focus(), Command::Stop)
             .map_or_else(String::new, |key| format!("; {key} stops"));
         let requests = if check.requests() == 1 {
@@ -345,9 +345,9 @@ fn build_bottom_left<'a>(model: &Model, look: &RenderCtx, width: u16) -> Vec<Spa
         spans.push(Span::raw(format!("{stop}  ")));
         return spans;
     }
-    if !model.pressed.is_empty() {
+    if !model.pending_keys.is_empty() {
         spans.push(Span::styled(
-            format!("{} {}", written(&model.pressed), look.glyphs.ellipsis),
+            format!("{} {}", format_sequence(&model.pending_keys), look.glyphs.ellipsis),
             look.theme.accent(),
         ));
         return spans;
@@ -356,7 +356,7 @@ fn build_bottom_left<'a>(model: &Model, look: &RenderCtx, width: u16) -> Vec<Spa
         spans.push(Span::styled(pause, look.theme.error()));
     } else if let Some(trouble) = model
         .service
-        .trouble()
+        .error()
         .filter(|_| model.focus() == Focus::List && !model.list.rows().is_empty())
     {
         spans.push(Span::styled(
@@ -369,24 +369,24 @@ fn build_bottom_left<'a>(model: &Model, look: &RenderCtx, width: u16) -> Vec<Spa
         } else {
             ""
         };
-        let help = told(
-            &model.keys,
+        let help = key_hints(
+            &model.keymap,
             model.focus(),
             [
                 (Command::Refresh, "asks now"),
-                (Command::Details, "tells more"),
+                (Command::ErrorDetails, "tells more"),
             ],
         );
         spans.push(Span::raw(format!("{comfort}{help}  ")));
         push_key_hints(model, look, &mut spans, width);
         return spans;
     }
-    if model.service.is_extending() && model.list.nears_the_end(model.list_height()) {
+    if model.service.is_loading_older() && model.list.is_near_end(model.list_height()) {
         spans.push(Span::styled(
             format!("fetching older emails{} ", look.glyphs.ellipsis),
             look.theme.accent(),
         ));
-    } else if model.service.is_filling() && model.focus() == Focus::List {
+    } else if model.service.is_backfilling() && model.focus() == Focus::List {
         spans.extend(build_backfill(model, look, width));
     }
     push_key_hints(model, look, &mut spans, width);
@@ -395,7 +395,7 @@ fn build_bottom_left<'a>(model: &Model, look: &RenderCtx, width: u16) -> Vec<Spa
 
 /// What the service has asked for, counted down: `the service asks to wait 12 s  `.
 fn format_pause(model: &Model) -> Option<String> {
-    let pause = model.budget()?.paused_for;
+    let pause = model.rate_budget()?.paused_for;
     // A second goes by unnoticed.
     if pause <= Duration::from_secs(1) {
         return None;
@@ -412,7 +412,7 @@ fn format_pause(model: &Model) -> Option<String> {
 /// Older mail that is fetched by itself, at which rate, and the key that stops it.
 fn build_backfill<'a>(model: &Model, look: &RenderCtx, width: u16) -> Vec<Span<'a>> {
     let rate = model
-        .budget()
+        .rate_budget()
         .map(|budget| format!(", {:.1}/s", budget.background))
         .filter(|_| width >= MIN_RATE_WIDTH);
     let words = if width >= MIN_DETAIL_WIDTH {
@@ -421,7 +421,7 @@ fn build_backfill<'a>(model: &Model, look: &RenderCtx, width: u16) -> Vec<Span<'
         "older mail"
     };
     let stop = model
-        .keys
+        .keymap
         .key_for(Focus::List, Command::Stop)
         .map_or_else(String::new, |key| format!("; {key} stops"));
     vec![
@@ -440,7 +440,7 @@ fn format_position(model: &Model) -> String {
     }
     match (model.list.position(), model.list.total()) {
         (Some(position), Some(total)) => {
-            let older = model.list.is_capped() || model.service.reach() != Some(&Reach::Everything);
+            let older = model.list.is_capped() || model.service.reach() != Some(&Coverage::Complete);
             let total = format!("{}{}", group_digits(total), if older { "+" } else { " " });
             format!(
                 " {:>width$}/{total}  ",
@@ -457,53 +457,53 @@ fn push_key_hints(model: &Model, look: &RenderCtx, spans: &mut Vec<Span>, width:
     const LIST: &[Command] = &[
         Command::Open,
         Command::Filter,
-        Command::Card,
-        Command::LookBack,
-        Command::Views,
-        Command::Select(Step::Down),
-        Command::Select(Step::Last),
+        Command::RecipientSummary,
+        Command::LoadOlder,
+        Command::SavedViews,
+        Command::MoveSelection(Motion::Down),
+        Command::MoveSelection(Motion::Last),
         Command::Refresh,
         Command::FullReader,
         Command::NextView,
         Command::SwitchPane,
-        Command::Arrange,
+        Command::CycleLayout,
         Command::FullTimes,
     ];
     const FOUND: &[Command] = &[
         Command::Open,
-        Command::Peel,
-        Command::LookBack,
+        Command::CloseLayer,
+        Command::LoadOlder,
         Command::Filter,
-        Command::Card,
+        Command::RecipientSummary,
         Command::SaveView,
         Command::Undo,
-        Command::Select(Step::Down),
-        Command::Select(Step::Last),
+        Command::MoveSelection(Motion::Down),
+        Command::MoveSelection(Motion::Last),
         Command::FullReader,
         Command::SwitchPane,
     ];
     const CARD: &[Command] = &[
         Command::Open,
         Command::Back,
-        Command::LookBack,
-        Command::Card,
+        Command::LoadOlder,
+        Command::RecipientSummary,
         Command::Filter,
         Command::SaveView,
-        Command::Select(Step::Down),
+        Command::MoveSelection(Motion::Down),
         Command::SwitchPane,
     ];
     const FINDING: &[Command] = &[
-        Command::Mark(Side::Right),
+        Command::GoToMatch(Direction::Right),
         Command::Back,
         Command::Find,
-        Command::Scroll(Step::Down),
+        Command::Scroll(Motion::Down),
         Command::NextEmail,
     ];
     const VIEWS: &[Command] = &[
-        Command::Take,
+        Command::Confirm,
         Command::Back,
-        Command::Item(Side::Right),
-        Command::DropView,
+        Command::MoveChoice(Direction::Right),
+        Command::DeleteView,
     ];
     const READER: &[Command] = &[
         Command::Back,
@@ -511,40 +511,40 @@ fn push_key_hints(model: &Model, look: &RenderCtx, spans: &mut Vec<Span>, width:
         Command::NextView,
         Command::Find,
         Command::PreviousEmail,
-        Command::Card,
-        Command::Scroll(Step::Down),
+        Command::RecipientSummary,
+        Command::Scroll(Motion::Down),
         Command::FullReader,
         Command::SwitchPane,
     ];
     const WIDE: &[Command] = &[
         Command::Back,
-        Command::Pan(Side::Right),
+        Command::Pan(Direction::Right),
         Command::NextEmail,
-        Command::Scroll(Step::Down),
+        Command::Scroll(Motion::Down),
         Command::NextView,
     ];
     const HELP: &[Command] = &[
         Command::Back,
-        Command::Scroll(Step::Down),
-        Command::Scroll(Step::Last),
+        Command::Scroll(Motion::Down),
+        Command::Scroll(Motion::Last),
     ];
     const FOUND_NOTHING: &[Command] = &[
-        Command::Peel,
-        Command::LookBack,
+        Command::CloseLayer,
+        Command::LoadOlder,
         Command::Filter,
         Command::Undo,
     ];
     const PROMPT: &[Command] = &[Command::Accept, Command::Cancel];
-    const CHOICE: &[Command] = &[Command::Take, Command::Item(Side::Right), Command::Back];
+    const CHOICE: &[Command] = &[Command::Confirm, Command::MoveChoice(Direction::Right), Command::Back];
     const NOTHING: &[Command] = &[Command::Refresh, Command::Back];
     let focus = model.focus();
     let wanted = match focus {
-        Focus::Choice if model.chooses_view() => VIEWS,
-        Focus::Reader if model.reader.finds().is_some() => FINDING,
-        Focus::Reader if model.reader.is_wide() => WIDE,
-        Focus::List if model.card.is_some() => CARD,
-        Focus::List if !model.list.filter().is_none() && !model.list.rows().is_empty() => FOUND,
-        Focus::List if !model.list.filter().is_none() => FOUND_NOTHING,
+        Focus::Choice if model.is_choosing_view() => VIEWS,
+        Focus::Reader if model.reader.find_text().is_some() => FINDING,
+        Focus::Reader if model.reader.has_wide_block() => WIDE,
+        Focus::List if model.recipient_card.is_some() => CARD,
+        Focus::List if !model.list.filter().is_empty() && !model.list.rows().is_empty() => FOUND,
+        Focus::List if !model.list.filter().is_empty() => FOUND_NOTHING,
         Focus::List if model.list.rows().is_empty() => NOTHING,
         Focus::List => LIST,
         Focus::Prompt => PROMPT,
@@ -561,13 +561,13 @@ fn push_key_hints(model: &Model, look: &RenderCtx, spans: &mut Vec<Span>, width:
         .map(|command| (false, command))
         .chain(help.iter().map(|command| (true, command)))
     {
-        if *command == Command::LookBack && !model.may_look_back() {
+        if *command == Command::LoadOlder && !model.can_load_older() {
             continue;
         }
-        let Some(key) = model.keys.key_for(focus, *command) else {
+        let Some(key) = model.keymap.key_for(focus, *command) else {
             continue;
         };
-        let text = format!("{key} {}", command.hint());
+        let text = format!("{key} {}", command.hint_label());
         let columns = unicode_width::UnicodeWidthStr::width(text.as_str()) + 2;
         if columns + if last { 0 } else { reserved } > room {
             continue;
@@ -584,7 +584,7 @@ fn push_key_hints(model: &Model, look: &RenderCtx, spans: &mut Vec<Span>, width:
 
 /// What there is to know about the body, as much as fits, and how much of the email has been seen.
 fn build_bottom_right<'a>(model: &Model, look: &RenderCtx, room: usize) -> Vec<Span<'a>> {
-    let (Stage::Ready(_, Some(body)), Some(row)) = (model.stage(), model.list.selected()) else {
+    let (ReaderState::Ready(_, Some(body)), Some(row)) = (model.reader_state(), model.list.selected()) else {
         return Vec::new();
     };
     if model.focus() != Focus::Reader {
@@ -596,7 +596,7 @@ fn build_bottom_right<'a>(model: &Model, look: &RenderCtx, room: usize) -> Vec<S
         1 => words.push("1 link".to_owned()),
         n => words.push(format!("{n} links")),
     }
-    if let (Some(at), of @ 1..) = (model.reader.mark(), model.reader.marks().len()) {
+    if let (Some(at), of @ 1..) = (model.reader.current_match(), model.reader.matches().len()) {
         words.push(format!("{}/{of}", at + 1));
     }
     // As wide as it gets, so that the keys beside it stay where they are while one scrolls.
@@ -610,8 +610,8 @@ fn build_bottom_right<'a>(model: &Model, look: &RenderCtx, room: usize) -> Vec<S
 }
 
 /// How much of the email has been seen.
-fn format_scroll_position(model: &Model, row: &crate::archive::Row) -> String {
-    let lines = model.reader.lines(row);
+fn format_scroll_position(model: &Model, row: &crate::archive::EmailRow) -> String {
+    let lines = model.reader.line_count(row);
     let height = usize::from(model.layout().reader.height);
     let end = (model.reader.scroll() + height).min(lines);
     if lines <= height {

@@ -3,13 +3,13 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use crate::api::{Budget, Urgency, wire};
+use crate::api::{RateBudget, Priority, wire};
 use crate::app::tests::env::{Mailbox, NOW, World, opening, row_of};
-use crate::app::{Effect, Msg, News};
-use crate::archive::{Gone, GoneKind, Reach, Row};
+use crate::app::{Effect, Message, SyncUpdate};
+use crate::archive::{MissingUpstream, MissingReason, Coverage, EmailRow};
 use crate::config::Backfill;
 use crate::config::Palette;
-use crate::failure::{Details, Failure, Kind};
+use crate::error::{RequestDetails, Error, ErrorKind};
 use crate::mail::EmailId;
 use crate::tui::tests::start_screens::setting_up;
 use crate::view::{Glyphs, RenderCtx, Theme, draw};
@@ -148,7 +148,7 @@ fn varied() -> Mailbox {
                 },
             )
         })
-        .collect::<Vec<Row>>();
+        .collect::<Vec<EmailRow>>();
     mailbox
 }
 
@@ -313,7 +313,7 @@ fn the_first_page_failed() {
     world.answer(0);
     fail_refresh(
         &mut world,
-        Failure::new(Kind::Unreachable, "127.0.0.1:8025 refuses the connection")
+        Error::new(ErrorKind::Unreachable, "127.0.0.1:8025 refuses the connection")
             .hint("is the service running there?"),
     );
     insta::assert_snapshot!(screen(&world));
@@ -322,8 +322,8 @@ fn the_first_page_failed() {
 #[test]
 fn there_is_no_key() {
     let mut start = opening(80, 24);
-    start.no_service = Some(
-        Failure::new(Kind::KeyMissing, "there is no API key")
+    start.service_error = Some(
+        Error::new(ErrorKind::KeyMissing, "there is no API key")
             .hint("set SENTBOX_API_KEY, or try: sentbox demo"),
     );
     let mut world = World::start(start, Mailbox::of(0));
@@ -337,7 +337,7 @@ fn offline_with_an_archive() {
     world.answer(0);
     fail_refresh(
         &mut world,
-        Failure::new(Kind::Unreachable, "127.0.0.1:8025 refuses the connection"),
+        Error::new(ErrorKind::Unreachable, "127.0.0.1:8025 refuses the connection"),
     );
     world.settle();
     insta::assert_snapshot!(screen(&world));
@@ -351,7 +351,7 @@ fn offline_since_when_and_as_of_when() {
     world.answer(0);
     fail_refresh(
         &mut world,
-        Failure::new(Kind::Unreachable, "127.0.0.1:8025 refuses the connection"),
+        Error::new(ErrorKind::Unreachable, "127.0.0.1:8025 refuses the connection"),
     );
     world.settle();
     let title = screen(&world).lines().next().unwrap().to_owned();
@@ -368,24 +368,24 @@ fn older_mail_by_itself_and_a_pause() {
     let mut mailbox = varied();
     mailbox.older_pages = 5;
     let mut world = World::start(start, mailbox);
-    while !world.model.service.is_filling() {
+    while !world.model.service.is_backfilling() {
         world.answer(0);
     }
-    let budget = Budget {
+    let budget = RateBudget {
         rate: 2.0,
         background: 0.5,
         limit: Some(10),
         remaining: None,
         paused_for: Duration::ZERO,
     };
-    world.model.allowed(Some(budget));
+    world.model.set_rate_budget(Some(budget));
     let bottom = |world: &World| screen(world).lines().last().unwrap().to_owned();
     assert!(
         bottom(&world).contains("fetching older mail, 0.5/s; Ctrl-x stops  Enter read"),
         "{}",
         bottom(&world)
     );
-    world.model.allowed(Some(Budget {
+    world.model.set_rate_budget(Some(RateBudget {
         paused_for: Duration::from_millis(11_500),
         ..budget
     }));
@@ -402,18 +402,18 @@ fn an_email_that_cannot_be_had() {
     while let Some(n) = world
         .pending
         .iter()
-        .position(|effect| !matches!(effect, Effect::Rest { .. }))
+        .position(|effect| !matches!(effect, Effect::Timer { .. }))
     {
         world.answer(n);
     }
     world.press("Enter");
-    let Some(Effect::Read { ticket, .. }) = world.pending.pop() else {
+    let Some(Effect::LoadEmail { ticket, .. }) = world.pending.pop() else {
         panic!("the email is asked for")
     };
-    world.happen(Msg::Read {
+    world.happen(Message::EmailLoaded {
         ticket,
-        outcome: Err(Failure::new(
-            Kind::Server,
+        outcome: Err(Error::new(
+            ErrorKind::Server,
             "the service failed with status 503",
         )),
     });
@@ -426,10 +426,10 @@ fn what_failed_in_detail() {
     world.answer(0);
     world.press("!");
     assert_eq!(world.model.notice.as_deref(), Some("nothing has failed"));
-    let mut failure = Failure::new(Kind::RateLimited, "too many requests for the team's limit")
+    let mut failure = Error::new(ErrorKind::RateLimited, "too many requests for the team's limit")
         .hint("try again in 30 s");
-    failure.wait = Some(std::time::Duration::from_secs(30));
-    let details = Details {
+    failure.retry_after = Some(std::time::Duration::from_secs(30));
+    let details = RequestDetails {
         endpoint: "GET /emails",
         status: Some(429),
         request_id: Some("req-17".to_owned()),
@@ -440,7 +440,7 @@ fn what_failed_in_detail() {
     world.press("!");
     insta::assert_snapshot!(screen(&world));
     world.press("q");
-    assert!(world.model.details.is_none() && world.model.ending.is_none());
+    assert!(world.model.error_details.is_none() && world.model.exit.is_none());
 }
 
 #[test]
@@ -453,12 +453,12 @@ fn new_and_changed_emails_are_marked() {
     };
     world.mailbox.arrive();
     world.mailbox.arrive();
-    world.happen(Msg::Refreshed {
+    world.happen(Message::Refreshed {
         ticket,
-        outcome: Ok(News {
+        outcome: Ok(SyncUpdate {
             new: 2,
             changed: vec![EmailId::new("id-4")],
-            reach: Reach::Everything,
+            reach: Coverage::Complete,
             unfinished: false,
             unreadable: 0,
             head_at: None,
@@ -472,19 +472,19 @@ fn new_and_changed_emails_are_marked() {
 fn emails_without_an_id_are_reported_once() {
     let mut world = World::at_rest(120, 12, varied());
     let mut refresh = |unreadable| {
-        let Some(Effect::Refresh { ticket, .. }) = world.model.service.refresh(Urgency::Head)
+        let Some(Effect::Refresh { ticket, .. }) = world.model.service.request_refresh(Priority::Refresh)
         else {
             panic!("it may be asked")
         };
-        let news = News {
+        let news = SyncUpdate {
             new: 0,
             changed: Vec::new(),
-            reach: Reach::Everything,
+            reach: Coverage::Complete,
             unfinished: false,
             unreadable,
             head_at: None,
         };
-        world.happen(Msg::Refreshed {
+        world.happen(Message::Refreshed {
             ticket,
             outcome: Ok(news),
         });
@@ -517,9 +517,9 @@ fn ascii_without_colours() {
 #[test]
 fn mail_that_the_service_no_longer_has_is_marked_in_list_head_and_legend() {
     let mut mailbox = varied();
-    mailbox.rows[1].gone = Some(Gone {
+    mailbox.rows[1].missing = Some(MissingUpstream {
         noticed: "2026-11-19T08:30:00Z".parse().unwrap(),
-        kind: GoneKind::Deleted,
+        reason: MissingReason::Deleted,
     });
     let mut world = World::at_rest(160, 12, mailbox.clone());
     world.press("j").settle();
@@ -612,7 +612,7 @@ fn no_size_panics_and_nothing_foreign_reaches_the_screen() {
     }
 }
 
-fn fail_refresh(world: &mut World, failure: Failure) {
+fn fail_refresh(world: &mut World, failure: Error) {
     let n = world
         .pending
         .iter()
@@ -621,7 +621,7 @@ fn fail_refresh(world: &mut World, failure: Failure) {
     let Effect::Refresh { ticket, .. } = world.pending.remove(n) else {
         unreachable!()
     };
-    world.happen(Msg::Refreshed {
+    world.happen(Message::Refreshed {
         ticket,
         outcome: Err(failure),
     });

@@ -5,7 +5,7 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
 use super::render_ctx::RenderCtx;
-use crate::mail::Stamp;
+use crate::mail::ApiTime;
 
 /// Columns of [`short`].
 pub const SHORT_WIDTH: usize = 6;
@@ -16,20 +16,20 @@ pub const ISO_WIDTH: usize = 25;
 
 /// `09:41`, `Mon`, `3 May`, `May 25`.
 #[must_use]
-pub fn format_short(stamp: &Stamp, look: &RenderCtx) -> String {
+pub fn format_short(stamp: &ApiTime, look: &RenderCtx) -> String {
     format_by_age(stamp, look, ["%H:%M", "%a", "%-d %b", "%b’%y"])
 }
 
 /// `09:41`, `Mon 09:41`, `3 May`, `3 May 25`.
 #[must_use]
-pub fn format_medium(stamp: &Stamp, look: &RenderCtx) -> String {
+pub fn format_medium(stamp: &ApiTime, look: &RenderCtx) -> String {
     format_by_age(stamp, look, ["%H:%M", "%a %H:%M", "%-d %b", "%-d %b %y"])
 }
 
 /// `Fri 2026-11-20 09:41:07 CET`.
 #[must_use]
-pub fn format_full(stamp: &Stamp, look: &RenderCtx) -> String {
-    stamp.at.map_or_else(
+pub fn format_full(stamp: &ApiTime, look: &RenderCtx) -> String {
+    stamp.parsed.map_or_else(
         || stamp.raw.to_string(),
         |at| {
             to_zoned(at, &look.zone)
@@ -41,7 +41,7 @@ pub fn format_full(stamp: &Stamp, look: &RenderCtx) -> String {
 
 /// The most exact form that fits into `columns`: a time is never cut.
 #[must_use]
-pub fn format_fitting(stamp: &Stamp, look: &RenderCtx, columns: usize) -> String {
+pub fn format_fitting(stamp: &ApiTime, look: &RenderCtx, columns: usize) -> String {
     let all = [
         format_full(stamp, look),
         format_iso(stamp, look),
@@ -55,8 +55,8 @@ pub fn format_fitting(stamp: &Stamp, look: &RenderCtx, columns: usize) -> String
 
 /// `2026-11-20 09:41:07 CET`, for a column.
 #[must_use]
-pub fn format_iso(stamp: &Stamp, look: &RenderCtx) -> String {
-    stamp.at.map_or_else(
+pub fn format_iso(stamp: &ApiTime, look: &RenderCtx) -> String {
+    stamp.parsed.map_or_else(
         || stamp.raw.to_string(),
         |at| {
             to_zoned(at, &look.zone)
@@ -110,11 +110,11 @@ pub fn format_date(at: Timestamp, look: &RenderCtx) -> String {
 }
 
 fn format_by_age(
-    stamp: &Stamp,
+    stamp: &ApiTime,
     look: &RenderCtx,
     [clock, weekday, date, year]: [&str; 4],
 ) -> String {
-    let Some(at) = stamp.at else {
+    let Some(at) = stamp.parsed else {
         return stamp.raw.to_string();
     };
     let at = to_zoned(at, &look.zone);
@@ -158,14 +158,14 @@ mod tests {
         let zone = TimeZone::posix("<+0545>-5:45").unwrap();
         let look = RenderCtx { zone, ..look() };
         assert_eq!(
-            format_iso(&Stamp::parse("2026-11-20T07:41:07Z"), &look).len(),
+            format_iso(&ApiTime::parse("2026-11-20T07:41:07Z"), &look).len(),
             ISO_WIDTH
         );
     }
 
     #[test]
     fn times_grade_themselves() {
-        let at = |text: &str| Stamp::parse(text);
+        let at = |text: &str| ApiTime::parse(text);
         assert_eq!(format_short(&at("2026-11-20T07:41:07Z"), &look()), "08:41");
         assert_eq!(format_short(&at("2026-11-19T23:30:00Z"), &look()), "00:30");
         assert_eq!(

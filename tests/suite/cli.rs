@@ -13,7 +13,7 @@ use crate::harness::process::{Sentbox, answering};
 use crate::harness::service::{KEY, Service};
 use insta::assert_snapshot;
 use sentbox::config::clock;
-use sentbox::server::sample::Mailbox;
+use sentbox::server::sample::SampleMailbox;
 use serde_json::Value;
 
 const RECEIPT: &str = r#"{"object":"email","id":"49a3999c-0ce1-4ea6-ab68-afcd6dc2e794","to":["Ana López <ana@example.com>","b@example.org"],"from":"Acme <billing@example.net>","created_at":"2026-11-20 08:41:07.42+00","subject":"Your receipt #4821","message_id":"<1@example.net>","bcc":[],"cc":["c@example.org"],"reply_to":[],"last_event":"delivered","scheduled_at":null,"html":"<p>Thanks. See <b>your receipt</b>.</p>","text":"Thanks. See your receipt.","tags":[{"name":"category","value":"receipt"}],"price":1.50}"#;
@@ -25,7 +25,7 @@ fn two_emails() -> Service {
 
 fn sample(emails: u32) -> Service {
     let now = clock::now();
-    Service::new(Mailbox::new(
+    Service::new(SampleMailbox::new(
         7,
         emails,
         now,

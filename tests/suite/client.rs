@@ -6,9 +6,9 @@ use std::io::Write as _;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use sentbox::api::{Access, Client, Cursor, Patience, Service as _, Urgency, Wish};
+use sentbox::api::{ClientConfig, Client, Cursor, RetryPolicy, EmailApi as _, Priority, RequestHandle};
 use sentbox::config::{ApiKey, BaseUrl, Rate, clock};
-use sentbox::failure::{Failure, Kind};
+use sentbox::error::{Error, ErrorKind};
 use sentbox::mail::EmailId;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
@@ -77,7 +77,7 @@ impl Double {
         client(&format!("http://{}{path}", self.address))
     }
 
-    async fn fails(&self) -> Failure {
+    async fn fails(&self) -> Error {
         let failure = self.client().list(20, &Cursor::Start).await.unwrap_err();
         assert!(!format!("{failure:?}").contains("re_c"), "{failure:?}");
         failure
@@ -86,21 +86,21 @@ impl Double {
 
 fn client(base: &str) -> Client {
     let key = ApiKey::new(KEY, "a test");
-    let access = Access {
+    let access = ClientConfig {
         base_url: BaseUrl::parse(base).unwrap(),
         key,
         ca_file: None,
-        rate: Rate::by_hand(100.0).unwrap(),
+        rate: Rate::explicit(100.0).unwrap(),
         rate_file: None,
     };
-    let patience = Patience {
-        tries: 4,
-        total: Duration::from_secs(2),
-        pauses: Duration::ZERO,
-        pause: Duration::from_millis(1),
-        unwanted: Duration::ZERO,
+    let patience = RetryPolicy {
+        max_attempts: 4,
+        total_timeout: Duration::from_secs(2),
+        max_server_pauses: Duration::ZERO,
+        initial_backoff: Duration::from_millis(1),
+        cancel_grace: Duration::ZERO,
     };
-    Client::new(access, patience, clock::system())
+    Client::new(access, patience, clock::system_clock())
 }
 
 fn answer(status: &str, headers: &str, body: impl AsRef<[u8]>) -> Vec<u8> {
@@ -162,7 +162,7 @@ async fn ids_are_one_segment_of_the_path_or_no_request_at_all() {
     for id in ["", ".", ".."] {
         assert_eq!(
             client.retrieve(&EmailId::new(id)).await.unwrap_err().kind,
-            Kind::NotFound
+            ErrorKind::NotFound
         );
     }
     assert_eq!(
@@ -171,7 +171,7 @@ async fn ids_are_one_segment_of_the_path_or_no_request_at_all() {
             .await
             .unwrap_err()
             .kind,
-        Kind::NotTheApi
+        ErrorKind::NotTheApi
     );
     assert_eq!(double.heard().len(), 2);
 }
@@ -191,7 +191,7 @@ async fn the_key_never_goes_to_another_origin() {
             "",
         )])
         .await;
-        assert_eq!(double.fails().await.kind, Kind::Redirected, "{place}");
+        assert_eq!(double.fails().await.kind, ErrorKind::Redirected, "{place}");
         assert_eq!(double.heard().len(), 1);
     }
     assert!(elsewhere.heard().is_empty());
@@ -210,7 +210,7 @@ async fn the_same_origin_is_followed_three_times() {
     assert!(double.client().list(20, &Cursor::Start).await.is_ok());
     assert!(double.heard()[3].starts_with("GET /elsewhere?x=1 "));
     let double = Double::new(vec![onward]).await;
-    assert_eq!(double.fails().await.kind, Kind::Redirected);
+    assert_eq!(double.fails().await.kind, ErrorKind::Redirected);
     assert_eq!(double.heard().len(), 4);
 }
 
@@ -225,21 +225,21 @@ async fn what_may_pass_is_tried_four_times_and_what_will_not_once() {
                 "",
                 r#"{"name":"internal_server_error","message":"x"}"#,
             ),
-            Kind::Server,
+            ErrorKind::Server,
             4,
         ),
-        (answer("502 Bad Gateway", "", "<html>"), Kind::Server, 4),
-        (cut_short, Kind::Unreachable, 4),
-        (truncated, Kind::Unreachable, 4),
-        (ok(r#"{"object":"list","data":[{"id":"#), Kind::NotTheApi, 4),
-        (Vec::new(), Kind::Unreachable, 4),
+        (answer("502 Bad Gateway", "", "<html>"), ErrorKind::Server, 4),
+        (cut_short, ErrorKind::Unreachable, 4),
+        (truncated, ErrorKind::Unreachable, 4),
+        (ok(r#"{"object":"list","data":[{"id":"#), ErrorKind::NotTheApi, 4),
+        (Vec::new(), ErrorKind::Unreachable, 4),
         (
             answer(
                 "401 No",
                 "",
                 r#"{"name":"validation_error","message":"API key is invalid"}"#,
             ),
-            Kind::KeyRejected,
+            ErrorKind::KeyRejected,
             1,
         ),
         (
@@ -248,7 +248,7 @@ async fn what_may_pass_is_tried_four_times_and_what_will_not_once() {
                 "",
                 format!(r#"{{"message":"API key {KEY} is invalid"}}"#),
             ),
-            Kind::KeyRejected,
+            ErrorKind::KeyRejected,
             1,
         ),
         (
@@ -257,7 +257,7 @@ async fn what_may_pass_is_tried_four_times_and_what_will_not_once() {
                 "",
                 r#"{"name":"restricted_api_key","message":"restricted to only send emails"}"#,
             ),
-            Kind::KeySendOnly,
+            ErrorKind::KeySendOnly,
             1,
         ),
         (
@@ -266,7 +266,7 @@ async fn what_may_pass_is_tried_four_times_and_what_will_not_once() {
                 "",
                 r#"{"name":"validation_error","message":"limit"}"#,
             ),
-            Kind::InvalidRequest,
+            ErrorKind::InvalidRequest,
             1,
         ),
         (
@@ -275,7 +275,7 @@ async fn what_may_pass_is_tried_four_times_and_what_will_not_once() {
                 "",
                 r#"{"name":"not_found","message":"no such path"}"#,
             ),
-            Kind::NotTheApi,
+            ErrorKind::NotTheApi,
             1,
         ),
         (
@@ -284,24 +284,24 @@ async fn what_may_pass_is_tried_four_times_and_what_will_not_once() {
                 "",
                 r#"{"name":"daily_quota_exceeded","message":"x"}"#,
             ),
-            Kind::Quota,
+            ErrorKind::Quota,
             1,
         ),
-        (answer("304 Not Modified", "", ""), Kind::NotTheApi, 1),
+        (answer("304 Not Modified", "", ""), ErrorKind::NotTheApi, 1),
         (
             b"HTTP/1.1 204 No Content\r\n\r\n".to_vec(),
-            Kind::NotTheApi,
+            ErrorKind::NotTheApi,
             1,
         ),
         (
             ok("<html><title>Log in to the hotel</title>"),
-            Kind::NotTheApi,
+            ErrorKind::NotTheApi,
             1,
         ),
-        (ok(""), Kind::NotTheApi, 1),
-        (ok("[]"), Kind::NotTheApi, 1),
-        (ok("{}"), Kind::NotTheApi, 1),
-        (b"SSH-2.0-OpenSSH_9.9\r\n".to_vec(), Kind::NotTheApi, 1),
+        (ok(""), ErrorKind::NotTheApi, 1),
+        (ok("[]"), ErrorKind::NotTheApi, 1),
+        (ok("{}"), ErrorKind::NotTheApi, 1),
+        (b"SSH-2.0-OpenSSH_9.9\r\n".to_vec(), ErrorKind::NotTheApi, 1),
     ] {
         let shown = String::from_utf8_lossy(&sent).into_owned();
         let double = Double::new(vec![sent]).await;
@@ -367,16 +367,16 @@ async fn a_wait_beyond_patience_is_refused_with_its_time() {
         let client = double.client();
         let failure = client.list(20, &Cursor::Start).await.unwrap_err();
         assert_eq!(
-            (failure.kind, failure.wait),
-            (Kind::RateLimited, Some(Duration::from_hours(24))),
+            (failure.kind, failure.retry_after),
+            (ErrorKind::RateLimited, Some(Duration::from_hours(24))),
             "{header}"
         );
         assert_eq!(failure.hint, "try again in 24 h");
-        assert!(client.budget().paused_for > Duration::from_hours(23));
+        assert!(client.rate_budget().paused_for > Duration::from_hours(23));
         // The next request is not even sent: the service asked for silence.
         assert_eq!(
             client.list(20, &Cursor::Start).await.unwrap_err().kind,
-            Kind::RateLimited
+            ErrorKind::RateLimited
         );
         assert_eq!(double.heard().len(), 1);
     }
@@ -385,22 +385,22 @@ async fn a_wait_beyond_patience_is_refused_with_its_time() {
 #[tokio::test]
 async fn what_nobody_wants_any_more_is_not_sent() {
     let double = Double::new(vec![ok(PAGE)]).await;
-    let access = Access {
+    let access = ClientConfig {
         base_url: BaseUrl::parse(&format!("http://{}", double.address)).unwrap(),
         key: ApiKey::new(KEY, "a test"),
         ca_file: None,
-        rate: Rate::by_hand(0.01).unwrap(),
+        rate: Rate::explicit(0.01).unwrap(),
         rate_file: None,
     };
-    let client = Client::new(access, Patience::ONE_SHOT, clock::system());
+    let client = Client::new(access, RetryPolicy::ONE_SHOT, clock::system_clock());
     for _ in 0..4 {
         client.list(20, &Cursor::Start).await.unwrap();
     }
-    let wish = Wish::of(Urgency::Person);
-    let queued = client.wanted(&wish);
+    let wish = RequestHandle::new(Priority::Interactive);
+    let queued = client.with_priority(&wish);
     let (asked, ()) = tokio::join!(queued.list(20, &Cursor::Start), async {
         tokio::task::yield_now().await;
-        wish.withdraw();
+        wish.cancel();
     });
     assert!(asked.is_err() && double.heard().len() == 4);
 }
@@ -408,22 +408,22 @@ async fn what_nobody_wants_any_more_is_not_sent() {
 #[tokio::test]
 async fn an_email_that_does_not_come_is_let_go_when_nobody_wants_it_any_more() {
     let double = Double::holding(vec![Vec::new()], true).await;
-    let wish = Wish::of(Urgency::Person);
-    let (client, id) = (double.client().wanted(&wish), EmailId::new("a"));
+    let wish = RequestHandle::new(Priority::Interactive);
+    let (client, id) = (double.client().with_priority(&wish), EmailId::new("a"));
     let (asked, ()) = tokio::join!(client.retrieve(&id), async {
         while double.heard().is_empty() {
             tokio::task::yield_now().await;
         }
-        wish.withdraw();
+        wish.cancel();
     });
     assert_eq!(
         (asked.unwrap_err().kind, double.heard().len()),
-        (Kind::Internal, 1)
+        (ErrorKind::Internal, 1)
     );
     let failure = client.list(20, &Cursor::Start).await.unwrap_err();
     assert_eq!(
         (failure.kind, double.heard().len()),
-        (Kind::Internal, 1),
+        (ErrorKind::Internal, 1),
         "and nothing more is asked for it"
     );
 }
@@ -434,7 +434,7 @@ async fn the_budget_is_what_the_service_last_said() {
     let double = Double::new(vec![answer("200 OK", headers, PAGE)]).await;
     let client = double.client();
     client.list(20, &Cursor::Start).await.unwrap();
-    let budget = client.wanted(&Wish::of(Urgency::Extend)).budget();
+    let budget = client.with_priority(&RequestHandle::new(Priority::Backfill)).rate_budget();
     assert_eq!(
         (budget.limit, budget.remaining, budget.paused_for),
         (Some(10), Some(7), Duration::ZERO)
@@ -457,7 +457,7 @@ async fn an_answer_without_end_is_not_read_to_its_end() {
         packed.finish().unwrap(),
     );
     let failure = Double::new(vec![bomb]).await.fails().await;
-    assert_eq!(failure.kind, Kind::NotTheApi);
+    assert_eq!(failure.kind, ErrorKind::NotTheApi);
     assert!(
         failure.sentence.contains("more than 24 MB"),
         "{}",
@@ -482,7 +482,7 @@ async fn an_answer_without_end_is_not_read_to_its_end() {
     let lie = answer("200 OK", "content-encoding: gzip\r\n", PAGE);
     assert_eq!(
         Double::new(vec![lie]).await.fails().await.kind,
-        Kind::Unreachable
+        ErrorKind::Unreachable
     );
 }
 
@@ -493,25 +493,25 @@ async fn silence_ends_with_patience() {
         true,
     )
     .await;
-    let access = Access {
+    let access = ClientConfig {
         base_url: BaseUrl::parse(&format!("http://{}", double.address)).unwrap(),
         key: ApiKey::new(KEY, "a test"),
         ca_file: None,
         rate: Rate::default(),
         rate_file: None,
     };
-    let patience = Patience {
-        tries: 4,
-        total: Duration::from_millis(50),
-        pauses: Duration::ZERO,
-        pause: Duration::from_millis(1),
-        unwanted: Duration::ZERO,
+    let patience = RetryPolicy {
+        max_attempts: 4,
+        total_timeout: Duration::from_millis(50),
+        max_server_pauses: Duration::ZERO,
+        initial_backoff: Duration::from_millis(1),
+        cancel_grace: Duration::ZERO,
     };
-    let failure = Client::new(access, patience, clock::system())
+    let failure = Client::new(access, patience, clock::system_clock())
         .list(20, &Cursor::Start)
         .await
         .unwrap_err();
-    assert_eq!(failure.kind, Kind::Unreachable);
+    assert_eq!(failure.kind, ErrorKind::Unreachable);
     assert!(
         failure.sentence.ends_with("did not answer in time"),
         "{}",
@@ -527,7 +527,7 @@ async fn nobody_there_is_said_at_once() {
     let failure = client(&base).list(20, &Cursor::Start).await.unwrap_err();
     assert_eq!(
         (failure.kind, failure.sentence),
-        (Kind::Unreachable, format!("nothing listens at {base}"))
+        (ErrorKind::Unreachable, format!("nothing listens at {base}"))
     );
 }
 
@@ -560,7 +560,7 @@ async fn where_no_tls_is_spoken_the_key_is_not_sent() {
     };
     // A machine without certificates does not even get that far.
     assert!(
-        matches!(failure.kind, Kind::Unreachable | Kind::Config),
+        matches!(failure.kind, ErrorKind::Unreachable | ErrorKind::Config),
         "{failure:?}"
     );
     assert!(
@@ -573,16 +573,16 @@ async fn where_no_tls_is_spoken_the_key_is_not_sent() {
 #[tokio::test]
 async fn without_a_key_nothing_is_sent() {
     let double = Double::new(vec![ok(PAGE)]).await;
-    let missing = Failure::new(Kind::KeyMissing, "there is no API key");
+    let missing = Error::new(ErrorKind::KeyMissing, "there is no API key");
     let base_url = BaseUrl::parse(&format!("http://{}", double.address)).unwrap();
-    let access = Access {
+    let access = ClientConfig {
         base_url,
         key: Err(missing.clone()),
         ca_file: None,
         rate: Rate::default(),
         rate_file: None,
     };
-    let client = Client::new(access, Patience::ONE_SHOT, clock::system());
+    let client = Client::new(access, RetryPolicy::ONE_SHOT, clock::system_clock());
     assert_eq!(client.list(20, &Cursor::Start).await.unwrap_err(), missing);
     assert!(double.heard().is_empty());
 }

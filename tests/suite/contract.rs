@@ -13,10 +13,10 @@ use jiff::{SignedDuration, Timestamp};
 use reqwest::{Method, Response, StatusCode};
 use sentbox::api::Cursor;
 use sentbox::config::clock::Clock;
-use sentbox::failure::{Failure, Kind};
-use sentbox::mail::{EmailId, Stamp};
-use sentbox::server::sample::Mailbox;
-use sentbox::server::{DEMO_KEY, Fault, Page, Source, Terms, serve};
+use sentbox::error::{Error, ErrorKind};
+use sentbox::mail::{EmailId, ApiTime};
+use sentbox::server::sample::SampleMailbox;
+use sentbox::server::{DEMO_KEY, SourceError, SourcePage, EmailSource, ServerConfig, serve};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::io::AsyncWriteExt;
@@ -51,10 +51,10 @@ struct Served {
 
 impl Served {
     async fn sample(emails: u32) -> Self {
-        Self::with(10_000, |start, clock| Mailbox::new(7, emails, start, clock)).await
+        Self::with(10_000, |start, clock| SampleMailbox::new(7, emails, start, clock)).await
     }
 
-    async fn with<S: Source>(rate: u32, source: impl FnOnce(Timestamp, Clock) -> S) -> Self {
+    async fn with<S: EmailSource>(rate: u32, source: impl FnOnce(Timestamp, Clock) -> S) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         let start: Timestamp = "2026-11-20T09:41:07Z".parse().unwrap();
@@ -68,7 +68,7 @@ impl Served {
         tasks.spawn(serve(
             listener,
             source,
-            Terms::demo(rate),
+            ServerConfig::demo(rate),
             clock,
             stop.clone().cancelled_owned(),
         ));
@@ -170,7 +170,7 @@ async fn a_page_and_an_email_have_exactly_the_fields_of_the_specification() {
         }
         let created = summary["created_at"].as_str().unwrap();
         assert!(
-            Stamp::parse(created).at.is_some()
+            ApiTime::parse(created).parsed.is_some()
                 && created.len() == "2023-04-03T22:13:42.674981+00:00".len(),
             "{created}"
         );
@@ -407,7 +407,7 @@ async fn refusals_have_the_status_name_and_message_of_the_service() {
 
 #[tokio::test]
 async fn every_answer_tells_the_budget_and_the_budget_is_real() {
-    let served = Served::with(3, |start, clock| Mailbox::new(7, 50, start, clock)).await;
+    let served = Served::with(3, |start, clock| SampleMailbox::new(7, 50, start, clock)).await;
     let key = format!("bearer {DEMO_KEY}");
     let ask = || served.ask(Method::GET, "/emails?limit=1", Some(&key));
     let header =
@@ -447,23 +447,23 @@ async fn every_answer_tells_the_budget_and_the_budget_is_real() {
 /// Has one page, and breaks at everything else.
 struct Trouble;
 
-impl Source for Trouble {
-    fn page(&self, cursor: &Cursor, _limit: u8) -> Result<Page, Fault> {
+impl EmailSource for Trouble {
+    fn page(&self, cursor: &Cursor, _limit: u8) -> Result<SourcePage, SourceError> {
         match cursor {
-            Cursor::Start => Ok(Page {
+            Cursor::Start => Ok(SourcePage {
                 data: vec![RawValue::from_string(r#"{"id":"1","new":1.50}"#.to_owned()).unwrap()],
                 has_more: false,
             }),
-            Cursor::After(_) => Err(Fault::Broken(Failure::new(
-                Kind::Archive,
+            Cursor::After(_) => Err(SourceError::Internal(Error::new(
+                ErrorKind::Archive,
                 "the disk is gone",
             ))),
             Cursor::Before(_) => panic!("a defect of a source"),
         }
     }
 
-    fn email(&self, _id: &EmailId) -> Result<Box<RawValue>, Fault> {
-        Err(Fault::Unknown)
+    fn email(&self, _id: &EmailId) -> Result<Box<RawValue>, SourceError> {
+        Err(SourceError::Unknown)
     }
 }
 

@@ -9,12 +9,12 @@ use std::sync::Arc;
 use crate::harness::process::Sentbox;
 use crate::harness::service::Service;
 use sentbox::config::clock;
-use sentbox::server::sample::Mailbox;
+use sentbox::server::sample::SampleMailbox;
 use serde_json::Value;
 
 fn sample(emails: u32) -> Service {
     let now = clock::now();
-    Service::new(Mailbox::new(7, emails, now, Arc::new(move || now)))
+    Service::new(SampleMailbox::new(7, emails, now, Arc::new(move || now)))
 }
 
 fn info(sentbox: &Sentbox) -> Value {

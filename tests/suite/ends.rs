@@ -13,9 +13,9 @@ use rustix::process::{Pid, Signal, kill_process};
 use sentbox::api::Cursor;
 use sentbox::config::clock;
 use sentbox::mail::EmailId;
-use sentbox::server::sample::Mailbox;
-use sentbox::server::{Fault, Page, Source};
-use sentbox::signals::{ENDS, REQUESTS, number};
+use sentbox::server::sample::SampleMailbox;
+use sentbox::server::{SourceError, SourcePage, EmailSource};
+use sentbox::signals::{TERMINATING_SIGNALS, SHUTDOWN_SIGNALS, signal_number};
 use serde_json::value::RawValue;
 
 use crate::harness::process::Sentbox;
@@ -34,12 +34,12 @@ fn has_crash_report(home: &Path) -> bool {
 
 #[test]
 fn each_signal_restores_the_terminal_and_names_itself() {
-    for signal in ENDS {
+    for signal in TERMINATING_SIGNALS {
         let session = Session::demo(&[]);
         session.signal(signal);
         assert_eq!(
             session.end().0,
-            128 + u32::from(number(signal)),
+            128 + u32::from(signal_number(signal)),
             "{signal:?}"
         );
     }
@@ -100,13 +100,13 @@ fn lost_terminal_ends_it_although_hang_ups_are_ignored() {
 
 #[test]
 fn unread_terminal_delays_no_signal() {
-    for signal in REQUESTS {
+    for signal in SHUTDOWN_SIGNALS {
         let mut session = Session::demo(&[]);
         session.stall();
         session.signal(signal);
         assert_eq!(
             session.end().0,
-            128 + u32::from(number(signal)),
+            128 + u32::from(signal_number(signal)),
             "{signal:?}"
         );
     }
@@ -153,17 +153,17 @@ fn too_few_descriptors_are_said_to_be_too_few() {
 
 /// A mailbox that reports each page that is requested.
 struct Reporting {
-    mailbox: Mailbox,
+    mailbox: SampleMailbox,
     requested: Mutex<Sender<()>>,
 }
 
-impl Source for Reporting {
-    fn page(&self, cursor: &Cursor, limit: u8) -> Result<Page, Fault> {
+impl EmailSource for Reporting {
+    fn page(&self, cursor: &Cursor, limit: u8) -> Result<SourcePage, SourceError> {
         let _ = self.requested.lock().unwrap().send(());
         self.mailbox.page(cursor, limit)
     }
 
-    fn email(&self, id: &EmailId) -> Result<Box<RawValue>, Fault> {
+    fn email(&self, id: &EmailId) -> Result<Box<RawValue>, SourceError> {
         self.mailbox.email(id)
     }
 }
@@ -171,7 +171,7 @@ impl Source for Reporting {
 fn reporting() -> (Service, Receiver<()>) {
     let now = clock::now();
     let (requested, requests) = channel();
-    let mailbox = Mailbox::new(7, 30, now, Arc::new(move || now));
+    let mailbox = SampleMailbox::new(7, 30, now, Arc::new(move || now));
     (
         Service::new(Reporting {
             mailbox,
@@ -192,7 +192,7 @@ fn lock(folder: &Path) -> rusqlite::Connection {
 
 #[test]
 fn locked_archive_delays_no_signal() {
-    for signal in REQUESTS {
+    for signal in SHUTDOWN_SIGNALS {
         let (service, requests) = reporting();
         let sentbox = Sentbox::at(&service);
         sentbox.stdout("sync");
@@ -209,7 +209,7 @@ fn locked_archive_delays_no_signal() {
         // The process ends while the lock is held.
         assert_eq!(
             child.wait().unwrap().code(),
-            Some(128 + i32::from(number(signal))),
+            Some(128 + i32::from(signal_number(signal))),
             "{signal:?}"
         );
     }

@@ -39,7 +39,7 @@ async fn commands(row: &Row) {
             panic!("{}: {line}: {stderr}", row.name)
         };
         let error: Value = serde_json::from_str(last).unwrap();
-        assert_eq!(error["error"]["kind"], kind.word(), "{}: {line}", row.name);
+        assert_eq!(error["error"]["kind"], kind.code(), "{}: {line}", row.name);
         assert!(
             error["error"]["message"].as_str().unwrap().contains(words),
             "{}: {line}: {error}",

@@ -6,9 +6,9 @@ use insta::assert_snapshot;
 use jiff::{SignedDuration, Timestamp};
 use sentbox::api::Cursor;
 use sentbox::config::clock;
-use sentbox::failure::{Failure, Kind};
+use sentbox::error::{Error, ErrorKind};
 use sentbox::mail::EmailId;
-use sentbox::server::{Fault, Page, Source};
+use sentbox::server::{SourceError, SourcePage, EmailSource};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -84,12 +84,12 @@ fn json((number, at, status): &(usize, Timestamp, &'static str), body: &str) -> 
     RawValue::from_string(text).unwrap()
 }
 
-impl Source for Live {
-    fn page(&self, cursor: &Cursor, limit: u8) -> Result<Page, Fault> {
+impl EmailSource for Live {
+    fn page(&self, cursor: &Cursor, limit: u8) -> Result<SourcePage, SourceError> {
         let mut state = self.0.lock().unwrap();
         state.pages += 1;
         if state.fails {
-            return Err(Fault::Broken(Failure::new(Kind::Io, "it fails")));
+            return Err(SourceError::Internal(Error::new(ErrorKind::Io, "it fails")));
         }
         let from = match cursor {
             Cursor::Start => 0,
@@ -98,9 +98,9 @@ impl Source for Live {
                     .emails
                     .iter()
                     .position(|(n, ..)| id(*n) == after.as_str())
-                    .ok_or(Fault::Unknown)?
+                    .ok_or(SourceError::Unknown)?
             }
-            Cursor::Before(_) => return Err(Fault::Unknown),
+            Cursor::Before(_) => return Err(SourceError::Unknown),
         };
         let rest = &state.emails[from..];
         let data = rest
@@ -108,23 +108,23 @@ impl Source for Live {
             .take(limit.into())
             .map(|email| json(email, ""))
             .collect();
-        Ok(Page {
+        Ok(SourcePage {
             data,
             has_more: rest.len() > usize::from(limit),
         })
     }
 
-    fn email(&self, wanted: &EmailId) -> Result<Box<RawValue>, Fault> {
+    fn email(&self, wanted: &EmailId) -> Result<Box<RawValue>, SourceError> {
         let mut state = self.0.lock().unwrap();
         state.singles += 1;
         if state.fails {
-            return Err(Fault::Broken(Failure::new(Kind::Io, "it fails")));
+            return Err(SourceError::Internal(Error::new(ErrorKind::Io, "it fails")));
         }
         let email = state
             .emails
             .iter()
             .find(|(n, ..)| id(*n) == wanted.as_str())
-            .ok_or(Fault::Unknown)?;
+            .ok_or(SourceError::Unknown)?;
         Ok(json(
             email,
             r#","html":null,"text":"Hello"}"#.trim_end_matches('}'),

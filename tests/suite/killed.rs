@@ -9,11 +9,11 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 
 use sentbox::api::Cursor;
-use sentbox::archive::{Anchor, Archive, Location, Reach};
+use sentbox::archive::{WindowAnchor, Archive, ArchiveLocation, Coverage};
 use sentbox::config::clock;
 use sentbox::mail::EmailId;
-use sentbox::server::sample::Mailbox;
-use sentbox::server::{Fault, Page, Source};
+use sentbox::server::sample::SampleMailbox;
+use sentbox::server::{SourceError, SourcePage, EmailSource};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -24,7 +24,7 @@ const EMAILS: u32 = 520;
 
 /// A mailbox that tells when the page is asked for that was agreed upon.
 struct Watched {
-    mailbox: Mailbox,
+    mailbox: SampleMailbox,
     watch: Watch,
 }
 
@@ -40,8 +40,8 @@ struct Due {
     hold: Option<Receiver<()>>,
 }
 
-impl Source for Watched {
-    fn page(&self, cursor: &Cursor, limit: u8) -> Result<Page, Fault> {
+impl EmailSource for Watched {
+    fn page(&self, cursor: &Cursor, limit: u8) -> Result<SourcePage, SourceError> {
         let mut watch = self.watch.lock().unwrap();
         if let Some(Due { left, tell, hold }) = watch.as_mut() {
             if *left == 0 {
@@ -58,7 +58,7 @@ impl Source for Watched {
         self.mailbox.page(cursor, limit)
     }
 
-    fn email(&self, id: &EmailId) -> Result<Box<RawValue>, Fault> {
+    fn email(&self, id: &EmailId) -> Result<Box<RawValue>, SourceError> {
         self.mailbox.email(id)
     }
 }
@@ -88,7 +88,7 @@ pub fn archive_below(folder: &Path) -> Option<PathBuf> {
 }
 
 /// What the service lists, newest first.
-fn truth(mailbox: &Mailbox) -> Vec<(String, Value)> {
+fn truth(mailbox: &SampleMailbox) -> Vec<(String, Value)> {
     let mut all: Vec<(String, Value)> = Vec::new();
     loop {
         let cursor = all
@@ -123,13 +123,13 @@ fn check(path: &Path, truth: &[(String, Value)]) -> usize {
             .unwrap()
     );
     drop(connection);
-    let archive = Archive::open(&Location::Disk(path.to_owned())).unwrap();
-    let rows = archive.window(&Anchor::Newest, usize::MAX).unwrap().rows;
-    for span in archive.ground().unwrap().spans {
+    let archive = Archive::open(&ArchiveLocation::Disk(path.to_owned())).unwrap();
+    let rows = archive.window(&WindowAnchor::Newest, usize::MAX).unwrap().rows;
+    for span in archive.coverage_state().unwrap().ranges {
         let index = |place| {
             let row = rows
                 .iter()
-                .find(|row| row.place == place)
+                .find(|row| row.sort_key == place)
                 .expect("a span ends at a row");
             truth
                 .iter()
@@ -150,7 +150,7 @@ fn check(path: &Path, truth: &[(String, Value)]) -> usize {
 
 fn rounds(seeds: u64) {
     let now = clock::now();
-    let mailbox = || Mailbox::new(11, EMAILS, now, Arc::new(move || now));
+    let mailbox = || SampleMailbox::new(11, EMAILS, now, Arc::new(move || now));
     let truth = truth(&mailbox());
     let watch = Watch::default();
     let service = Service::new(Watched {
@@ -199,9 +199,9 @@ fn rounds(seeds: u64) {
 /// The archive has all that the service lists, in its order, member by member.
 fn same(path: &Path, truth: &[(String, Value)], seed: u64) {
     assert_eq!(check(path, truth), truth.len(), "seed {seed}");
-    let archive = Archive::open(&Location::Disk(path.to_owned())).unwrap();
-    assert_eq!(archive.reach().unwrap(), Reach::Everything);
-    let rows = archive.window(&Anchor::Newest, usize::MAX).unwrap().rows;
+    let archive = Archive::open(&ArchiveLocation::Disk(path.to_owned())).unwrap();
+    assert_eq!(archive.coverage().unwrap(), Coverage::Complete);
+    let rows = archive.window(&WindowAnchor::Newest, usize::MAX).unwrap().rows;
     for (row, (id, email)) in rows.iter().zip(truth) {
         assert_eq!(row.summary.id.as_str(), id, "seed {seed}");
         let kept: Value =
@@ -232,7 +232,7 @@ fn until_stopped(child: &Child) {
 #[test]
 fn a_sync_that_is_suspended_is_in_nobodys_way_and_goes_on() {
     let now = clock::now();
-    let mailbox = || Mailbox::new(11, EMAILS, now, Arc::new(move || now));
+    let mailbox = || SampleMailbox::new(11, EMAILS, now, Arc::new(move || now));
     let truth = truth(&mailbox());
     let watch = Watch::default();
     let service = Service::new(Watched {

@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex};
 use sentbox::api::Cursor;
 use sentbox::config::clock;
 use sentbox::mail::EmailId;
-use sentbox::server::sample::Mailbox;
-use sentbox::server::{Fault, Page, Source};
+use sentbox::server::sample::SampleMailbox;
+use sentbox::server::{SourceError, SourcePage, EmailSource};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -20,22 +20,22 @@ use crate::harness::process::Sentbox;
 use crate::harness::service::Service;
 
 /// A mailbox that tells of each body that is asked for.
-struct Told(Mailbox, Mutex<Sender<String>>);
+struct Told(SampleMailbox, Mutex<Sender<String>>);
 
-impl Source for Told {
-    fn page(&self, cursor: &Cursor, limit: u8) -> Result<Page, Fault> {
+impl EmailSource for Told {
+    fn page(&self, cursor: &Cursor, limit: u8) -> Result<SourcePage, SourceError> {
         self.0.page(cursor, limit)
     }
 
-    fn email(&self, id: &EmailId) -> Result<Box<RawValue>, Fault> {
+    fn email(&self, id: &EmailId) -> Result<Box<RawValue>, SourceError> {
         let _ = self.1.lock().unwrap().send(id.as_str().to_owned());
         self.0.email(id)
     }
 }
 
-fn mailbox(emails: u32) -> Mailbox {
+fn mailbox(emails: u32) -> SampleMailbox {
     let now = clock::now();
-    Mailbox::new(7, emails, now, Arc::new(move || now))
+    SampleMailbox::new(7, emails, now, Arc::new(move || now))
 }
 
 #[test]
@@ -124,11 +124,11 @@ fn a_body_that_makes_no_sense_and_one_that_is_gone_stop_nobody() {
     const OTHER: &str = r#"{"id":"other","to":["a@example.com"],"created_at":"2026-11-19T08:00:00Z","subject":"y","last_event":"sent","text":"hello"}"#;
     /// Lists two, and answers for one of them with the other.
     struct Muddled(Fixed);
-    impl Source for Muddled {
-        fn page(&self, cursor: &Cursor, limit: u8) -> Result<Page, Fault> {
+    impl EmailSource for Muddled {
+        fn page(&self, cursor: &Cursor, limit: u8) -> Result<SourcePage, SourceError> {
             self.0.page(cursor, limit)
         }
-        fn email(&self, _: &EmailId) -> Result<Box<RawValue>, Fault> {
+        fn email(&self, _: &EmailId) -> Result<Box<RawValue>, SourceError> {
             self.0.email(&EmailId::new("good"))
         }
     }
@@ -185,17 +185,17 @@ fn a_second_process_reads_what_the_first_one_brings() {
 }
 
 /// A mailbox that answers no page before it is told to, and tells of each that it was asked for.
-struct Gated(Mailbox, Mutex<Sender<()>>, Mutex<Receiver<()>>);
+struct Gated(SampleMailbox, Mutex<Sender<()>>, Mutex<Receiver<()>>);
 
-impl Source for Gated {
-    fn page(&self, cursor: &Cursor, limit: u8) -> Result<Page, Fault> {
+impl EmailSource for Gated {
+    fn page(&self, cursor: &Cursor, limit: u8) -> Result<SourcePage, SourceError> {
         self.1.lock().unwrap().send(()).unwrap();
         // Once nobody holds them back any more, all of them go on.
         let _ = self.2.lock().unwrap().recv();
         self.0.page(cursor, limit)
     }
 
-    fn email(&self, id: &EmailId) -> Result<Box<RawValue>, Fault> {
+    fn email(&self, id: &EmailId) -> Result<Box<RawValue>, SourceError> {
         self.0.email(id)
     }
 }

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use crate::api::{Budget, Urgency};
-use crate::app::{Effect, Errand, Msg, Opening, Rest, Ticket};
-use crate::archive::Reach;
+use crate::api::{RateBudget, Priority};
+use crate::app::{Effect, RequestKind, Message, SessionInfo, TimerKind, RequestId};
+use crate::archive::Coverage;
 use crate::config::Backfill;
-use crate::failure::{Failure, Kind};
+use crate::error::{Error, ErrorKind};
 use jiff::SignedDuration;
 
 use crate::app::tests::env::{Mailbox, World, opening};
@@ -24,11 +24,11 @@ fn count(world: &World, of: impl Fn(&Effect) -> bool) -> usize {
 }
 
 fn fills(world: &World) -> usize {
-    count(world, |effect| matches!(effect, Effect::Fill { .. }))
+    count(world, |effect| matches!(effect, Effect::Backfill { .. }))
 }
 
 /// The ticket of what is under way, the latest first.
-fn under_way(world: &World, of: impl Fn(&Effect) -> Option<Ticket>) -> Ticket {
+fn under_way(world: &World, of: impl Fn(&Effect) -> Option<RequestId>) -> RequestId {
     world
         .pending
         .iter()
@@ -37,9 +37,9 @@ fn under_way(world: &World, of: impl Fn(&Effect) -> Option<Ticket>) -> Ticket {
         .expect("it is under way")
 }
 
-fn extending(world: &World) -> Ticket {
+fn extending(world: &World) -> RequestId {
     under_way(world, |effect| {
-        if let Effect::Extend { ticket } = effect {
+        if let Effect::LoadOlder { ticket } = effect {
             Some(*ticket)
         } else {
             None
@@ -47,9 +47,9 @@ fn extending(world: &World) -> Ticket {
     })
 }
 
-fn filling(world: &World) -> Ticket {
+fn filling(world: &World) -> RequestId {
     under_way(world, |effect| {
-        if let Effect::Fill { ticket } = effect {
+        if let Effect::Backfill { ticket } = effect {
             Some(*ticket)
         } else {
             None
@@ -57,9 +57,9 @@ fn filling(world: &World) -> Ticket {
     })
 }
 
-fn reading(world: &World) -> Ticket {
+fn reading(world: &World) -> RequestId {
     under_way(world, |effect| {
-        if let Effect::Read { ticket, .. } = effect {
+        if let Effect::LoadEmail { ticket, .. } = effect {
             Some(*ticket)
         } else {
             None
@@ -69,7 +69,7 @@ fn reading(world: &World) -> Ticket {
 
 fn with_backfill(backfill: Backfill, mailbox: Mailbox) -> World {
     World::start(
-        Opening {
+        SessionInfo {
             backfill,
             ..opening(120, 40)
         },
@@ -87,20 +87,20 @@ fn a_page_that_was_not_asked_for_yet_is_withdrawn_with_the_look_back() {
         .settle()
         .press("b");
     let ticket = extending(&world);
-    assert!(world.model.wants(Errand::Extend, ticket));
+    assert!(world.model.is_wanted(RequestKind::LoadOlder, ticket));
     world.press("Ctrl-x");
-    assert!(!world.model.wants(Errand::Extend, ticket));
+    assert!(!world.model.is_wanted(RequestKind::LoadOlder, ticket));
     world
         .pending
-        .retain(|effect| !matches!(effect, Effect::Extend { .. }));
-    world.happen(Msg::Dropped {
-        errand: Errand::Extend,
+        .retain(|effect| !matches!(effect, Effect::LoadOlder { .. }));
+    world.happen(Message::RequestCancelled {
+        errand: RequestKind::LoadOlder,
         ticket,
     });
-    assert!(!world.model.service.is_extending() && world.model.service.trouble().is_none());
+    assert!(!world.model.service.is_loading_older() && world.model.service.error().is_none());
     world.press("b");
     assert!(
-        world.model.wants(Errand::Extend, extending(&world)),
+        world.model.is_wanted(RequestKind::LoadOlder, extending(&world)),
         "and can be wanted again"
     );
 }
@@ -110,21 +110,21 @@ fn older_mail_for_a_place_that_was_left_is_withdrawn() {
     let mut world = World::at_rest(120, 40, deep(3));
     world.press("G").answer_archive();
     let ticket = extending(&world);
-    assert!(world.model.wants(Errand::Extend, ticket));
+    assert!(world.model.is_wanted(RequestKind::LoadOlder, ticket));
     world
         .press("/")
         .write("receipt")
         .press("Enter")
         .answer_archive();
     assert!(
-        !world.model.wants(Errand::Extend, ticket),
+        !world.model.is_wanted(RequestKind::LoadOlder, ticket),
         "the filter changed"
     );
     world.press("Esc").answer_archive();
-    assert!(world.model.wants(Errand::Extend, ticket), "back again");
+    assert!(world.model.is_wanted(RequestKind::LoadOlder, ticket), "back again");
     world.press("g g").answer_archive();
     assert!(
-        !world.model.wants(Errand::Extend, ticket),
+        !world.model.is_wanted(RequestKind::LoadOlder, ticket),
         "the selection moved away"
     );
 }
@@ -134,9 +134,9 @@ fn an_email_that_was_passed_is_not_fetched() {
     let mut world = World::at_rest(120, 40, Mailbox::of(20));
     world.press("j Enter");
     let ticket = reading(&world);
-    assert!(world.model.wants(Errand::Read, ticket));
+    assert!(world.model.is_wanted(RequestKind::LoadEmail, ticket));
     world.press("J");
-    assert!(!world.model.wants(Errand::Read, ticket));
+    assert!(!world.model.is_wanted(RequestKind::LoadEmail, ticket));
 }
 
 #[test]
@@ -149,8 +149,8 @@ fn what_is_shown_first_is_less_urgent_until_somebody_asks_for_it() {
         .position(|effect| {
             matches!(
                 effect,
-                Effect::Rest {
-                    what: Rest::Selection,
+                Effect::Timer {
+                    what: TimerKind::Selection,
                     ..
                 }
             )
@@ -159,19 +159,19 @@ fn what_is_shown_first_is_less_urgent_until_somebody_asks_for_it() {
     world.answer(rest);
     let urgency = |world: &World| {
         world.asked.iter().rev().find_map(|effect| {
-            if let Effect::Read { urgency, .. } = effect {
+            if let Effect::LoadEmail { urgency, .. } = effect {
                 Some(*urgency)
             } else {
                 None
             }
         })
     };
-    assert_eq!(urgency(&world), Some(Urgency::Extend));
+    assert_eq!(urgency(&world), Some(Priority::Backfill));
     let first = reading(&world);
     world.press("Enter");
-    assert_eq!(urgency(&world), Some(Urgency::Person));
+    assert_eq!(urgency(&world), Some(Priority::Interactive));
     assert!(
-        !world.model.wants(Errand::Read, first) && world.model.wants(Errand::Read, reading(&world))
+        !world.model.is_wanted(RequestKind::LoadEmail, first) && world.model.is_wanted(RequestKind::LoadEmail, reading(&world))
     );
 }
 
@@ -182,10 +182,10 @@ fn who_opens_an_email_that_could_not_be_had_asks_again() {
     let ticket = reading(&world);
     world
         .pending
-        .retain(|effect| !matches!(effect, Effect::Read { .. }));
-    world.happen(Msg::Read {
+        .retain(|effect| !matches!(effect, Effect::LoadEmail { .. }));
+    world.happen(Message::EmailLoaded {
         ticket,
-        outcome: Err(Failure::new(Kind::Unreachable, "no route")),
+        outcome: Err(Error::new(ErrorKind::Unreachable, "no route")),
     });
     world.press("q Enter");
     assert_ne!(reading(&world), ticket);
@@ -200,8 +200,8 @@ fn who_asks_for_what_is_new_does_not_wait_behind_the_clock() {
         .position(|effect| {
             matches!(
                 effect,
-                Effect::Rest {
-                    what: Rest::Refresh,
+                Effect::Timer {
+                    what: TimerKind::Refresh,
                     ..
                 }
             )
@@ -215,16 +215,16 @@ fn who_asks_for_what_is_new_does_not_wait_behind_the_clock() {
         });
         refreshes.collect::<Vec<_>>()
     };
-    let [(by_the_clock, Urgency::Head)] = asked(&world)[..] else {
+    let [(by_the_clock, Priority::Refresh)] = asked(&world)[..] else {
         panic!("{:?}", asked(&world))
     };
     world.press("r");
-    let [_, (by_hand, Urgency::Person)] = asked(&world)[..] else {
+    let [_, (by_hand, Priority::Interactive)] = asked(&world)[..] else {
         panic!("{:?}", asked(&world))
     };
     assert!(
-        !world.model.wants(Errand::Refresh, by_the_clock)
-            && world.model.wants(Errand::Refresh, by_hand)
+        !world.model.is_wanted(RequestKind::Refresh, by_the_clock)
+            && world.model.is_wanted(RequestKind::Refresh, by_hand)
     );
     world.press("r");
     assert_eq!(asked(&world).len(), 2, "once is enough");
@@ -236,9 +236,9 @@ fn a_profile_that_wants_everything_gets_it_page_by_page() {
     world.settle();
     assert_eq!(
         (fills(&world), world.model.service.reach()),
-        (5, Some(&Reach::Everything))
+        (5, Some(&Coverage::Complete))
     );
-    assert!(!world.model.service.is_filling());
+    assert!(!world.model.service.is_backfilling());
     let mut world = with_backfill(Backfill::Off, deep(5));
     world.settle();
     assert_eq!(fills(&world), 0);
@@ -247,10 +247,10 @@ fn a_profile_that_wants_everything_gets_it_page_by_page() {
 #[test]
 fn a_profile_that_wants_some_days_gets_no_more() {
     // An email an hour, the oldest 400 hours ago, and a hundred with each page.
-    let mut world = with_backfill(Backfill::Span(SignedDuration::from_hours(650)), deep(9));
+    let mut world = with_backfill(Backfill::Last(SignedDuration::from_hours(650)), deep(9));
     world.settle();
     assert_eq!(
-        (fills(&world), world.model.service.is_filling()),
+        (fills(&world), world.model.service.is_backfilling()),
         (3, false)
     );
 }
@@ -262,31 +262,31 @@ fn filling_yields_to_the_person_and_ends_with_a_key() {
         world.answer(0);
     }
     let ticket = filling(&world);
-    assert!(world.model.wants(Errand::Fill, ticket) && world.model.service.is_filling());
+    assert!(world.model.is_wanted(RequestKind::Backfill, ticket) && world.model.service.is_backfilling());
     world.press("G").answer_archive();
     assert!(
-        !world.model.wants(Errand::Fill, ticket),
+        !world.model.is_wanted(RequestKind::Backfill, ticket),
         "the same page is asked for by a person"
     );
     world
         .pending
-        .retain(|effect| !matches!(effect, Effect::Fill { .. }));
-    world.happen(Msg::Dropped {
-        errand: Errand::Fill,
+        .retain(|effect| !matches!(effect, Effect::Backfill { .. }));
+    world.happen(Message::RequestCancelled {
+        errand: RequestKind::Backfill,
         ticket,
     });
     assert_eq!(fills(&world), 1);
     let n = world
         .pending
         .iter()
-        .position(|effect| matches!(effect, Effect::Extend { .. }))
+        .position(|effect| matches!(effect, Effect::LoadOlder { .. }))
         .unwrap();
     world.answer(n);
     world.press("g g").answer_archive();
     assert_eq!(fills(&world), 2, "and goes on after it");
     let ticket = filling(&world);
     world.press("Ctrl-x");
-    assert!(!world.model.wants(Errand::Fill, ticket) && !world.model.service.is_filling());
+    assert!(!world.model.is_wanted(RequestKind::Backfill, ticket) && !world.model.service.is_backfilling());
     world.settle();
     assert_eq!(fills(&world), 2);
 }
@@ -300,14 +300,14 @@ fn filling_rests_while_another_process_does_it_or_the_service_fails() {
     let ticket = filling(&world);
     world
         .pending
-        .retain(|effect| !matches!(effect, Effect::Fill { .. }));
-    world.happen(Msg::Filled {
+        .retain(|effect| !matches!(effect, Effect::Backfill { .. }));
+    world.happen(Message::Backfilled {
         ticket,
         outcome: Ok(None),
     });
     world.settle();
     assert_eq!(
-        (fills(&world), world.model.service.is_filling()),
+        (fills(&world), world.model.service.is_backfilling()),
         (1, false)
     );
     world.wait_for_refresh();
@@ -320,7 +320,7 @@ fn the_neighbours_of_what_is_read_are_warmed_one_after_the_other() {
     world.press("j j Enter");
     let warmed = |world: &World| {
         let ids = world.asked.iter().filter_map(|effect| {
-            if let Effect::Warm { id, .. } = effect {
+            if let Effect::PrefetchEmail { id, .. } = effect {
                 Some(id.clone())
             } else {
                 None
@@ -337,15 +337,15 @@ fn the_neighbours_of_what_is_read_are_warmed_one_after_the_other() {
         world.answer(0);
     }
     let ticket = under_way(&world, |effect| {
-        if let Effect::Warm { ticket, .. } = effect {
+        if let Effect::PrefetchEmail { ticket, .. } = effect {
             Some(*ticket)
         } else {
             None
         }
     });
-    assert!(world.model.wants(Errand::Warm, ticket));
+    assert!(world.model.is_wanted(RequestKind::Prefetch, ticket));
     world.press("J");
-    assert!(!world.model.wants(Errand::Warm, ticket));
+    assert!(!world.model.is_wanted(RequestKind::Prefetch, ticket));
 }
 
 #[test]
@@ -360,21 +360,21 @@ fn who_reads_an_email_notices_that_the_service_is_back() {
     let Effect::Refresh { ticket, .. } = world.pending.remove(n) else {
         unreachable!()
     };
-    world.happen(Msg::Refreshed {
+    world.happen(Message::Refreshed {
         ticket,
-        outcome: Err(Failure::new(Kind::Unreachable, "no route")),
+        outcome: Err(Error::new(ErrorKind::Unreachable, "no route")),
     });
     let refreshes = |world: &World| count(world, |effect| matches!(effect, Effect::Refresh { .. }));
     assert_eq!(
-        (refreshes(&world), world.model.service.since()),
+        (refreshes(&world), world.model.service.failing_since()),
         (1, Some(world.model.now().timestamp()))
     );
     world.press("j Enter").settle();
     assert_eq!(
         (
             refreshes(&world),
-            world.model.service.trouble(),
-            world.model.service.since()
+            world.model.service.error(),
+            world.model.service.failing_since()
         ),
         (2, None, None)
     );
@@ -386,15 +386,15 @@ fn a_pause_is_counted_down_and_nothing_ticks_without_one() {
         count(world, |effect| {
             matches!(
                 effect,
-                Effect::Rest {
-                    what: Rest::Second,
+                Effect::Timer {
+                    what: TimerKind::Countdown,
                     ..
                 }
             )
         })
     };
     let budget = |paused_for| {
-        Some(Budget {
+        Some(RateBudget {
             rate: 2.0,
             background: 0.5,
             limit: Some(10),
@@ -403,17 +403,17 @@ fn a_pause_is_counted_down_and_nothing_ticks_without_one() {
         })
     };
     let mut world = World::at_rest(120, 40, Mailbox::of(20));
-    world.model.allowed(budget(Duration::ZERO));
+    world.model.set_rate_budget(budget(Duration::ZERO));
     let tick = |world: &mut World, left| {
-        world.model.allowed(budget(left));
+        world.model.set_rate_budget(budget(left));
         let n = world
             .pending
             .iter()
             .position(|effect| {
                 matches!(
                     effect,
-                    Effect::Rest {
-                        what: Rest::Second,
+                    Effect::Timer {
+                        what: TimerKind::Countdown,
                         ..
                     }
                 )
@@ -431,7 +431,7 @@ fn a_pause_is_counted_down_and_nothing_ticks_without_one() {
         before,
         "nothing is waited for, so nothing ticks"
     );
-    world.model.allowed(budget(Duration::from_secs(12)));
+    world.model.set_rate_budget(budget(Duration::from_secs(12)));
     world.press("j");
     assert_eq!(seconds(&world), before + 1);
     tick(&mut world, Duration::from_secs(11));
@@ -447,7 +447,7 @@ async fn who_failed_together_does_not_come_back_together() {
     let mut taken = Vec::new();
     for _ in 0..8 {
         let began = tokio::time::Instant::now();
-        pause(Rest::Refresh, Duration::from_secs(20)).await;
+        pause(TimerKind::Refresh, Duration::from_secs(20)).await;
         taken.push(began.elapsed());
     }
     assert!(

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use crate::api::wire;
-use crate::app::hall::Arrival;
+use crate::app::start::OpenOutcome;
 use crate::app::{
-    Checked, Choice, Confirmation, Counts, Door, Effect, Kept, Model, Msg, News, Opened, Opening,
-    Tally, marks,
+    StatusCheckStep, ProfileChoice, ConfirmResult, ListCounts, SessionTarget, Effect, StorageMode, Model, Message, SyncUpdate, OpenedEmail, SessionInfo,
+    RecipientSummary, find_matches,
 };
-use crate::archive::{Anchor, Observation, Place, Reach, Row, Window};
-use crate::config::{Backfill, built_in};
-use crate::mail::{Email, EmailId, Shown, Status, Summary, Tag};
-use crate::query::{Facts, Node, Query, Sort, Term, complete, matches};
+use crate::archive::{WindowAnchor, ObservedStatus, SortKey, Coverage, EmailRow, RowWindow};
+use crate::config::{Backfill, built_in_views};
+use crate::mail::{Email, EmailId, SafeText, Status, Summary, Tag};
+use crate::query::{EmailDocument, Node, Query, SortOrder, Term, complete, matches};
 use crate::render::{Body, BodyLine, BodySpan, SpanStyle};
 use crossterm::event::{KeyCode, KeyModifiers};
 use ratatui::layout::Size;
@@ -27,30 +27,30 @@ pub fn now() -> jiff::Zoned {
 }
 
 /// An opening on a screen of this size, with a service.
-pub fn opening(width: u16, height: u16) -> Opening {
-    Opening {
+pub fn opening(width: u16, height: u16) -> SessionInfo {
+    SessionInfo {
         size: Size::new(width, height),
         profile: "acme".to_owned(),
-        no_service: None,
+        service_error: None,
         refresh: std::time::Duration::from_secs(30),
         backfill: Backfill::Off,
         as_of: None,
         now: now(),
         notice: None,
-        keys: Arc::default(),
+        keymap: Arc::default(),
         query: String::new(),
-        history: Vec::new(),
-        views: built_in(),
-        door: Door::Profile("acme".to_owned()),
-        kept: Kept::InFile("~/.local/share/sentbox/acme/archive.sqlite".to_owned()),
-        hall: None,
+        filter_history: Vec::new(),
+        saved_views: built_in_views(),
+        target: SessionTarget::Profile("acme".to_owned()),
+        storage: StorageMode::InFile("~/.local/share/sentbox/acme/archive.sqlite".to_owned()),
+        start_screen: None,
     }
 }
 
 /// Emails, newest first, and what the service still has below and above them.
 #[derive(Debug, Clone)]
 pub struct Mailbox {
-    pub rows: Vec<Row>,
+    pub rows: Vec<EmailRow>,
     /// Emails that arrive with the next refresh.
     pub arriving: u64,
     /// Pages that the service still has below.
@@ -81,28 +81,28 @@ impl Mailbox {
     }
 
     /// Answers an effect as the world would.
-    pub fn answer(&mut self, effect: &Effect) -> Msg {
+    pub fn answer(&mut self, effect: &Effect) -> Message {
         match effect {
-            Effect::Look {
+            Effect::LoadWindow {
                 ticket,
                 query,
                 anchor,
                 rows,
-            } => Msg::Window {
+            } => Message::WindowLoaded {
                 ticket: *ticket,
                 outcome: Ok(self.window(query, anchor, *rows)),
             },
-            Effect::Count {
+            Effect::CountEmails {
                 ticket,
                 query,
                 place,
             } => {
                 let found = self.found(query);
-                let stands_before = |row: &&Row, place| {
-                    if query.sort == Sort::Newest {
-                        row.place > place
+                let stands_before = |row: &&EmailRow, place| {
+                    if query.sort == SortOrder::Newest {
+                        row.sort_key > place
                     } else {
-                        row.place < place
+                        row.sort_key < place
                     }
                 };
                 let before = place.map(|place| {
@@ -112,18 +112,18 @@ impl Mailbox {
                     )
                 });
                 let (total, all) = (found.len() as u64, self.rows.len() as u64);
-                Msg::Counted {
+                Message::Counted {
                     ticket: *ticket,
-                    outcome: Ok(Counts {
+                    outcome: Ok(ListCounts {
                         total,
-                        capped: false,
-                        all,
-                        fetched: Some(0),
-                        before,
+                        is_capped: false,
+                        archive_total: all,
+                        bodies_known: Some(0),
+                        rows_before: before,
                     }),
                 }
             }
-            Effect::Tally {
+            Effect::SummarizeRecipient {
                 ticket,
                 address,
                 fresh_since,
@@ -131,64 +131,64 @@ impl Mailbox {
             } => {
                 let query = Query {
                     filter: Node::Term(Term::Recipient(address.clone())),
-                    sort: Sort::Newest,
+                    sort: SortOrder::Newest,
                 };
-                let mut tally = Tally::default();
+                let mut tally = RecipientSummary::default();
                 self.found(&query)
                     .iter()
-                    .for_each(|row| assert!(tally.take(row, address, *fresh_since, *now)));
-                Msg::Tallied {
+                    .for_each(|row| assert!(tally.add(row, address, *fresh_since, *now)));
+                Message::RecipientSummarized {
                     ticket: *ticket,
                     outcome: Ok(Arc::new(tally)),
                 }
             }
-            Effect::KeepView { ticket, .. } => Msg::ViewKept {
+            Effect::SaveView { ticket, .. } => Message::ViewSaved {
                 ticket: *ticket,
                 outcome: Ok(Some("config.toml".to_owned())),
             },
-            Effect::Remember { ticket, .. } => Msg::Remembered {
+            Effect::SaveHistory { ticket, .. } => Message::HistorySaved {
                 ticket: *ticket,
                 outcome: Ok(()),
             },
-            Effect::Complete {
+            Effect::LoadSuggestions {
                 ticket,
                 text,
                 cursor,
-            } => Msg::Completed {
+            } => Message::SuggestionsLoaded {
                 ticket: *ticket,
                 offers: complete(text, *cursor, &()),
             },
-            Effect::Warm { ticket, .. } => Msg::Warmed { ticket: *ticket },
-            Effect::Read { ticket, id, .. } => Msg::Read {
+            Effect::PrefetchEmail { ticket, .. } => Message::EmailPrefetched { ticket: *ticket },
+            Effect::LoadEmail { ticket, id, .. } => Message::EmailLoaded {
                 ticket: *ticket,
                 outcome: Ok(self.opened(id)),
             },
-            Effect::LayOut { ticket, email, .. } => Msg::Laid {
+            Effect::RenderBody { ticket, email, .. } => Message::BodyRendered {
                 ticket: *ticket,
                 outcome: Ok(Arc::new(body(email))),
             },
-            Effect::Seek {
+            Effect::FindMatches {
                 ticket,
                 body,
                 sought,
-            } => Msg::Sought {
+            } => Message::MatchesFound {
                 ticket: *ticket,
-                marks: marks(body, sought, || true),
+                marks: find_matches(body, sought, || true),
             },
             Effect::Refresh { ticket, .. } => {
                 let new = std::mem::take(&mut self.arriving);
                 (0..new).for_each(|_| self.arrive());
-                Msg::Refreshed {
+                Message::Refreshed {
                     ticket: *ticket,
                     outcome: Ok(self.news(new)),
                 }
             }
-            Effect::Confirm { ticket, ids, .. } => {
+            Effect::ConfirmStatuses { ticket, ids, .. } => {
                 self.confirm(|row| ids.contains(&row.summary.id));
-                Msg::Confirmed {
+                Message::StatusesConfirmed {
                     ticket: *ticket,
-                    outcome: Ok(Confirmation {
-                        news: self.news(0),
+                    outcome: Ok(ConfirmResult {
+                        update: self.news(0),
                         requests: 1,
                     }),
                 }
@@ -200,43 +200,43 @@ impl Mailbox {
                     .map(|row| row.summary.id.clone())
                     .collect();
                 self.confirm(|row| found.contains(&row.summary.id));
-                let checked = Checked {
-                    news: self.news(0),
+                let checked = StatusCheckStep {
+                    update: self.news(0),
                     requests: 1,
                     rows: 1,
                     down_to: None,
                     is_done: true,
                 };
-                Msg::StatusesChecked {
+                Message::StatusesChecked {
                     ticket: *ticket,
                     outcome: Ok(checked),
                 }
             }
-            Effect::Recheck { ticket } => Msg::Rechecked {
+            Effect::RecheckStatuses { ticket } => Message::StatusesRechecked {
                 ticket: *ticket,
                 outcome: Ok((None, 0)),
             },
-            Effect::Extend { ticket } => Msg::Extended {
+            Effect::LoadOlder { ticket } => Message::OlderLoaded {
                 ticket: *ticket,
                 outcome: Ok(self.older()),
             },
-            Effect::Fill { ticket } => Msg::Filled {
+            Effect::Backfill { ticket } => Message::Backfilled {
                 ticket: *ticket,
                 outcome: Ok(Some(self.older())),
             },
-            Effect::Doors { ticket } => Msg::Doors {
+            Effect::LoadProfiles { ticket } => Message::ProfilesLoaded {
                 ticket: *ticket,
                 outcome: Ok(choices()),
             },
-            Effect::Check { ticket, .. } => Msg::Checked {
+            Effect::VerifyKey { ticket, .. } => Message::KeyVerified {
                 ticket: *ticket,
                 outcome: Ok(()),
             },
-            Effect::Enter { ticket, .. } => Msg::Entered {
+            Effect::OpenSession { ticket, .. } => Message::SessionOpened {
                 ticket: *ticket,
-                outcome: Ok(Arrival::Open),
+                outcome: Ok(OpenOutcome::Opened),
             },
-            Effect::Rest { ticket, what, .. } => Msg::Rested {
+            Effect::Timer { ticket, what, .. } => Message::TimerFired {
                 ticket: *ticket,
                 what: *what,
             },
@@ -244,27 +244,27 @@ impl Mailbox {
     }
 
     /// The service confirms these rows.
-    fn confirm(&mut self, which: impl Fn(&Row) -> bool) {
+    fn confirm(&mut self, which: impl Fn(&EmailRow) -> bool) {
         for row in self.rows.iter_mut().filter(|row| which(row)) {
-            row.confirmed = Some(self.clock);
+            row.confirmed_at = Some(self.clock);
         }
     }
 
     /// The next page below.
-    fn older(&mut self) -> News {
+    fn older(&mut self) -> SyncUpdate {
         let new = if self.older_pages > 0 { 100 } else { 0 };
         self.older_pages = self.older_pages.saturating_sub(1);
-        let oldest = self.rows.last().map_or(0, |row| row.place.micros());
+        let oldest = self.rows.last().map_or(0, |row| row.sort_key.micros());
         self.rows.extend((1..=new).map(|n| row(oldest - n)));
         self.news(new.cast_unsigned())
     }
 
-    fn news(&self, new: u64) -> News {
+    fn news(&self, new: u64) -> SyncUpdate {
         let reach = match self.rows.last() {
-            Some(oldest) if self.older_pages > 0 => Reach::Since(oldest.summary.created.clone()),
-            _ => Reach::Everything,
+            Some(oldest) if self.older_pages > 0 => Coverage::Since(oldest.summary.created.clone()),
+            _ => Coverage::Complete,
         };
-        News {
+        SyncUpdate {
             new,
             changed: Vec::new(),
             reach,
@@ -275,61 +275,61 @@ impl Mailbox {
     }
 
     /// What the query finds, in its order.
-    pub fn found(&self, query: &Query) -> Vec<Row> {
-        let facts = |row: &Row| {
-            let facts = Facts {
+    pub fn found(&self, query: &Query) -> Vec<EmailRow> {
+        let facts = |row: &EmailRow| {
+            let facts = EmailDocument {
                 summary: &row.summary,
                 bodies: None,
                 tags: None,
                 seen_change: None,
-                gone: row.gone.is_some(),
+                is_missing_upstream: row.missing.is_some(),
             };
             matches(query, &facts) == Some(true)
         };
-        let mut found: Vec<Row> = self.rows.iter().filter(|row| facts(row)).cloned().collect();
-        if query.sort == Sort::Oldest {
+        let mut found: Vec<EmailRow> = self.rows.iter().filter(|row| facts(row)).cloned().collect();
+        if query.sort == SortOrder::Oldest {
             found.reverse();
         }
         found
     }
 
-    fn window(&self, query: &Query, anchor: &Anchor, count: usize) -> Window {
+    fn window(&self, query: &Query, anchor: &WindowAnchor, count: usize) -> RowWindow {
         let found = self.found(query);
         let len = found.len();
-        let down = |row: &Row, place: Place| {
-            if query.sort == Sort::Newest {
-                row.place <= place
+        let down = |row: &EmailRow, place: SortKey| {
+            if query.sort == SortOrder::Newest {
+                row.sort_key <= place
             } else {
-                row.place >= place
+                row.sort_key >= place
             }
         };
-        let at = |place: Place| found.iter().position(|row| down(row, place)).unwrap_or(len);
+        let at = |place: SortKey| found.iter().position(|row| down(row, place)).unwrap_or(len);
         let start = match anchor {
-            Anchor::Newest => 0,
-            Anchor::Oldest => len.saturating_sub(count),
-            Anchor::Above(place) => at(*place).saturating_sub(count),
-            Anchor::Below(place) => found
+            WindowAnchor::Newest => 0,
+            WindowAnchor::Oldest => len.saturating_sub(count),
+            WindowAnchor::Above(place) => at(*place).saturating_sub(count),
+            WindowAnchor::Below(place) => found
                 .iter()
-                .position(|row| row.place != *place && down(row, *place))
+                .position(|row| row.sort_key != *place && down(row, *place))
                 .unwrap_or(len),
-            Anchor::Around { place, above } => at(*place).saturating_sub(*above),
-            Anchor::At(micros) => at(Place::of(*micros).unwrap()),
+            WindowAnchor::Around { sort_key: place, above } => at(*place).saturating_sub(*above),
+            WindowAnchor::AtTime(micros) => at(SortKey::from_micros(*micros).unwrap()),
         };
         let end = (start + count).min(len);
-        Window {
+        RowWindow {
             rows: found[start..end].to_vec(),
             more_above: start > 0,
             more_below: end < len,
         }
     }
 
-    fn opened(&self, id: &EmailId) -> Opened {
+    fn opened(&self, id: &EmailId) -> OpenedEmail {
         let row = self
             .rows
             .iter()
             .find(|row| row.summary.id == *id)
             .expect("only listed emails are opened");
-        Opened {
+        OpenedEmail {
             email: Arc::new(email(&row.summary)),
             history: vec![seen(&row.summary.status)],
         }
@@ -337,15 +337,15 @@ impl Mailbox {
 }
 
 /// Profiles to switch to.
-fn choices() -> Vec<Choice> {
-    let choice = |door, name: &str, base_url: &str, key_from: &str, kept: &str| Choice {
-        door,
+fn choices() -> Vec<ProfileChoice> {
+    let choice = |door, name: &str, base_url: &str, key_from: &str, kept: &str| ProfileChoice {
+        target: door,
         name: name.to_owned(),
         base_url: base_url.to_owned(),
-        key_from: key_from.to_owned(),
-        kept: kept.to_owned(),
+        key_source: key_from.to_owned(),
+        storage: kept.to_owned(),
     };
-    let profile = |name: &str| Door::Profile(name.to_owned());
+    let profile = |name: &str| SessionTarget::Profile(name.to_owned());
     vec![
         choice(
             profile("acme"),
@@ -362,7 +362,7 @@ fn choices() -> Vec<Choice> {
             "nothing kept",
         ),
         choice(
-            Door::Demo,
+            SessionTarget::Demo,
             "demo",
             "sample mail",
             "no key needed",
@@ -372,7 +372,7 @@ fn choices() -> Vec<Choice> {
 }
 
 /// Email number `n`; the larger, the newer.
-pub fn row(n: i64) -> Row {
+pub fn row(n: i64) -> EmailRow {
     let summary = wire::Summary {
         id: format!("00000000-0000-4000-8000-{:012}", n + 1_000_000),
         to: Some(vec![format!("customer{n}@example.com")]),
@@ -387,16 +387,16 @@ pub fn row(n: i64) -> Row {
 }
 
 /// A row for a summary at the place of email `n`.
-pub fn row_of(n: i64, summary: &wire::Summary) -> Row {
+pub fn row_of(n: i64, summary: &wire::Summary) -> EmailRow {
     let summary = Summary::from(summary);
-    Row {
-        place: Place::of(n).unwrap(),
+    EmailRow {
+        sort_key: SortKey::from_micros(n).unwrap(),
         to_count: summary.to.len(),
         summary,
-        changed: None,
+        last_change: None,
         has_body: false,
-        gone: None,
-        confirmed: Some(NOW.parse().unwrap()),
+        missing: None,
+        confirmed_at: Some(NOW.parse().unwrap()),
     }
 }
 
@@ -409,8 +409,8 @@ fn stamp(n: i64) -> String {
 /// The email that belongs to a summary.
 pub fn email(summary: &Summary) -> Email {
     let tag = Tag {
-        name: Shown::new("category"),
-        value: Shown::new("receipt"),
+        name: SafeText::new("category"),
+        value: SafeText::new("receipt"),
     };
     Email {
         summary: summary.clone(),
@@ -422,8 +422,8 @@ pub fn email(summary: &Summary) -> Email {
 }
 
 /// A status, seen now.
-pub fn seen(status: &Status) -> Observation {
-    Observation {
+pub fn seen(status: &Status) -> ObservedStatus {
+    ObservedStatus {
         status: status.clone(),
         seen: NOW.parse().unwrap(),
     }
@@ -460,7 +460,7 @@ pub struct World {
 
 impl World {
     /// Starts the program; nothing is answered yet.
-    pub fn start(opening: Opening, mailbox: Mailbox) -> Self {
+    pub fn start(opening: SessionInfo, mailbox: Mailbox) -> Self {
         let (model, effects) = Model::start(opening);
         Self {
             model,
@@ -478,7 +478,7 @@ impl World {
     }
 
     /// Something happens.
-    pub fn happen(&mut self, msg: Msg) {
+    pub fn happen(&mut self, msg: Message) {
         let effects = self.model.update(msg);
         self.asked.extend(effects.iter().cloned());
         self.pending.extend(effects);
@@ -487,7 +487,7 @@ impl World {
     /// Presses keys, written as in the key table and separated by blanks.
     pub fn press(&mut self, keys: &str) -> &mut Self {
         for key in keys.split_whitespace() {
-            self.happen(Msg::Pressed(
+            self.happen(Message::KeyPressed(
                 crate::app::Key::parse(key).expect("a key of the table"),
             ));
         }
@@ -497,7 +497,7 @@ impl World {
     /// Types letters.
     pub fn write(&mut self, text: &str) -> &mut Self {
         for letter in text.chars() {
-            self.happen(Msg::Pressed(crate::app::Key::new(
+            self.happen(Message::KeyPressed(crate::app::Key::new(
                 KeyCode::Char(letter),
                 KeyModifiers::NONE,
             )));
@@ -515,12 +515,12 @@ impl World {
 
     /// Answers everything but pauses for a refresh, in order, until nothing is under way.
     pub fn settle(&mut self) -> &mut Self {
-        use crate::app::Rest;
+        use crate::app::TimerKind;
         let clock = |effect: &Effect| {
             matches!(
                 effect,
-                Effect::Rest {
-                    what: Rest::Refresh | Rest::Extend | Rest::Second | Rest::Freshness,
+                Effect::Timer {
+                    what: TimerKind::Refresh | TimerKind::LoadOlder | TimerKind::Countdown | TimerKind::Freshness,
                     ..
                 }
             )
@@ -536,10 +536,10 @@ impl World {
         let archive = |effect: &Effect| {
             matches!(
                 effect,
-                Effect::Look { .. }
-                    | Effect::Count { .. }
-                    | Effect::Tally { .. }
-                    | Effect::Complete { .. }
+                Effect::LoadWindow { .. }
+                    | Effect::CountEmails { .. }
+                    | Effect::SummarizeRecipient { .. }
+                    | Effect::LoadSuggestions { .. }
             )
         };
         while let Some(n) = self.pending.iter().position(archive) {
@@ -550,12 +550,12 @@ impl World {
 
     /// Lets the pause before the next refresh end.
     pub fn wait_for_refresh(&mut self) -> &mut Self {
-        use crate::app::Rest;
+        use crate::app::TimerKind;
         if let Some(n) = self.pending.iter().rposition(|effect| {
             matches!(
                 effect,
-                Effect::Rest {
-                    what: Rest::Refresh,
+                Effect::Timer {
+                    what: TimerKind::Refresh,
                     ..
                 }
             )
@@ -570,15 +570,15 @@ impl World {
         self.model
             .list
             .selected()
-            .map_or(-1, |row| row.place.micros())
+            .map_or(-1, |row| row.sort_key.micros())
     }
 
     /// Numbers of the emails on the screen.
     pub fn visible(&self) -> Vec<i64> {
         self.model
             .list
-            .visible(self.model.list_height())
-            .map(|(_, row)| row.place.micros())
+            .visible_rows(self.model.list_height())
+            .map(|(_, row)| row.sort_key.micros())
             .collect()
     }
 }

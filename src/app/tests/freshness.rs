@@ -1,8 +1,8 @@
 //! What is looked at is confirmed, and nothing on the screen is older than it says.
 
-use crate::app::{CheckState, Checked, Confirmation, Effect, Errand, Liveness, Msg, News, Rest};
-use crate::archive::Reach;
-use crate::failure::{Failure, Kind};
+use crate::app::{CheckState, StatusCheckStep, ConfirmResult, Effect, RequestKind, Liveness, Message, SyncUpdate, TimerKind};
+use crate::archive::Coverage;
+use crate::error::{Error, ErrorKind};
 use crate::mail::Status;
 use jiff::{SignedDuration, Timestamp};
 
@@ -14,7 +14,7 @@ fn sent(count: i64, confirmed: i64) -> Mailbox {
     let mut mailbox = Mailbox::of(count);
     for row in &mut mailbox.rows {
         row.summary.status = Status::Sent;
-        row.confirmed = Some(ago(confirmed));
+        row.confirmed_at = Some(ago(confirmed));
         row.has_body = true;
     }
     mailbox
@@ -30,7 +30,7 @@ fn confirms(world: &World) -> Vec<usize> {
         .asked
         .iter()
         .filter_map(|effect| {
-            if let Effect::Confirm { ids, .. } = effect {
+            if let Effect::ConfirmStatuses { ids, .. } = effect {
                 Some(ids.len())
             } else {
                 None
@@ -46,12 +46,12 @@ fn wait(world: &mut World, seconds: i64) {
         .now()
         .checked_add(SignedDuration::from_secs(seconds))
         .unwrap();
-    world.model.at(later);
+    world.model.set_time(later);
     let timer = |effect: &Effect| {
         matches!(
             effect,
-            Effect::Rest {
-                what: Rest::Freshness,
+            Effect::Timer {
+                what: TimerKind::Freshness,
                 ..
             }
         )
@@ -105,7 +105,7 @@ fn final_and_settled_rows_cost_no_request() {
             Status::Canceled,
         ][n % 4]
             .clone();
-        row.confirmed = Some(ago(300));
+        row.confirmed_at = Some(ago(300));
     }
     let mut world = World::at_rest(160, 40, mailbox);
     wait(&mut world, 5);
@@ -131,7 +131,7 @@ fn at_most_twenty_requests_a_minute_confirm_what_is_seen() {
         let n = world
             .pending
             .iter()
-            .position(|effect| matches!(effect, Effect::Confirm { .. }));
+            .position(|effect| matches!(effect, Effect::ConfirmStatuses { .. }));
         assert_eq!(n, None, "each is answered");
         requests = confirms(&world).len();
     }
@@ -146,7 +146,7 @@ fn opening_an_email_confirms_it_at_once() {
     let mut world = World::at_rest(160, 40, sent(50, 20));
     world.press("Enter");
     assert_eq!(confirms(&world), [1]);
-    let of_service = |effect: &&Effect| matches!(effect, Effect::Confirm { most: 1, urgency, .. } if !urgency.is_background());
+    let of_service = |effect: &&Effect| matches!(effect, Effect::ConfirmStatuses { most: 1, urgency, .. } if !urgency.is_background());
     assert_eq!(world.asked.iter().filter(of_service).count(), 1);
 }
 
@@ -172,7 +172,7 @@ fn unconfirmed_rows_show_as_of_in_place_of_their_clock() {
         (40, "as of 09:37"),
     ] {
         let mut mailbox = sent(50, 300);
-        mailbox.rows[1].confirmed = None;
+        mailbox.rows[1].confirmed_at = None;
         mailbox.rows[2].summary.status = Status::Bounced;
         let world = World::at_rest(width, 24, mailbox);
         let text = screen(&world);
@@ -222,14 +222,14 @@ fn title_is_live_only_while_it_is_true() {
         "once they are confirmed"
     );
     // The newest page is not answered any more.
-    world.model.at(world
+    world.model.set_time(world
         .model
         .now()
         .checked_add(SignedDuration::from_secs(61))
         .unwrap());
     assert_eq!(
         world.model.liveness(),
-        Liveness::HeadAsOf(now().timestamp())
+        Liveness::ListAsOf(now().timestamp())
     );
 }
 
@@ -242,14 +242,14 @@ fn timer_wakes_the_screen_when_live_ends() {
         .filter(|effect| {
             matches!(
                 effect,
-                Effect::Rest {
-                    what: Rest::Freshness,
+                Effect::Timer {
+                    what: TimerKind::Freshness,
                     ..
                 }
             )
         })
         .collect();
-    let Some(Effect::Rest { pause, .. }) = timers.last() else {
+    let Some(Effect::Timer { pause, .. }) = timers.last() else {
         panic!("there is none")
     };
     assert!(pause.as_secs() <= 60, "{pause:?}");
@@ -271,23 +271,23 @@ fn answer_check(world: &mut World, requests: u32, is_done: bool) -> (bool, u32) 
     else {
         unreachable!()
     };
-    let down_to = world.mailbox.rows.get(9).map(|row| row.place);
-    let news = News {
+    let down_to = world.mailbox.rows.get(9).map(|row| row.sort_key);
+    let news = SyncUpdate {
         new: 0,
         changed: Vec::new(),
-        reach: Reach::Everything,
+        reach: Coverage::Complete,
         unfinished: false,
         unreadable: 0,
         head_at: None,
     };
-    let checked = Checked {
-        news,
+    let checked = StatusCheckStep {
+        update: news,
         requests,
         rows: requests,
         down_to,
         is_done,
     };
-    world.happen(Msg::StatusesChecked {
+    world.happen(Message::StatusesChecked {
         ticket,
         outcome: Ok(checked),
     });
@@ -316,7 +316,7 @@ fn filter_by_status_is_checked_over_its_candidates() {
         unreachable!()
     };
     assert!(
-        query.is_everything(),
+        query.is_match_all(),
         "every email may have bounced: {query}"
     );
     assert!(
@@ -380,7 +380,7 @@ fn status_check_pauses_after_a_hundred_requests_and_goes_on() {
         !world
             .pending
             .iter()
-            .any(|effect| matches!(effect, Effect::CheckStatuses { ticket, .. } if world.model.wants(Errand::CheckStatuses, *ticket)))
+            .any(|effect| matches!(effect, Effect::CheckStatuses { ticket, .. } if world.model.is_wanted(RequestKind::CheckStatuses, *ticket)))
     );
 }
 
@@ -412,7 +412,7 @@ fn row_to(address: &str) -> Vec<crate::mail::Address> {
 #[test]
 fn failed_confirmation_ends_live_and_is_tried_again() {
     let mut world = World::at_rest(160, 40, sent(50, 31));
-    world.model.at(world
+    world.model.set_time(world
         .model
         .now()
         .checked_add(SignedDuration::from_secs(1))
@@ -423,8 +423,8 @@ fn failed_confirmation_ends_live_and_is_tried_again() {
         .rposition(|effect| {
             matches!(
                 effect,
-                Effect::Rest {
-                    what: Rest::Freshness,
+                Effect::Timer {
+                    what: TimerKind::Freshness,
                     ..
                 }
             )
@@ -434,14 +434,14 @@ fn failed_confirmation_ends_live_and_is_tried_again() {
     let n = world
         .pending
         .iter()
-        .position(|effect| matches!(effect, Effect::Confirm { .. }))
+        .position(|effect| matches!(effect, Effect::ConfirmStatuses { .. }))
         .expect("they are due");
-    let Effect::Confirm { ticket, .. } = world.pending.remove(n) else {
+    let Effect::ConfirmStatuses { ticket, .. } = world.pending.remove(n) else {
         unreachable!()
     };
-    world.happen(Msg::Confirmed {
+    world.happen(Message::StatusesConfirmed {
         ticket,
-        outcome: Err(Failure::new(Kind::Unreachable, "no route")),
+        outcome: Err(Error::new(ErrorKind::Unreachable, "no route")),
     });
     assert!(screen(&world).contains("offline"), "{}", screen(&world));
     world.wait_for_refresh();
@@ -455,15 +455,15 @@ fn change_shows_in_row_and_head_in_one_frame() {
     world.press("Enter").settle();
     let id = world.model.list.selected().unwrap().summary.id.clone();
     world.mailbox.rows[0].summary.status = Status::Bounced;
-    let news = News {
+    let news = SyncUpdate {
         new: 0,
         changed: vec![id],
-        reach: Reach::Everything,
+        reach: Coverage::Complete,
         unfinished: false,
         unreadable: 0,
         head_at: None,
     };
-    world.model.at(world
+    world.model.set_time(world
         .model
         .now()
         .checked_add(SignedDuration::from_secs(40))
@@ -472,19 +472,19 @@ fn change_shows_in_row_and_head_in_one_frame() {
     let n = world
         .pending
         .iter()
-        .position(|effect| matches!(effect, Effect::Confirm { .. }))
+        .position(|effect| matches!(effect, Effect::ConfirmStatuses { .. }))
         .expect("it is confirmed again");
-    let Effect::Confirm { ticket, .. } = world.pending.remove(n) else {
+    let Effect::ConfirmStatuses { ticket, .. } = world.pending.remove(n) else {
         unreachable!()
     };
-    world.happen(Msg::Confirmed {
+    world.happen(Message::StatusesConfirmed {
         ticket,
-        outcome: Ok(Confirmation { news, requests: 1 }),
+        outcome: Ok(ConfirmResult { update: news, requests: 1 }),
     });
     let n = world
         .pending
         .iter()
-        .position(|effect| matches!(effect, Effect::Look { .. }))
+        .position(|effect| matches!(effect, Effect::LoadWindow { .. }))
         .unwrap();
     world.answer(n);
     // The rows have come, the email has not been read again yet: both show the same all the same.

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use crate::app::tests::env::{Mailbox, World, opening};
 use crate::app::{
-    Command, Effect, Ending, Focus, Keys, Msg, Opening, Pointer, Rest, Side, Stage, Step,
+    Command, Effect, ExitReason, Focus, Keymap, Message, SessionInfo, MouseInput, TimerKind, Direction, ReaderState, Motion,
 };
-use crate::archive::Anchor;
-use crate::config::{Hidden, KeyChange};
-use crate::failure::{Failure, Kind};
+use crate::archive::WindowAnchor;
+use crate::config::{SecretInput, KeyBinding};
+use crate::error::{Error, ErrorKind};
 use proptest::prelude::*;
 use ratatui::layout::{Position, Size};
 
@@ -17,14 +17,14 @@ fn requests(world: &World) -> usize {
     world
         .asked
         .iter()
-        .filter(|effect| matches!(effect, Effect::Read { .. }))
+        .filter(|effect| matches!(effect, Effect::LoadEmail { .. }))
         .count()
 }
 
 #[test]
 fn it_starts_with_the_newest_email_and_asks_the_archive_before_the_service() {
     let world = World::start(opening(120, 40), Mailbox::of(50));
-    assert!(matches!(world.asked[0], Effect::Look { .. }));
+    assert!(matches!(world.asked[0], Effect::LoadWindow { .. }));
     assert!(matches!(world.asked[1], Effect::Refresh { .. }));
     let world = World::at_rest(120, 40, Mailbox::of(50));
     assert_eq!(world.selected(), 49);
@@ -69,7 +69,7 @@ fn the_ends_are_one_query_away() {
         world
             .asked
             .iter()
-            .filter(|effect| matches!(effect, Effect::Look { .. }))
+            .filter(|effect| matches!(effect, Effect::LoadWindow { .. }))
             .count()
     };
     let before = looks(&world);
@@ -95,10 +95,10 @@ fn new_emails_do_not_move_the_cursor_and_are_counted() {
     world.wait_for_refresh();
     assert_eq!(world.selected(), selected);
     assert_eq!(world.visible(), visible);
-    assert_eq!(world.model.list.unseen(), 3);
+    assert_eq!(world.model.list.unseen_above(), 3);
     assert_eq!(world.model.list.position(), Some(7));
     world.press("Home").settle();
-    assert_eq!((world.selected(), world.model.list.unseen()), (502, 0));
+    assert_eq!((world.selected(), world.model.list.unseen_above()), (502, 0));
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn older_pages_come_before_the_cursor_reaches_the_end_one_at_a_time() {
         world
             .asked
             .iter()
-            .filter(|effect| matches!(effect, Effect::Extend { .. }))
+            .filter(|effect| matches!(effect, Effect::LoadOlder { .. }))
             .count()
     };
     assert_eq!(extends(&world), 0, "nothing is fetched that nobody nears");
@@ -136,18 +136,18 @@ fn a_failing_extension_rests_before_it_tries_again() {
     let mut mailbox = Mailbox::of(20);
     mailbox.older_pages = 1;
     let mut world = World::start(opening(120, 40), mailbox);
-    let failure = Failure::new(Kind::Unreachable, "no route");
+    let failure = Error::new(ErrorKind::Unreachable, "no route");
     for _ in 0..40 {
         let Some(n) = world
             .pending
             .iter()
-            .position(|effect| !matches!(effect, Effect::Rest { .. }))
+            .position(|effect| !matches!(effect, Effect::Timer { .. }))
         else {
             break;
         };
-        if let Effect::Extend { ticket } = world.pending[n] {
+        if let Effect::LoadOlder { ticket } = world.pending[n] {
             world.pending.remove(n);
-            world.happen(Msg::Extended {
+            world.happen(Message::OlderLoaded {
                 ticket,
                 outcome: Err(failure.clone()),
             });
@@ -159,34 +159,34 @@ fn a_failing_extension_rests_before_it_tries_again() {
     let extends = world
         .asked
         .iter()
-        .filter(|effect| matches!(effect, Effect::Extend { .. }))
+        .filter(|effect| matches!(effect, Effect::LoadOlder { .. }))
         .count();
     assert_eq!(extends, 1);
     assert!(world.pending.iter().any(|effect| matches!(
         effect,
-        Effect::Rest {
-            what: Rest::Extend,
+        Effect::Timer {
+            what: TimerKind::LoadOlder,
             ..
         }
     )));
-    assert_eq!(world.model.service.trouble(), Some(&failure));
+    assert_eq!(world.model.service.error(), Some(&failure));
 }
 
 #[test]
 fn without_a_key_nothing_is_asked_and_the_archive_is_still_there() {
-    let failure = Failure::new(Kind::KeyMissing, "there is no key");
+    let failure = Error::new(ErrorKind::KeyMissing, "there is no key");
     let mut start = opening(120, 40);
-    start.no_service = Some(failure.clone());
+    start.service_error = Some(failure.clone());
     let mut world = World::start(start, Mailbox::of(5));
     world.settle();
     assert!(
         !world
             .asked
             .iter()
-            .any(|effect| matches!(effect, Effect::Refresh { .. } | Effect::Extend { .. }))
+            .any(|effect| matches!(effect, Effect::Refresh { .. } | Effect::LoadOlder { .. }))
     );
     assert_eq!(world.selected(), 4);
-    assert_eq!(world.model.service.no_service(), Some(&failure));
+    assert_eq!(world.model.service.unavailable(), Some(&failure));
 }
 
 #[test]
@@ -195,16 +195,16 @@ fn a_rejected_key_ends_the_asking() {
     let Effect::Refresh { ticket, .. } = world.pending[1] else {
         panic!("the second effect is the refresh")
     };
-    world.happen(Msg::Refreshed {
+    world.happen(Message::Refreshed {
         ticket,
-        outcome: Err(Failure::new(Kind::KeyRejected, "the key is not valid")),
+        outcome: Err(Error::new(ErrorKind::KeyRejected, "the key is not valid")),
     });
     let is_refresh = |effect: &&Effect| {
         matches!(
             effect,
             Effect::Refresh { .. }
-                | Effect::Rest {
-                    what: Rest::Refresh,
+                | Effect::Timer {
+                    what: TimerKind::Refresh,
                     ..
                 }
         )
@@ -222,12 +222,12 @@ fn a_rejected_key_ends_the_asking() {
         "but a person may ask"
     );
     world.settle();
-    assert_eq!(world.model.service.no_service(), None);
+    assert_eq!(world.model.service.unavailable(), None);
     assert!(
         world.pending.iter().any(|effect| matches!(
             effect,
-            Effect::Rest {
-                what: Rest::Refresh,
+            Effect::Timer {
+                what: TimerKind::Refresh,
                 ..
             }
         )),
@@ -241,13 +241,13 @@ fn a_quota_that_is_used_up_is_not_asked_for_every_minute() {
     let Effect::Refresh { ticket, .. } = world.pending[1] else {
         panic!("the second effect is the refresh")
     };
-    world.happen(Msg::Refreshed {
+    world.happen(Message::Refreshed {
         ticket,
-        outcome: Err(Failure::new(Kind::Quota, "the team's quota is used up")),
+        outcome: Err(Error::new(ErrorKind::Quota, "the team's quota is used up")),
     });
     let pause = world.pending.iter().find_map(|effect| match effect {
-        Effect::Rest {
-            what: Rest::Refresh,
+        Effect::Timer {
+            what: TimerKind::Refresh,
             pause,
             ..
         } => Some(*pause),
@@ -269,7 +269,7 @@ fn opening_does_not_wait_and_back_peels_one_layer() {
         world
             .pending
             .iter()
-            .any(|effect| matches!(effect, Effect::Read { .. }))
+            .any(|effect| matches!(effect, Effect::LoadEmail { .. }))
     );
     assert_eq!(world.model.focus(), Focus::Reader);
     world.press("?");
@@ -278,13 +278,13 @@ fn opening_does_not_wait_and_back_peels_one_layer() {
     assert_eq!(world.model.focus(), Focus::Reader);
     world.press("Esc");
     assert_eq!(
-        (world.model.focus(), &world.model.ending),
+        (world.model.focus(), &world.model.exit),
         (Focus::List, &None)
     );
     world.press("Esc");
-    assert_eq!(world.model.ending, None, "Esc never leaves the program");
+    assert_eq!(world.model.exit, None, "Esc never leaves the program");
     world.press("q");
-    assert_eq!(world.model.ending, Some(Ending::Quit));
+    assert_eq!(world.model.exit, Some(ExitReason::Quit));
 }
 
 #[test]
@@ -292,7 +292,7 @@ fn next_and_previous_while_reading() {
     let mut world = World::at_rest(40, 12, Mailbox::of(50));
     world.press("Enter").settle().press("J").settle();
     assert_eq!(world.selected(), 48);
-    assert!(matches!(world.model.stage(), Stage::Ready(..)));
+    assert!(matches!(world.model.reader_state(), ReaderState::Ready(..)));
     world.press("K").settle().press("K").settle();
     assert_eq!(world.selected(), 49);
     assert_eq!(
@@ -311,38 +311,38 @@ fn a_key_that_means_nothing_says_so_and_a_prefix_waits_without_a_timer() {
     );
     world.press("j g");
     assert_eq!(
-        (world.model.notice.as_deref(), world.model.pressed.len()),
+        (world.model.notice.as_deref(), world.model.pending_keys.len()),
         (None, 1)
     );
     world.press("g");
-    assert_eq!((world.selected(), world.model.pressed.len()), (49, 0));
+    assert_eq!((world.selected(), world.model.pending_keys.len()), (49, 0));
 }
 
 #[test]
 fn the_mouse_selects_opens_and_scrolls() {
     let mut world = World::at_rest(120, 40, Mailbox::of(500));
     let layout = world.model.layout();
-    world.happen(Msg::Pointed(Pointer::Pressed(Position::new(
+    world.happen(Message::Mouse(MouseInput::Pressed(Position::new(
         3,
         layout.list.y + 4,
     ))));
     assert_eq!(world.selected(), 499 - 4);
     world.settle();
     let over = Position::new(layout.reader.x + 2, layout.reader.y + 2);
-    world.happen(Msg::Pointed(Pointer::Wheel {
+    world.happen(Message::Mouse(MouseInput::Scrolled {
         at: over,
         down: true,
     }));
     assert_eq!(world.model.reader.scroll(), 3);
-    world.happen(Msg::Pointed(Pointer::Pressed(over)));
+    world.happen(Message::Mouse(MouseInput::Pressed(over)));
     assert_eq!(world.model.focus(), Focus::Reader);
     let before = world.model.layout().list.width;
     let divider = world.model.layout().divider;
-    world.happen(Msg::Pointed(Pointer::Pressed(Position::new(
+    world.happen(Message::Mouse(MouseInput::Pressed(Position::new(
         divider.x,
         divider.y + 1,
     ))));
-    world.happen(Msg::Pointed(Pointer::Dragged(Position::new(
+    world.happen(Message::Mouse(MouseInput::Dragged(Position::new(
         divider.x + 5,
         divider.y + 1,
     ))));
@@ -356,10 +356,10 @@ fn the_divider_is_remembered_until_the_screen_changes_its_class() {
     world.press("> > >");
     let wider = world.model.layout();
     assert_eq!(wider.list.width, default.list.width + 6);
-    world.happen(Msg::Resized(Size::new(150, 45)));
+    world.happen(Message::Resized(Size::new(150, 45)));
     assert!(world.model.layout().list.width > 6);
-    world.happen(Msg::Resized(Size::new(80, 24)));
-    world.happen(Msg::Resized(Size::new(160, 45)));
+    world.happen(Message::Resized(Size::new(80, 24)));
+    world.happen(Message::Resized(Size::new(160, 45)));
     assert_eq!(world.model.layout(), default);
 }
 
@@ -368,7 +368,7 @@ fn who_has_done_nothing_yet_begins_at_the_newest_email() {
     let mut mailbox = Mailbox::of(50);
     mailbox.arriving = 2;
     let world = World::at_rest(120, 40, mailbox);
-    assert_eq!((world.selected(), world.model.list.unseen()), (51, 0));
+    assert_eq!((world.selected(), world.model.list.unseen_above()), (51, 0));
 }
 
 #[test]
@@ -404,7 +404,7 @@ fn looks(world: &World) -> usize {
     world
         .asked
         .iter()
-        .filter(|effect| matches!(effect, Effect::Look { .. }))
+        .filter(|effect| matches!(effect, Effect::LoadWindow { .. }))
         .count()
 }
 
@@ -419,7 +419,7 @@ fn the_list_follows_what_is_typed_and_esc_goes_back() {
     assert_eq!(
         (
             world.model.list.total(),
-            world.model.list.all(),
+            world.model.list.archive_total(),
             world.selected()
         ),
         (Some(11), Some(500), 129)
@@ -437,7 +437,7 @@ fn the_list_follows_what_is_typed_and_esc_goes_back() {
         ),
         (Focus::List, 496, Some(500))
     );
-    assert!(world.model.list.filter().is_none());
+    assert!(world.model.list.filter().is_empty());
 }
 
 #[test]
@@ -477,8 +477,8 @@ fn a_storm_in_the_prompt_is_text_and_one_answer_counts() {
     world.press("/");
     let before = looks(&world);
     world.write("qq rGzM?#29");
-    world.happen(Msg::Pasted(Hidden::new("q\n\u{1b}[A\u{7}9")));
-    assert_eq!(world.model.ending, None);
+    world.happen(Message::Pasted(SecretInput::new("q\n\u{1b}[A\u{7}9")));
+    assert_eq!(world.model.exit, None);
     assert_eq!(
         world
             .model
@@ -499,9 +499,9 @@ fn a_storm_in_the_prompt_is_text_and_one_answer_counts() {
         "an older answer never stands for a newer question"
     );
     world.press("Enter").settle();
-    world.happen(Msg::Pasted(Hidden::new("q")));
+    world.happen(Message::Pasted(SecretInput::new("q")));
     assert_eq!(
-        (world.model.ending.clone(), world.model.focus()),
+        (world.model.exit.clone(), world.model.focus()),
         (None, Focus::List)
     );
     assert!(world.model.notice.is_some());
@@ -524,7 +524,7 @@ fn the_line_is_edited_as_lines_are() {
     world.press("Alt-x F5 Ctrl-k");
     assert_eq!(text(&world), Some((String::new(), 0)));
     world.press("Ctrl-c");
-    assert_eq!(world.model.ending, Some(Ending::Quit));
+    assert_eq!(world.model.exit, Some(ExitReason::Quit));
 }
 
 #[test]
@@ -539,7 +539,7 @@ fn what_could_be_typed_is_chosen_with_one_key_and_taken_back_with_another() {
             .unwrap_or_default()
     };
     world.press("/").write("#2 stat").settle();
-    assert_eq!(world.model.offers().len(), 1);
+    assert_eq!(world.model.suggestions().len(), 1);
     world.press("Tab");
     assert_eq!(text(&world), "#2 status:");
     world.press("Tab");
@@ -568,7 +568,7 @@ fn what_could_be_typed_is_chosen_with_one_key_and_taken_back_with_another() {
     );
     world.settle().press("Enter").settle();
     assert_eq!(
-        (world.model.list.filter().text(), world.model.offers().len()),
+        (world.model.list.filter().text(), world.model.suggestions().len()),
         ("#2 status:delivered #29", 0)
     );
 }
@@ -599,14 +599,14 @@ fn what_was_typed_earlier_is_typed_again() {
     let kept = world
         .asked
         .iter()
-        .filter(|effect| matches!(effect, Effect::Remember { .. }))
+        .filter(|effect| matches!(effect, Effect::SaveHistory { .. }))
         .count();
     assert_eq!(kept, 4);
 
     let history = vec!["from the last session".to_owned()];
     let mut world = World::start(
-        Opening {
-            history,
+        SessionInfo {
+            filter_history: history,
             ..opening(80, 24)
         },
         Mailbox::of(3),
@@ -617,20 +617,20 @@ fn what_was_typed_earlier_is_typed_again() {
 
 #[test]
 fn the_keys_are_those_of_the_person() {
-    let change = |keys: &str, command: &str| KeyChange {
+    let change = |keys: &str, command: &str| KeyBinding {
         keys: keys.to_owned(),
         command: command.to_owned(),
-        place: String::new(),
+        declared_at: String::new(),
     };
-    let (keys, wrong) = Keys::with(&[
+    let (keys, wrong) = Keymap::with_overrides(&[
         change("s", "next-row"),
         change("Ctrl-s", "filter"),
         change("j", "none"),
     ]);
     assert!(wrong.is_empty());
     let mut world = World::start(
-        Opening {
-            keys: Arc::new(keys),
+        SessionInfo {
+            keymap: Arc::new(keys),
             ..opening(120, 40)
         },
         Mailbox::of(300),
@@ -654,7 +654,7 @@ fn the_keys_are_those_of_the_person() {
 fn a_query_of_the_command_line_is_the_first_filter() {
     let query = "#29".to_owned();
     let mut world = World::start(
-        Opening {
+        SessionInfo {
             query,
             ..opening(120, 40)
         },
@@ -663,7 +663,7 @@ fn a_query_of_the_command_line_is_the_first_filter() {
     let looks = world
         .asked
         .iter()
-        .filter(|effect| matches!(effect, Effect::Look { .. }))
+        .filter(|effect| matches!(effect, Effect::LoadWindow { .. }))
         .count();
     world.settle();
     assert_eq!(
@@ -697,9 +697,9 @@ fn the_matches_in_an_email_are_walked() {
     let marked: Vec<usize> = world
         .model
         .reader
-        .marks()
+        .matches()
         .iter()
-        .map(crate::app::mark::Mark::line)
+        .map(crate::app::text_match::TextMatch::first_line)
         .collect();
     assert_eq!(
         marked,
@@ -717,7 +717,7 @@ fn the_matches_in_an_email_are_walked() {
     world.press("N N");
     assert_eq!(world.model.notice.as_deref(), Some("match 11 of 11"));
     world.press("q Esc").settle();
-    assert!(world.model.reader.marks().is_empty());
+    assert!(world.model.reader.matches().is_empty());
 }
 
 #[test]
@@ -735,7 +735,7 @@ fn one_goes_to_a_date() {
         world
             .asked
             .iter()
-            .any(|effect| matches!(effect, Effect::Look { anchor: Anchor::At(micros), .. } if *micros == end.as_microsecond()))
+            .any(|effect| matches!(effect, Effect::LoadWindow { anchor: WindowAnchor::AtTime(micros), .. } if *micros == end.as_microsecond()))
     );
     world.settle();
     assert_eq!((world.model.focus(), world.selected()), (Focus::List, 499));
@@ -826,7 +826,7 @@ fn looking_back_goes_on_until_there_is_enough_or_nothing_more_or_somebody_stops_
         world
             .asked
             .iter()
-            .filter(|effect| matches!(effect, Effect::Extend { .. }))
+            .filter(|effect| matches!(effect, Effect::LoadOlder { .. }))
             .count()
     };
     world.press("/").write("#-1").press("Enter").settle();
@@ -842,7 +842,7 @@ fn looking_back_goes_on_until_there_is_enough_or_nothing_more_or_somebody_stops_
         "the second page has enough for a screen"
     );
     assert_eq!(
-        (world.model.look_back, world.model.list.all()),
+        (world.model.load_older, world.model.list.archive_total()),
         (None, Some(1_200))
     );
 
@@ -860,19 +860,19 @@ fn looking_back_goes_on_until_there_is_enough_or_nothing_more_or_somebody_stops_
         before > 2
             && world
                 .model
-                .look_back
-                .is_some_and(|look_back| look_back.brought() >= 100),
+                .load_older
+                .is_some_and(|look_back| look_back.loaded() >= 100),
         "{before}"
     );
     world.press("Ctrl-x").settle();
     assert_eq!(
-        (world.model.look_back, extends(&world)),
+        (world.model.load_older, extends(&world)),
         (None, before),
         "what is under way comes, and nothing after it"
     );
     world.press("b").settle();
     assert_eq!(
-        (world.model.list.all(), extends(&world)),
+        (world.model.list.archive_total(), extends(&world)),
         (Some(4_000), 30),
         "until there is nothing more"
     );
@@ -894,14 +894,14 @@ fn looking_back_ends_when_the_service_fails() {
         .press("Enter")
         .settle()
         .press("b");
-    let Some(Effect::Extend { ticket }) = world.pending.pop() else {
+    let Some(Effect::LoadOlder { ticket }) = world.pending.pop() else {
         panic!("a page is asked for")
     };
-    world.happen(Msg::Extended {
+    world.happen(Message::OlderLoaded {
         ticket,
-        outcome: Err(Failure::new(Kind::Unreachable, "no route")),
+        outcome: Err(Error::new(ErrorKind::Unreachable, "no route")),
     });
-    assert_eq!(world.model.look_back, None);
+    assert_eq!(world.model.load_older, None);
     assert!(world.model.notice.is_some());
     world.settle();
 }
@@ -919,35 +919,35 @@ enum Event {
 
 fn event() -> impl Strategy<Value = Event> {
     let step = prop::sample::select(vec![
-        Step::Down,
-        Step::Up,
-        Step::HalfDown,
-        Step::HalfUp,
-        Step::PageDown,
-        Step::PageUp,
-        Step::First,
-        Step::Last,
+        Motion::Down,
+        Motion::Up,
+        Motion::HalfDown,
+        Motion::HalfUp,
+        Motion::PageDown,
+        Motion::PageUp,
+        Motion::First,
+        Motion::Last,
     ]);
     let command = prop_oneof![
-        6 => step.clone().prop_map(Command::Select),
+        6 => step.clone().prop_map(Command::MoveSelection),
         1 => step.prop_map(Command::Scroll),
         1 => Just(Command::Open),
         1 => Just(Command::NextEmail),
         1 => Just(Command::PreviousEmail),
         1 => Just(Command::NextView),
         1 => Just(Command::FullReader),
-        1 => Just(Command::Arrange),
+        1 => Just(Command::CycleLayout),
         1 => Just(Command::SwitchPane),
         1 => Just(Command::Refresh),
-        1 => Just(Command::Only(crate::app::command::Cell::Status)),
-        1 => Just(Command::Only(crate::app::command::Cell::Domain)),
-        1 => Just(Command::Card),
-        1 => (1_u8..5).prop_map(Command::ShowSaved),
-        1 => prop::sample::select(vec![Side::Left, Side::Right]).prop_map(Command::Place),
-        1 => Just(Command::Peel),
+        1 => Just(Command::FilterBy(crate::app::command::RowField::Status)),
+        1 => Just(Command::FilterBy(crate::app::command::RowField::Domain)),
+        1 => Just(Command::RecipientSummary),
+        1 => (1_u8..5).prop_map(Command::ShowSavedView),
+        1 => prop::sample::select(vec![Direction::Left, Direction::Right]).prop_map(Command::History),
+        1 => Just(Command::CloseLayer),
         1 => Just(Command::Undo),
         1 => Just(Command::Redo),
-        1 => Just(Command::LookBack),
+        1 => Just(Command::LoadOlder),
         1 => Just(Command::Stop),
         1 => Just(Command::Help),
     ];
@@ -964,7 +964,7 @@ fn event() -> impl Strategy<Value = Event> {
 /// What is wrong with the reader, if anything.
 fn defect(world: &World) -> Option<String> {
     let selected = world.model.list.selected()?;
-    let Stage::Ready(opened, body) = world.model.stage() else {
+    let ReaderState::Ready(opened, body) = world.model.reader_state() else {
         return None;
     };
     if opened.email.summary.id != selected.summary.id {
@@ -993,17 +993,17 @@ proptest! {
             let before = world.model.list.selected().map(|row| row.summary.id.clone());
             let moves = matches!(event, Event::Command(_) | Event::Click(..) | Event::Answer(_));
             match event {
-                Event::Command(command) => world.happen(Msg::Command(command)),
+                Event::Command(command) => world.happen(Message::Command(command)),
                 Event::Answer(n) if !world.pending.is_empty() => world.answer(n),
                 Event::Answer(_) => {}
                 Event::Arrive => world.mailbox.arriving += 1,
-                Event::Resize(width, height) => world.happen(Msg::Resized(Size::new(width, height))),
-                Event::Click(x, y) => world.happen(Msg::Pointed(Pointer::Pressed(Position::new(x, y)))),
+                Event::Resize(width, height) => world.happen(Message::Resized(Size::new(width, height))),
+                Event::Click(x, y) => world.happen(Message::Mouse(MouseInput::Pressed(Position::new(x, y)))),
                 Event::Fail(n) => {
-                    let reads: Vec<_> = world.pending.iter().enumerate().filter(|(_, effect)| matches!(effect, Effect::Read { .. })).map(|(n, _)| n).collect();
+                    let reads: Vec<_> = world.pending.iter().enumerate().filter(|(_, effect)| matches!(effect, Effect::LoadEmail { .. })).map(|(n, _)| n).collect();
                     if !reads.is_empty() {
-                        let Effect::Read { ticket, .. } = world.pending.remove(reads[n % reads.len()]) else { unreachable!() };
-                        world.happen(Msg::Read { ticket, outcome: Err(Failure::new(Kind::Server, "it failed")) });
+                        let Effect::LoadEmail { ticket, .. } = world.pending.remove(reads[n % reads.len()]) else { unreachable!() };
+                        world.happen(Message::EmailLoaded { ticket, outcome: Err(Error::new(ErrorKind::Server, "it failed")) });
                     }
                 }
             }
@@ -1015,7 +1015,7 @@ proptest! {
         // Whatever happened, everything that was asked for is answered in the end, and the program is well.
         world.settle();
         prop_assert_eq!(defect(&world), None);
-        if world.model.ending.is_none() && !world.mailbox.found(world.model.list.filter().query()).is_empty() {
+        if world.model.exit.is_none() && !world.mailbox.found(world.model.list.filter().query()).is_empty() {
             prop_assert!(world.model.list.selected().is_some());
         }
     }

@@ -2,9 +2,9 @@
 
 use crate::api::wire;
 use crate::app::tests::env::{Mailbox, World, now, opening, row_of};
-use crate::app::{Effect, Focus, Msg, Opening};
+use crate::app::{Effect, Focus, Message, SessionInfo};
 use crate::config::SavedView;
-use crate::failure::{Failure, Kind};
+use crate::error::{Error, ErrorKind};
 use jiff::ToSpan as _;
 
 /// Emails 0 to 299; every tenth goes to Ana, with Ben in copy, and every hundredth of hers bounced.
@@ -13,9 +13,9 @@ fn mailbox() -> Mailbox {
     for row in mailbox
         .rows
         .iter_mut()
-        .filter(|row| row.place.micros() % 10 == 0)
+        .filter(|row| row.sort_key.micros() % 10 == 0)
     {
-        let n = row.place.micros();
+        let n = row.sort_key.micros();
         let bounced = n % 100 == 0;
         *row = row_of(
             n,
@@ -66,39 +66,39 @@ fn a_card_has_all_mail_to_one_address_and_leads_back() {
     );
     let tally = world
         .model
-        .card
+        .recipient_card
         .as_ref()
-        .and_then(crate::app::Card::tally)
+        .and_then(crate::app::RecipientCard::summary)
         .expect("it is counted")
         .clone();
     let statuses: Vec<(&str, u64)> = tally
         .statuses
         .iter()
-        .map(|(status, count)| (status.word(), *count))
+        .map(|(status, count)| (status.label(), *count))
         .collect();
     assert_eq!(
         (tally.total, &*tally.name, statuses),
         (30, "Ana", vec![("bounced", 3), ("opened", 27)])
     );
-    let trouble = tally.trouble.expect("the newest that bounced");
+    let trouble = tally.newest_problem.expect("the newest that bounced");
     assert_eq!(
         (&*trouble.subject, trouble.reason.as_deref()),
         ("For Ana #200", Some("mailbox full"))
     );
     assert_eq!(
-        tally.last.map(|last| last.subject.to_string()).as_deref(),
+        tally.newest.map(|last| last.subject.to_string()).as_deref(),
         Some("For Ana #290")
     );
 
     world.press("j j @ v").settle();
     assert!(
-        world.model.card.is_some(),
+        world.model.recipient_card.is_some(),
         "what narrows a card leaves it there"
     );
     assert_eq!(filter(&world), "recipient:ana@example.com status:opened");
     world.press("Esc").settle();
     assert_eq!(
-        (filter(&world), world.selected(), world.model.card.is_some()),
+        (filter(&world), world.selected(), world.model.recipient_card.is_some()),
         ("", 290, false),
         "where one was"
     );
@@ -173,18 +173,18 @@ fn a_card_is_counted_again_when_something_changes_and_not_while_one_types() {
         world
             .asked
             .iter()
-            .filter(|effect| matches!(effect, Effect::Tally { .. }))
+            .filter(|effect| matches!(effect, Effect::SummarizeRecipient { .. }))
             .count()
     };
     world.press("/").write("recipient:ana@example.com").settle();
     assert_eq!(
-        (tallies(&world), world.model.card.is_some()),
+        (tallies(&world), world.model.recipient_card.is_some()),
         (0, false),
         "half an address has no card"
     );
     world.press("Enter").settle();
     assert_eq!(
-        (tallies(&world), world.model.card.is_some()),
+        (tallies(&world), world.model.recipient_card.is_some()),
         (2, true),
         "at first, and when its emails were checked"
     );
@@ -192,9 +192,9 @@ fn a_card_is_counted_again_when_something_changes_and_not_while_one_types() {
     world.wait_for_refresh();
     assert_eq!(tallies(&world), 3);
     world.press("/ Ctrl-u").settle();
-    assert!(world.model.card.is_some(), "nothing jumps while one types");
+    assert!(world.model.recipient_card.is_some(), "nothing jumps while one types");
     world.press("Enter").settle();
-    assert!(world.model.card.is_none());
+    assert!(world.model.recipient_card.is_none());
 }
 
 #[test]
@@ -204,21 +204,21 @@ fn what_cannot_be_counted_is_said() {
     let n = world
         .pending
         .iter()
-        .position(|effect| matches!(effect, Effect::Tally { .. }))
+        .position(|effect| matches!(effect, Effect::SummarizeRecipient { .. }))
         .expect("it is counted");
-    let Effect::Tally { ticket, .. } = world.pending.remove(n) else {
+    let Effect::SummarizeRecipient { ticket, .. } = world.pending.remove(n) else {
         unreachable!()
     };
-    world.happen(Msg::Tallied {
+    world.happen(Message::RecipientSummarized {
         ticket,
-        outcome: Err(Failure::new(Kind::Archive, "the disk is gone")),
+        outcome: Err(Error::new(ErrorKind::Archive, "the disk is gone")),
     });
     assert!(
         world
             .model
-            .card
+            .recipient_card
             .as_ref()
-            .is_some_and(|card| card.failure().is_some())
+            .is_some_and(|card| card.error().is_some())
     );
 }
 
@@ -229,7 +229,7 @@ fn a_number_shows_a_view_and_undo_takes_it_back() {
     assert_eq!(
         (
             filter(&world),
-            world.model.view().map(|(_, view)| view.name.as_str())
+            world.model.shown_view().map(|(_, view)| view.name.as_str())
         ),
         ("is:trouble after:7d", Some("Trouble"))
     );
@@ -238,7 +238,7 @@ fn a_number_shows_a_view_and_undo_takes_it_back() {
     world.press("u").settle();
     assert_eq!(filter(&world), "is:trouble after:7d");
     world.press("u").settle();
-    assert_eq!((filter(&world), world.model.view()), ("", None));
+    assert_eq!((filter(&world), world.model.shown_view()), ("", None));
     world.press("9");
     assert_eq!(
         world.model.notice.as_deref(),
@@ -272,16 +272,16 @@ fn views_are_saved_chosen_and_taken_away() {
         name: "Ana".to_owned(),
         query: "to:ana".to_owned(),
     };
-    assert!(world.asked.iter().any(|effect| matches!(effect, Effect::KeepView { number: 5, view: Some(view), .. } if *view == saved)));
+    assert!(world.asked.iter().any(|effect| matches!(effect, Effect::SaveView { number: 5, view: Some(view), .. } if *view == saved)));
     assert_eq!(
         world.model.notice.as_deref(),
         Some("5 shows Ana from now on; written to config.toml")
     );
-    assert_eq!(world.model.view(), Some((5, &saved)));
+    assert_eq!(world.model.shown_view(), Some((5, &saved)));
 
     world.press("Esc g v").settle();
     assert_eq!(
-        (world.model.focus(), world.model.chooser()),
+        (world.model.focus(), world.model.view_chooser()),
         (Focus::Choice, Some(0))
     );
     world.press("j j j j j Enter").settle();
@@ -290,22 +290,22 @@ fn views_are_saved_chosen_and_taken_away() {
         (Focus::List, "to:ana")
     );
     world.press("g v").settle();
-    assert_eq!(world.model.chooser(), Some(4), "the one that is shown");
+    assert_eq!(world.model.view_chooser(), Some(4), "the one that is shown");
     world.press("d d").settle();
     assert!(world.asked.iter().any(|effect| matches!(
         effect,
-        Effect::KeepView {
+        Effect::SaveView {
             number: 5,
             view: None,
             ..
         }
     )));
     assert_eq!(
-        (world.model.views().len(), world.model.chooser()),
+        (world.model.saved_views().len(), world.model.view_chooser()),
         (4, Some(3))
     );
     world.press("d d d d d d d d d d").settle();
-    assert!(world.model.views().is_empty());
+    assert!(world.model.saved_views().is_empty());
     world.press("Esc");
     assert_eq!(world.model.focus(), Focus::List);
 }
@@ -327,11 +327,11 @@ fn a_view_is_renamed_by_saving_it_again() {
     assert_eq!(
         world
             .model
-            .view()
+            .shown_view()
             .map(|(number, view)| (number, view.name.as_str())),
         Some((2, "Alarm"))
     );
-    assert_eq!(world.model.views().len(), 4);
+    assert_eq!(world.model.saved_views().len(), 4);
 }
 
 #[test]
@@ -344,12 +344,12 @@ fn a_view_that_cannot_be_written_is_there_until_one_leaves() {
         .write("Ana")
         .settle()
         .press("Enter");
-    let Some(Effect::KeepView { ticket, .. }) = world.pending.pop() else {
+    let Some(Effect::SaveView { ticket, .. }) = world.pending.pop() else {
         panic!("it is to be kept")
     };
-    world.happen(Msg::ViewKept {
+    world.happen(Message::ViewSaved {
         ticket,
-        outcome: Err(Failure::new(Kind::Config, "config.toml cannot be written")),
+        outcome: Err(Error::new(ErrorKind::Config, "config.toml cannot be written")),
     });
     assert_eq!(
         world.model.notice.as_deref(),
@@ -411,31 +411,31 @@ fn text_is_found_while_one_types_and_forgotten_with_esc() {
     world.press("Enter /").write("line 2").settle();
     assert_eq!(
         (
-            world.model.reader.finds(),
-            world.model.reader.marks().len(),
-            world.model.reader.mark()
+            world.model.reader.find_text(),
+            world.model.reader.matches().len(),
+            world.model.reader.current_match()
         ),
         (Some("line 2"), 11, Some(0))
     );
     assert_eq!(world.model.reader.scroll(), 0);
     world.write("9").settle();
-    assert_eq!(world.model.reader.marks().len(), 1);
+    assert_eq!(world.model.reader.matches().len(), 1);
     assert!(world.model.reader.scroll() > 0, "what is found is gone to");
     world.press("Backspace").settle();
     assert_eq!(
-        (world.model.reader.scroll(), world.model.reader.mark()),
+        (world.model.reader.scroll(), world.model.reader.current_match()),
         (0, Some(0)),
         "from where one began"
     );
     world.press("Enter n n").settle();
     assert_eq!(
-        (world.model.notice.as_deref(), world.model.reader.mark()),
+        (world.model.notice.as_deref(), world.model.reader.current_match()),
         (Some("match 3 of 11"), Some(2))
     );
     world.press("G").settle();
     world.press("/ Enter");
     assert_eq!(
-        world.model.reader.finds(),
+        world.model.reader.find_text(),
         Some("line 2"),
         "nothing typed changes nothing"
     );
@@ -443,18 +443,18 @@ fn text_is_found_while_one_types_and_forgotten_with_esc() {
     assert!(world.model.reader.scroll() > 0);
     world.press("n J").settle();
     assert_eq!(
-        (world.model.reader.scroll(), world.model.reader.mark()),
+        (world.model.reader.scroll(), world.model.reader.current_match()),
         (0, None),
         "another email begins at its start"
     );
     assert_eq!(
-        (world.model.reader.finds(), world.model.reader.marks().len()),
+        (world.model.reader.find_text(), world.model.reader.matches().len()),
         (Some("line 2"), 11),
         "in the next email, too"
     );
     world.press("Esc").settle();
     assert_eq!(
-        (world.model.reader.finds(), world.model.focus()),
+        (world.model.reader.find_text(), world.model.focus()),
         (None, Focus::Reader),
         "one layer"
     );
@@ -464,7 +464,7 @@ fn text_is_found_while_one_types_and_forgotten_with_esc() {
     assert_eq!(
         (
             world.model.reader.scroll(),
-            world.model.reader.marks().len()
+            world.model.reader.matches().len()
         ),
         (0, 0)
     );
@@ -495,12 +495,12 @@ fn text_in_the_email_goes_before_the_filter_and_leaves_it_alone() {
         .settle()
         .press("Enter")
         .settle();
-    let of_filter = world.model.reader.marks().len();
+    let of_filter = world.model.reader.matches().len();
     assert!(of_filter > 11);
     world.press("/").write("line 1").press("Enter").settle();
-    assert_eq!(world.model.reader.marks().len(), 11);
+    assert_eq!(world.model.reader.matches().len(), 11);
     world.press("Esc").settle();
-    assert_eq!(world.model.reader.marks().len(), of_filter);
+    assert_eq!(world.model.reader.matches().len(), of_filter);
 }
 
 #[test]
@@ -508,14 +508,14 @@ fn today_is_another_day_after_midnight() {
     let mut world = World::at_rest(120, 40, mailbox());
     world.press("1").settle();
     let of_today = world.model.list.total();
-    world.model.at(now().checked_add(1.day()).unwrap());
+    world.model.set_time(now().checked_add(1.day()).unwrap());
     world.wait_for_refresh();
     assert_eq!(
         (filter(&world), world.model.list.total()),
         ("after:today", Some(0)),
         "there were {of_today:?} yesterday"
     );
-    assert_eq!(world.model.view().map(|(number, _)| number), Some(1));
+    assert_eq!(world.model.shown_view().map(|(number, _)| number), Some(1));
 }
 
 #[test]
@@ -530,30 +530,30 @@ fn below_the_last_row_enter_looks_further_back() {
         world
             .model
             .list
-            .foot(height)
+            .load_more_row(height)
             .is_some_and(|(_, selected)| !selected),
         "there may be more"
     );
     world.press("Enter q").settle();
     assert_eq!(
-        (world.selected(), world.model.look_back),
+        (world.selected(), world.model.load_older),
         (5, None),
         "the last email is read like any other"
     );
     world.press("j j j").settle();
-    assert!(world.model.list.is_at_foot());
+    assert!(world.model.list.is_on_load_more_row());
     assert_eq!(world.selected(), 5, "an email stays selected");
     world.press("k").settle();
-    assert!(!world.model.list.is_at_foot());
+    assert!(!world.model.list.is_on_load_more_row());
     assert_eq!(world.selected(), 5);
     world.press("j Enter").settle();
     assert_eq!(
-        (world.model.list.all(), world.model.look_back),
+        (world.model.list.archive_total(), world.model.load_older),
         (Some(500), None),
         "until everything is read: nothing older has a 5"
     );
     assert!(
-        world.model.list.foot(height).is_none(),
+        world.model.list.load_more_row(height).is_none(),
         "everything was looked at"
     );
 
@@ -585,70 +585,70 @@ fn nobody_looks_further_back_than_the_filter_wants() {
     let height = world.model.list_height();
     world.press("/").write("after:2d").press("Enter").settle();
     world.press("G j").settle();
-    assert!(world.model.list.foot(height).is_none());
+    assert!(world.model.list.load_more_row(height).is_none());
     world.press("b").settle();
     assert_eq!(
         world.model.notice.as_deref(),
         Some("all mail since the time of this filter is here already")
     );
-    assert_eq!(world.model.list.all(), Some(200));
+    assert_eq!(world.model.list.archive_total(), Some(200));
 }
 
 #[test]
 fn a_click_reaches_the_line_below_the_last_row() {
-    use crate::app::Pointer;
+    use crate::app::MouseInput;
     use ratatui::layout::Position;
     let mut mailbox = Mailbox::of(200);
     mailbox.older_pages = 3;
     let mut world = World::at_rest(120, 40, mailbox);
     world.press("/").write("#150").press("Enter").settle();
     let y = world.model.layout().list.y + 1;
-    world.happen(Msg::Pointed(Pointer::Pressed(Position::new(3, y))));
-    assert!(world.model.list.is_at_foot());
-    world.happen(Msg::Pointed(Pointer::Pressed(Position::new(3, y - 1))));
-    assert!(!world.model.list.is_at_foot());
+    world.happen(Message::Mouse(MouseInput::Pressed(Position::new(3, y))));
+    assert!(world.model.list.is_on_load_more_row());
+    world.happen(Message::Mouse(MouseInput::Pressed(Position::new(3, y - 1))));
+    assert!(!world.model.list.is_on_load_more_row());
 }
 
 #[test]
 fn the_mouse_does_not_reach_through_the_list_of_views() {
-    use crate::app::Pointer;
+    use crate::app::MouseInput;
     use ratatui::layout::Position;
     let mut world = World::at_rest(120, 40, mailbox());
     let selected = world.selected();
     world.press("g v");
     let at = Position::new(3, 9);
-    world.happen(Msg::Pointed(Pointer::Pressed(at)));
-    world.happen(Msg::Pointed(Pointer::Wheel { at, down: true }));
+    world.happen(Message::Mouse(MouseInput::Pressed(at)));
+    world.happen(Message::Mouse(MouseInput::Scrolled { at, down: true }));
     assert_eq!(
-        (world.model.chooser(), world.selected()),
+        (world.model.view_chooser(), world.selected()),
         (Some(1), selected)
     );
 }
 
 #[test]
 fn a_click_takes_a_view_from_the_list() {
-    use crate::app::Pointer;
+    use crate::app::MouseInput;
     use ratatui::layout::Position;
     let mut world = World::at_rest(120, 40, mailbox());
     world.press("g v");
     let title = Position::new(3, world.model.layout().main.y);
-    world.happen(Msg::Pointed(Pointer::Pressed(title)));
-    assert!(world.model.chooses_view(), "the title is no view");
-    world.happen(Msg::Pointed(Pointer::Pressed(Position::new(
+    world.happen(Message::Mouse(MouseInput::Pressed(title)));
+    assert!(world.model.is_choosing_view(), "the title is no view");
+    world.happen(Message::Mouse(MouseInput::Pressed(Position::new(
         3,
         title.y + 3,
     ))));
     world.settle();
-    assert!(!world.model.chooses_view());
+    assert!(!world.model.is_choosing_view());
     assert_eq!(
         filter(&world),
-        world.model.views().values().nth(1).unwrap().query
+        world.model.saved_views().values().nth(1).unwrap().query
     );
 }
 
 #[test]
 fn the_reader_says_why_an_email_bounced() {
-    use crate::app::head::Head;
+    use crate::app::email_header::HeaderLine;
     let mut world = World::at_rest(120, 40, mailbox());
     world
         .press("/")
@@ -659,10 +659,10 @@ fn the_reader_says_why_an_email_bounced() {
     let why = world
         .model
         .reader
-        .head(row)
+        .header(row)
         .into_iter()
         .find_map(|line| match line {
-            Head::Words("why", text) => Some(text),
+            HeaderLine::Text("why", text) => Some(text),
             _ => None,
         });
     assert_eq!(why.as_deref(), Some("mailbox full"));
@@ -679,8 +679,8 @@ fn views_of_the_file_are_those_of_the_keys() {
     )]
     .into();
     let mut world = World::start(
-        Opening {
-            views,
+        SessionInfo {
+            saved_views: views,
             ..opening(120, 40)
         },
         mailbox(),
@@ -701,7 +701,7 @@ fn a_face_of_the_body_is_left_and_come_back_to() {
     let row = world.model.list.selected().unwrap().clone();
     assert_eq!(
         world.model.reader.scroll(),
-        world.model.reader.head(&row).len(),
+        world.model.reader.header(&row).len(),
         "the start of the other face"
     );
     world.press("j [").settle();
@@ -721,7 +721,7 @@ fn the_head_is_folded_where_there_is_little_room_and_unfolded_by_hand() {
         world
             .model
             .reader
-            .head(world.model.list.selected().unwrap())
+            .header(world.model.list.selected().unwrap())
             .len()
     };
     let whole = head(&world);

@@ -3,7 +3,7 @@
 use crate::query::{Node, Term};
 
 /// The times (microseconds) between which what comes out as `wanted` was created: the newest and the oldest.
-pub(super) fn bounds(node: &Node, wanted: bool) -> (i64, i64) {
+pub(super) fn time_bounds(node: &Node, wanted: bool) -> (i64, i64) {
     const OPEN: (i64, i64) = (i64::MAX, i64::MIN);
     const NONE: (i64, i64) = (i64::MIN, i64::MAX);
     let both = |one: (i64, i64), other: (i64, i64)| (one.0.min(other.0), one.1.max(other.1));
@@ -13,13 +13,13 @@ pub(super) fn bounds(node: &Node, wanted: bool) -> (i64, i64) {
     match (node, wanted) {
         (Node::And(nodes), true) | (Node::Or(nodes), false) => nodes
             .iter()
-            .map(|node| bounds(node, wanted))
+            .map(|node| time_bounds(node, wanted))
             .fold(OPEN, both),
         (Node::Or(nodes), true) | (Node::And(nodes), false) => nodes
             .iter()
-            .map(|node| bounds(node, wanted))
+            .map(|node| time_bounds(node, wanted))
             .fold(NONE, hull),
-        (Node::Not(inner), _) => bounds(inner, !wanted),
+        (Node::Not(inner), _) => time_bounds(inner, !wanted),
         (Node::Term(Term::After(moment)), true) | (Node::Term(Term::Before(moment)), false) => {
             after(moment.start)
         }

@@ -1,25 +1,25 @@
 //! What costs little to ask before a question for which the index gathers all answers first: what has
 //! many answers is found that way, and what has few costs the index little.
 
-use super::plan::Ask;
-use super::tokens::{START, kind, token};
+use super::plan::FtsExpr;
+use super::tokens::{PREFIX_CHARS, kind, encode_token};
 
 /// Emails that are looked at where a gram is so short that most questions have many answers.
-const MANY: usize = 500;
+const EXAMINED_FOR_SHORT_PREFIX: usize = 500;
 
 /// The same where it is the beginning of a longer word.
-const FEW: usize = 64;
+const EXAMINED_FOR_LONG_PREFIX: usize = 64;
 
 /// What to ask before `ask`, if that is costly, and how many emails to look at.
-pub(super) fn first(ask: &Ask) -> Option<(Ask, usize)> {
-    let few = if has(ask, &is_short) { MANY } else { FEW };
+pub(super) fn choose_prefilter(ask: &FtsExpr) -> Option<(FtsExpr, usize)> {
+    let few = if has_prefix(ask, &is_short_prefix) { EXAMINED_FOR_SHORT_PREFIX } else { EXAMINED_FOR_LONG_PREFIX };
     // Alone, a word that nobody uses would cost the index as much a second time.
-    has(ask, &is_costly).then(|| {
+    has_prefix(ask, &is_costly_prefix).then(|| {
         (
-            if matches!(ask, Ask::And(_)) {
-                cheap(ask)
+            if matches!(ask, FtsExpr::And(_)) {
+                drop_costly_prefixes(ask)
             } else {
-                Ask::All
+                FtsExpr::All
             },
             few,
         )
@@ -27,31 +27,31 @@ pub(super) fn first(ask: &Ask) -> Option<(Ask, usize)> {
 }
 
 /// A superset of `ask` without what is costly.
-fn cheap(ask: &Ask) -> Ask {
+fn drop_costly_prefixes(ask: &FtsExpr) -> FtsExpr {
     match ask {
-        Ask::Start(start) if is_costly(start) && !is_short(start) => {
-            Ask::Token(token(kind::START, start.chars().skip(1).take(START)))
+        FtsExpr::Prefix(start) if is_costly_prefix(start) && !is_short_prefix(start) => {
+            FtsExpr::Token(encode_token(kind::START, start.chars().skip(1).take(PREFIX_CHARS)))
         }
-        Ask::And(members) => Ask::and(members.iter().map(cheap)),
-        Ask::Or(members) => Ask::or(members.iter().map(cheap)),
-        other if has(other, &is_costly) => Ask::All,
+        FtsExpr::And(members) => FtsExpr::and(members.iter().map(drop_costly_prefixes)),
+        FtsExpr::Or(members) => FtsExpr::or(members.iter().map(drop_costly_prefixes)),
+        other if has_prefix(other, &is_costly_prefix) => FtsExpr::All,
         other => other.clone(),
     }
 }
 
-fn has(ask: &Ask, is_such: &dyn Fn(&str) -> bool) -> bool {
+fn has_prefix(ask: &FtsExpr, is_such: &dyn Fn(&str) -> bool) -> bool {
     match ask {
-        Ask::All | Ask::Nothing | Ask::Token(_) => false,
-        Ask::Start(start) => is_such(start),
-        Ask::And(members) | Ask::Or(members) => members.iter().any(|member| has(member, is_such)),
-        Ask::Not(inner) => has(inner, is_such),
+        FtsExpr::All | FtsExpr::Nothing | FtsExpr::Token(_) => false,
+        FtsExpr::Prefix(start) => is_such(start),
+        FtsExpr::And(members) | FtsExpr::Or(members) => members.iter().any(|member| has_prefix(member, is_such)),
+        FtsExpr::Not(inner) => has_prefix(inner, is_such),
     }
 }
 
-fn is_short(start: &str) -> bool {
-    start.chars().count() <= START
+fn is_short_prefix(start: &str) -> bool {
+    start.chars().count() <= PREFIX_CHARS
 }
 
-fn is_costly(start: &str) -> bool {
-    start.starts_with(kind::WORD) || is_short(start)
+fn is_costly_prefix(start: &str) -> bool {
+    start.starts_with(kind::WORD) || is_short_prefix(start)
 }

@@ -1,15 +1,15 @@
 //! How many: of what a query finds, and of what the archive knows.
 
-use super::halt::Halt;
-use super::walk::{Walk, Way};
+use super::halt::CancellationToken;
+use super::scan::{Scan, Direction};
 use crate::archive::window::TOP;
-use crate::archive::{Archive, Place};
-use crate::failure::Failure;
+use crate::archive::{Archive, SortKey};
+use crate::error::Error;
 use crate::query::Query;
 
 /// How many there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Counted {
+pub enum MatchCount {
     /// So many.
     Exactly(u64),
     /// More than so many; nobody counted further.
@@ -18,15 +18,15 @@ pub enum Counted {
 
 /// How much of the archive the operators on bodies and tags look at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Scope {
+pub struct BodyAvailability {
     /// Emails whose bodies and tags are known.
     pub fetched: u64,
     /// Emails.
     pub emails: u64,
 }
 
-pub(super) const PAST: &str = "SELECT count(*) FROM (SELECT 1 FROM search WHERE search MATCH ?1 AND rowid > ?2 AND rowid < ?3 LIMIT ?4)";
-pub(super) const TOKENS: &str =
+pub(super) const COUNT_BETWEEN: &str = "SELECT count(*) FROM (SELECT 1 FROM search WHERE search MATCH ?1 AND rowid > ?2 AND rowid < ?3 LIMIT ?4)";
+pub(super) const COUNT_MATCHES: &str =
     "SELECT count(*) FROM (SELECT 1 FROM search WHERE search MATCH ?1 LIMIT ?2)";
 
 impl Archive {
@@ -35,16 +35,16 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be read.
-    pub fn count_matching(
+    pub fn count_matches(
         &self,
         query: &Query,
         most: u64,
-        halt: &Halt,
-    ) -> Result<Option<Counted>, Failure> {
-        if query.is_everything() {
-            return Ok(Some(Counted::Exactly(self.count()?)));
+        halt: &CancellationToken,
+    ) -> Result<Option<MatchCount>, Error> {
+        if query.is_match_all() {
+            return Ok(Some(MatchCount::Exactly(self.query_count()?)));
         }
-        self.count_past(query, Way::Down, TOP, most, halt)
+        self.count_matches_from(query, Direction::Older, TOP, most, halt)
     }
 
     /// How many matches are newer than `place`, as far as `most`; `None` if `halt` broke it off.
@@ -52,32 +52,32 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be read.
-    pub fn rank_matching(
+    pub fn count_newer_matches(
         &self,
         query: &Query,
-        place: Place,
+        place: SortKey,
         most: u64,
-        halt: &Halt,
-    ) -> Result<Option<Counted>, Failure> {
-        self.count_past(query, Way::Up, place, most, halt)
+        halt: &CancellationToken,
+    ) -> Result<Option<MatchCount>, Error> {
+        self.count_matches_from(query, Direction::Newer, place, most, halt)
     }
 
-    fn count_past(
+    fn count_matches_from(
         &self,
         query: &Query,
-        way: Way,
-        from: Place,
+        way: Direction,
+        from: SortKey,
         most: u64,
-        halt: &Halt,
-    ) -> Result<Option<Counted>, Failure> {
-        self.connections.search(halt, |connection| {
-            let walk = Walk::new(connection, query)?;
-            let found = walk.count(way, from, most.saturating_add(1))?;
-            walk.check()?;
+        halt: &CancellationToken,
+    ) -> Result<Option<MatchCount>, Error> {
+        self.connections.read_cancellable(halt, |connection| {
+            let walk = Scan::new(connection, query)?;
+            let found = walk.count_matches(way, from, most.saturating_add(1))?;
+            walk.report_unreadable()?;
             Ok(if found > most {
-                Counted::MoreThan(most)
+                MatchCount::MoreThan(most)
             } else {
-                Counted::Exactly(found)
+                MatchCount::Exactly(found)
             })
         })
     }
@@ -87,12 +87,12 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be read.
-    pub fn scope(&self) -> Result<Scope, Failure> {
+    pub fn body_availability(&self) -> Result<BodyAvailability, Error> {
         self.connections.read(|connection| {
             let sql = "SELECT bodies, emails FROM tally";
             let (fetched, emails): (i64, i64) =
                 connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
-            Ok(Scope {
+            Ok(BodyAvailability {
                 fetched: fetched.unsigned_abs(),
                 emails: emails.unsigned_abs(),
             })

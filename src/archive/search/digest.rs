@@ -6,24 +6,24 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use rusqlite::Connection;
 
 use super::index::Index;
-use super::label;
+use super::interned;
 use super::tokens::kind;
 use crate::api::wire;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::mail::Summary;
 
 /// `SQLite` keeps no more bytes of a token.
-const LONGEST: usize = 32_768;
+const MAX_TOKEN_BYTES: usize = 32_768;
 
 /// The sum of a hash of each token with its slot. It takes no memory, whatever the number of tokens,
 /// and does not depend on their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Sum {
+struct TokenChecksum {
     tokens: u64,
     hashes: u64,
 }
 
-impl Sum {
+impl TokenChecksum {
     fn add(&mut self, slot: i64, token: &[u8]) {
         let mut hasher = DefaultHasher::new();
         (slot, token).hash(&mut hasher);
@@ -33,22 +33,22 @@ impl Sum {
 }
 
 /// Sums up the tokens that the emails should have in the index.
-pub(in crate::archive) struct Expected<'a> {
+pub(in crate::archive) struct IndexChecksum<'a> {
     connection: &'a Connection,
     index: Index<'a>,
-    has_all_labels: bool,
-    sum: Sum,
+    all_interned: bool,
+    checksum: TokenChecksum,
 }
 
-impl<'a> Expected<'a> {
-    pub(in crate::archive) fn new(connection: &'a Connection) -> Result<Self, Failure> {
-        let has_all_labels = label::has_room(connection, label::FROM)?
-            && label::has_room(connection, label::REPLY_TO)?;
+impl<'a> IndexChecksum<'a> {
+    pub(in crate::archive) fn new(connection: &'a Connection) -> Result<Self, Error> {
+        let has_all_labels = interned::has_capacity(connection, interned::FROM)?
+            && interned::has_capacity(connection, interned::REPLY_TO)?;
         Ok(Self {
             connection,
-            index: Index::reading(connection),
-            has_all_labels,
-            sum: Sum::default(),
+            index: Index::read_only(connection),
+            all_interned: has_all_labels,
+            checksum: TokenChecksum::default(),
         })
     }
 
@@ -59,10 +59,10 @@ impl<'a> Expected<'a> {
         mail: &Summary,
         changed: bool,
         whole: Option<&wire::Email>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), Error> {
         let text = self
             .index
-            .tokens(mail, changed, whole)?
+            .expected_tokens(mail, changed, whole)?
             .to_ascii_lowercase();
         let mut met = HashSet::new();
         // As the tokenizer `ascii` cuts.
@@ -70,20 +70,20 @@ impl<'a> Expected<'a> {
             .as_bytes()
             .split(|byte| byte.is_ascii() && !byte.is_ascii_alphanumeric())
         {
-            let token = &token[..token.len().min(LONGEST)];
-            if !token.is_empty() && is_compared(token, self.has_all_labels) && met.insert(token) {
-                self.sum.add(slot, token);
+            let token = &token[..token.len().min(MAX_TOKEN_BYTES)];
+            if !token.is_empty() && is_compared(token, self.all_interned) && met.insert(token) {
+                self.checksum.add(slot, token);
             }
         }
         Ok(())
     }
 
     /// Whether the index holds these tokens and no others. Reads all of it.
-    pub(in crate::archive) fn is_indexed(&self) -> Result<bool, Failure> {
+    pub(in crate::archive) fn matches_index(&self) -> Result<bool, Error> {
         // The table is one of this connection alone.
         self.connection.pragma_update(None, "query_only", false)?;
         self.connection.execute_batch("CREATE VIRTUAL TABLE IF NOT EXISTS temp.search_terms USING fts5vocab(main, search, instance)")?;
-        let mut found = Sum::default();
+        let mut found = TokenChecksum::default();
         {
             let mut statement = self
                 .connection
@@ -91,7 +91,7 @@ impl<'a> Expected<'a> {
             let mut rows = statement.query([])?;
             while let Some(row) = rows.next()? {
                 let token = row.get_ref(1)?.as_bytes().map_err(rusqlite::Error::from)?;
-                if is_compared(token, self.has_all_labels) {
+                if is_compared(token, self.all_interned) {
                     found.add(row.get(0)?, token);
                 }
             }
@@ -99,7 +99,7 @@ impl<'a> Expected<'a> {
         self.connection
             .execute_batch("DROP TABLE temp.search_terms")?;
         self.connection.pragma_update(None, "query_only", true)?;
-        Ok(found == self.sum)
+        Ok(found == self.checksum)
     }
 }
 

@@ -2,12 +2,12 @@
 
 use rusqlite::Connection;
 
-use super::halt::Halt;
-use super::walk::{Walk, Way};
-use crate::archive::window::{BOTTOM, Row, TOP};
-use crate::archive::{Anchor, Archive, Place, Window};
-use crate::failure::Failure;
-use crate::query::{Query, Sort};
+use super::halt::CancellationToken;
+use super::scan::{Scan, Direction};
+use crate::archive::window::{BOTTOM, EmailRow, TOP};
+use crate::archive::{WindowAnchor, Archive, SortKey, RowWindow};
+use crate::error::Error;
+use crate::query::{Query, SortOrder};
 
 impl Archive {
     /// At most `rows` of the emails that match, at `anchor`; `None` if `halt` broke it off. The query
@@ -23,28 +23,28 @@ impl Archive {
     pub fn search(
         &self,
         query: &Query,
-        anchor: &Anchor,
+        anchor: &WindowAnchor,
         rows: usize,
-        halt: &Halt,
-    ) -> Result<Option<Window>, Failure> {
-        if query.is_everything() && query.sort == Sort::Newest {
-            return if halt.is_halted() {
+        halt: &CancellationToken,
+    ) -> Result<Option<RowWindow>, Error> {
+        if query.is_match_all() && query.sort == SortOrder::Newest {
+            return if halt.is_cancelled() {
                 Ok(None)
             } else {
                 self.window(anchor, rows).map(Some)
             };
         }
-        self.connections.search(halt, |connection| {
-            let list = List {
-                walk: Walk::new(connection, query)?,
-                down: if query.sort == Sort::Newest {
-                    Way::Down
+        self.connections.read_cancellable(halt, |connection| {
+            let list = MatchList {
+                scan: Scan::new(connection, query)?,
+                forward: if query.sort == SortOrder::Newest {
+                    Direction::Older
                 } else {
-                    Way::Up
+                    Direction::Newer
                 },
             };
             let window = list.window(anchor, rows)?;
-            list.walk.check()?;
+            list.scan.report_unreadable()?;
             Ok(window)
         })
     }
@@ -56,25 +56,25 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be read; for emails that cannot be read, after all others were handed over.
-    pub fn each(
+    pub fn for_each_match(
         &self,
         query: &Query,
-        halt: &Halt,
-        mut take: impl FnMut(Row) -> bool,
-    ) -> Result<bool, Failure> {
+        halt: &CancellationToken,
+        mut take: impl FnMut(EmailRow) -> bool,
+    ) -> Result<bool, Error> {
         let mut is_whole = true;
-        let done = self.connections.search(halt, |connection| {
-            let way = if query.sort == Sort::Newest {
-                Way::Down
+        let done = self.connections.read_cancellable(halt, |connection| {
+            let way = if query.sort == SortOrder::Newest {
+                Direction::Older
             } else {
-                Way::Up
+                Direction::Newer
             };
-            let walk = Walk::new(connection, query)?;
-            walk.each(way, end(way.back()), |row| {
+            let walk = Scan::new(connection, query)?;
+            walk.for_each_match(way, list_end(way.reverse()), |row| {
                 is_whole = take(row);
                 is_whole
             })?;
-            walk.check()
+            walk.report_unreadable()
         })?;
         Ok(done.is_some() && is_whole)
     }
@@ -82,17 +82,17 @@ impl Archive {
 
 /// Emails that a query finds, chosen from the top of what is left.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Candidates {
+pub struct CandidateRows {
     /// The chosen ones, newest first.
-    pub rows: Vec<Row>,
+    pub rows: Vec<EmailRow>,
     /// The last one that was looked at; `None` if nothing was left.
-    pub passed: Option<Place>,
+    pub last_examined: Option<SortKey>,
     /// Whether nothing is left below that.
-    pub is_end: bool,
+    pub is_exhausted: bool,
 }
 
 /// Emails that are looked at for [`Archive::candidates`] before it returns with fewer than asked for.
-const MOST_PASSED: usize = 20_000;
+const MAX_EXAMINED: usize = 20_000;
 
 impl Archive {
     /// At most `most` emails that `query` finds and `choose` takes, newest first, below `below`.
@@ -100,110 +100,110 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be read.
-    pub fn candidates(
+    pub fn find_candidates(
         &self,
         query: &Query,
-        below: Option<Place>,
+        below: Option<SortKey>,
         most: usize,
-        mut choose: impl FnMut(&Row) -> bool,
-    ) -> Result<Candidates, Failure> {
+        mut choose: impl FnMut(&EmailRow) -> bool,
+    ) -> Result<CandidateRows, Error> {
         self.connections.read(|connection| {
             let (mut rows, mut passed, mut count, mut is_end) = (Vec::new(), None, 0, true);
-            Walk::new(connection, query)?.each(Way::Down, below.unwrap_or(TOP), |row| {
-                if rows.len() == most || count == MOST_PASSED {
+            Scan::new(connection, query)?.for_each_match(Direction::Older, below.unwrap_or(TOP), |row| {
+                if rows.len() == most || count == MAX_EXAMINED {
                     is_end = false;
                     return false;
                 }
                 count += 1;
-                passed = Some(row.place);
+                passed = Some(row.sort_key);
                 if choose(&row) {
                     rows.push(row);
                 }
                 true
             })?;
-            Ok(Candidates {
+            Ok(CandidateRows {
                 rows,
-                passed,
-                is_end,
+                last_examined: passed,
+                is_exhausted: is_end,
             })
         })
     }
 }
 
 /// Where everything stands that the query finds.
-pub(in crate::archive) fn places(
+pub(in crate::archive) fn matching_keys(
     connection: &Connection,
     query: &Query,
-) -> Result<Vec<Place>, Failure> {
+) -> Result<Vec<SortKey>, Error> {
     let mut places = Vec::new();
-    let walk = Walk::new(connection, query)?;
-    walk.each(Way::Down, TOP, |row| {
-        places.push(row.place);
+    let walk = Scan::new(connection, query)?;
+    walk.for_each_match(Direction::Older, TOP, |row| {
+        places.push(row.sort_key);
         true
     })?;
-    walk.check()?;
+    walk.report_unreadable()?;
     Ok(places)
 }
 
 /// What the query finds, top to bottom.
-struct List<'a> {
-    walk: Walk<'a>,
+struct MatchList<'a> {
+    scan: Scan<'a>,
     /// Which way is down the list.
-    down: Way,
+    forward: Direction,
 }
 
-impl List<'_> {
-    fn window(&self, anchor: &Anchor, rows: usize) -> Result<Window, Failure> {
-        let (top, bottom) = (end(self.down.back()), end(self.down));
+impl MatchList<'_> {
+    fn window(&self, anchor: &WindowAnchor, rows: usize) -> Result<RowWindow, Error> {
+        let (top, bottom) = (list_end(self.forward.reverse()), list_end(self.forward));
         match *anchor {
-            Anchor::Newest => self.below(top, rows),
-            Anchor::Oldest => self.above(bottom, rows),
-            Anchor::Above(place) => self.above(place, rows),
-            Anchor::Below(place) => self.below(place, rows),
-            Anchor::Around { place, above } => self.around(self.edge(place), above, rows),
-            Anchor::At(micros) => {
-                let place = if self.down == Way::Down {
-                    Place::last_of(micros)
+            WindowAnchor::Newest => self.rows_after(top, rows),
+            WindowAnchor::Oldest => self.rows_before(bottom, rows),
+            WindowAnchor::Above(place) => self.rows_before(place, rows),
+            WindowAnchor::Below(place) => self.rows_after(place, rows),
+            WindowAnchor::Around { sort_key: place, above } => self.rows_around(self.key_before(place), above, rows),
+            WindowAnchor::AtTime(micros) => {
+                let place = if self.forward == Direction::Older {
+                    SortKey::newest_at(micros)
                 } else {
-                    Place::first_of(micros)
+                    SortKey::oldest_at(micros)
                 };
-                self.around(self.edge(place), 0, rows)
+                self.rows_around(self.key_before(place), 0, rows)
             }
         }
     }
 
     /// Right above `place`, so that what lies below it begins with it.
-    fn edge(&self, place: Place) -> Place {
-        if self.down == Way::Down {
-            place.above()
+    fn key_before(&self, place: SortKey) -> SortKey {
+        if self.forward == Direction::Older {
+            place.next_newer()
         } else {
-            place.below()
+            place.next_older()
         }
     }
 
-    fn below(&self, from: Place, rows: usize) -> Result<Window, Failure> {
-        let mut found = self.walk.rows(self.down, from, rows.saturating_add(1))?;
+    fn rows_after(&self, from: SortKey, rows: usize) -> Result<RowWindow, Error> {
+        let mut found = self.scan.collect_rows(self.forward, from, rows.saturating_add(1))?;
         let more_below = found.len() > rows;
         found.truncate(rows);
         // What began at the top has nothing above it; to find that out costs as much as the rows.
         let more_above =
-            from != end(self.down.back()) && self.is_more(self.down.back(), found.first())?;
-        Ok(Window {
+            from != list_end(self.forward.reverse()) && self.has_more(self.forward.reverse(), found.first())?;
+        Ok(RowWindow {
             rows: found,
             more_above,
             more_below,
         })
     }
 
-    fn above(&self, from: Place, rows: usize) -> Result<Window, Failure> {
+    fn rows_before(&self, from: SortKey, rows: usize) -> Result<RowWindow, Error> {
         let mut found = self
-            .walk
-            .rows(self.down.back(), from, rows.saturating_add(1))?;
+            .scan
+            .collect_rows(self.forward.reverse(), from, rows.saturating_add(1))?;
         let more_above = found.len() > rows;
         found.truncate(rows);
         found.reverse();
-        let more_below = from != end(self.down) && self.is_more(self.down, found.last())?;
-        Ok(Window {
+        let more_below = from != list_end(self.forward) && self.has_more(self.forward, found.last())?;
+        Ok(RowWindow {
             rows: found,
             more_above,
             more_below,
@@ -211,47 +211,47 @@ impl List<'_> {
     }
 
     /// Around an edge, filled from the other side where one has too few.
-    fn around(&self, edge: Place, lead: usize, rows: usize) -> Result<Window, Failure> {
+    fn rows_around(&self, edge: SortKey, lead: usize, rows: usize) -> Result<RowWindow, Error> {
         let lead = lead.min(rows.saturating_sub(1));
-        let mut older = self.walk.rows(self.down, edge, rows - lead)?;
-        let inclusive = if self.down == Way::Down {
-            edge.below()
+        let mut older = self.scan.collect_rows(self.forward, edge, rows - lead)?;
+        let inclusive = if self.forward == Direction::Older {
+            edge.next_older()
         } else {
-            edge.above()
+            edge.next_newer()
         };
         // The row at the edge itself is below it, so what is above begins past that.
         let mut found = self
-            .walk
-            .rows(self.down.back(), inclusive, rows - older.len())?;
+            .scan
+            .collect_rows(self.forward.reverse(), inclusive, rows - older.len())?;
         found.reverse();
         found.append(&mut older);
         if let Some(last) = found
             .last()
             .filter(|_| found.len() < rows)
-            .map(|row| row.place)
+            .map(|row| row.sort_key)
         {
-            found.extend(self.walk.rows(self.down, last, rows - found.len())?);
+            found.extend(self.scan.collect_rows(self.forward, last, rows - found.len())?);
         }
         let (more_above, more_below) = (
-            self.is_more(self.down.back(), found.first())?,
-            self.is_more(self.down, found.last())?,
+            self.has_more(self.forward.reverse(), found.first())?,
+            self.has_more(self.forward, found.last())?,
         );
-        Ok(Window {
+        Ok(RowWindow {
             rows: found,
             more_above,
             more_below,
         })
     }
 
-    fn is_more(&self, way: Way, from: Option<&Row>) -> Result<bool, Failure> {
-        from.map_or(Ok(false), |row| self.walk.any(way, row.place))
+    fn has_more(&self, way: Direction, from: Option<&EmailRow>) -> Result<bool, Error> {
+        from.map_or(Ok(false), |row| self.scan.has_match(way, row.sort_key))
     }
 }
 
 /// One past the last email that way.
-const fn end(way: Way) -> Place {
+const fn list_end(way: Direction) -> SortKey {
     match way {
-        Way::Down => BOTTOM,
-        Way::Up => TOP,
+        Direction::Older => BOTTOM,
+        Direction::Newer => TOP,
     }
 }

@@ -3,15 +3,15 @@
 
 use rusqlite::Connection;
 
-use super::label;
-use super::tokens::{kind, status, tag_name, tag_value};
-use crate::failure::Failure;
+use super::interned;
+use super::tokens::{kind, status_token, tag_name_token, tag_value_token};
+use crate::error::Error;
 use crate::mail::Status;
-use crate::query::fold::fold;
+use crate::query::normalize::normalize;
 
 /// Writes the index anew without the tokens of deleted emails, and drops the labels that no email has
 /// any more.
-pub(in crate::archive) fn forget(writer: &Connection) -> Result<(), Failure> {
+pub(in crate::archive) fn erase_deleted(writer: &Connection) -> Result<(), Error> {
     let change = writer.unchecked_transaction()?;
     let labels: Vec<(i64, String, String)> = {
         let mut statement = change.prepare("SELECT nth, kind, text FROM label")?;
@@ -21,10 +21,10 @@ pub(in crate::archive) fn forget(writer: &Connection) -> Result<(), Failure> {
     };
     for (nth, of, text) in labels {
         let token = match of.strip_prefix("tag=") {
-            Some(name) => tag_value(name, &fold(&text)),
-            None if of == label::SENDER => continue,
-            None if of == label::TAG => tag_name(&fold(&text)),
-            None if of == label::STATUS => status(&Status::parse(&text)),
+            Some(name) => tag_value_token(name, &normalize(&text)),
+            None if of == interned::STORED_SENDER => continue,
+            None if of == interned::TAG => tag_name_token(&normalize(&text)),
+            None if of == interned::STATUS => status_token(&Status::parse(&text)),
             None => format!("{}{nth}", kind::LABEL),
         };
         let sql = "DELETE FROM label WHERE nth = ?1 AND NOT EXISTS (SELECT 1 FROM search WHERE search MATCH ?2)";
@@ -33,7 +33,7 @@ pub(in crate::archive) fn forget(writer: &Connection) -> Result<(), Failure> {
             .execute((nth, format!("\"{}\"", token.replace('"', "\"\""))))?;
     }
     let sql = "DELETE FROM label WHERE kind = ?1 AND nth NOT IN (SELECT sender FROM mail WHERE typeof(sender) = 'integer')";
-    change.execute(sql, [label::SENDER])?;
+    change.execute(sql, [interned::STORED_SENDER])?;
     change.execute("INSERT INTO search (search) VALUES ('optimize')", [])?;
     change.commit()?;
     Ok(())

@@ -5,17 +5,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A switch that breaks off the searches it was given to; clones are the same switch.
 #[derive(Debug, Clone, Default)]
-pub struct Halt(Arc<AtomicBool>);
+pub struct CancellationToken(Arc<AtomicBool>);
 
-impl Halt {
+impl CancellationToken {
     /// Breaks them off, soon and for good.
-    pub fn halt(&self) {
+    pub fn cancel(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
     /// Whether they are broken off.
     #[must_use]
-    pub fn is_halted(&self) -> bool {
+    pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }

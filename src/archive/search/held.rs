@@ -7,66 +7,66 @@ use std::collections::VecDeque;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::plan::Ask;
-use super::tokens::{LONGEST, START, kind, token, unspaced};
-use super::walk::Way;
-use crate::archive::Place;
-use crate::failure::Failure;
-use crate::query::fold::words;
-use crate::query::{Field, Has, Needle, Node, Query, Term};
+use super::plan::FtsExpr;
+use super::tokens::{MAX_WORD_CHARS, PREFIX_CHARS, kind, encode_token, unspaced_char};
+use super::scan::Direction;
+use crate::archive::SortKey;
+use crate::error::Error;
+use crate::query::normalize::split_words;
+use crate::query::{Field, EmailPart, SearchText, Node, Query, Term};
 
 /// More words are looked for in the bodies.
-const WORDS: usize = 8;
+const MAX_WORDS: usize = 8;
 
 /// So many bodies are read before the index is asked a question that gathers all its answers first:
 /// for a letter, which has many of them, and for more.
-const BODIES: (usize, usize) = (64, 8);
+const READ_BEFORE_PREFIX_QUERY: (usize, usize) = (64, 8);
 
 /// So many answers are read ahead at first, and at most.
-const FIRST: usize = 64;
-const MOST: usize = 1 << 16;
+const FIRST_BATCH: usize = 64;
+const MAX_BATCH: usize = 1 << 16;
 
-pub(super) const SLOT: &str = "SELECT slot FROM mail WHERE place = ?1 AND slot IS NOT NULL";
-pub(super) const HOLD_DOWN: &str =
+pub(super) const ROWID_BY_KEY: &str = "SELECT slot FROM mail WHERE place = ?1 AND slot IS NOT NULL";
+pub(super) const MATCHES_OLDER: &str =
     "SELECT rowid FROM search WHERE search MATCH ?2 AND rowid >= ?1 ORDER BY rowid";
-pub(super) const HOLD_UP: &str =
+pub(super) const MATCHES_NEWER: &str =
     "SELECT rowid FROM search WHERE search MATCH ?2 AND rowid <= ?1 ORDER BY rowid DESC";
 
 /// The words of a query, for one walk one way.
-pub(super) struct Held<'a> {
+pub(super) struct BodyWords<'a> {
     connection: &'a Connection,
-    way: Way,
-    words: Vec<Word>,
+    direction: Direction,
+    words: Vec<BodyWord>,
 }
 
-impl<'a> Held<'a> {
+impl<'a> BodyWords<'a> {
     /// `None` if the query asks more of bodies than whether they hold single words.
-    pub(super) fn new(connection: &'a Connection, query: &Query, way: Way) -> Option<Self> {
+    pub(super) fn new(connection: &'a Connection, query: &Query, way: Direction) -> Option<Self> {
         let mut words = Vec::new();
-        (gather(&query.filter, &mut words) && words.len() <= WORDS).then_some(Self {
+        (collect_body_words(&query.filter, &mut words) && words.len() <= MAX_WORDS).then_some(Self {
             connection,
-            way,
+            direction: way,
             words,
         })
     }
 
     /// Those words that the body at `place` holds; `None` if it had better be read. No place may come
     /// before one that was asked for already.
-    pub(super) fn text(&mut self, place: Place) -> Result<Option<String>, Failure> {
+    pub(super) fn words_in(&mut self, place: SortKey) -> Result<Option<String>, Error> {
         let slot = self
             .connection
-            .prepare_cached(SLOT)?
+            .prepare_cached(ROWID_BY_KEY)?
             .query_row([place], |row| row.get(0))
             .optional()?;
         let Some(slot) = slot else { return Ok(None) };
         let mut text = String::new();
         for word in &mut self.words {
-            let is_held = match word.is_held(self.connection, self.way, slot)? {
-                None if word.bodies > 0 => {
-                    word.bodies -= 1;
+            let is_held = match word.lookup_cheaply(self.connection, self.direction, slot)? {
+                None if word.reads_left > 0 => {
+                    word.reads_left -= 1;
                     return Ok(None);
                 }
-                None => word.begun.holds(self.connection, self.way, slot)?,
+                None => word.full_prefix.contains(self.connection, self.direction, slot)?,
                 Some(is_held) => is_held,
             };
             if is_held {
@@ -79,75 +79,75 @@ impl<'a> Held<'a> {
 }
 
 /// A word that bodies are asked for.
-struct Word {
+struct BodyWord {
     text: String,
     /// Where a body has it as a whole.
-    whole: Ahead,
+    whole: ReadAhead,
     /// Where a body has a word that begins with as much of it as is a token.
-    start: Option<Ahead>,
+    short_prefix: Option<ReadAhead>,
     /// Where a body has a word that begins with it, which is dear.
-    begun: Ahead,
+    full_prefix: ReadAhead,
     /// How many bodies are still read before that is asked.
-    bodies: usize,
+    reads_left: usize,
 }
 
-impl Word {
+impl BodyWord {
     fn new(text: &str) -> Self {
-        let start: Vec<char> = text.chars().take(START).collect();
-        let tokens = |kind| token(kind, text.chars());
+        let start: Vec<char> = text.chars().take(PREFIX_CHARS).collect();
+        let tokens = |kind| encode_token(kind, text.chars());
         Self {
             text: text.to_owned(),
-            whole: Ahead::new(&Ask::Token(tokens(kind::WORD))),
-            start: (start.len() > 1)
-                .then(|| Ahead::new(&Ask::Token(token(kind::START, start.into_iter())))),
-            begun: Ahead::new(&Ask::Start(tokens(kind::WORD))),
-            bodies: if text.chars().nth(1).is_none() {
-                BODIES.0
+            whole: ReadAhead::new(&FtsExpr::Token(tokens(kind::WORD))),
+            short_prefix: (start.len() > 1)
+                .then(|| ReadAhead::new(&FtsExpr::Token(encode_token(kind::START, start.into_iter())))),
+            full_prefix: ReadAhead::new(&FtsExpr::Prefix(tokens(kind::WORD))),
+            reads_left: if text.chars().nth(1).is_none() {
+                READ_BEFORE_PREFIX_QUERY.0
             } else {
-                BODIES.1
+                READ_BEFORE_PREFIX_QUERY.1
             },
         }
     }
 
     /// Whether the body has a word that begins so, if it costs little to say.
-    fn is_held(
+    fn lookup_cheaply(
         &mut self,
         connection: &Connection,
-        way: Way,
+        way: Direction,
         slot: i64,
-    ) -> Result<Option<bool>, Failure> {
-        if let Some(start) = &mut self.start {
-            let starts = start.holds(connection, way, slot)?;
-            if !starts || self.text.chars().count() <= START {
+    ) -> Result<Option<bool>, Error> {
+        if let Some(start) = &mut self.short_prefix {
+            let starts = start.contains(connection, way, slot)?;
+            if !starts || self.text.chars().count() <= PREFIX_CHARS {
                 return Ok(Some(starts));
             }
         }
-        Ok(self.whole.holds(connection, way, slot)?.then_some(true))
+        Ok(self.whole.contains(connection, way, slot)?.then_some(true))
     }
 }
 
 /// The answers to one question, read ahead of the walk.
-struct Ahead {
-    ask: String,
-    slots: VecDeque<i64>,
-    next: usize,
+struct ReadAhead {
+    match_text: String,
+    rowids: VecDeque<i64>,
+    batch_size: usize,
     is_end: bool,
 }
 
-impl Ahead {
-    fn new(ask: &Ask) -> Self {
+impl ReadAhead {
+    fn new(ask: &FtsExpr) -> Self {
         Self {
-            ask: ask.text(),
-            slots: VecDeque::new(),
-            next: FIRST,
+            match_text: ask.to_match_text(),
+            rowids: VecDeque::new(),
+            batch_size: FIRST_BATCH,
             is_end: false,
         }
     }
 
-    fn holds(&mut self, connection: &Connection, way: Way, slot: i64) -> Result<bool, Failure> {
+    fn contains(&mut self, connection: &Connection, way: Direction, slot: i64) -> Result<bool, Error> {
         loop {
-            while let Some(ahead) = self.slots.front() {
-                let is_past = if way == Way::Down {
+            while let Some(ahead) = self.rowids.front() {
+                let is_past = if way == Direction::Older {
                     *ahead > slot
                 } else {
                     *ahead < slot
@@ -155,42 +155,42 @@ impl Ahead {
                 if is_past || *ahead == slot {
                     return Ok(!is_past);
                 }
-                self.slots.pop_front();
+                self.rowids.pop_front();
             }
             if self.is_end {
                 return Ok(false);
             }
-            self.read(connection, way, slot)?;
+            self.read_batch(connection, way, slot)?;
         }
     }
 
     /// Reads on from `slot`, each time more: a question for the beginning of a word gathers all its
     /// answers before it gives the first.
-    fn read(&mut self, connection: &Connection, way: Way, slot: i64) -> Result<(), Failure> {
+    fn read_batch(&mut self, connection: &Connection, way: Direction, slot: i64) -> Result<(), Error> {
         let mut statement =
-            connection.prepare_cached(if way == Way::Down { HOLD_DOWN } else { HOLD_UP })?;
-        let mut rows = statement.query(params![slot, self.ask])?;
-        while self.slots.len() < self.next {
+            connection.prepare_cached(if way == Direction::Older { MATCHES_OLDER } else { MATCHES_NEWER })?;
+        let mut rows = statement.query(params![slot, self.match_text])?;
+        while self.rowids.len() < self.batch_size {
             let Some(row) = rows.next()? else {
                 self.is_end = true;
                 break;
             };
-            self.slots.push_back(row.get(0)?);
+            self.rowids.push_back(row.get(0)?);
         }
-        self.next = (self.next * 8).min(MOST);
+        self.batch_size = (self.batch_size * 8).min(MAX_BATCH);
         Ok(())
     }
 }
 
 /// Adds the words that bodies are asked for; false if something else is.
-fn gather(node: &Node, found: &mut Vec<Word>) -> bool {
+fn collect_body_words(node: &Node, found: &mut Vec<BodyWord>) -> bool {
     match node {
-        Node::And(nodes) | Node::Or(nodes) => nodes.iter().all(|node| gather(node, found)),
-        Node::Not(inner) => gather(inner, found),
+        Node::And(nodes) | Node::Or(nodes) => nodes.iter().all(|node| collect_body_words(node, found)),
+        Node::Not(inner) => collect_body_words(inner, found),
         Node::Term(Term::Word(needle) | Term::Text(Field::Body, needle)) => {
-            one(needle).map(|word| found.push(word)).is_some()
+            single_word(needle).map(|word| found.push(word)).is_some()
         }
-        Node::Term(Term::Tag { .. } | Term::Has(Has::Text | Has::Html | Has::Body | Has::Tag)) => {
+        Node::Term(Term::Tag { .. } | Term::Has(EmailPart::Text | EmailPart::Html | EmailPart::Body | EmailPart::Tag)) => {
             false
         }
         Node::Term(_) => true,
@@ -198,10 +198,10 @@ fn gather(node: &Node, found: &mut Vec<Word>) -> bool {
 }
 
 /// The word of a needle, if that is all, and the index has it uncut.
-fn one(needle: &Needle) -> Option<Word> {
-    let mut words = words(needle.folded());
+fn single_word(needle: &SearchText) -> Option<BodyWord> {
+    let mut words = split_words(needle.normalized());
     let word = words
         .next()
-        .filter(|word| word.chars().count() < LONGEST && unspaced(word).is_none())?;
-    words.next().is_none().then(|| Word::new(word))
+        .filter(|word| word.chars().count() < MAX_WORD_CHARS && unspaced_char(word).is_none())?;
+    words.next().is_none().then(|| BodyWord::new(word))
 }

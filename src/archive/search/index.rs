@@ -4,15 +4,15 @@ use std::collections::HashMap;
 
 use rusqlite::{Connection, Transaction, params};
 
-use super::label;
-use super::plan::DRIFT;
-use super::tokens::{Tokens, kind};
+use super::interned;
+use super::plan::OUT_OF_ORDER_MICROS;
+use super::tokens::{TokenBuffer, kind};
 use crate::api::wire;
-use crate::archive::Place;
-use crate::failure::Failure;
+use crate::archive::SortKey;
+use crate::error::Error;
 use crate::mail::{Address, Summary, Tag};
-use crate::query::Bodies;
-use crate::query::fold::fold;
+use crate::query::BodyTexts;
+use crate::query::normalize::normalize;
 use crate::render;
 
 /// The index, in one transaction; it remembers the labels that it has met.
@@ -21,82 +21,82 @@ use crate::render;
 /// at once when `SQLite` prepares to undo a statement in part, as it does for each one that sets
 /// triggers off. So no such statement runs between two emails here.
 pub(in crate::archive) struct Index<'a> {
-    change: &'a Connection,
+    connection: &'a Connection,
     /// Whether a value that has no label gets one.
-    adds_labels: bool,
-    labels: HashMap<(String, String), Option<i64>>,
-    tokens: Tokens,
+    may_intern: bool,
+    interned: HashMap<(String, String), Option<i64>>,
+    tokens: TokenBuffer,
 }
 
 /// What is known of an email beyond its summary.
 #[derive(Default)]
-pub(super) struct Beyond<'a> {
+pub(super) struct IndexExtras<'a> {
     /// Whether its status was seen to change.
-    pub(super) changed: bool,
+    pub(super) status_changed: bool,
     /// The answer of the retrieve operation.
-    pub(super) whole: Option<&'a wire::Email>,
+    pub(super) email: Option<&'a wire::Email>,
 }
 
 impl<'a> Index<'a> {
     pub(in crate::archive) fn new(change: &'a Transaction<'a>) -> Self {
         Self {
-            change,
-            adds_labels: true,
-            labels: HashMap::new(),
-            tokens: Tokens::new(),
+            connection: change,
+            may_intern: true,
+            interned: HashMap::new(),
+            tokens: TokenBuffer::new(),
         }
     }
 
     /// The index without writing to it, for [`tokens`](Self::tokens).
-    pub(super) fn reading(connection: &'a Connection) -> Self {
+    pub(super) fn read_only(connection: &'a Connection) -> Self {
         Self {
-            change: connection,
-            adds_labels: false,
-            labels: HashMap::new(),
-            tokens: Tokens::new(),
+            connection,
+            may_intern: false,
+            interned: HashMap::new(),
+            tokens: TokenBuffer::new(),
         }
     }
 
     /// The tokens that an email should have, with blanks between them.
-    pub(super) fn tokens(
+    pub(super) fn expected_tokens(
         &mut self,
         mail: &Summary,
         changed: bool,
         whole: Option<&wire::Email>,
-    ) -> Result<&str, Failure> {
-        self.gather(mail, &Beyond { changed, whole })?;
-        Ok(self.tokens.text())
+    ) -> Result<&str, Error> {
+        self.build_tokens(mail, &IndexExtras { status_changed: changed, email: whole })?;
+        Ok(self.tokens.as_str())
     }
 
     /// Adds an email that was not there before. Of those added in one transaction the newest comes
     /// first: the index writes a segment for each step back.
-    pub(in crate::archive) fn add(
+    pub(in crate::archive) fn insert(
         &mut self,
-        place: Place,
+        place: SortKey,
         slot: i64,
         summary: &wire::Summary,
         whole: Option<&str>,
-    ) -> Result<(), Failure> {
-        let whole = whole.and_then(|json| wire::Email::read(json).ok());
+    ) -> Result<(), Error> {
+        let whole = whole.and_then(|json| wire::Email::parse(json).ok());
         let mail = Summary::from(summary);
-        self.gather(
+        self.build_tokens(
             &mail,
-            &Beyond {
-                changed: false,
-                whole: whole.as_ref(),
+            &IndexExtras {
+                status_changed: false,
+                email: whole.as_ref(),
             },
         )?;
-        self.change
+        self.connection
             .prepare_cached("INSERT INTO search (rowid, tokens) VALUES (?1, ?2)")?
-            .execute(params![slot, self.tokens.text()])?;
+            .execute(params![slot, self.tokens.as_str()])?;
         if whole.is_some() {
             // Its body has announced itself, and is in the index now.
-            self.change
+            self.connection
                 .prepare_cached("DELETE FROM stale WHERE place = ?1")?
                 .execute([place])?;
         }
-        if is_displaced(place, &mail) {
-            self.change
+        if is_out_of_order(place, &mail) {
+            self.connection
                 .prepare_cached("INSERT INTO displaced VALUES (?1)")?
                 .execute([place])?;
         }
@@ -104,82 +104,82 @@ impl<'a> Index<'a> {
     }
 
     /// Puts an email in place of what the index knew of it.
-    pub(super) fn renew(
+    pub(super) fn replace(
         &mut self,
-        place: Place,
+        place: SortKey,
         slot: i64,
         mail: &Summary,
-        beyond: &Beyond<'_>,
-    ) -> Result<(), Failure> {
-        self.gather(mail, beyond)?;
+        beyond: &IndexExtras<'_>,
+    ) -> Result<(), Error> {
+        self.build_tokens(mail, beyond)?;
         let sql = "INSERT OR REPLACE INTO search (rowid, tokens) VALUES (?1, ?2)";
-        self.change
+        self.connection
             .prepare_cached(sql)?
-            .execute(params![slot, self.tokens.text()])?;
-        let displaced = is_displaced(place, mail);
+            .execute(params![slot, self.tokens.as_str()])?;
+        let displaced = is_out_of_order(place, mail);
         let sql = if displaced {
             "INSERT OR IGNORE INTO displaced VALUES (?1)"
         } else {
             "DELETE FROM displaced WHERE place = ?1"
         };
-        self.change.prepare_cached(sql)?.execute([place])?;
+        self.connection.prepare_cached(sql)?.execute([place])?;
         Ok(())
     }
 
-    fn gather(&mut self, mail: &Summary, beyond: &Beyond<'_>) -> Result<(), Failure> {
+    fn build_tokens(&mut self, mail: &Summary, beyond: &IndexExtras<'_>) -> Result<(), Error> {
         self.tokens.clear();
-        self.tokens.summary(mail, beyond.changed);
-        self.label(label::STATUS, mail.status.word())?;
-        self.shared(label::FROM, kind::SENDER, &mail.from)?;
+        self.tokens.push_summary(mail, beyond.status_changed);
+        self.intern(interned::STATUS, mail.status.label())?;
+        self.push_shared_address(interned::FROM, kind::SENDER, &mail.from)?;
         for address in &mail.reply_to {
-            self.shared(label::REPLY_TO, kind::RECIPIENT, address)?;
+            self.push_shared_address(interned::REPLY_TO, kind::RECIPIENT, address)?;
         }
-        if let Some(email) = beyond.whole {
+        if let Some(email) = beyond.email {
             let tags: Vec<Tag> = email.tags.iter().map(Tag::from).collect();
             let html = email.html.as_deref().map(render::extract_text);
-            self.tokens.fetched(
-                &Bodies {
+            self.tokens.push_retrieved(
+                &BodyTexts {
                     text: email.text.as_deref(),
                     html: html.as_deref(),
                 },
                 &tags,
             );
             for tag in &tags {
-                self.label(label::TAG, &tag.name)?;
-                self.label(&label::value_of(&tag.name), &tag.value)?;
+                self.intern(interned::TAG, &tag.name)?;
+                self.intern(&interned::tag_value_kind(&tag.name), &tag.value)?;
             }
         }
         Ok(())
     }
 
     /// An address that many emails share: its label, or its grams if there are too many of those.
-    fn shared(&mut self, of: &str, kind: char, address: &Address) -> Result<(), Failure> {
-        let folded = fold(&address.to_string());
-        match self.label(of, &folded)? {
-            Some(nth) => self.tokens.label(nth),
-            None => self.tokens.grams(kind, &folded),
+    fn push_shared_address(&mut self, of: &str, kind: char, address: &Address) -> Result<(), Error> {
+        let folded = normalize(&address.to_string());
+        match self.intern(of, &folded)? {
+            Some(nth) => self.tokens.push_interned(nth),
+            None => self.tokens.push_trigrams(kind, &folded),
         }
         Ok(())
     }
 
-    fn label(&mut self, of: &str, text: &str) -> Result<Option<i64>, Failure> {
+    fn intern(&mut self, of: &str, text: &str) -> Result<Option<i64>, Error> {
         let key = (of.to_owned(), text.to_owned());
-        if let Some(known) = self.labels.get(&key) {
+        if let Some(known) = self.interned.get(&key) {
             return Ok(*known);
         }
-        let number = if self.adds_labels {
-            label::number(self.change, of, text)?
+        let number = if self.may_intern {
+            interned::intern(self.connection, of, text)?
         } else {
-            label::known(self.change, of, text)?
+            interned::find_id(self.connection, of, text)?
         };
-        self.labels.insert(key, number);
+        self.interned.insert(key, number);
         Ok(number)
     }
 }
 
 /// Whether it stands so far from its time that a search by time would miss it.
-pub(in crate::archive) fn is_displaced(place: Place, mail: &Summary) -> bool {
+pub(in crate::archive) fn is_out_of_order(place: SortKey, mail: &Summary) -> bool {
     mail.created
-        .micros()
-        .is_some_and(|micros| micros.abs_diff(place.micros()) > DRIFT.unsigned_abs())
+        .as_micros()
+        .is_some_and(|micros| micros.abs_diff(place.micros()) > OUT_OF_ORDER_MICROS.unsigned_abs())
 }

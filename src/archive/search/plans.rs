@@ -2,14 +2,14 @@
 
 use rusqlite::{Connection, params};
 
-use super::plan::{Ask, Plan};
-use super::{count, held, judge, keep_up, label, slot, walk};
+use super::plan::{FtsExpr, Plan};
+use super::{count, held, matcher, keep_up, interned, slot, scan};
 use crate::archive::schema;
 use crate::query::{parse, samples};
 
 fn tables() -> Connection {
     let mut connection = Connection::open_in_memory().unwrap();
-    schema::create(&mut connection).unwrap();
+    schema::create_tables(&mut connection).unwrap();
     connection
         .execute(
             "INSERT INTO label (nth, kind, text) VALUES (7, 'from', 'acme <hi@acme.example>')",
@@ -20,12 +20,12 @@ fn tables() -> Connection {
 }
 
 /// What is asked of the index, with the letters that were moved out of its way moved back.
-fn asked(text: &str) -> String {
-    let plan = Plan::of(&parse(text, &samples::now()).query, &tables()).unwrap();
-    let asked = match &plan.ask {
-        Ask::All => "everything".to_owned(),
-        Ask::Nothing => "nothing".to_owned(),
-        ask => ask.text(),
+fn plan_text(text: &str) -> String {
+    let plan = Plan::from_query(&parse(text, &samples::berlin_context()).query, &tables()).unwrap();
+    let asked = match &plan.expr {
+        FtsExpr::All => "everything".to_owned(),
+        FtsExpr::Nothing => "nothing".to_owned(),
+        ask => ask.to_match_text(),
     };
     let back = |c: char| {
         if ('\u{E000}'..='\u{E07F}').contains(&c) {
@@ -35,7 +35,7 @@ fn asked(text: &str) -> String {
         }
     };
     let asked: String = asked.chars().map(back).collect();
-    let bounds = match (plan.newest.0, plan.oldest.0) {
+    let bounds = match (plan.newest_key.0, plan.oldest_key.0) {
         (i64::MAX, i64::MIN) => "",
         (i64::MAX, _) => " since",
         (_, i64::MIN) => " until",
@@ -43,7 +43,7 @@ fn asked(text: &str) -> String {
     };
     format!(
         "{asked}{bounds}{}",
-        if plan.first.is_some() { ", costly" } else { "" }
+        if plan.prefilter.is_some() { ", costly" } else { "" }
     )
 }
 
@@ -87,16 +87,16 @@ fn each_class_of_query_asks_the_index_no_more_than_it_must() {
         ("-after:2026", "everything until"),
         ("after:7d or before:2020 or to:bob", "everything"),
     ] {
-        assert_eq!(asked(query), expected, "{query}");
+        assert_eq!(plan_text(query), expected, "{query}");
     }
-    let cheap = Plan::of(
-        &parse("body:refund status:sent", &samples::now()).query,
+    let cheap = Plan::from_query(
+        &parse("body:refund status:sent", &samples::berlin_context()).query,
         &tables(),
     )
     .unwrap()
-    .first;
-    assert_eq!(cheap.unwrap().0.text(), r#"("pref" AND "ssent")"#);
-    let word = asked("acme receipt");
+    .prefilter;
+    assert_eq!(cheap.unwrap().0.to_match_text(), r#"("pref" AND "ssent")"#);
+    let word = plan_text("acme receipt");
     assert!(
         word.starts_with(r#"((("hacm" AND "hcme") OR "l7" OR ("facm" AND "fcme") OR ("uacm" AND "ucme") OR "wacme"* OR"#)
             && word.contains(r#""wreceipt"*"#),
@@ -107,11 +107,11 @@ fn each_class_of_query_asks_the_index_no_more_than_it_must() {
 #[test]
 fn a_question_without_measure_is_not_asked() {
     let long = "-(a b) or ".repeat(200) + "c";
-    assert_eq!(asked(&long), "everything");
+    assert_eq!(plan_text(&long), "everything");
     let deep = "-(a ".repeat(100) + "receipt";
-    assert_eq!(asked(&deep), "everything");
+    assert_eq!(plan_text(&deep), "everything");
     let wide = format!("to:{}", "abcdefghij0123456789".repeat(50));
-    assert!(asked(&wide).matches(" AND ").count() < 16);
+    assert!(plan_text(&wide).matches(" AND ").count() < 16);
 }
 
 #[test]
@@ -131,102 +131,102 @@ fn every_question_walks_an_index_and_sorts_nothing() {
     };
     for (sql, expected) in [
         (
-            walk::ROWS_DOWN,
+            scan::ALL_OLDER,
             "SEARCH mail USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)",
         ),
         (
-            walk::ROWS_UP,
+            scan::ALL_NEWER,
             "SEARCH mail USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)",
         ),
         (
-            walk::GONE_DOWN,
+            scan::MISSING_OLDER,
             "SEARCH mail USING INDEX mail_gone (place>? AND place<?)",
         ),
         (
-            walk::GONE_UP,
+            scan::MISSING_NEWER,
             "SEARCH mail USING INDEX mail_gone (place>? AND place<?)",
         ),
         (
-            walk::FOUND_DOWN,
+            scan::INDEXED_OLDER,
             "SCAN search VIRTUAL TABLE INDEX 64:M1><; CORRELATED SCALAR SUBQUERY 1; SEARCH mail USING INDEX mail_slots (slot=?)",
         ),
         (
-            walk::FOUND_UP,
+            scan::INDEXED_NEWER,
             "SCAN search VIRTUAL TABLE INDEX 192:M1<>; CORRELATED SCALAR SUBQUERY 1; SEARCH mail USING INDEX mail_slots (slot=?)",
         ),
         (
-            walk::DISPLACED_DOWN,
+            scan::OUT_OF_ORDER_OLDER,
             "SEARCH displaced USING INTEGER PRIMARY KEY (rowid>?)",
         ),
         (
-            walk::DISPLACED_UP,
+            scan::OUT_OF_ORDER_NEWER,
             "SEARCH displaced USING INTEGER PRIMARY KEY (rowid<?)",
         ),
         (
-            held::SLOT,
+            held::ROWID_BY_KEY,
             "SEARCH mail USING INTEGER PRIMARY KEY (rowid=?)",
         ),
-        (held::HOLD_DOWN, "SCAN search VIRTUAL TABLE INDEX 64:M1>"),
-        (held::HOLD_UP, "SCAN search VIRTUAL TABLE INDEX 192:M1<"),
+        (held::MATCHES_OLDER, "SCAN search VIRTUAL TABLE INDEX 64:M1>"),
+        (held::MATCHES_NEWER, "SCAN search VIRTUAL TABLE INDEX 192:M1<"),
         (
-            judge::BODY,
+            matcher::BODY_BY_KEY,
             "SEARCH body USING INTEGER PRIMARY KEY (rowid=?)",
         ),
         (
-            label::KNOWN,
+            interned::FIND_ID,
             "SEARCH label USING COVERING INDEX sqlite_autoindex_label_1 (kind=? AND text=?)",
         ),
         (
-            label::OF_KIND,
+            interned::ALL_OF_KIND,
             "SEARCH label USING COVERING INDEX sqlite_autoindex_label_1 (kind=?)",
         ),
         (
-            count::TOKENS,
+            count::COUNT_MATCHES,
             "CO-ROUTINE (subquery-1); SCAN search VIRTUAL TABLE INDEX 0:M1; SCAN (subquery-1)",
         ),
         (
-            slot::FLOOR,
+            slot::ROWID_AT_OR_NEWER,
             "SEARCH mail USING INTEGER PRIMARY KEY (rowid<?)",
         ),
         (
-            slot::CEILING,
+            slot::ROWID_AT_OR_OLDER,
             "SEARCH mail USING INTEGER PRIMARY KEY (rowid>?)",
         ),
         (
-            slot::NEXT,
+            slot::NEXT_ROWID,
             "SEARCH mail USING COVERING INDEX mail_slots (slot>?)",
         ),
         (
-            slot::FROM,
+            slot::ROWIDS_FROM,
             "SEARCH mail USING COVERING INDEX mail_slots (slot>?)",
         ),
         (
-            label::NTH,
+            interned::HAS_ROW_AT,
             "SEARCH label USING COVERING INDEX sqlite_autoindex_label_1 (kind=?)",
         ),
         (
-            label::HOLDING,
+            interned::IDS_CONTAINING,
             "SEARCH label USING COVERING INDEX sqlite_autoindex_label_1 (kind=?)",
         ),
         (
-            slot::GIVEN,
+            slot::HAS_ROWID,
             "SEARCH mail USING INTEGER PRIMARY KEY (rowid=?)",
         ),
         (
-            count::PAST,
+            count::COUNT_BETWEEN,
             "CO-ROUTINE (subquery-1); SCAN search VIRTUAL TABLE INDEX 0:M1><; SCAN (subquery-1)",
         ),
         (
-            keep_up::STALE,
+            keep_up::DIRTY_KEYS,
             "SEARCH stale USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)",
         ),
     ] {
         assert_eq!(plan(sql), expected, "{sql}");
     }
     assert!(
-        !plan(keep_up::ROW).contains("SCAN"),
+        !plan(keep_up::ROW_TO_INDEX).contains("SCAN"),
         "{}",
-        plan(keep_up::ROW)
+        plan(keep_up::ROW_TO_INDEX)
     );
 }
 
@@ -247,11 +247,11 @@ fn the_index_takes_whatever_is_asked() {
         "id:'",
         "\"\u{0}\"",
     ] {
-        let ask = Plan::of(&parse(text, &samples::now()).query, &connection)
+        let ask = Plan::from_query(&parse(text, &samples::berlin_context()).query, &connection)
             .unwrap()
-            .ask;
-        let mut statement = connection.prepare(walk::FOUND_DOWN).unwrap();
-        let mut rows = statement.query(params![9, 0, 0, 0, ask.text()]).unwrap();
+            .expr;
+        let mut statement = connection.prepare(scan::INDEXED_OLDER).unwrap();
+        let mut rows = statement.query(params![9, 0, 0, 0, ask.to_match_text()]).unwrap();
         assert!(rows.next().unwrap().is_none(), "{text}");
     }
 }

@@ -2,62 +2,62 @@
 
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
-use crate::archive::Place;
-use crate::failure::Failure;
+use crate::archive::SortKey;
+use crate::error::Error;
 
 /// Bits of a place below a slot: one slot is half a second, which is seldom too little for the
 /// emails between two others and never much too large a number.
-const BITS: u32 = 29;
+const ROWID_SHIFT: u32 = 29;
 
 /// How many more slots than needed are made where there are too few.
 const SLACK: i64 = 64;
 
-pub(super) const FLOOR: &str =
+pub(super) const ROWID_AT_OR_NEWER: &str =
     "SELECT slot FROM mail WHERE place <= ?1 AND slot IS NOT NULL ORDER BY place DESC LIMIT 1";
-pub(super) const CEILING: &str =
+pub(super) const ROWID_AT_OR_OLDER: &str =
     "SELECT slot FROM mail WHERE place >= ?1 AND slot IS NOT NULL ORDER BY place LIMIT 1";
-pub(super) const GIVEN: &str = "SELECT 1 FROM mail WHERE place = ?1 AND slot IS NOT NULL";
-pub(super) const NEXT: &str = "SELECT place, slot FROM mail WHERE slot > ?1 ORDER BY slot LIMIT 1";
-pub(super) const FROM: &str = "SELECT slot, place FROM mail WHERE slot >= ?1 ORDER BY slot";
+pub(super) const HAS_ROWID: &str = "SELECT 1 FROM mail WHERE place = ?1 AND slot IS NOT NULL";
+pub(super) const NEXT_ROWID: &str = "SELECT place, slot FROM mail WHERE slot > ?1 ORDER BY slot LIMIT 1";
+pub(super) const ROWIDS_FROM: &str = "SELECT slot, place FROM mail WHERE slot >= ?1 ORDER BY slot";
 
 /// The largest slot of what stands at `place` or is newer.
-pub(super) fn floor(connection: &Connection, place: Place) -> Result<i64, Failure> {
+pub(super) fn rowid_at_or_newer(connection: &Connection, place: SortKey) -> Result<i64, Error> {
     Ok(connection
-        .prepare_cached(FLOOR)?
+        .prepare_cached(ROWID_AT_OR_NEWER)?
         .query_row([place], |row| row.get(0))
         .optional()?
         .unwrap_or(i64::MIN))
 }
 
 /// The smallest slot of what stands at `place` or is older.
-pub(super) fn ceiling(connection: &Connection, place: Place) -> Result<i64, Failure> {
+pub(super) fn rowid_at_or_older(connection: &Connection, place: SortKey) -> Result<i64, Error> {
     Ok(connection
-        .prepare_cached(CEILING)?
+        .prepare_cached(ROWID_AT_OR_OLDER)?
         .query_row([place], |row| row.get(0))
         .optional()?
         .unwrap_or(i64::MAX))
 }
 
 /// Whether the email at `place` has a slot.
-pub(super) fn is_given(connection: &Connection, place: Place) -> Result<bool, Failure> {
-    Ok(connection.prepare_cached(GIVEN)?.exists([place])?)
+pub(super) fn has_rowid(connection: &Connection, place: SortKey) -> Result<bool, Error> {
+    Ok(connection.prepare_cached(HAS_ROWID)?.exists([place])?)
 }
 
 /// Slots for emails that are to stand at `places` (newest first) and have none yet, by their times as
 /// far as their neighbours leave room. Where they leave none, those below move down and become stale.
-pub(in crate::archive) fn slots(
+pub(in crate::archive) fn assign_rowids(
     change: &Transaction,
-    places: &[Place],
-) -> Result<Vec<i64>, Failure> {
+    places: &[SortKey],
+) -> Result<Vec<i64>, Error> {
     let mut given: Vec<i64> = Vec::with_capacity(places.len());
     // What has a slot already right above and right below.
     let mut above = i64::MIN;
-    let mut below: Option<(Place, i64)> = None;
+    let mut below: Option<(SortKey, i64)> = None;
     for (at, place) in places.iter().enumerate() {
         if at == 0 || below.is_some_and(|(below, _)| below > *place) {
-            above = floor(change, *place)?;
+            above = rowid_at_or_newer(change, *place)?;
             below = change
-                .prepare_cached(NEXT)?
+                .prepare_cached(NEXT_ROWID)?
                 .query_row([above], |row| Ok((row.get(0)?, row.get(1)?)))
                 .optional()?;
         }
@@ -70,22 +70,22 @@ pub(in crate::archive) fn slots(
             let until = places.partition_point(|other| other > below);
             let need = i64::try_from(until - at).unwrap_or(i64::MAX);
             if slot.saturating_sub(need) < lowest {
-                *slot = make_room(change, *slot, lowest + need + SLACK)?;
+                *slot = shift_rowids(change, *slot, lowest + need + SLACK)?;
             }
             highest = slot.saturating_sub(need);
         }
-        let natural = place.0.saturating_neg() >> BITS;
+        let natural = place.0.saturating_neg() >> ROWID_SHIFT;
         given.push(natural.clamp(lowest, highest));
     }
     Ok(given)
 }
 
 /// Moves what stands at `slot` to `to`, and what is in the way of that further down; returns `to`.
-fn make_room(change: &Transaction, slot: i64, to: i64) -> Result<i64, Failure> {
+fn shift_rowids(change: &Transaction, slot: i64, to: i64) -> Result<i64, Error> {
     let mut free = to;
-    let mut moves: Vec<(i64, i64, Place)> = Vec::new();
+    let mut moves: Vec<(i64, i64, SortKey)> = Vec::new();
     {
-        let mut statement = change.prepare_cached(FROM)?;
+        let mut statement = change.prepare_cached(ROWIDS_FROM)?;
         let mut rows = statement.query([slot])?;
         while let Some(row) = rows.next()? {
             let from: i64 = row.get(0)?;

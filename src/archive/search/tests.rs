@@ -6,11 +6,11 @@ use jiff::Timestamp;
 use proptest::prelude::*;
 
 use super::*;
-use crate::api::{Item, Retrieved, wire};
-use crate::archive::{Anchor, Archive, Joins, Location, Row, Stretch, Window};
-use crate::query::samples::{self, Sample};
+use crate::api::{ListedEmail, RetrievedEmail, wire};
+use crate::archive::{WindowAnchor, Archive, PagePosition, ArchiveLocation, EmailRow, ListingPage, RowWindow};
+use crate::query::samples::{self, ArbitraryEmail};
 use crate::query::{
-    Bodies, Facts, Field, Known as _, Needle, Node, Query, Sort, Source, Term, matches,
+    BodyTexts, EmailDocument, Field, SuggestionSource as _, SearchText, Node, Query, SortOrder, SuggestionField, Term, matches,
 };
 use crate::render;
 
@@ -19,11 +19,11 @@ fn at(second: i64) -> Timestamp {
 }
 
 fn memory() -> Archive {
-    Archive::open(&Location::Memory).unwrap()
+    Archive::open(&ArchiveLocation::Memory).unwrap()
 }
 
 /// An email's JSON as a list has it, or as the retrieve operation does.
-fn json(sample: &Sample, event: &str, whole: bool) -> Arc<str> {
+fn json(sample: &ArbitraryEmail, event: &str, whole: bool) -> Arc<str> {
     let mail = &sample.summary;
     let list = |addresses: &[crate::mail::Address]| {
         addresses
@@ -50,24 +50,24 @@ fn json(sample: &Sample, event: &str, whole: bool) -> Arc<str> {
     json.to_string().into()
 }
 
-fn carry(archive: &Archive, items: Vec<Arc<str>>, asked: Timestamp) {
-    let item = |json: Arc<str>| Item::read(&json).unwrap();
+fn store_page(archive: &Archive, items: Vec<Arc<str>>, asked: Timestamp) {
+    let item = |json: Arc<str>| ListedEmail::parse(&json).unwrap();
     let items = items.into_iter().map(item).collect();
     archive
-        .carry(&Stretch {
+        .merge_page(&ListingPage {
             items,
-            joins: Joins::Nothing,
-            rising: false,
-            asked: asked.into(),
+            position: PagePosition::Unknown,
+            oldest_first: false,
+            requested: asked.into(),
         })
         .unwrap();
 }
 
-fn keep(archive: &Archive, json: Arc<str>) {
+fn store_email(archive: &Archive, json: Arc<str>) {
     archive
-        .keep(
-            &Retrieved {
-                email: wire::Email::read(&json).unwrap(),
+        .put_body(
+            &RetrievedEmail {
+                email: wire::Email::parse(&json).unwrap(),
                 json,
             },
             at(1_900_000_000).into(),
@@ -76,23 +76,23 @@ fn keep(archive: &Archive, json: Arc<str>) {
 }
 
 /// A mailbox in which some statuses changed and some emails were retrieved.
-fn filled(mails: &[(Sample, bool)]) -> Archive {
+fn build_archive(mails: &[(ArbitraryEmail, bool)]) -> Archive {
     let archive = memory();
-    let event = |sample: &Sample| sample.summary.status.word().to_owned();
+    let event = |sample: &ArbitraryEmail| sample.summary.status.label().to_owned();
     for (sample, whole) in mails {
         if let Some(seen) = sample.seen_change {
-            carry(
+            store_page(
                 &archive,
                 vec![json(sample, "before", false)],
                 at(1_700_000_000),
             );
-            carry(&archive, vec![json(sample, &event(sample), false)], seen);
+            store_page(&archive, vec![json(sample, &event(sample), false)], seen);
         }
         if *whole {
-            keep(&archive, json(sample, &event(sample), true));
+            store_email(&archive, json(sample, &event(sample), true));
         }
     }
-    carry(
+    store_page(
         &archive,
         mails
             .iter()
@@ -102,65 +102,65 @@ fn filled(mails: &[(Sample, bool)]) -> Archive {
     );
     for (sample, _) in mails.iter().filter(|(sample, _)| sample.gone) {
         archive
-            .mark_gone(&sample.summary.id, at(1_950_000_000).into())
+            .mark_missing(&sample.summary.id, at(1_950_000_000).into())
             .unwrap();
     }
     archive
 }
 
-fn all(archive: &Archive) -> Vec<Row> {
-    archive.window(&Anchor::Newest, usize::MAX).unwrap().rows
+fn all(archive: &Archive) -> Vec<EmailRow> {
+    archive.window(&WindowAnchor::Newest, usize::MAX).unwrap().rows
 }
 
 /// What a plain filter over all rows finds, in the order of the query.
-fn plainly(archive: &Archive, query: &Query) -> Vec<Row> {
-    let is_found = |row: &Row| {
+fn filter_naively(archive: &Archive, query: &Query) -> Vec<EmailRow> {
+    let is_found = |row: &EmailRow| {
         let email = archive.email(&row.summary.id).unwrap();
         let html = email
             .as_ref()
             .and_then(|email| email.html.as_deref())
             .map(render::extract_text);
-        let bodies = email.as_ref().map(|email| Bodies {
+        let bodies = email.as_ref().map(|email| BodyTexts {
             text: email.text.as_deref(),
             html: html.as_deref(),
         });
-        let seen_change = row.changed.as_ref().map(|observation| observation.seen);
+        let seen_change = row.last_change.as_ref().map(|observation| observation.seen);
         let tags = email.as_ref().map(|email| &*email.tags);
         matches(
             query,
-            &Facts {
+            &EmailDocument {
                 summary: &row.summary,
                 bodies,
                 tags,
                 seen_change,
-                gone: row.gone.is_some(),
+                is_missing_upstream: row.missing.is_some(),
             },
         ) == Some(true)
     };
-    let mut rows: Vec<Row> = all(archive).into_iter().filter(is_found).collect();
-    if query.sort == Sort::Oldest {
+    let mut rows: Vec<EmailRow> = all(archive).into_iter().filter(is_found).collect();
+    if query.sort == SortOrder::Oldest {
         rows.reverse();
     }
     rows
 }
 
-fn found(archive: &Archive, query: &Query, anchor: &Anchor, rows: usize) -> Window {
+fn search_window(archive: &Archive, query: &Query, anchor: &WindowAnchor, rows: usize) -> RowWindow {
     archive
-        .search(query, anchor, rows, &Halt::default())
+        .search(query, anchor, rows, &CancellationToken::default())
         .unwrap()
         .expect("nobody halts it")
 }
 
-fn everything(archive: &Archive, query: &Query) -> Vec<Row> {
-    found(archive, query, &Anchor::Newest, usize::MAX).rows
+fn all_matches(archive: &Archive, query: &Query) -> Vec<EmailRow> {
+    search_window(archive, query, &WindowAnchor::Newest, usize::MAX).rows
 }
 
 fn parsed(text: &str) -> Query {
-    crate::query::parse(text, &samples::now()).query
+    crate::query::parse(text, &samples::berlin_context()).query
 }
 
 fn ids(archive: &Archive, text: &str) -> String {
-    everything(archive, &parsed(text))
+    all_matches(archive, &parsed(text))
         .iter()
         .map(|row| row.summary.id.as_str().to_owned())
         .collect::<Vec<_>>()
@@ -207,7 +207,7 @@ fn part() -> impl Strategy<Value = Term> {
         needle,
     )
         .prop_map(|(field, needle)| {
-            let needle = Needle::new(&needle).expect("it has letters");
+            let needle = SearchText::new(&needle).expect("it has letters");
             field.map_or_else(
                 || Term::Word(needle.clone()),
                 |field| Term::Text(field, needle.clone()),
@@ -219,12 +219,12 @@ fn query() -> impl Strategy<Value = Query> {
     let term = prop_oneof![samples::term(), part()];
     (
         samples::node(term),
-        prop::sample::select(Sort::ALL.to_vec()),
+        prop::sample::select(SortOrder::ALL.to_vec()),
     )
         .prop_map(|(filter, sort)| Query { filter, sort })
 }
 
-fn mailbox() -> impl Strategy<Value = Vec<(Sample, bool)>> {
+fn mailbox() -> impl Strategy<Value = Vec<(ArbitraryEmail, bool)>> {
     prop::collection::vec((samples::mail(), any::<bool>()), 0..12)
 }
 
@@ -233,13 +233,13 @@ proptest! {
 
     #[test]
     fn the_engine_finds_what_a_plain_filter_finds(mails in mailbox(), queries in prop::collection::vec(query(), 30)) {
-        let archive = filled(&mails);
+        let archive = build_archive(&mails);
         for query in &queries {
-            let expected = plainly(&archive, query);
-            prop_assert_eq!(everything(&archive, query), expected.clone(), "{}", query);
-            let count = archive.count_matching(query, 5, &Halt::default()).unwrap().unwrap();
-            let exact = if expected.len() > 5 { Counted::MoreThan(5) } else { Counted::Exactly(expected.len() as u64) };
-            prop_assert!(count == exact || query.is_everything(), "{}: {:?}", query, count);
+            let expected = filter_naively(&archive, query);
+            prop_assert_eq!(all_matches(&archive, query), expected.clone(), "{}", query);
+            let count = archive.count_matches(query, 5, &CancellationToken::default()).unwrap().unwrap();
+            let exact = if expected.len() > 5 { MatchCount::MoreThan(5) } else { MatchCount::Exactly(expected.len() as u64) };
+            prop_assert!(count == exact || query.is_match_all(), "{}: {:?}", query, count);
         }
     }
 
@@ -249,29 +249,29 @@ proptest! {
         query in query(),
         anchors in prop::collection::vec((0..6_usize, any::<prop::sample::Index>(), 0..6_usize, 1..8_usize), 6),
     ) {
-        let archive = filled(&mails);
-        let (rows, list) = (all(&archive), plainly(&archive, &query));
+        let archive = build_archive(&mails);
+        let (rows, list) = (all(&archive), filter_naively(&archive, &query));
         for (kind, index, lead, size) in anchors {
-            let Some(place) = (!rows.is_empty()).then(|| rows[index.index(rows.len())].place) else { continue };
-            let oldest = query.sort == Sort::Oldest;
-            let is_above = |row: &Row| if oldest { row.place < place } else { row.place > place };
+            let Some(place) = (!rows.is_empty()).then(|| rows[index.index(rows.len())].sort_key) else { continue };
+            let oldest = query.sort == SortOrder::Oldest;
+            let is_above = |row: &EmailRow| if oldest { row.sort_key < place } else { row.sort_key > place };
             let before = list.iter().filter(|row| is_above(row)).count();
-            let upto = list.iter().filter(|row| is_above(row) || row.place == place).count();
+            let upto = list.iter().filter(|row| is_above(row) || row.sort_key == place).count();
             let end = list.len();
             let filled = |from: usize| { let from = from.min(end.saturating_sub(size)); (from, (from + size).min(end)) };
             let at = place.micros();
             let (anchor, (from, to)) = match kind {
-                0 => (Anchor::Newest, (0, size.min(end))),
-                1 => (Anchor::Oldest, (end.saturating_sub(size), end)),
-                2 => (Anchor::Above(place), (before.saturating_sub(size), before)),
-                3 => (Anchor::Below(place), (upto, (upto + size).min(end))),
-                4 => (Anchor::Around { place, above: lead }, filled(before.saturating_sub(lead.min(size - 1)))),
+                0 => (WindowAnchor::Newest, (0, size.min(end))),
+                1 => (WindowAnchor::Oldest, (end.saturating_sub(size), end)),
+                2 => (WindowAnchor::Above(place), (before.saturating_sub(size), before)),
+                3 => (WindowAnchor::Below(place), (upto, (upto + size).min(end))),
+                4 => (WindowAnchor::Around { sort_key: place, above: lead }, filled(before.saturating_sub(lead.min(size - 1)))),
                 _ => {
-                    let is_past = |row: &&Row| if oldest { row.place.micros() < at } else { row.place.micros() > at };
-                    (Anchor::At(at), filled(list.iter().filter(is_past).count()))
+                    let is_past = |row: &&EmailRow| if oldest { row.sort_key.micros() < at } else { row.sort_key.micros() > at };
+                    (WindowAnchor::AtTime(at), filled(list.iter().filter(is_past).count()))
                 }
             };
-            let window = found(&archive, &query, &anchor, size);
+            let window = search_window(&archive, &query, &anchor, size);
             prop_assert_eq!(&window.rows[..], &list[from..to], "{:?} of {}", anchor, query);
             if from < to {
                 prop_assert_eq!((window.more_above, window.more_below), (from > 0, to < end), "{:?} of {}", anchor, query);
@@ -302,13 +302,13 @@ fn the_index_follows_every_change() {
         plain_mail("one", "ana@example.com", "Your receipt", "sent"),
         plain_mail("two", "bo@example.org", "Reset", "sent"),
     );
-    carry(
+    store_page(
         &archive,
         vec![Arc::clone(&one), Arc::clone(&two)],
         at(1_800_000_000),
     );
     assert_eq!(ids(&archive, "status:sent"), "one two");
-    carry(
+    store_page(
         &archive,
         vec![plain_mail(
             "one",
@@ -330,7 +330,7 @@ fn the_index_follows_every_change() {
         (ids(&archive, "zephyr"), ids(&archive, "tag:plan")),
         (String::new(), String::new())
     );
-    keep(
+    store_email(
         &archive,
         with_body(
             &two,
@@ -346,7 +346,7 @@ fn the_index_follows_every_change() {
         ),
         ("two".into(), "two".into(), "two".into())
     );
-    keep(&archive, with_body(&two, "no wind", "[]"));
+    store_email(&archive, with_body(&two, "no wind", "[]"));
     assert_eq!(
         (
             ids(&archive, "zephyr"),
@@ -356,13 +356,13 @@ fn the_index_follows_every_change() {
         (String::new(), "two".into(), "two".into())
     );
     assert_eq!(
-        archive.scope().unwrap(),
-        Scope {
+        archive.body_availability().unwrap(),
+        BodyAvailability {
             fetched: 1,
             emails: 2
         }
     );
-    carry(
+    store_page(
         &archive,
         vec![plain_mail("gone", "cy@example.net", "Hi", "sent")],
         at(1_800_000_000),
@@ -374,20 +374,20 @@ fn the_index_follows_every_change() {
         .unwrap();
     assert_eq!(ids(&archive, "domain:example.net or to:example"), "one two");
     assert_eq!(
-        archive.scope().unwrap(),
-        Scope {
+        archive.body_availability().unwrap(),
+        BodyAvailability {
             fetched: 1,
             emails: 2
         }
     );
     // The other way round: both rows move.
-    let swapped = Stretch {
-        items: [&two, &one].map(|json| Item::read(json).unwrap()).to_vec(),
-        joins: Joins::Top,
-        rising: false,
-        asked: at(1_800_000_200).into(),
+    let swapped = ListingPage {
+        items: [&two, &one].map(|json| ListedEmail::parse(json).unwrap()).to_vec(),
+        position: PagePosition::Top,
+        oldest_first: false,
+        requested: at(1_800_000_200).into(),
     };
-    archive.carry(&swapped).unwrap();
+    archive.merge_page(&swapped).unwrap();
     assert_eq!(
         (
             ids(&archive, "example"),
@@ -401,7 +401,7 @@ fn the_index_follows_every_change() {
 #[test]
 fn the_syntax_of_the_index_is_data() {
     let archive = memory();
-    carry(
+    store_page(
         &archive,
         vec![plain_mail(
             "one",
@@ -413,16 +413,16 @@ fn the_syntax_of_the_index_is_data() {
     );
     let found = |text: &str| {
         let term = |field: Option<Field>| {
-            let needle = Needle::new(text).unwrap();
+            let needle = SearchText::new(text).unwrap();
             let filter = Node::Term(field.map_or_else(
                 || Term::Word(needle.clone()),
                 |field| Term::Text(field, needle.clone()),
             ));
-            everything(
+            all_matches(
                 &archive,
                 &Query {
                     filter,
-                    sort: Sort::Newest,
+                    sort: SortOrder::Newest,
                 },
             )
             .len()
@@ -468,13 +468,13 @@ fn an_email_far_from_its_time_is_found_by_its_time() {
         mail("b", "2026-11-02T09:00:00Z"),
         mail("a", "2026-10-02T09:00:00Z"),
     ];
-    let items = items.map(|json| Item::read(&json).unwrap()).to_vec();
+    let items = items.map(|json| ListedEmail::parse(&json).unwrap()).to_vec();
     archive
-        .carry(&Stretch {
+        .merge_page(&ListingPage {
             items,
-            joins: Joins::Top,
-            rising: false,
-            asked: "2026-11-20T00:00:00Z".parse::<Timestamp>().unwrap().into(),
+            position: PagePosition::Top,
+            oldest_first: false,
+            requested: "2026-11-20T00:00:00Z".parse::<Timestamp>().unwrap().into(),
         })
         .unwrap();
     assert_eq!(ids(&archive, "after:2030"), "skewed");
@@ -486,31 +486,31 @@ fn an_email_far_from_its_time_is_found_by_its_time() {
 #[test]
 fn what_is_halted_has_no_answer_and_the_next_question_has() {
     let archive = memory();
-    carry(
+    store_page(
         &archive,
         vec![plain_mail("one", "ana@example.com", "Hi", "sent")],
         at(1_800_000_000),
     );
-    let halt = Halt::default();
-    halt.halt();
+    let halt = CancellationToken::default();
+    halt.cancel();
     let query = parsed("ana");
     assert_eq!(
-        archive.search(&query, &Anchor::Newest, 9, &halt).unwrap(),
+        archive.search(&query, &WindowAnchor::Newest, 9, &halt).unwrap(),
         None
     );
-    assert_eq!(archive.count_matching(&query, 9, &halt).unwrap(), None);
-    assert!(!archive.each(&query, &halt, |_| true).unwrap());
+    assert_eq!(archive.count_matches(&query, 9, &halt).unwrap(), None);
+    assert!(!archive.for_each_match(&query, &halt, |_| true).unwrap());
     // In the middle: after the first row, the walk ends at its next step through the machine or by the row.
-    let halt = Halt::default();
+    let halt = CancellationToken::default();
     assert!(
         !archive
-            .each(&query, &halt, |_| {
-                halt.halt();
+            .for_each_match(&query, &halt, |_| {
+                halt.cancel();
                 true
             })
             .unwrap()
     );
-    assert_eq!(everything(&archive, &query).len(), 1);
+    assert_eq!(all_matches(&archive, &query).len(), 1);
 }
 
 #[test]
@@ -528,8 +528,8 @@ fn what_occurs_is_offered_with_its_number() {
             "sent",
         )
     });
-    carry(&archive, mails.collect(), at(1_800_000_000));
-    keep(
+    store_page(&archive, mails.collect(), at(1_800_000_000));
+    store_email(
         &archive,
         with_body(
             &plain_mail("m9", "x@y.test", "Hi", "bounced"),
@@ -537,41 +537,41 @@ fn what_occurs_is_offered_with_its_number() {
             r#"[{"name":"Plan","value":"pro max"}]"#,
         ),
     );
-    let known = |source: Source<'_>, part: &str| {
+    let known = |source: SuggestionField<'_>, part: &str| {
         archive
-            .values(source, part, 3)
+            .suggest(source, part, 3)
             .into_iter()
             .map(|value| format!("{} {}", value.text, value.emails))
             .collect::<Vec<_>>()
             .join(", ")
     };
     assert_eq!(
-        known(Source::Address(Field::To), "ANA@"),
+        known(SuggestionField::Address(Field::To), "ANA@"),
         "ana@example.com 3, joana@example.org 2"
     );
-    assert_eq!(known(Source::Address(Field::From), ""), "hi@acme.example 6");
-    assert_eq!(known(Source::Domain, "ex"), "example.com 3, example.org 2");
-    assert_eq!(known(Source::Status, ""), "sent 5, bounced 1");
-    assert_eq!(known(Source::TagName, "pl"), "Plan 1");
-    assert_eq!(known(Source::TagValue("plan"), ""), "pro max 1");
-    assert_eq!(known(Source::Address(Field::Cc), "ana"), "");
+    assert_eq!(known(SuggestionField::Address(Field::From), ""), "hi@acme.example 6");
+    assert_eq!(known(SuggestionField::Domain, "ex"), "example.com 3, example.org 2");
+    assert_eq!(known(SuggestionField::Status, ""), "sent 5, bounced 1");
+    assert_eq!(known(SuggestionField::TagName, "pl"), "Plan 1");
+    assert_eq!(known(SuggestionField::TagValue("plan"), ""), "pro max 1");
+    assert_eq!(known(SuggestionField::Address(Field::Cc), "ana"), "");
 }
 
 #[test]
 fn emails_of_one_moment_make_room_for_those_between_them() {
     let archive = memory();
     let mail = |n: usize| plain_mail(&format!("m{n:03}"), "ana@example.com", "Hi", "sent");
-    let item = |json: Arc<str>| Item::read(&json).unwrap();
-    let page = |numbers: &[usize]| Stretch {
+    let item = |json: Arc<str>| ListedEmail::parse(&json).unwrap();
+    let page = |numbers: &[usize]| ListingPage {
         items: numbers.iter().map(|n| item(mail(*n))).collect(),
-        joins: Joins::Top,
-        rising: false,
-        asked: at(1_800_000_000).into(),
+        position: PagePosition::Top,
+        oldest_first: false,
+        requested: at(1_800_000_000).into(),
     };
     archive
-        .carry(&page(&(0..200).step_by(2).collect::<Vec<_>>()))
+        .merge_page(&page(&(0..200).step_by(2).collect::<Vec<_>>()))
         .unwrap();
-    archive.carry(&page(&(0..200).collect::<Vec<_>>())).unwrap();
+    archive.merge_page(&page(&(0..200).collect::<Vec<_>>())).unwrap();
     let expected: Vec<String> = (0..200).map(|n| format!("m{n:03}")).collect();
     assert_eq!(
         ids(&archive, "to:ana").split(' ').collect::<Vec<_>>(),
@@ -602,9 +602,9 @@ fn words_of_bodies_are_told_by_the_index_as_they_are_by_the_bodies() {
             if n % 4 == 0 { "bounced" } else { "sent" },
         );
         if n % 7 == 0 {
-            carry(&archive, vec![mail], at(1_800_000_000));
+            store_page(&archive, vec![mail], at(1_800_000_000));
         } else {
-            keep(&archive, with_body(&mail, bodies[n % bodies.len()], "[]"));
+            store_email(&archive, with_body(&mail, bodies[n % bodies.len()], "[]"));
         }
     }
     let words = [
@@ -635,14 +635,14 @@ fn words_of_bodies_are_told_by_the_index_as_they_are_by_the_bodies() {
             .flat_map(|other| [format!("{word} {other}"), format!("-{word} {other}")])
         {
             let query = parsed(&text);
-            let (found, plain) = (everything(&archive, &query), plainly(&archive, &query));
+            let (found, plain) = (all_matches(&archive, &query), filter_naively(&archive, &query));
             assert_eq!(found, plain, "{text}");
             let counted = archive
-                .count_matching(&query, u64::MAX, &Halt::default())
+                .count_matches(&query, u64::MAX, &CancellationToken::default())
                 .unwrap();
             assert_eq!(
                 counted,
-                Some(Counted::Exactly(u64::try_from(plain.len()).unwrap())),
+                Some(MatchCount::Exactly(u64::try_from(plain.len()).unwrap())),
                 "{text}"
             );
         }

@@ -8,23 +8,23 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use crate::mail::{Status, Summary, Tag};
-use crate::query::Bodies;
-use crate::query::fold::{fold, is_unspaced, words};
+use crate::query::BodyTexts;
+use crate::query::normalize::{normalize, is_unspaced_script, split_words};
 
 /// Characters of a body's word that take part in its token; more would tell nothing apart.
-pub(super) const LONGEST: usize = 24;
+pub(super) const MAX_WORD_CHARS: usize = 24;
 
 /// The first characters of a body's word that are a token of their own, at most.
-pub(super) const START: usize = 3;
+pub(super) const PREFIX_CHARS: usize = 3;
 
 /// Characters of an id that take part in its token: those of a UUID that tell a million apart.
-pub(super) const ID: usize = 12;
+pub(super) const ID_CHARS: usize = 12;
 
 /// Bytes of a text from which on its grams are looked at for repetitions.
-const LONG: usize = 4096;
+const DEDUPLICATE_FROM_BYTES: usize = 4096;
 
 /// Bytes that a bag keeps for the next email.
-const LARGE: usize = 1 << 20;
+const MAX_KEPT_BYTES: usize = 1 << 20;
 
 /// The first letters of tokens.
 pub(super) mod kind {
@@ -67,9 +67,9 @@ pub(super) mod flag {
 }
 
 /// The bag of one email.
-pub(super) struct Tokens(String);
+pub(super) struct TokenBuffer(String);
 
-impl Tokens {
+impl TokenBuffer {
     pub(super) fn new() -> Self {
         Self(String::with_capacity(1024))
     }
@@ -77,72 +77,72 @@ impl Tokens {
     /// Empties the bag for the next email.
     pub(super) fn clear(&mut self) {
         self.0.clear();
-        self.0.shrink_to(LARGE);
+        self.0.shrink_to(MAX_KEPT_BYTES);
         self.0.push_str(flag::ANY);
     }
 
     /// The tokens, with blanks between them.
-    pub(super) fn text(&self) -> &str {
+    pub(super) fn as_str(&self) -> &str {
         &self.0
     }
 
     /// All of it but the senders.
-    pub(super) fn summary(&mut self, mail: &Summary, changed: bool) {
+    pub(super) fn push_summary(&mut self, mail: &Summary, changed: bool) {
         for address in mail.recipients() {
-            self.grams(kind::RECIPIENT, &fold(&address.to_string()));
-            let domain = fold(address.domain());
+            self.push_trigrams(kind::RECIPIENT, &normalize(&address.to_string()));
+            let domain = normalize(address.domain());
             if !domain.is_empty() {
-                self.push(&token(kind::DOMAIN, domain.chars()));
+                self.push_token(&encode_token(kind::DOMAIN, domain.chars()));
             }
         }
-        self.grams(kind::SUBJECT, &fold(&mail.subject));
-        self.push(&status(&mail.status));
-        self.push(&token(kind::ID, fold(mail.id.as_str()).chars().take(ID)));
-        let message_id = fold(&mail.message_id);
-        self.push(&token(kind::MESSAGE_ID, bare(&message_id).chars().take(ID)));
+        self.push_trigrams(kind::SUBJECT, &normalize(&mail.subject));
+        self.push_token(&status_token(&mail.status));
+        self.push_token(&encode_token(kind::ID, normalize(mail.id.as_str()).chars().take(ID_CHARS)));
+        let message_id = normalize(&mail.message_id);
+        self.push_token(&encode_token(kind::MESSAGE_ID, trim_angle_brackets(&message_id).chars().take(ID_CHARS)));
         for (has, name) in [
             (!mail.cc.is_empty(), "cc"),
             (!mail.bcc.is_empty(), "bcc"),
             (!mail.reply_to.is_empty(), "reply-to"),
         ] {
-            self.flag(has, name);
+            self.push_flag_if(has, name);
         }
         if changed {
-            self.push(flag::CHANGED);
+            self.push_token(flag::CHANGED);
         }
     }
 
     /// What a retrieved email adds.
-    pub(super) fn fetched(&mut self, bodies: &Bodies<'_>, tags: &[Tag]) {
-        self.push(flag::FETCHED);
-        self.flag(bodies.text.is_some(), "text");
-        self.flag(bodies.html.is_some(), "html");
-        self.flag(!tags.is_empty(), "tag");
+    pub(super) fn push_retrieved(&mut self, bodies: &BodyTexts<'_>, tags: &[Tag]) {
+        self.push_token(flag::FETCHED);
+        self.push_flag_if(bodies.text.is_some(), "text");
+        self.push_flag_if(bodies.html.is_some(), "html");
+        self.push_flag_if(!tags.is_empty(), "tag");
         for tag in tags {
-            self.push(&tag_name(&fold(&tag.name)));
-            self.push(&tag_value(&fold(&tag.name), &fold(&tag.value)));
+            self.push_token(&tag_name_token(&normalize(&tag.name)));
+            self.push_token(&tag_value_token(&normalize(&tag.name), &normalize(&tag.value)));
         }
         let folded: Vec<String> = [bodies.text, bodies.html]
             .into_iter()
             .flatten()
-            .map(fold)
+            .map(normalize)
             .collect();
         let mut met = HashSet::new();
         for body in &folded {
-            self.words(body, &mut met);
+            self.push_words(body, &mut met);
         }
     }
 
     /// The number of a label.
-    pub(super) fn label(&mut self, nth: i64) {
+    pub(super) fn push_interned(&mut self, nth: i64) {
         let _ = write!(self.0, " {}{nth}", kind::LABEL);
     }
 
     /// The grams of folded text: three characters from each one on, or as many as there are. Two that
     /// are not ASCII are a gram, too: a word of such a script is often not longer.
-    pub(super) fn grams(&mut self, kind: char, folded: &str) {
+    pub(super) fn push_trigrams(&mut self, kind: char, folded: &str) {
         // A long text has most of its grams more than once.
-        let mut met = (folded.len() > LONG).then(HashSet::new);
+        let mut met = (folded.len() > DEDUPLICATE_FROM_BYTES).then(HashSet::new);
         let mut rest = folded;
         while let Some(first) = rest.chars().next() {
             let gram = rest
@@ -153,13 +153,13 @@ impl Tokens {
                 rest = &rest[first.len_utf8()..];
                 continue;
             }
-            self.start(kind);
+            self.begin_token(kind);
             rest.chars()
                 .take(3)
-                .for_each(|c| self.0.push_str(encoded(c, &mut [0; 4])));
+                .for_each(|c| self.0.push_str(encode_char(c, &mut [0; 4])));
             let mut two = rest.chars().take(2).filter(|c| !c.is_ascii());
             if let (Some(one), Some(other)) = (two.next(), two.next()) {
-                self.start(kind);
+                self.begin_token(kind);
                 self.0.extend([one, other]);
             }
             rest = &rest[first.len_utf8()..];
@@ -167,24 +167,24 @@ impl Tokens {
     }
 
     /// The words of a body but for those that were `met` before.
-    fn words<'a>(&mut self, folded: &'a str, met: &mut HashSet<&'a str>) {
+    fn push_words<'a>(&mut self, folded: &'a str, met: &mut HashSet<&'a str>) {
         let mut before: Option<char> = None;
-        for word in words(folded) {
-            let unspaced = unspaced(word);
+        for word in split_words(folded) {
+            let unspaced = unspaced_char(word);
             if let (Some(one), Some(other)) = (before, unspaced) {
-                self.start(kind::WORD);
+                self.begin_token(kind::WORD);
                 self.0.extend([one, other]);
             }
             before = unspaced;
             if !met.insert(word) {
                 continue;
             }
-            self.start(kind::WORD);
-            self.0.extend(word.chars().take(LONGEST));
+            self.begin_token(kind::WORD);
+            self.0.extend(word.chars().take(MAX_WORD_CHARS));
             if unspaced.is_none() {
-                for length in 2..=START {
+                for length in 2..=PREFIX_CHARS {
                     if let Some((end, last)) = word.char_indices().nth(length - 1) {
-                        self.start(kind::START);
+                        self.begin_token(kind::START);
                         self.0.push_str(&word[..end + last.len_utf8()]);
                     }
                 }
@@ -192,18 +192,18 @@ impl Tokens {
         }
     }
 
-    fn flag(&mut self, has: bool, name: &str) {
+    fn push_flag_if(&mut self, has: bool, name: &str) {
         if has {
-            self.push(&flag_of(name));
+            self.push_token(&flag_token(name));
         }
     }
 
-    fn start(&mut self, kind: char) {
+    fn begin_token(&mut self, kind: char) {
         self.0.push(' ');
         self.0.push(kind);
     }
 
-    fn push(&mut self, token: &str) {
+    fn push_token(&mut self, token: &str) {
         self.0.push(' ');
         self.0.push_str(token);
     }
@@ -211,42 +211,42 @@ impl Tokens {
 
 /// A token of its kind; characters that are no letters are moved out of the way of whoever cuts at
 /// them, to where no text has any.
-pub(super) fn token(kind: char, chars: impl Iterator<Item = char>) -> String {
+pub(super) fn encode_token(kind: char, chars: impl Iterator<Item = char>) -> String {
     let mut token = String::from(kind);
-    chars.for_each(|c| token.push_str(encoded(c, &mut [0; 4])));
+    chars.for_each(|c| token.push_str(encode_char(c, &mut [0; 4])));
     token
 }
 
-pub(super) fn flag_of(name: &str) -> String {
-    token(kind::FLAG, name.chars())
+pub(super) fn flag_token(name: &str) -> String {
+    encode_token(kind::FLAG, name.chars())
 }
 
-pub(super) fn status(status: &Status) -> String {
-    token(kind::STATUS, fold(status.word()).chars())
+pub(super) fn status_token(status: &Status) -> String {
+    encode_token(kind::STATUS, normalize(status.label()).chars())
 }
 
-pub(super) fn tag_name(name: &str) -> String {
-    token(kind::TAG, name.chars())
+pub(super) fn tag_name_token(name: &str) -> String {
+    encode_token(kind::TAG, name.chars())
 }
 
-pub(super) fn tag_value(name: &str, value: &str) -> String {
-    token(
+pub(super) fn tag_value_token(name: &str, value: &str) -> String {
+    encode_token(
         kind::TAG_VALUE,
         name.chars().chain(['\0']).chain(value.chars()),
     )
 }
 
 /// A message id without its angle brackets.
-pub(super) fn bare(message_id: &str) -> &str {
+pub(super) fn trim_angle_brackets(message_id: &str) -> &str {
     message_id.trim_matches(['<', '>'])
 }
 
 /// The character that a word is, if it is of a script without blanks.
-pub(super) fn unspaced(word: &str) -> Option<char> {
-    word.chars().next().filter(|c| is_unspaced(*c))
+pub(super) fn unspaced_char(word: &str) -> Option<char> {
+    word.chars().next().filter(|c| is_unspaced_script(*c))
 }
 
-fn encoded(c: char, buffer: &mut [u8; 4]) -> &str {
+fn encode_char(c: char, buffer: &mut [u8; 4]) -> &str {
     const PRIVATE: u32 = 0xE000;
     let moved = if c.is_ascii() && !c.is_ascii_alphanumeric() {
         char::from_u32(PRIVATE + u32::from(c)).unwrap_or(c)

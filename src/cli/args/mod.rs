@@ -10,11 +10,11 @@ use jiff::tz::TimeZone;
 
 pub use super::column::Column;
 pub use verbs::{
-    ConfigVerb, Form, Import, List, ProfileVerb, Purge, Render, Sample, Search, Serve, Show, Sync,
-    Upkeep,
+    ConfigVerb, ShowForm, ImportArgs, ListArgs, ProfileVerb, PurgeArgs, RenderArgs, SampleArgs, SearchArgs, ServeArgs, ShowArgs, SyncArgs,
+    ArchiveVerb,
 };
 
-use crate::config::{Asking, Flags};
+use crate::config::{Prompting, Flags};
 
 /// The sent box of a team, in a terminal: did we send it, what did it say, what became of it?
 #[derive(Debug, Parser)]
@@ -62,7 +62,7 @@ pub struct Global {
     pub jsonl: bool,
     /// Style the output
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
-    pub color: When,
+    pub color: ColorMode,
     /// Draw with ASCII alone
     #[arg(long, global = true)]
     pub ascii: bool,
@@ -79,7 +79,7 @@ pub struct Global {
     #[arg(long, global = true, conflicts_with = "timezone")]
     pub utc: bool,
     /// Show and read times in this zone, as in Europe/Madrid
-    #[arg(long, global = true, value_name = "ZONE", value_parser = zone)]
+    #[arg(long, global = true, value_name = "ZONE", value_parser = parse_time_zone)]
     pub timezone: Option<TimeZone>,
     /// Say nothing but results and errors
     #[arg(short, long, global = true)]
@@ -97,7 +97,7 @@ pub(super) const NO_HELP: Option<&str> = None;
 
 /// When to style.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum When {
+pub enum ColorMode {
     /// On a terminal.
     #[value(help = NO_HELP)]
     Auto,
@@ -113,43 +113,43 @@ pub enum When {
 #[derive(Debug, Subcommand)]
 pub enum Verb {
     /// Open the terminal program on a sample mailbox; needs no key and keeps nothing
-    Demo(Sample),
+    Demo(SampleArgs),
     /// What needs no terminal.
     #[command(flatten)]
-    Command(Command),
+    Command(CliCommand),
 }
 
 /// What needs no terminal.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub enum CliCommand {
     /// List sent emails as the service has them, newest first
     #[command(
         after_help = "On a terminal of less than 110 columns the ids are left out; a pipe and JSON always have them."
     )]
-    List(List),
+    List(ListArgs),
     /// Search the archive
     #[command(after_help = SEARCH_HELP)]
-    Search(Search),
+    Search(SearchArgs),
     /// Show one email: the service's answer, or else the copy in the archive
     #[command(after_help = SHOW_HELP)]
-    Show(Show),
+    Show(ShowArgs),
     /// Lay out html (from a file or standard input) as text
-    Render(Render),
+    Render(RenderArgs),
     /// Mirror the service into the archive
     #[command(after_help = SYNC_HELP)]
-    Sync(Sync),
+    Sync(SyncArgs),
     /// Take emails from JSON lines into the archive
-    Import(Import),
+    Import(ImportArgs),
     /// Say what the archive holds, or keep less in it
     Archive {
         /// What to do with it.
         #[command(subcommand)]
-        verb: Upkeep,
+        verb: ArchiveVerb,
     },
     /// Serve the service's API over a sample mailbox
-    Serve(Serve),
+    Serve(ServeArgs),
     /// Ask for an API key, check it, and store it in a profile
-    #[command(after_help = LOGIN)]
+    #[command(after_help = LOGIN_HELP)]
     Login,
     /// List, choose or remove profiles
     Profile {
@@ -210,7 +210,7 @@ A status that can still change is due when a quarter of the email's age has pass
 finds all mail that was deleted. With --watch, due statuses are read again as long as it stays, \
 unless --recheck is off.";
 
-const LOGIN: &str = "\
+const LOGIN_HELP: &str = "\
 The key is typed unseen, or read from standard input: pass show acme | sentbox login --profile acme. \
 It is tried with one small request and stored in a file that you alone can read.";
 
@@ -234,13 +234,13 @@ impl Global {
             in_memory: *in_memory,
             rate: *rate,
             ca_file: ca_file.clone(),
-            asking: Asking::Allowed,
+            prompting: Prompting::Allowed,
             zone: utc.then_some(TimeZone::UTC).or_else(|| timezone.clone()),
         }
     }
 }
 
-fn zone(name: &str) -> Result<TimeZone, String> {
+fn parse_time_zone(name: &str) -> Result<TimeZone, String> {
     TimeZone::get(name).map_err(|_| {
         "this machine knows no such time zone; they are named as in Europe/Madrid".to_owned()
     })

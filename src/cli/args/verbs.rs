@@ -10,10 +10,10 @@ use url::Host;
 
 use super::{Column, NO_HELP};
 use crate::api::Cursor;
-use crate::cli::sync::{Again, Back, again, back};
+use crate::cli::sync::{RecheckSpan, BackSpan, parse_recheck, parse_back};
 use crate::config;
 use crate::mail::EmailId;
-use crate::query::Sort;
+use crate::query::SortOrder;
 
 /// `profile`.
 #[derive(Debug, Subcommand)]
@@ -48,9 +48,9 @@ pub enum ConfigVerb {
 
 /// `list`.
 #[derive(Debug, Group)]
-pub struct List {
+pub struct ListArgs {
     /// How many emails; the service gives 100 a request
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = one_or_more::<u32>, conflicts_with = "all")]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = parse_positive::<u32>, conflicts_with = "all")]
     pub limit: u32,
     /// Only emails older than this one
     #[arg(long, value_name = "ID", conflicts_with = "before")]
@@ -66,7 +66,7 @@ pub struct List {
     pub words: Vec<String>,
 }
 
-impl List {
+impl ListArgs {
     /// Where to begin.
     #[must_use]
     pub fn cursor(&self) -> Cursor {
@@ -80,16 +80,16 @@ impl List {
 
 /// `search`.
 #[derive(Debug, Group)]
-pub struct Search {
+pub struct SearchArgs {
     /// What to look for; all words together are one query
     #[arg(required = true, value_name = "QUERY")]
     pub words: Vec<String>,
     /// At most so many emails
-    #[arg(long, value_name = "N", value_parser = one_or_more::<u64>, conflicts_with = "count")]
+    #[arg(long, value_name = "N", value_parser = parse_positive::<u64>, conflicts_with = "count")]
     pub limit: Option<u64>,
     /// Which come first
     #[arg(long, value_name = "ORDER")]
-    pub sort: Option<Order>,
+    pub sort: Option<SortArg>,
     /// Print only how many there are
     #[arg(long, conflicts_with_all = ["csv", "columns"])]
     pub count: bool,
@@ -100,19 +100,19 @@ pub struct Search {
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub columns: Vec<Column>,
     /// First fetch what is missing: all, or a number of hours (h), days (d) or weeks (w)
-    #[arg(long, value_name = "SPAN", value_parser = back)]
-    pub back: Option<Back>,
+    #[arg(long, value_name = "SPAN", value_parser = parse_back)]
+    pub back: Option<BackSpan>,
     /// First ask the service for new mail, and for every status that may have changed among what QUERY may find
     #[arg(long)]
     pub fresh: bool,
     /// With --fresh: at most so many requests for statuses, 1 or more; a request confirms up to 100 of them
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = one_or_more::<u32>, requires = "fresh")]
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = parse_positive::<u32>, requires = "fresh")]
     pub max_requests: u32,
 }
 
 /// Which emails come first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Order {
+pub enum SortArg {
     /// The newest.
     #[value(help = NO_HELP)]
     Newest,
@@ -121,23 +121,23 @@ pub enum Order {
     Oldest,
 }
 
-impl From<Order> for Sort {
-    fn from(order: Order) -> Self {
+impl From<SortArg> for SortOrder {
+    fn from(order: SortArg) -> Self {
         match order {
-            Order::Newest => Self::Newest,
-            Order::Oldest => Self::Oldest,
+            SortArg::Newest => Self::Newest,
+            SortArg::Oldest => Self::Oldest,
         }
     }
 }
 
 /// `show`.
 #[derive(Debug, Group)]
-pub struct Show {
+pub struct ShowArgs {
     /// The email's id
     pub id: String,
     /// How to show it
     #[arg(long = "as", value_name = "FORM", default_value = "rendered")]
-    pub form: Form,
+    pub form: ShowForm,
     /// Lay out for this many columns
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(10..=1000))]
     pub width: Option<u16>,
@@ -151,7 +151,7 @@ pub struct Show {
 
 /// How an email is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Form {
+pub enum ShowForm {
     /// As the recipient saw it.
     #[value(help = NO_HELP)]
     Rendered,
@@ -171,7 +171,7 @@ pub enum Form {
 
 /// `render`.
 #[derive(Debug, Group)]
-pub struct Render {
+pub struct RenderArgs {
     /// Lay out for this many columns
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(10..=1000))]
     pub width: Option<u16>,
@@ -184,14 +184,14 @@ pub struct Render {
 
 /// `sync`.
 #[derive(Debug, Group)]
-pub struct Sync {
+pub struct SyncArgs {
     /// How far back: all, or a number of hours (h), days (d) or weeks (w)
-    #[arg(long, value_name = "SPAN", default_value = "30d", value_parser = back)]
-    pub back: Back,
+    #[arg(long, value_name = "SPAN", default_value = "30d", value_parser = parse_back)]
+    pub back: BackSpan,
     /// Which statuses to read again after that: all, those of a number of hours (h), days (d) or weeks (w), or
     /// off for none. If nothing is said, those of the last 72 h that are due, with at most 100 requests
-    #[arg(long, value_name = "SPAN", value_parser = again)]
-    pub recheck: Option<Again>,
+    #[arg(long, value_name = "SPAN", value_parser = parse_recheck)]
+    pub recheck: Option<RecheckSpan>,
     /// Fetch the bodies too, the newest first; that is a request for each email
     #[arg(long)]
     pub bodies: bool,
@@ -202,7 +202,7 @@ pub struct Sync {
 
 /// `import`.
 #[derive(Debug, Group)]
-pub struct Import {
+pub struct ImportArgs {
     /// A file of emails, one JSON object a line; - is standard input
     pub file: PathBuf,
 }
@@ -210,11 +210,11 @@ pub struct Import {
 /// `archive`.
 #[derive(Debug, Subcommand)]
 #[command(disable_help_subcommand = true)]
-pub enum Upkeep {
+pub enum ArchiveVerb {
     /// Say where it is, what it holds and how far back it is complete
     Info,
     /// Remove mail from it for good; sync does not bring it back
-    Purge(Purge),
+    Purge(PurgeArgs),
     /// Write its file anew, without the room that removed mail has left
     Vacuum,
     /// Write its file anew from what can be read of it, and forget what cannot: sync reads that again
@@ -232,12 +232,12 @@ pub enum Upkeep {
 /// `archive purge`.
 #[derive(Debug, Group)]
 #[command(group = clap::ArgGroup::new("which").required(true).args(["words", "older", "to"]))]
-pub struct Purge {
+pub struct PurgeArgs {
     /// What to remove; all words together are one query
     #[arg(value_name = "QUERY")]
     pub words: Vec<String>,
     /// Mail older than this: a number of hours (h), days (d) or weeks (w)
-    #[arg(long, value_name = "AGE", value_parser = age)]
+    #[arg(long, value_name = "AGE", value_parser = parse_age)]
     pub older: Option<SignedDuration>,
     /// Mail that went to this address, alone or with others; not what the archive has yet to fetch
     #[arg(long, value_name = "ADDRESS")]
@@ -250,43 +250,43 @@ pub struct Purge {
     pub dry_run: bool,
 }
 
-fn one_or_more<N: FromStr + From<u8> + PartialOrd>(text: &str) -> Result<N, String> {
+fn parse_positive<N: FromStr + From<u8> + PartialOrd>(text: &str) -> Result<N, String> {
     text.parse()
         .ok()
         .filter(|number| *number >= N::from(1))
         .ok_or_else(|| "say a whole number, 1 or more".to_owned())
 }
 
-fn age(text: &str) -> Result<SignedDuration, String> {
-    config::age(text).ok_or_else(|| format!("say {}", config::AGES))
+fn parse_age(text: &str) -> Result<SignedDuration, String> {
+    config::parse_duration(text).ok_or_else(|| format!("say {}", config::DURATION_SYNTAX))
 }
 
 /// `serve`.
 #[derive(Debug, Group)]
-pub struct Serve {
+pub struct ServeArgs {
     /// Where to listen; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8025")]
     pub listen: SocketAddr,
     /// A name that other machines may use for this server, beside localhost; may be repeated
-    #[arg(long, value_name = "NAME", value_parser = host)]
+    #[arg(long, value_name = "NAME", value_parser = parse_host)]
     pub allow_host: Vec<Host>,
     /// Serve the sample mailbox; its key is `re_demo`
     #[arg(long, required = true)]
     pub demo: bool,
     /// The mailbox.
     #[command(flatten)]
-    pub sample: Sample,
+    pub sample: SampleArgs,
 }
 
 /// A name or an address without its port.
-fn host(text: &str) -> Result<Host, String> {
+fn parse_host(text: &str) -> Result<Host, String> {
     Host::parse(text)
         .map_err(|error| format!("{error}; a name without a port belongs here, or an address"))
 }
 
 /// What a sample mailbox is made of.
 #[derive(Debug, Clone, Copy, Group)]
-pub struct Sample {
+pub struct SampleArgs {
     /// How many emails the mailbox begins with
     #[arg(long, value_name = "N", default_value_t = crate::server::sample::DEFAULT_EMAILS)]
     pub emails: u32,

@@ -6,63 +6,63 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 use tokio::time::Instant;
 
-use super::World;
-use super::json::guarded;
-use super::output::{Output, Shape, Stop};
-use super::words::{emails, reach_then};
-use crate::api::{Access, Client, Cursor, Patience, Service as _};
-use crate::archive::{Archive, Location, Stranger};
+use super::CommandContext;
+use super::json::escape_line;
+use super::output::{Output, OutputFormat, CommandExit};
+use super::format::{format_emails, describe_past_coverage};
+use crate::api::{ClientConfig, Client, Cursor, RetryPolicy, EmailApi as _};
+use crate::archive::{Archive, ArchiveLocation, IdentityMismatch};
 use crate::config::{Env, Paths, Profiles, Settings};
-use crate::failure::{Failure, Kind};
-use crate::mail::clean;
+use crate::error::{Error, ErrorKind};
+use crate::mail::sanitize;
 
 /// Clocks that differ by more make ages and dates look wrong.
-const SKEW: SignedDuration = SignedDuration::from_secs(60);
+const MAX_CLOCK_SKEW: SignedDuration = SignedDuration::from_secs(60);
 
 /// Emails between two reports of progress.
-const PROGRESS: u64 = 1000;
+const PROGRESS_INTERVAL: u64 = 1000;
 
 /// How something was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum State {
+enum DoctorState {
     /// As it should be.
-    Good,
+    Ok,
     /// Worth knowing, and not in the way.
     Note,
     /// Not working, and needed.
-    Bad(Failure),
+    Failed(Error),
 }
 
 /// What was found about one thing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Finding {
-    what: &'static str,
-    state: State,
-    words: String,
+struct DoctorCheck {
+    name: &'static str,
+    state: DoctorState,
+    message: String,
 }
 
-impl Finding {
-    fn good(what: &'static str, words: impl Into<String>) -> Self {
+impl DoctorCheck {
+    fn ok(what: &'static str, words: impl Into<String>) -> Self {
         Self {
-            what,
-            state: State::Good,
-            words: words.into(),
+            name: what,
+            state: DoctorState::Ok,
+            message: words.into(),
         }
     }
 
     fn note(what: &'static str, words: impl Into<String>) -> Self {
         Self {
-            what,
-            state: State::Note,
-            words: words.into(),
+            name: what,
+            state: DoctorState::Note,
+            message: words.into(),
         }
     }
 
-    fn bad(what: &'static str, failure: Failure) -> Self {
+    fn failed(what: &'static str, failure: Error) -> Self {
         Self {
-            what,
-            words: failure.sentence.clone(),
-            state: State::Bad(failure),
+            name: what,
+            message: failure.sentence.clone(),
+            state: DoctorState::Failed(failure),
         }
     }
 }
@@ -72,81 +72,81 @@ impl Finding {
 /// # Errors
 ///
 /// The first failure of what is needed, so that the exit code tells its kind.
-pub(super) fn run(is_quick: bool, world: World<'_>) -> Result<(), Stop> {
-    let World {
+pub(super) fn run(is_quick: bool, world: CommandContext<'_>) -> Result<(), CommandExit> {
+    let CommandContext {
         global,
         env,
         clock,
-        wrong_keys: _,
+        check_key_bindings: _,
         out,
     } = world;
-    let paths = Paths::of(env);
-    let mut found = vec![Finding::good(
+    let paths = Paths::from_env(env);
+    let mut found = vec![DoctorCheck::ok(
         "version",
         concat!("sentbox ", env!("CARGO_PKG_VERSION")),
     )];
-    let profiles = configuration(env, &mut found);
+    let profiles = check_config(env, &mut found);
     let folder = |path: &Option<std::path::PathBuf>| {
         path.as_ref()
             .map_or("none: there is no home directory".to_owned(), |path| {
                 path.display().to_string()
             })
     };
-    found.push(Finding::good("data", folder(&paths.data)));
-    found.push(Finding::good("state", folder(&paths.state)));
+    found.push(DoctorCheck::ok("data", folder(&paths.data)));
+    found.push(DoctorCheck::ok("state", folder(&paths.state)));
     match Settings::resolve(&global.flags(), env) {
         Ok(settings) => {
-            found.push(Finding::good("profile", settings.profile.clone()));
-            key(&settings, profiles.as_ref(), &mut found);
+            found.push(DoctorCheck::ok("profile", settings.profile.clone()));
+            check_key(&settings, profiles.as_ref(), &mut found);
             if settings.key.is_ok() {
-                let client = Client::new(Access::from(&settings), Patience::SCREEN, clock.clone());
-                super::wait_for(async {
-                    service(&client, &settings, env, &mut found).await;
+                let client = Client::new(ClientConfig::from(&settings), RetryPolicy::TUI, clock.clone());
+                super::block_on(async {
+                    check_service(&client, &settings, env, &mut found).await;
                     Ok(())
                 })?;
             }
-            archive(&settings, is_quick, clock(), &mut found, out);
-            out.progress("");
+            check_archive(&settings, is_quick, clock(), &mut found, out);
+            out.show_progress("");
         }
         // What is wrong with the file has been said.
         Err(_) if profiles.is_none() => {}
-        Err(failure) => found.push(Finding::bad("profile", failure)),
+        Err(failure) => found.push(DoctorCheck::failed("profile", failure)),
     }
-    found.extend(terminal::look(env, terminal::size()));
-    report(&found, out)?;
+    found.extend(terminal::check_terminal(env, terminal::terminal_size()));
+    write_report(&found, out)?;
     let failed = found.into_iter().find_map(|finding| match finding.state {
-        State::Bad(failure) => Some(failure),
-        State::Good | State::Note => None,
+        DoctorState::Failed(failure) => Some(failure),
+        DoctorState::Ok | DoctorState::Note => None,
     });
     failed.map_or(Ok(()), |failure| Err(failure.into()))
 }
 
-fn configuration(env: &Env, found: &mut Vec<Finding>) -> Option<Profiles> {
-    match Profiles::read(env) {
+fn check_config(env: &Env, found: &mut Vec<DoctorCheck>) -> Option<Profiles> {
+    match Profiles::load(env) {
         Ok(profiles) => {
             let path = profiles.path().display();
-            found.push(match profiles.list().len() {
+            found.push(match profiles.entries().len() {
                 _ if !profiles.path().exists() => {
-                    Finding::good("config", format!("{path}, which is not there"))
+                    DoctorCheck::ok("config", format!("{path}, which is not there"))
                 }
-                count => Finding::good("config", format!("{path}, profiles: {count}")),
+                count => DoctorCheck::ok("config", format!("{path}, profiles: {count}")),
             });
             found.extend(
                 profiles
                     .warnings()
                     .iter()
-                    .map(|warning| Finding::note("config", warning)),
+                    .map(|warning| DoctorCheck::note("config", warning)),
             );
-            let removed = profiles.remove_leftovers();
+            let removed = profiles.remove_temp_files();
             found.extend(removed.iter().map(|path| {
-                Finding::note(
+                DoctorCheck::note(
                     "config",
                     format!("removed {}, left by an interrupted login", path.display()),
                 )
             }));
-            let stray = profiles.stray_keys();
+            let stray = profiles.unused_key_files();
             found.extend(stray.iter().map(|path| {
-                Finding::note(
+                DoctorCheck::note(
                     "config",
                     format!("no profile uses the key in {}; delete it", path.display()),
                 )
@@ -154,33 +154,33 @@ fn configuration(env: &Env, found: &mut Vec<Finding>) -> Option<Profiles> {
             Some(profiles)
         }
         Err(failure) => {
-            found.push(Finding::bad("config", failure));
+            found.push(DoctorCheck::failed("config", failure));
             None
         }
     }
 }
 
-fn key(settings: &Settings, profiles: Option<&Profiles>, found: &mut Vec<Finding>) {
-    let listed = profiles.map(Profiles::list).unwrap_or_default();
+fn check_key(settings: &Settings, profiles: Option<&Profiles>, found: &mut Vec<DoctorCheck>) {
+    let listed = profiles.map(Profiles::entries).unwrap_or_default();
     let in_file = listed.into_iter().find(|listed| {
-        settings.key_from.starts_with("profile ") && listed.name == settings.profile
+        settings.key_source.starts_with("profile ") && listed.name == settings.profile
     });
     let source = in_file
-        .filter(|listed| !listed.key_from.is_empty())
-        .map_or_else(|| settings.key_from.clone(), |listed| listed.key_from);
+        .filter(|listed| !listed.key_source.is_empty())
+        .map_or_else(|| settings.key_source.clone(), |listed| listed.key_source);
     found.push(match &settings.key {
-        Ok(key) => Finding::good("key", format!("{}, from {source}", key.masked())),
-        Err(failure) => Finding::bad("key", failure.clone()),
+        Ok(key) => DoctorCheck::ok("key", format!("{}, from {source}", key.masked())),
+        Err(failure) => DoctorCheck::failed("key", failure.clone()),
     });
 }
 
 /// Asks for one email, and tells what can be told from the answer.
-async fn service(client: &Client, settings: &Settings, env: &Env, found: &mut Vec<Finding>) {
+async fn check_service(client: &Client, settings: &Settings, env: &Env, found: &mut Vec<DoctorCheck>) {
     let proxy = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"]
         .into_iter()
         .find(|name| env.get(name).is_some());
     let way = proxy
-        .filter(|_| !settings.base_url.is_plain())
+        .filter(|_| !settings.base_url.is_plain_http())
         .map(|name| format!(" through the proxy of {name}"))
         .unwrap_or_default();
     let asked = Instant::now();
@@ -192,25 +192,25 @@ async fn service(client: &Client, settings: &Settings, env: &Env, found: &mut Ve
     );
     match answer {
         Ok(_) => {
-            found.push(Finding::good("service", answered));
-            found.push(Finding::good(
+            found.push(DoctorCheck::ok("service", answered));
+            found.push(DoctorCheck::ok(
                 "access",
                 "the key may read, which takes full access: it may send and delete, too",
             ));
         }
         // A refusal is an answer, too.
         Err(failure) if is_refusal(failure.kind) => {
-            found.push(Finding::good("service", answered));
-            found.push(Finding::bad("access", failure));
+            found.push(DoctorCheck::ok("service", answered));
+            found.push(DoctorCheck::failed("access", failure));
         }
-        Err(failure) => found.push(Finding::bad("service", failure)),
+        Err(failure) => found.push(DoctorCheck::failed("service", failure)),
     }
-    if let Some(skew) = client.skew() {
-        found.push(clock(skew));
+    if let Some(skew) = client.clock_skew() {
+        found.push(check_clock(skew));
     }
-    let budget = client.budget();
+    let budget = client.rate_budget();
     let ours = format!("at most {} requests a second", budget.rate);
-    found.push(Finding::good(
+    found.push(DoctorCheck::ok(
         "rate",
         match (budget.limit, budget.remaining) {
             (Some(limit), Some(remaining)) => format!(
@@ -222,18 +222,18 @@ async fn service(client: &Client, settings: &Settings, env: &Env, found: &mut Ve
     ));
 }
 
-const fn is_refusal(kind: Kind) -> bool {
+const fn is_refusal(kind: ErrorKind) -> bool {
     matches!(
         kind,
-        Kind::KeyRejected | Kind::KeySendOnly | Kind::RateLimited | Kind::Quota
+        ErrorKind::KeyRejected | ErrorKind::KeySendOnly | ErrorKind::RateLimited | ErrorKind::Quota
     )
 }
 
 /// The service tells whole seconds, and the answer took a moment to come.
-fn clock(skew: SignedDuration) -> Finding {
+fn check_clock(skew: SignedDuration) -> DoctorCheck {
     let apart = skew.unsigned_abs();
-    if skew.abs() <= SKEW {
-        return Finding::good(
+    if skew.abs() <= MAX_CLOCK_SKEW {
+        return DoctorCheck::ok(
             "clock",
             format!("agrees with the service's within {} s", apart.as_secs() + 1),
         );
@@ -247,78 +247,78 @@ fn clock(skew: SignedDuration) -> Finding {
         seconds @ 0..7200 => format!("{} min", seconds.div_ceil(60)),
         seconds => format!("{} h", seconds / 3600),
     };
-    Finding::note(
+    DoctorCheck::note(
         "clock",
         format!("this machine's is {far} {side} the service's, so ages and dates look wrong"),
     )
 }
 
-fn archive(
+fn check_archive(
     settings: &Settings,
     is_quick: bool,
     now: Timestamp,
-    found: &mut Vec<Finding>,
+    found: &mut Vec<DoctorCheck>,
     out: &mut Output,
 ) {
     let path = match &settings.archive {
-        Location::Disk(path) => path,
-        Location::Memory if settings.key.is_err() => return,
-        Location::Memory => {
-            found.push(Finding::good("archive", "in memory: nothing is kept"));
+        ArchiveLocation::Disk(path) => path,
+        ArchiveLocation::Memory if settings.key.is_err() => return,
+        ArchiveLocation::Memory => {
+            found.push(DoctorCheck::ok("archive", "in memory: nothing is kept"));
             return;
         }
     };
     // What ails the file is found below.
-    if let Ok(Some(stranger)) = Stranger::before(settings) {
-        return found.push(Finding::bad("archive", stranger.into()));
+    if let Ok(Some(stranger)) = IdentityMismatch::find(settings) {
+        return found.push(DoctorCheck::failed("archive", stranger.into()));
     }
     let shown = path.display();
     let Ok(metadata) = std::fs::metadata(path) else {
-        found.push(Finding::good(
+        found.push(DoctorCheck::ok(
             "archive",
             format!("{shown}, which is not there yet"),
         ));
         return;
     };
     let examined = Archive::open(&settings.archive).and_then(|archive| {
-        if let Some(failure) = archive.read_only() {
-            found.push(Finding::note("archive", failure.sentence));
+        if let Some(failure) = archive.read_only_reason() {
+            found.push(DoctorCheck::note("archive", failure.sentence));
         }
         if is_quick {
-            archive.examine()?;
+            archive.quick_check()?;
         } else {
-            archive.check(|read| {
-                if read.is_multiple_of(PROGRESS) {
-                    out.progress(&format!("archive: {} read", emails(read)));
+            archive.check_integrity(|read| {
+                if read.is_multiple_of(PROGRESS_INTERVAL) {
+                    out.show_progress(&format!("archive: {} read", format_emails(read)));
                 }
             })?;
         }
-        Ok((archive.count()?, archive.reach()?, archive.head_at()?))
+        Ok((archive.query_count()?, archive.coverage()?, archive.head_at()?))
     });
     found.push(match examined {
         Ok((count, reach, asked)) => {
             let megabytes = metadata.len().div_ceil(1_000_000);
-            let reach = reach_then(&reach, asked, now, &settings.zone);
+            let reach = describe_past_coverage(&reach, asked, now, &settings.zone);
             let checked = if is_quick {
                 "its pages fit together"
             } else {
                 "whole"
             };
-            Finding::good(
+            DoctorCheck::ok(
                 "archive",
                 format!(
                     "{shown}: {checked}, {}, {megabytes} MB; {reach}",
-                    emails(count)
+                    format_emails(count)
                 ),
             )
         }
-        Err(failure) => Finding::bad("archive", failure),
+        Err(failure) => DoctorCheck::failed("archive", failure),
     });
 }
 
 /// A finding as JSON.
 #[derive(Serialize)]
-struct Row<'a> {
+struct CheckJson<'a> {
     name: &'a str,
     state: &'a str,
     message: &'a str,
@@ -327,41 +327,41 @@ struct Row<'a> {
 
 /// All of them as one JSON document.
 #[derive(Serialize)]
-struct Document<'a> {
+struct DoctorJson<'a> {
     ok: bool,
-    checks: Vec<Row<'a>>,
+    checks: Vec<CheckJson<'a>>,
 }
 
-fn report(found: &[Finding], out: &mut Output) -> Result<(), Stop> {
-    let rows: Vec<Row<'_>> = found.iter().map(row).collect();
-    let text = match out.shape {
-        Shape::Human => found.iter().map(line).collect::<String>(),
-        Shape::Json => {
+fn write_report(found: &[DoctorCheck], out: &mut Output) -> Result<(), CommandExit> {
+    let rows: Vec<CheckJson<'_>> = found.iter().map(check_json).collect();
+    let text = match out.format {
+        OutputFormat::Human => found.iter().map(format_check).collect::<String>(),
+        OutputFormat::Json => {
             let ok = !found
                 .iter()
-                .any(|finding| matches!(finding.state, State::Bad(_)));
-            json(&Document { ok, checks: rows })
+                .any(|finding| matches!(finding.state, DoctorState::Failed(_)));
+            to_json_line(&DoctorJson { ok, checks: rows })
         }
-        Shape::JsonLines => rows.iter().map(json).collect(),
+        OutputFormat::JsonLines => rows.iter().map(to_json_line).collect(),
     };
-    out.data(&text)?;
+    out.write_data(&text)?;
     out.flush()
 }
 
 /// One line; what a message quotes cannot command a terminal.
-fn json(value: &impl Serialize) -> String {
+fn to_json_line(value: &impl Serialize) -> String {
     let text = serde_json::to_string(value).expect("texts are JSON");
-    format!("{}\n", guarded(&text))
+    format!("{}\n", escape_line(&text))
 }
 
-fn row(finding: &Finding) -> Row<'_> {
-    let Finding { what, state, words } = finding;
+fn check_json(finding: &DoctorCheck) -> CheckJson<'_> {
+    let DoctorCheck { name: what, state, message: words } = finding;
     let (state, hint) = match state {
-        State::Good => ("ok", ""),
-        State::Note => ("note", ""),
-        State::Bad(failure) => ("failed", failure.hint.as_str()),
+        DoctorState::Ok => ("ok", ""),
+        DoctorState::Note => ("note", ""),
+        DoctorState::Failed(failure) => ("failed", failure.hint.as_str()),
     };
-    Row {
+    CheckJson {
         name: what,
         state,
         message: words,
@@ -369,20 +369,20 @@ fn row(finding: &Finding) -> Row<'_> {
     }
 }
 
-fn line(finding: &Finding) -> String {
-    let Row {
+fn format_check(finding: &DoctorCheck) -> String {
+    let CheckJson {
         name,
         state,
         message,
         hint,
-    } = row(finding);
+    } = check_json(finding);
     let mark = if state == "failed" { "FAILED" } else { state };
     let hint = if hint.is_empty() {
         String::new()
     } else {
-        format!("\n                  {}", clean::line(hint))
+        format!("\n                  {}", sanitize::sanitize_line(hint))
     };
-    format!("{mark:6}  {name:9} {}{hint}\n", clean::line(message))
+    format!("{mark:6}  {name:9} {}{hint}\n", sanitize::sanitize_line(message))
 }
 
 #[cfg(test)]
@@ -392,19 +392,19 @@ mod tests {
     #[test]
     fn a_clock_that_is_off_is_worth_a_note() {
         assert_eq!(
-            clock(SignedDuration::from_secs(-2)),
-            Finding::good("clock", "agrees with the service's within 3 s")
+            check_clock(SignedDuration::from_secs(-2)),
+            DoctorCheck::ok("clock", "agrees with the service's within 3 s")
         );
         assert_eq!(
-            clock(SignedDuration::from_mins(5)),
-            Finding::note(
+            check_clock(SignedDuration::from_mins(5)),
+            DoctorCheck::note(
                 "clock",
                 "this machine's is 5 min behind the service's, so ages and dates look wrong"
             )
         );
         assert!(
-            clock(SignedDuration::from_hours(-30))
-                .words
+            check_clock(SignedDuration::from_hours(-30))
+                .message
                 .contains("30 h ahead of")
         );
     }

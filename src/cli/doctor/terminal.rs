@@ -2,11 +2,11 @@
 
 use std::io;
 
-use super::Finding;
+use super::DoctorCheck;
 use crate::config::Env;
 
 /// Columns and rows of the terminal that one of the streams is.
-pub(super) fn size() -> Option<(u16, u16)> {
+pub(super) fn terminal_size() -> Option<(u16, u16)> {
     let of_stdout = rustix::termios::tcgetwinsize(io::stdout());
     let size = of_stdout
         .or_else(|_| rustix::termios::tcgetwinsize(io::stderr()))
@@ -15,7 +15,7 @@ pub(super) fn size() -> Option<(u16, u16)> {
 }
 
 /// What the environment says about the terminal.
-pub(super) fn look(env: &Env, size: Option<(u16, u16)>) -> Vec<Finding> {
+pub(super) fn check_terminal(env: &Env, size: Option<(u16, u16)>) -> Vec<DoctorCheck> {
     let term = env.get("TERM").unwrap_or("dumb");
     let within = if env.get("TMUX").is_some() {
         " in tmux"
@@ -30,22 +30,22 @@ pub(super) fn look(env: &Env, size: Option<(u16, u16)>) -> Vec<Finding> {
     };
     let is_poor = term == "dumb";
     let about = if is_poor {
-        Finding::note(
+        DoctorCheck::note(
             "terminal",
             format!("{about}; it cannot show the terminal program"),
         )
     } else {
-        Finding::good("terminal", about)
+        DoctorCheck::ok("terminal", about)
     };
     vec![
         about,
-        Finding::good("colours", colours(env, term)),
-        unicode(env, term),
-        clipboard(env, term),
+        DoctorCheck::ok("colours", describe_colours(env, term)),
+        check_unicode(env, term),
+        check_clipboard(env, term),
     ]
 }
 
-fn colours(env: &Env, term: &str) -> &'static str {
+fn describe_colours(env: &Env, term: &str) -> &'static str {
     let has = |name: &str, word: &str| env.get(name).is_some_and(|value| value.contains(word));
     if env.get("NO_COLOR").is_some() {
         "none, as NO_COLOR asks"
@@ -63,41 +63,41 @@ fn colours(env: &Env, term: &str) -> &'static str {
     }
 }
 
-fn unicode(env: &Env, term: &str) -> Finding {
+fn check_unicode(env: &Env, term: &str) -> DoctorCheck {
     let named = ["LC_ALL", "LC_CTYPE", "LANG"]
         .into_iter()
         .find_map(|name| Some((name, env.get(name)?)));
     let is_utf8 = |locale: &str| locale.to_lowercase().replace('-', "").contains("utf8");
     match named {
         _ if term == "linux" || term.starts_with("vt") => {
-            Finding::good("unicode", "no: this terminal is drawn on with ASCII alone")
+            DoctorCheck::ok("unicode", "no: this terminal is drawn on with ASCII alone")
         }
         Some((_, locale)) if is_utf8(locale) => {
-            Finding::good("unicode", format!("yes, by {locale}"))
+            DoctorCheck::ok("unicode", format!("yes, by {locale}"))
         }
-        Some((name, locale)) => Finding::note(
+        Some((name, locale)) => DoctorCheck::note(
             "unicode",
             format!("{name} is {locale}, which is not UTF-8; if lines look wrong, use --ascii"),
         ),
-        None => Finding::note(
+        None => DoctorCheck::note(
             "unicode",
             "no locale is set; if lines look wrong, use --ascii",
         ),
     }
 }
 
-fn clipboard(env: &Env, term: &str) -> Finding {
+fn check_clipboard(env: &Env, term: &str) -> DoctorCheck {
     if matches!(term, "dumb" | "linux") {
-        Finding::note("clipboard", "none: this terminal has no way to it")
+        DoctorCheck::note("clipboard", "none: this terminal has no way to it")
     } else if env.get("TMUX").is_some() {
-        Finding::good(
+        DoctorCheck::ok(
             "clipboard",
             "OSC 52 through tmux, which needs: set -g set-clipboard on",
         )
     } else if env.get("STY").is_some() || term.starts_with("screen") {
-        Finding::note("clipboard", "OSC 52, which GNU screen does not pass on")
+        DoctorCheck::note("clipboard", "OSC 52, which GNU screen does not pass on")
     } else {
-        Finding::good("clipboard", "OSC 52, if the terminal allows it")
+        DoctorCheck::ok("clipboard", "OSC 52, if the terminal allows it")
     }
 }
 
@@ -106,10 +106,10 @@ mod tests {
     use super::*;
 
     fn words(variables: &[(&str, &str)]) -> String {
-        let found = look(&variables.iter().copied().collect(), Some((120, 40)));
+        let found = check_terminal(&variables.iter().copied().collect(), Some((120, 40)));
         found
             .into_iter()
-            .map(|finding| finding.words)
+            .map(|finding| finding.message)
             .collect::<Vec<_>>()
             .join(" | ")
     }

@@ -9,7 +9,7 @@ use super::cursor::VerticalCursor;
 use super::element_info::ElementInfo;
 use super::inline::LineBox;
 use super::{BlockContent, MAX_BLOCKS, TINY_FONT_PX};
-use crate::mail::clean::{self, Place};
+use crate::mail::sanitize::{self, TextKind};
 use crate::render::body::{SpanRole, SpanStyle};
 use crate::render::css::{
     BOTTOM, ComputedStyle, Display, LEFT, RIGHT, Rgba, TOP, WhiteSpace, is_closed_details,
@@ -128,7 +128,7 @@ impl<'a> BlockBuilder<'a> {
         }
         let unlike = style.colour.distance(around.background) > 12 || around.over_image;
         let ghost = around.hidden || !style.visible || style.colour.alpha < 0.05 || !unlike;
-        let cleaned = clean::clean(text, Place::Block);
+        let cleaned = sanitize::sanitize(text, TextKind::MultiLine);
         if !ghost {
             self.output.sanitized_chars += cleaned.removed.controls + cleaned.removed.bidi;
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::mail::{Address, EmailId, Shown, Stamp, Status, Summary};
+use crate::mail::{Address, EmailId, SafeText, ApiTime, Status, Summary};
 
 fn email(html: Option<&str>, text: Option<&str>) -> Email {
     let summary = Summary {
@@ -13,9 +13,9 @@ fn email(html: Option<&str>, text: Option<&str>) -> Email {
         bcc: Vec::new(),
         reply_to: Vec::new(),
         from: Address::default(),
-        subject: Shown::default(),
-        message_id: Shown::default(),
-        created: Stamp::parse(""),
+        subject: SafeText::default(),
+        message_id: SafeText::default(),
+        created: ApiTime::parse(""),
         scheduled: None,
         status: Status::Sent,
         extra: Vec::new(),

@@ -3,28 +3,28 @@
 use jiff::Timestamp;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::{Fault, Page, Source};
+use super::{SourceError, SourcePage, EmailSource};
 use crate::api::{Cursor, wire};
 use crate::config::clock::Clock;
 use crate::mail::EmailId;
-use calendar::Calendar;
-use chance::{Chance, Matter};
-use facts::Facts;
-use fate::Fate;
-use fill::{Form, fill};
-use identity::{Identity, NotAnId};
-use letters::{Copies, Letter};
-use people::{Customer, People};
+use schedule::Schedule;
+use rng::{Rng, Stream};
+use facts::Variables;
+use lifecycle::Lifecycle;
+use template::{Escaping, render_template};
+use identity::{IdCodec, IdError};
+use letters::{CopyRecipients, EmailTemplate};
+use customers::{Customer, Customers};
 
-mod calendar;
-mod chance;
+mod schedule;
+mod rng;
 mod cultures;
 mod facts;
-mod fate;
-mod fill;
+mod lifecycle;
+mod template;
 mod identity;
 mod letters;
-mod people;
+mod customers;
 mod phrases;
 #[cfg(test)]
 mod tests;
@@ -36,160 +36,160 @@ pub const DEFAULT_EMAILS: u32 = 2000;
 ///
 /// Nothing is stored, so a million emails cost no more than ten; and nothing is random, so the same
 /// seed, start and time show the same mail. As time passes, emails arrive and statuses move on.
-pub struct Mailbox {
+pub struct SampleMailbox {
     seed: u64,
     clock: Clock,
-    calendar: Calendar,
-    identity: Identity,
-    people: People,
+    schedule: Schedule,
+    ids: IdCodec,
+    customers: Customers,
 }
 
 /// What is settled about an email before anything of it is written.
-struct Draft {
-    letter: &'static Letter,
+struct EmailPlan {
+    template: &'static EmailTemplate,
     customer: Customer,
     friend: Customer,
-    accepted: Timestamp,
+    accepted_at: Timestamp,
 }
 
-impl Mailbox {
+impl SampleMailbox {
     /// A mailbox with `emails` from the 90 days before `start`, which grows from then on.
     #[must_use]
     pub fn new(seed: u64, emails: u32, start: Timestamp, clock: Clock) -> Self {
         let (calendar, identity, people) = (
-            Calendar::new(seed, emails, start),
-            Identity::new(seed),
-            People::new(seed),
+            Schedule::new(seed, emails, start),
+            IdCodec::new(seed),
+            Customers::new(seed),
         );
         Self {
             seed,
             clock,
-            calendar,
-            identity,
-            people,
+            schedule: calendar,
+            ids: identity,
+            customers: people,
         }
     }
 
     /// The number of the email with this id, if it has been sent by `now`. The oldest is 0.
-    fn number(&self, id: &EmailId, now: Timestamp) -> Result<u64, Fault> {
+    fn parse_id(&self, id: &EmailId, now: Timestamp) -> Result<u64, SourceError> {
         let number = self
-            .identity
-            .number(id.as_str())
+            .ids
+            .decode(id.as_str())
             .map_err(|reason| match reason {
-                NotAnId::Malformed => Fault::Malformed,
-                NotAnId::Foreign => Fault::Unknown,
+                IdError::Malformed => SourceError::Malformed,
+                IdError::Unknown => SourceError::Unknown,
             })?;
-        if number < self.calendar.count(now) {
+        if number < self.schedule.count_at(now) {
             Ok(number)
         } else {
-            Err(Fault::Unknown)
+            Err(SourceError::Unknown)
         }
     }
 
-    fn chance(&self, number: u64, matter: Matter) -> Chance {
-        Chance::of(self.seed, number, matter)
+    fn rng(&self, number: u64, matter: Stream) -> Rng {
+        Rng::new(self.seed, number, matter)
     }
 
-    fn draft(&self, number: u64) -> Draft {
-        let letter = Letter::at(self.chance(number, Matter::Letter).below(1000));
-        let mut chance = self.chance(number, Matter::Recipient);
-        let customer = self.people.draw(&mut chance, letter.culture());
-        let friend = self.people.draw(&mut chance, None);
-        Draft {
-            letter,
+    fn plan_email(&self, number: u64) -> EmailPlan {
+        let letter = EmailTemplate::pick(self.rng(number, Stream::Template).below(1000));
+        let mut chance = self.rng(number, Stream::Recipient);
+        let customer = self.customers.pick(&mut chance, letter.culture());
+        let friend = self.customers.pick(&mut chance, None);
+        EmailPlan {
+            template: letter,
             customer,
             friend,
-            accepted: self.calendar.accepted(number),
+            accepted_at: self.schedule.accepted_at(number),
         }
     }
 
-    fn facts<'a>(&self, number: u64, draft: &'a Draft) -> Facts<'a> {
-        let Draft {
-            letter,
+    fn variables<'a>(&self, number: u64, draft: &'a EmailPlan) -> Variables<'a> {
+        let EmailPlan {
+            template: letter,
             customer,
             friend,
-            accepted,
+            accepted_at: accepted,
         } = draft;
-        Facts::new(
+        Variables::new(
             self.seed,
             number,
-            letter.tongue,
+            letter.language,
             customer,
-            &friend.full,
+            &friend.full_name,
             *accepted,
         )
     }
 
-    fn summary(&self, number: u64, draft: &Draft, now: Timestamp) -> wire::Summary {
-        let Draft {
-            letter,
+    fn build_summary(&self, number: u64, draft: &EmailPlan, now: Timestamp) -> wire::Summary {
+        let EmailPlan {
+            template: letter,
             customer,
             friend: _,
-            accepted,
+            accepted_at: accepted,
         } = draft;
-        let mut chance = self.chance(number, Matter::Envelope);
-        let named = chance.permille(550);
+        let mut chance = self.rng(number, Stream::Envelope);
+        let named = chance.is_in_permille(550);
         let mut to = vec![match letter.to {
             Some(address) => address.to_owned(),
-            None if named => format!("{} <{}>", customer.full, customer.email),
+            None if named => format!("{} <{}>", customer.full_name, customer.email),
             None => customer.email.clone(),
         }];
         let (mut cc, mut bcc) = (Vec::new(), Vec::new());
         match letter.copies {
-            Copies::None => {}
-            Copies::Colleagues if customer.company.is_some() => {
+            CopyRecipients::None => {}
+            CopyRecipients::Colleagues if customer.company.is_some() => {
                 let mut others = || {
                     (0..chance.below(3))
-                        .map(|_| self.people.colleague(customer, &mut chance))
+                        .map(|_| self.customers.colleague_address(customer, &mut chance))
                         .collect::<Vec<_>>()
                 };
                 to.extend(others());
                 cc = others();
             }
-            Copies::Colleagues => cc.extend(
+            CopyRecipients::Colleagues => cc.extend(
                 chance
-                    .permille(500)
+                    .is_in_permille(500)
                     .then(|| "accounts@harbourpine.example".to_owned()),
             ),
-            Copies::Archive => bcc.extend(
+            CopyRecipients::Archive => bcc.extend(
                 chance
-                    .permille(600)
+                    .is_in_permille(600)
                     .then(|| "archive@harbourpine.example".to_owned()),
             ),
         }
         let (lot, mut course) = (
-            fate::lot(self.seed, number),
-            self.chance(number, Matter::Fate),
+            lifecycle::delivery_draw(self.seed, number),
+            self.rng(number, Stream::Lifecycle),
         );
-        let fate = Fate::draw(*accepted, lot, letter.appeal, letter.may_wait, &mut course);
+        let fate = Lifecycle::generate(*accepted, lot, letter.engagement, letter.is_schedulable, &mut course);
         let domain = letter
             .from
             .rsplit_once('@')
             .map_or("", |(_, domain)| domain.trim_end_matches('>'));
         wire::Summary {
-            id: self.identity.id(number),
+            id: self.ids.encode(number),
             to: Some(to),
             from: Some(letter.from.to_owned()),
-            created_at: Some(stamp(*accepted)),
-            subject: Some(fill(
+            created_at: Some(format_time(*accepted)),
+            subject: Some(render_template(
                 letter.subject,
-                Form::Plain,
-                &self.facts(number, draft),
+                Escaping::None,
+                &self.variables(number, draft),
             )),
-            message_id: Some(format!("<{}@{domain}>", self.identity.message(number))),
-            bcc: some(bcc),
-            cc: some(cc),
+            message_id: Some(format!("<{}@{domain}>", self.ids.encode_message_id(number))),
+            bcc: non_empty(bcc),
+            cc: non_empty(cc),
             reply_to: letter.reply_to.map(|address| vec![address.to_owned()]),
-            last_event: Some(fate.at(now).to_owned()),
-            scheduled_at: fate.scheduled().map(stamp),
+            last_event: Some(fate.event_at(now).to_owned()),
+            scheduled_at: fate.scheduled_at().map(format_time),
             extra: Vec::new(),
         }
     }
 
-    fn full(&self, number: u64, now: Timestamp) -> wire::Email {
-        let draft = self.draft(number);
-        let facts = self.facts(number, &draft);
-        let letter = draft.letter;
+    fn build_email(&self, number: u64, now: Timestamp) -> wire::Email {
+        let draft = self.plan_email(number);
+        let facts = self.variables(number, &draft);
+        let letter = draft.template;
         let wire::Summary {
             id,
             to,
@@ -203,7 +203,7 @@ impl Mailbox {
             last_event,
             scheduled_at,
             extra,
-        } = self.summary(number, &draft, now);
+        } = self.build_summary(number, &draft, now);
         let tags = [("category", letter.name)]
             .into_iter()
             .chain(letter.tags.iter().copied());
@@ -217,10 +217,10 @@ impl Mailbox {
             message_id,
             html: letter
                 .html
-                .map(|template| fill(template, Form::Html, &facts)),
+                .map(|template| render_template(template, Escaping::Html, &facts)),
             text: letter
                 .text
-                .map(|template| fill(template, Form::Plain, &facts)),
+                .map(|template| render_template(template, Escaping::None, &facts)),
             bcc: bcc.unwrap_or_default(),
             cc: cc.unwrap_or_default(),
             reply_to: reply_to.unwrap_or_default(),
@@ -237,51 +237,51 @@ impl Mailbox {
     }
 }
 
-impl Source for Mailbox {
-    fn page(&self, cursor: &Cursor, limit: u8) -> Result<Page, Fault> {
+impl EmailSource for SampleMailbox {
+    fn page(&self, cursor: &Cursor, limit: u8) -> Result<SourcePage, SourceError> {
         let now = (self.clock)();
-        let count = self.calendar.count(now);
+        let count = self.schedule.count_at(now);
         let limit = u64::from(limit);
         let (numbers, has_more) = match cursor {
-            Cursor::Start => below(count, limit),
-            Cursor::After(id) => below(self.number(id, now)?, limit),
+            Cursor::Start => numbers_below(count, limit),
+            Cursor::After(id) => numbers_below(self.parse_id(id, now)?, limit),
             Cursor::Before(id) => {
-                let low = self.number(id, now)? + 1;
+                let low = self.parse_id(id, now)? + 1;
                 let high = count.min(low + limit);
                 (low..high, high < count)
             }
         };
         let data = numbers
             .rev()
-            .map(|number| json(&self.summary(number, &self.draft(number), now)));
-        Ok(Page {
+            .map(|number| to_json(&self.build_summary(number, &self.plan_email(number), now)));
+        Ok(SourcePage {
             data: data.collect(),
             has_more,
         })
     }
 
-    fn email(&self, id: &EmailId) -> Result<Box<RawValue>, Fault> {
+    fn email(&self, id: &EmailId) -> Result<Box<RawValue>, SourceError> {
         let now = (self.clock)();
-        Ok(json(&self.full(self.number(id, now)?, now)))
+        Ok(to_json(&self.build_email(self.parse_id(id, now)?, now)))
     }
 }
 
 /// The numbers right below one, and whether there are more.
-const fn below(number: u64, limit: u64) -> (std::ops::Range<u64>, bool) {
+const fn numbers_below(number: u64, limit: u64) -> (std::ops::Range<u64>, bool) {
     let low = number.saturating_sub(limit);
     (low..number, low > 0)
 }
 
-fn json(value: &impl serde::Serialize) -> Box<RawValue> {
+fn to_json(value: &impl serde::Serialize) -> Box<RawValue> {
     to_raw_value(value).expect("strings and lists of strings become JSON")
 }
 
 /// The format of the specification: RFC 3339, microseconds, a numeric offset.
-fn stamp(at: Timestamp) -> String {
+fn format_time(at: Timestamp) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%S%.6f+00:00").to_string()
 }
 
 /// The list operation says null where there is nobody.
-fn some(addresses: Vec<String>) -> Option<Vec<String>> {
+fn non_empty(addresses: Vec<String>) -> Option<Vec<String>> {
     (!addresses.is_empty()).then_some(addresses)
 }

@@ -166,7 +166,7 @@ pub(super) const SERVICES: [&str; 5] = ["outbox", "search", "ledger", "thumbs", 
 pub(super) const METRICS: [&str; 4] = ["disk usage", "queue depth", "memory", "error rate"];
 
 /// What a colleague did in the digest, and to which page.
-pub(super) const DEEDS: [(&str, &str); 8] = [
+pub(super) const ACTIVITIES: [(&str, &str); 8] = [
     ("rewrote", "Opening hours"),
     ("commented on", "Autumn catalogue"),
     ("added", "Meeting, second week"),
@@ -324,14 +324,14 @@ pub(super) const MONTHS_ARABIC: [&str; 12] = [
 ];
 
 /// A visitor's name that clears the screen, and reads the other way round.
-pub(super) const NASTY_NAME: &str = "Mallory\u{1b}[2J \u{202e}nimda\u{202c}";
+pub(super) const HOSTILE_NAME: &str = "Mallory\u{1b}[2J \u{202e}nimda\u{202c}";
 
 /// A subject that would retitle the window, ring, and hide a part of a word.
-pub(super) const NASTY_TITLE: &str =
+pub(super) const HOSTILE_TITLE: &str =
     "Invoice\u{1b}]0;root shell\u{7} \u{9b}31mpay\u{200b}ment\u{1b}[0m \u{202e}fdp.exe";
 
 /// A message that would write over itself, put a link where none is, and fill the clipboard.
-pub(super) const NASTY_WORDS: &str = "please pay 10 EUR\r please pay 9000 EUR\u{1b}[1A\u{1b}[2K \u{1b}]8;;https://thief.example/\u{1b}\\your bank\u{1b}]8;;\u{1b}\\ \u{1b}]52;c;cm0gLXJmIH4=\u{7}\u{8}\u{8}\u{0}done\u{e0041}\u{e0042}";
+pub(super) const HOSTILE_TEXT: &str = "please pay 10 EUR\r please pay 9000 EUR\u{1b}[1A\u{1b}[2K \u{1b}]8;;https://thief.example/\u{1b}\\your bank\u{1b}]8;;\u{1b}\\ \u{1b}]52;c;cm0gLXJmIH4=\u{7}\u{8}\u{8}\u{0}done\u{e0041}\u{e0042}";
 
 /// Words without a border, of wide, tall and joined characters.
-pub(super) const NASTY_WIDE: &str = "𒐫𒈙⸻꧅﷽ 👩\u{200d}👩\u{200d}👧\u{200d}👦 \u{feff}a\u{300}\u{301}\u{302}\u{303}\u{304}\u{305}\u{306} AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+pub(super) const HOSTILE_WIDE: &str = "𒐫𒈙⸻꧅﷽ 👩\u{200d}👩\u{200d}👧\u{200d}👦 \u{feff}a\u{300}\u{301}\u{302}\u{303}\u{304}\u{305}\u{306} AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";

@@ -7,21 +7,21 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use jiff::SignedDuration;
 use proptest::prelude::*;
 
-use super::letters::LETTERS;
+use super::letters::TEMPLATES;
 use super::*;
 use crate::mail::Status;
 
 /// A clock that tests move by hand.
 #[derive(Clone)]
-struct Hand(Arc<AtomicI64>);
+struct ManualClock(Arc<AtomicI64>);
 
-impl Hand {
+impl ManualClock {
     fn clock(&self) -> Clock {
         let seconds = Arc::clone(&self.0);
         Arc::new(move || start() + SignedDuration::from_secs(seconds.load(Ordering::Relaxed)))
     }
 
-    fn turn(&self, seconds: i64) {
+    fn advance(&self, seconds: i64) {
         self.0.fetch_add(seconds, Ordering::Relaxed);
     }
 }
@@ -30,28 +30,28 @@ fn start() -> Timestamp {
     "2026-11-20T09:41:07Z".parse().unwrap()
 }
 
-fn mailbox(seed: u64, emails: u32) -> (Mailbox, Hand) {
-    let hand = Hand(Arc::default());
-    (Mailbox::new(seed, emails, start(), hand.clock()), hand)
+fn mailbox(seed: u64, emails: u32) -> (SampleMailbox, ManualClock) {
+    let hand = ManualClock(Arc::default());
+    (SampleMailbox::new(seed, emails, start(), hand.clock()), hand)
 }
 
-fn page(mailbox: &Mailbox, cursor: &Cursor, limit: u8) -> (Vec<wire::Summary>, bool) {
-    let Page { data, has_more } = mailbox.page(cursor, limit).unwrap();
+fn page(mailbox: &SampleMailbox, cursor: &Cursor, limit: u8) -> (Vec<wire::Summary>, bool) {
+    let SourcePage { data, has_more } = mailbox.page(cursor, limit).unwrap();
     (
         data.iter()
-            .map(|json| wire::Summary::read(json.get()).unwrap())
+            .map(|json| wire::Summary::parse(json.get()).unwrap())
             .collect(),
         has_more,
     )
 }
 
-fn email(mailbox: &Mailbox, id: &str) -> wire::Email {
-    wire::Email::read(mailbox.email(&EmailId::new(id)).unwrap().get()).unwrap()
+fn email(mailbox: &SampleMailbox, id: &str) -> wire::Email {
+    wire::Email::parse(mailbox.email(&EmailId::new(id)).unwrap().get()).unwrap()
 }
 
 /// Everything, by pages, in the direction of the cursors that `next` makes.
 fn walk(
-    mailbox: &Mailbox,
+    mailbox: &SampleMailbox,
     mut cursor: Cursor,
     limit: u8,
     next: fn(&[wire::Summary]) -> Cursor,
@@ -81,7 +81,7 @@ fn up(items: &[wire::Summary]) -> Cursor {
     Cursor::Before(EmailId::new(&items[0].id))
 }
 
-fn all(mailbox: &Mailbox) -> Vec<wire::Summary> {
+fn all(mailbox: &SampleMailbox) -> Vec<wire::Summary> {
     walk(mailbox, Cursor::Start, 100, down).concat()
 }
 
@@ -137,7 +137,7 @@ proptest! {
 fn the_same_seed_start_and_time_show_the_same_mail_and_another_seed_other_mail() {
     let read = |seed| {
         let (mailbox, hand) = mailbox(seed, 500);
-        hand.turn(3600);
+        hand.advance(3600);
         let items = all(&mailbox);
         let bodies: Vec<wire::Email> = items
             .iter()
@@ -154,7 +154,7 @@ fn the_same_seed_start_and_time_show_the_same_mail_and_another_seed_other_mail()
 fn an_empty_mailbox_is_empty_until_mail_arrives() {
     let (mailbox, hand) = mailbox(1, 0);
     assert_eq!(page(&mailbox, &Cursor::Start, 20), (vec![], false));
-    hand.turn(60);
+    hand.advance(60);
     assert_eq!(page(&mailbox, &Cursor::Start, 20).0.len(), 2);
 }
 
@@ -162,7 +162,7 @@ fn an_empty_mailbox_is_empty_until_mail_arrives() {
 fn new_mail_arrives_above_and_moves_nothing_below() {
     let (mailbox, hand) = mailbox(1, 100);
     let before: Vec<String> = all(&mailbox).into_iter().map(|item| item.id).collect();
-    hand.turn(300);
+    hand.advance(300);
     let after: Vec<String> = all(&mailbox).into_iter().map(|item| item.id).collect();
     assert!((109..=111).contains(&after.len()), "{}", after.len());
     assert!(after.ends_with(&before));
@@ -171,25 +171,25 @@ fn new_mail_arrives_above_and_moves_nothing_below() {
 #[test]
 fn an_email_that_is_still_to_come_is_unknown_and_so_is_anybody_elses() {
     let (mailbox, hand) = mailbox(1, 100);
-    let next = EmailId::new(mailbox.identity.id(100));
-    assert_eq!(mailbox.email(&next).unwrap_err(), Fault::Unknown);
+    let next = EmailId::new(mailbox.ids.encode(100));
+    assert_eq!(mailbox.email(&next).unwrap_err(), SourceError::Unknown);
     assert_eq!(
         mailbox.page(&Cursor::After(next.clone()), 1).unwrap_err(),
-        Fault::Unknown
+        SourceError::Unknown
     );
     assert_eq!(
         mailbox
             .email(&EmailId::new("00000000-0000-4000-8000-000000000000"))
             .unwrap_err(),
-        Fault::Unknown
+        SourceError::Unknown
     );
     assert_eq!(
         mailbox
             .page(&Cursor::Before(EmailId::new("nonsense")), 1)
             .unwrap_err(),
-        Fault::Malformed
+        SourceError::Malformed
     );
-    hand.turn(60);
+    hand.advance(60);
     assert!(mailbox.email(&next).is_ok());
 }
 
@@ -228,7 +228,7 @@ fn statuses_move_on_and_never_back() {
                 "{old:?} to {status:?}"
             );
         }
-        hand.turn(7 + step * 3);
+        hand.advance(7 + step * 3);
     }
     assert!(changes > 100, "{changes}");
 }
@@ -241,14 +241,14 @@ fn every_status_and_every_letter_is_among_the_first_two_thousand() {
         let mut statuses: BTreeMap<String, u32> = BTreeMap::new();
         let mut letters: BTreeMap<&str, u32> = BTreeMap::new();
         for number in 0..u64::from(DEFAULT_EMAILS) {
-            let draft = mailbox.draft(number);
-            *letters.entry(draft.letter.name).or_default() += 1;
+            let draft = mailbox.plan_email(number);
+            *letters.entry(draft.template.name).or_default() += 1;
             *statuses
-                .entry(mailbox.summary(number, &draft, now).last_event.unwrap())
+                .entry(mailbox.build_summary(number, &draft, now).last_event.unwrap())
                 .or_default() += 1;
         }
         assert_eq!(statuses.len(), Status::KNOWN.len(), "{statuses:?}");
-        assert_eq!(letters.len(), LETTERS.len(), "{letters:?}");
+        assert_eq!(letters.len(), TEMPLATES.len(), "{letters:?}");
         let good = ["delivered", "opened", "clicked"]
             .iter()
             .map(|event| statuses[*event])
@@ -262,16 +262,16 @@ fn a_million_emails_cost_no_more_than_a_few() {
     let (mailbox, _) = mailbox(1, 1_000_000);
     let (middle, _) = page(
         &mailbox,
-        &Cursor::After(EmailId::new(mailbox.identity.id(500_000))),
+        &Cursor::After(EmailId::new(mailbox.ids.encode(500_000))),
         100,
     );
     assert_eq!(
         (middle.len(), &middle[0].id),
-        (100, &mailbox.identity.id(499_999))
+        (100, &mailbox.ids.encode(499_999))
     );
     let (last, has_more) = page(
         &mailbox,
-        &Cursor::After(EmailId::new(mailbox.identity.id(3))),
+        &Cursor::After(EmailId::new(mailbox.ids.encode(3))),
         100,
     );
     assert_eq!((last.len(), has_more), (3, false));
@@ -282,7 +282,7 @@ fn every_template_can_be_filled_and_differs_from_email_to_email() {
     let (mailbox, _) = mailbox(1, DEFAULT_EMAILS);
     let mut bodies: BTreeMap<String, BTreeSet<Option<String>>> = BTreeMap::new();
     for number in 0..u64::from(DEFAULT_EMAILS) {
-        let email = mailbox.full(number, start());
+        let email = mailbox.build_email(number, start());
         for body in [&email.html, &email.text].into_iter().flatten() {
             assert!(!body.contains("{{") && !body.contains("}}{"), "{body}");
         }
@@ -291,7 +291,7 @@ fn every_template_can_be_filled_and_differs_from_email_to_email() {
             .or_default()
             .insert(email.html.or(email.text));
     }
-    assert_eq!(bodies.len(), LETTERS.len());
+    assert_eq!(bodies.len(), TEMPLATES.len());
     for (letter, bodies) in bodies {
         assert!(bodies.len() > 1 || letter == "empty", "{letter}");
     }
@@ -301,7 +301,7 @@ fn every_template_can_be_filled_and_differs_from_email_to_email() {
 fn some_emails_lack_a_part_and_some_go_to_several() {
     let (mailbox, _) = mailbox(1, DEFAULT_EMAILS);
     let emails: Vec<wire::Email> = (0..600)
-        .map(|number| mailbox.full(number, start()))
+        .map(|number| mailbox.build_email(number, start()))
         .collect();
     let some = |is_so: fn(&wire::Email) -> bool| emails.iter().any(is_so);
     assert!(some(|email| email.html.is_none() && email.text.is_some()));
@@ -340,7 +340,7 @@ fn no_two_templates_share_a_skeleton() {
             })
             .collect::<Vec<_>>()
     };
-    let templates: Vec<(&str, Vec<String>)> = LETTERS
+    let templates: Vec<(&str, Vec<String>)> = TEMPLATES
         .iter()
         .filter_map(|l| Some((l.name, skeleton(l.html?))))
         .collect();
@@ -360,7 +360,7 @@ fn no_two_templates_share_a_skeleton() {
 fn only_reserved_domains_are_named() {
     let (mailbox, _) = mailbox(1, DEFAULT_EMAILS);
     for number in 0..400 {
-        let email = mailbox.full(number, start());
+        let email = mailbox.build_email(number, start());
         let texts = [email.html, email.text, email.from]
             .into_iter()
             .flatten()

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use super::World;
-use super::sim::{Dates, Sim, ticking};
-use crate::archive::{Archive, Location};
-use crate::sync::{Engine, Stopped};
+use super::SyncEnv;
+use super::sim::{Dates, FakeService, ticking};
+use crate::archive::{Archive, ArchiveLocation};
+use crate::sync::{Engine, StopReason};
 
 #[test]
 fn one_asks_and_the_other_follows_until_it_is_gone() {
     let folder = tempfile::tempdir().unwrap();
-    let location = Location::Disk(folder.path().join("mail.db"));
-    let sim = Sim::new(Dates::Distinct, 30);
+    let location = ArchiveLocation::Disk(folder.path().join("mail.db"));
+    let sim = FakeService::new(Dates::Distinct, 30);
     // One clock for both, as two processes have it.
     let clock = ticking();
     let process = || {
@@ -22,21 +22,21 @@ fn one_asks_and_the_other_follows_until_it_is_gone() {
         )
     };
     let (first, second) = (process(), process());
-    let world = World::new(Dates::Distinct, 0);
-    let head = |engine: &Engine<Sim>| world.runtime.block_on(engine.head()).unwrap();
+    let world = SyncEnv::new(Dates::Distinct, 0);
+    let head = |engine: &Engine<FakeService>| world.runtime.block_on(engine.refresh()).unwrap();
     assert_eq!(head(&first).new, 30);
     let requests = sim.state().requests.len();
     let seen = head(&second);
     assert_eq!(
-        (seen.stopped, seen.new, seen.pages),
-        (Stopped::Elsewhere, 0, 0)
+        (seen.stop_reason, seen.new, seen.pages),
+        (StopReason::OtherProcess, 0, 0)
     );
     sim.state().arrive(4);
     sim.state().mails[10].event = "bounced";
     assert_eq!(head(&first).new, 4);
     let seen = head(&second);
     assert_eq!(
-        (seen.new, seen.changes, seen.changed[0].as_str()),
+        (seen.new, seen.changes, seen.changed_ids[0].as_str()),
         (4, 1, "mail-23")
     );
     assert_eq!(
@@ -52,5 +52,5 @@ fn one_asks_and_the_other_follows_until_it_is_gone() {
     drop(first);
     sim.state().arrive(2);
     let seen = head(&second);
-    assert_eq!((seen.stopped, seen.new), (Stopped::Done, 2));
+    assert_eq!((seen.stop_reason, seen.new), (StopReason::Done, 2));
 }

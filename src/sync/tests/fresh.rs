@@ -6,28 +6,28 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 
-use super::sim::{Dates, EPOCH, Fault, Sim, address};
-use crate::archive::{Anchor, Archive, ConfirmedRun, GoneKind, Location, Place, Row};
+use super::sim::{Dates, EPOCH, ServiceFault, FakeService, address};
+use crate::archive::{WindowAnchor, Archive, ConfirmedRun, MissingReason, ArchiveLocation, SortKey, EmailRow};
 use crate::mail::{EmailId, Finality, Status};
-use crate::query::{Context, Query, parse};
-use crate::sync::recheck::{due_runs, lateness};
-use crate::sync::{Back, Confirmed, Engine, Recheck};
+use crate::query::{ParseContext, Query, parse};
+use crate::sync::recheck::{find_due_runs, lateness};
+use crate::sync::{SyncDepth, ConfirmReport, Engine, RecheckScope};
 
 const MINUTE: i64 = 60;
 const DAY: i64 = 86_400;
 
 /// A simulated service, an archive, and a clock that moves when it is told to.
-struct World {
-    sim: Sim,
-    engine: Engine<Sim>,
+struct RecheckEnv {
+    sim: FakeService,
+    engine: Engine<FakeService>,
     runtime: tokio::runtime::Runtime,
     seconds: Arc<AtomicI64>,
 }
 
-impl World {
+impl RecheckEnv {
     /// With `mails` emails, seven seconds apart, the newest of them a few seconds old.
     fn new(mails: usize) -> Self {
-        let sim = Sim::new(Dates::Distinct, mails);
+        let sim = FakeService::new(Dates::Distinct, mails);
         let newest = EPOCH + 7 * i64::try_from(mails).unwrap();
         let seconds = Arc::new(AtomicI64::new(newest));
         let clock = {
@@ -36,7 +36,7 @@ impl World {
         };
         let engine = Engine::new(
             Arc::new(sim.clone()),
-            Archive::open(&Location::Memory).unwrap(),
+            Archive::open(&ArchiveLocation::Memory).unwrap(),
             clock,
         );
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -54,18 +54,18 @@ impl World {
         Timestamp::from_second(self.seconds.load(Ordering::Relaxed)).unwrap()
     }
 
-    fn wait(&self, seconds: i64) {
+    fn advance(&self, seconds: i64) {
         self.seconds.fetch_add(seconds, Ordering::Relaxed);
     }
 
-    fn all(&self) {
+    fn full_sync(&self) {
         self.runtime
-            .block_on(self.engine.all(Back::All, |_| ()))
+            .block_on(self.engine.full_sync(SyncDepth::All, |_| ()))
             .unwrap();
     }
 
     /// Reads due pages until none is left; says how many requests that took.
-    fn recheck(&self, recheck: Recheck) -> usize {
+    fn recheck(&self, recheck: RecheckScope) -> usize {
         let before = self.sim.state().requests.len();
         for _ in 0..500 {
             if self
@@ -80,17 +80,17 @@ impl World {
         panic!("it does not end");
     }
 
-    fn everything(&self) -> Recheck {
-        Recheck::All {
+    fn everything(&self) -> RecheckScope {
+        RecheckScope::All {
             since: i64::MIN,
             before: self.now(),
         }
     }
 
-    fn rows(&self) -> Vec<Row> {
+    fn rows(&self) -> Vec<EmailRow> {
         self.engine
             .archive()
-            .window(&Anchor::Newest, usize::MAX)
+            .window(&WindowAnchor::Newest, usize::MAX)
             .unwrap()
             .rows
     }
@@ -98,15 +98,15 @@ impl World {
     /// Emails whose status in the archive is not that of the service, and those that are wrongly here or gone.
     fn wrong(&self) -> Vec<String> {
         let state = self.sim.state();
-        let listed = |row: &Row| {
+        let listed = |row: &EmailRow| {
             state
                 .mails
                 .iter()
                 .find(|mail| mail.id == row.summary.id.as_str())
         };
-        let is_wrong = |row: &&Row| match listed(row) {
-            Some(mail) => row.gone.is_some() || Status::parse(mail.event) != row.summary.status,
-            None => row.gone.is_none(),
+        let is_wrong = |row: &&EmailRow| match listed(row) {
+            Some(mail) => row.missing.is_some() || Status::parse(mail.event) != row.summary.status,
+            None => row.missing.is_none(),
         };
         self.rows()
             .iter()
@@ -122,7 +122,7 @@ impl World {
         }
     }
 
-    fn check(&self, text: &str, below: Option<Place>, since: Timestamp, most: u32) -> Confirmed {
+    fn check(&self, text: &str, below: Option<SortKey>, since: Timestamp, most: u32) -> ConfirmReport {
         self.runtime
             .block_on(
                 self.engine
@@ -135,7 +135,7 @@ impl World {
 fn query(text: &str) -> Query {
     parse(
         text,
-        &Context::new(
+        &ParseContext::new(
             Timestamp::from_second(EPOCH).unwrap(),
             jiff::tz::TimeZone::UTC,
         ),
@@ -145,32 +145,32 @@ fn query(text: &str) -> Query {
 
 #[test]
 fn due_pages_bring_changes_and_deletions_below_the_newest() {
-    let world = World::new(350);
-    world.all();
+    let world = RecheckEnv::new(350);
+    world.full_sync();
     world.change("bounced", 100..350);
     world.sim.state().mails.remove(200);
     assert_eq!(
-        world.recheck(Recheck::background(world.now())),
+        world.recheck(RecheckScope::background(world.now())),
         0,
         "nothing is due yet"
     );
-    world.wait(14 * MINUTE);
-    let requests = world.recheck(Recheck::background(world.now()));
+    world.advance(14 * MINUTE);
+    let requests = world.recheck(RecheckScope::background(world.now()));
     assert!((3..=5).contains(&requests), "{requests}");
     assert_eq!(world.wrong(), Vec::<String>::new());
-    world.wait(5 * DAY);
+    world.advance(5 * DAY);
     assert!(
-        world.recheck(Recheck::background(world.now())) <= 2,
+        world.recheck(RecheckScope::background(world.now())) <= 2,
         "what bounced is final"
     );
 }
 
 #[test]
 fn recheck_right_after_a_sync_reads_every_page() {
-    let world = World::new(350);
-    world.all();
+    let world = RecheckEnv::new(350);
+    world.full_sync();
     world.change("bounced", 100..350);
-    world.wait(5);
+    world.advance(5);
     let requests = world.recheck(world.everything());
     assert!((4..=5).contains(&requests), "{requests}");
     assert_eq!(world.wrong(), Vec::<String>::new());
@@ -178,13 +178,13 @@ fn recheck_right_after_a_sync_reads_every_page() {
 
 #[test]
 fn recheck_of_everything_finds_final_emails_that_are_gone() {
-    let world = World::new(350);
+    let world = RecheckEnv::new(350);
     world.change("bounced", 0..350);
-    world.all();
+    world.full_sync();
     for at in [300, 200, 120, 3] {
         world.sim.state().mails.remove(at);
     }
-    world.wait(MINUTE);
+    world.advance(MINUTE);
     let requests = world.recheck(world.everything());
     assert!(requests <= 6, "{requests}");
     assert_eq!(world.wrong(), Vec::<String>::new());
@@ -193,10 +193,10 @@ fn recheck_of_everything_finds_final_emails_that_are_gone() {
 #[test]
 fn recheck_goes_around_cursors_that_are_gone() {
     for lenient in [false, true] {
-        let world = World::new(450);
+        let world = RecheckEnv::new(450);
         world.sim.state().lenient = lenient;
-        world.all();
-        world.wait(MINUTE);
+        world.full_sync();
+        world.advance(MINUTE);
         {
             let mut state = world.sim.state();
             let kept: Vec<_> = state
@@ -210,7 +210,7 @@ fn recheck_goes_around_cursors_that_are_gone() {
         }
         world.change("bounced", 150..200);
         world.recheck(world.everything());
-        world.wait(11 * MINUTE);
+        world.advance(11 * MINUTE);
         world.recheck(world.everything());
         assert_eq!(world.wrong(), Vec::<String>::new(), "lenient: {lenient}");
     }
@@ -218,42 +218,42 @@ fn recheck_goes_around_cursors_that_are_gone() {
 
 #[test]
 fn expired_end_of_the_listing_is_noticed() {
-    let world = World::new(350);
-    world.all();
-    world.wait(20 * MINUTE);
+    let world = RecheckEnv::new(350);
+    world.full_sync();
+    world.advance(20 * MINUTE);
     world.sim.state().expire(60);
-    world.recheck(Recheck::background(world.now()));
+    world.recheck(RecheckScope::background(world.now()));
     assert_eq!(world.wrong(), Vec::<String>::new());
-    let kinds: Vec<GoneKind> = world
+    let kinds: Vec<MissingReason> = world
         .rows()
         .iter()
-        .filter_map(|row| row.gone)
-        .map(|gone| gone.kind)
+        .filter_map(|row| row.missing)
+        .map(|gone| gone.reason)
         .collect();
-    assert_eq!(kinds, [GoneKind::Expired; 60]);
+    assert_eq!(kinds, [MissingReason::Expired; 60]);
 }
 
 #[test]
 fn doubt_after_a_missing_retrieve_is_settled_by_its_page() {
-    let world = World::new(250);
-    world.all();
+    let world = RecheckEnv::new(250);
+    world.full_sync();
     world.sim.state().forgetful = true;
     let id = EmailId::new(&world.sim.state().mails[180].id);
-    world.runtime.block_on(world.engine.read(&id)).unwrap_err();
+    world.runtime.block_on(world.engine.fetch_email(&id)).unwrap_err();
     world.sim.state().forgetful = false;
-    world.wait(1);
-    assert_eq!(world.recheck(Recheck::background(world.now())), 1);
+    world.advance(1);
+    assert_eq!(world.recheck(RecheckScope::background(world.now())), 1);
     assert_eq!(
-        (world.wrong(), world.engine.archive().first_doubt().unwrap()),
+        (world.wrong(), world.engine.archive().first_unconfirmed_deletion().unwrap()),
         (Vec::new(), None)
     );
 }
 
 #[test]
 fn confirming_takes_pages_or_ids_whichever_is_fewer() {
-    let world = World::new(900);
-    world.all();
-    world.wait(MINUTE);
+    let world = RecheckEnv::new(900);
+    world.full_sync();
+    world.advance(MINUTE);
     world.change("bounced", 0..900);
     let ids = |places: &[usize]| -> Vec<EmailId> {
         places
@@ -264,7 +264,7 @@ fn confirming_takes_pages_or_ids_whichever_is_fewer() {
     let confirm = |places: &[usize], most| {
         world
             .runtime
-            .block_on(world.engine.confirm(ids(places), most))
+            .block_on(world.engine.confirm_emails(ids(places), most))
             .unwrap()
     };
     let visible: Vec<usize> = (300..345).collect();
@@ -276,7 +276,7 @@ fn confirming_takes_pages_or_ids_whichever_is_fewer() {
     );
     let scattered = confirm(&[5, 205, 405, 605, 805], 2);
     assert_eq!(
-        (scattered.requests, scattered.rows, scattered.is_done),
+        (scattered.requests, scattered.confirmed_rows, scattered.is_done),
         (2, 2, false)
     );
     let rows = world.rows();
@@ -286,27 +286,27 @@ fn confirming_takes_pages_or_ids_whichever_is_fewer() {
 
 #[test]
 fn candidates_of_a_status_query_are_confirmed_newest_first() {
-    let world = World::new(900);
-    world.all();
-    world.wait(MINUTE);
+    let world = RecheckEnv::new(900);
+    world.full_sync();
+    world.advance(MINUTE);
     world.change("bounced", (0..900).step_by(2));
     let since = world.now();
     let first = world.check("", None, since, 3);
-    assert_eq!((first.requests, first.rows, first.is_done), (2, 200, false));
-    let (mut below, mut requests) = (first.down_to, first.requests);
+    assert_eq!((first.requests, first.confirmed_rows, first.is_done), (2, 200, false));
+    let (mut below, mut requests) = (first.confirmed_down_to, first.requests);
     loop {
         let next = world.check("", below, since, 50);
         requests += next.requests;
         if next.is_done {
             break;
         }
-        below = next.down_to;
+        below = next.confirmed_down_to;
     }
     assert!(requests <= 12, "{requests}");
     assert_eq!(world.wrong(), Vec::<String>::new());
     let again = world.check("", None, since, 50);
     assert_eq!(
-        (again.requests, again.rows),
+        (again.requests, again.confirmed_rows),
         (0, 0),
         "what was confirmed since then needs no request"
     );
@@ -314,14 +314,14 @@ fn candidates_of_a_status_query_are_confirmed_newest_first() {
 
 #[test]
 fn only_candidates_of_the_other_terms_are_confirmed() {
-    let world = World::new(900);
-    world.all();
-    world.wait(MINUTE);
+    let world = RecheckEnv::new(900);
+    world.full_sync();
+    world.advance(MINUTE);
     world.change("bounced", 0..900);
     let to_one = format!("to:{}", address(3));
     let checked = world.check(&to_one, None, world.now(), 100);
     assert!(
-        checked.is_done && checked.rows == 180 && checked.requests <= 10,
+        checked.is_done && checked.confirmed_rows == 180 && checked.requests <= 10,
         "{checked:?}"
     );
     let rows = world.rows();
@@ -336,7 +336,7 @@ fn only_candidates_of_the_other_terms_are_confirmed() {
 fn requests_a_day(emails: i64) -> usize {
     const TICK: i64 = 120;
     let start = 40 * DAY;
-    let place = |second: i64| Place::of(second * 1_000_000).unwrap();
+    let place = |second: i64| SortKey::from_micros(second * 1_000_000).unwrap();
     let at = |second: i64| Timestamp::from_second(second).unwrap();
     let spacing = DAY / emails;
     // Newest first: when each was created, and when it was confirmed; in the phase that its age brings.
@@ -361,7 +361,7 @@ fn requests_a_day(emails: i64) -> usize {
             for (created, confirmed) in &mails {
                 match runs.last_mut() {
                     Some(run) if run.at == at(*confirmed) => run.bottom = place(*created),
-                    _ => runs.push(ConfirmedRun::of(
+                    _ => runs.push(ConfirmedRun::for_test(
                         place(*created),
                         place(*created),
                         at(*confirmed),
@@ -369,7 +369,7 @@ fn requests_a_day(emails: i64) -> usize {
                     )),
                 }
             }
-            let due = due_runs(&runs, Recheck::background(at(now)), at(now));
+            let due = find_due_runs(&runs, RecheckScope::background(at(now)), at(now));
             let Some(due) = due.first() else { break };
             let row = mails
                 .iter()
@@ -403,13 +403,13 @@ fn background_reads_each_page_about_26_times() {
 #[test]
 fn lateness_counts_a_future_confirmation_as_none() {
     let now = Timestamp::from_second(1_000_000).unwrap();
-    let place = |age: i64| Place::of((1_000_000 - age) * 1_000_000).unwrap();
+    let place = |age: i64| SortKey::from_micros((1_000_000 - age) * 1_000_000).unwrap();
     let run = |age: i64, confirmed: i64| {
         let at = now
             .checked_sub(SignedDuration::from_secs(confirmed))
             .unwrap();
         lateness(
-            &ConfirmedRun::of(place(age), place(age), at, true),
+            &ConfirmedRun::for_test(place(age), place(age), at, true),
             place(age),
             now,
         )
@@ -433,32 +433,32 @@ proptest! {
         deeds in prop::collection::vec((0..9_u8, 0..400_usize), 0..30),
         lenient: bool,
     ) {
-        let world = World::new(mails);
+        let world = RecheckEnv::new(mails);
         world.sim.state().lenient = lenient;
-        world.all();
+        world.full_sync();
         for (deed, n) in deeds {
-            world.wait(i64::try_from(n).unwrap());
+            world.advance(i64::try_from(n).unwrap());
             let count = world.sim.state().mails.len();
             match deed {
                 0 | 1 => world.change(["delivered", "bounced", "opened"][n % 3], (n % count..count).step_by(7)),
                 2 => world.sim.state().arrive(n % 130),
                 3 => world.sim.state().expire(n % 40),
                 4 => drop(world.sim.state().mails.remove(n % count)),
-                5 => world.sim.state().faults.push_back(Some([Fault::Unreachable, Fault::Gone, Fault::Blot][n % 3])),
-                6 => world.wait(if n % 2 == 0 { -40 * DAY } else { 10 * DAY }),
-                7 => drop(world.runtime.block_on(world.engine.head())),
-                _ => drop(world.runtime.block_on(world.engine.recheck(Recheck::background(world.now())))),
+                5 => world.sim.state().faults.push_back(Some([ServiceFault::Unreachable, ServiceFault::Gone, ServiceFault::Blot][n % 3])),
+                6 => world.advance(if n % 2 == 0 { -40 * DAY } else { 10 * DAY }),
+                7 => drop(world.runtime.block_on(world.engine.refresh())),
+                _ => drop(world.runtime.block_on(world.engine.recheck(RecheckScope::background(world.now())))),
             }
         }
         world.sim.state().faults.clear();
-        world.wait(11 * MINUTE);
-        world.all();
+        world.advance(11 * MINUTE);
+        world.full_sync();
         world.recheck(world.everything());
         let wrong = world.wrong();
         prop_assert!(wrong.is_empty(), "{wrong:?}");
         // No row claims to be confirmed that is wrong, and all that is not final is confirmed.
-        for row in world.rows().iter().filter(|row| row.gone.is_none()) {
-            prop_assert!(row.confirmed.is_some() || row.summary.status.finality(SignedDuration::ZERO) == Finality::Final);
+        for row in world.rows().iter().filter(|row| row.missing.is_none()) {
+            prop_assert!(row.confirmed_at.is_some() || row.summary.status.finality(SignedDuration::ZERO) == Finality::Final);
         }
     }
 }

@@ -2,18 +2,18 @@
 
 use proptest::prelude::*;
 
-use super::World;
+use super::SyncEnv;
 use super::sim::{Dates, address};
-use crate::archive::{Anchor, Removal, Row};
-use crate::failure::Kind;
+use crate::archive::{WindowAnchor, PurgeTarget, EmailRow};
+use crate::error::ErrorKind;
 use crate::mail::EmailId;
-use crate::sync::Back;
+use crate::sync::SyncDepth;
 
-impl World {
-    fn rows(&self) -> Vec<Row> {
+impl SyncEnv {
+    fn rows(&self) -> Vec<EmailRow> {
         self.engine
             .archive()
-            .window(&Anchor::Newest, usize::MAX)
+            .window(&WindowAnchor::Newest, usize::MAX)
             .unwrap()
             .rows
     }
@@ -21,15 +21,15 @@ impl World {
     fn gone(&self) -> Vec<String> {
         self.rows()
             .iter()
-            .filter(|row| row.gone.is_some())
+            .filter(|row| row.missing.is_some())
             .map(|row| row.summary.id.as_str().to_owned())
             .collect()
     }
 
     /// Removes mail from the archive, and remembers what is not to come back.
-    fn remove(&self, removal: &Removal) -> u64 {
+    fn remove(&self, removal: &PurgeTarget) -> u64 {
         let before = self.ids();
-        let (count, _) = self.engine.archive().remove(removal).unwrap();
+        let (count, _) = self.engine.archive().purge(removal).unwrap();
         let after = self.ids();
         self.removed
             .borrow_mut()
@@ -40,11 +40,11 @@ impl World {
 
 #[test]
 fn mail_that_aged_out_stays_and_is_marked() {
-    let world = World::new(Dates::Distinct, 450);
-    world.all();
+    let world = SyncEnv::new(Dates::Distinct, 450);
+    world.full_sync();
     assert_eq!(world.gone(), Vec::<String>::new());
     world.sim.state().expire(170);
-    world.all();
+    world.full_sync();
     let expected: Vec<String> = (0..170)
         .rev()
         .map(|number| format!("mail-{number}"))
@@ -56,18 +56,18 @@ fn mail_that_aged_out_stays_and_is_marked() {
 
 #[test]
 fn an_email_that_a_page_passes_over_is_gone_until_it_is_listed_again() {
-    let world = World::new(Dates::Ties, 150);
-    world.all();
+    let world = SyncEnv::new(Dates::Ties, 150);
+    world.full_sync();
     let taken = world.sim.state().mails.remove(40).unwrap();
-    world.head();
+    world.refresh();
     assert_eq!(world.gone(), std::slice::from_ref(&taken.id));
     world.sim.state().mails.insert(40, taken);
-    world.head();
+    world.refresh();
     assert_eq!(world.gone(), Vec::<String>::new());
     // The newest, and the one right below a page.
     world.sim.state().mails.pop_front();
     world.sim.state().mails.remove(100);
-    world.all();
+    world.full_sync();
     assert_eq!(
         world.gone(),
         ["mail-149"],
@@ -78,26 +78,26 @@ fn an_email_that_a_page_passes_over_is_gone_until_it_is_listed_again() {
 
 #[test]
 fn email_that_a_retrieve_misses_is_gone_once_its_page_agrees() {
-    let world = World::new(Dates::Distinct, 20);
-    world.all();
+    let world = SyncEnv::new(Dates::Distinct, 20);
+    world.full_sync();
     world.sim.state().mails.remove(7);
     let failure = world
         .runtime
-        .block_on(world.engine.read(&EmailId::new("mail-12")))
+        .block_on(world.engine.fetch_email(&EmailId::new("mail-12")))
         .unwrap_err();
     assert_eq!(
         (failure.kind, world.gone()),
-        (Kind::NotFound, Vec::new()),
+        (ErrorKind::NotFound, Vec::new()),
         "one answer against another is a doubt"
     );
-    world.all();
+    world.full_sync();
     assert_eq!(world.gone(), ["mail-12"]);
 }
 
 #[test]
 fn what_the_service_denies_for_a_while_is_not_gone_for_good() {
-    let world = World::new(Dates::Distinct, 450);
-    world.all();
+    let world = SyncEnv::new(Dates::Distinct, 450);
+    world.full_sync();
     world.sim.state().forgetful = true;
     let denied: Vec<String> = (0..430)
         .rev()
@@ -107,21 +107,21 @@ fn what_the_service_denies_for_a_while_is_not_gone_for_good() {
     for id in &denied {
         world
             .runtime
-            .block_on(world.engine.read(&EmailId::new(id)))
+            .block_on(world.engine.fetch_email(&EmailId::new(id)))
             .unwrap_err();
     }
     assert_eq!(world.gone(), Vec::<String>::new());
-    assert!(world.engine.archive().first_doubt().unwrap().is_some());
+    assert!(world.engine.archive().first_unconfirmed_deletion().unwrap().is_some());
     world.check_spans().unwrap();
     world.sim.state().forgetful = false;
     let really: Vec<usize> = vec![300, 320];
     for at in &really {
         world.sim.state().mails.remove(*at);
     }
-    let (requests, _) = world.requests(World::all);
+    let (requests, _) = world.count_requests(SyncEnv::full_sync);
     assert!(requests <= 2 + 4, "{requests} requests");
     assert_eq!(world.gone(), ["mail-149", "mail-128"]);
-    let (requests, synced) = world.requests(World::all);
+    let (requests, synced) = world.count_requests(SyncEnv::full_sync);
     assert_eq!(
         (requests, synced.reached_end()),
         (2, true),
@@ -133,21 +133,21 @@ fn what_the_service_denies_for_a_while_is_not_gone_for_good() {
 #[test]
 fn a_customer_who_was_removed_does_not_come_back_although_pages_hold_nothing_else() {
     // The newest two pages, then one in the middle, then the end, went to one address.
-    let world = World::new(Dates::Distinct, 0);
+    let world = SyncEnv::new(Dates::Distinct, 0);
     for (customer, mails) in [(1, 130), (2, 90), (1, 250), (2, 90), (1, 230)] {
         world.sim.state().customer = Some(customer);
         world.sim.state().arrive(mails);
     }
-    world.all();
-    assert_eq!(world.remove(&Removal::To(address(1).to_uppercase())), 610);
+    world.full_sync();
+    assert_eq!(world.remove(&PurgeTarget::To(address(1).to_uppercase())), 610);
     assert_eq!(world.ids().len(), 180);
-    let synced = world.all();
+    let synced = world.full_sync();
     assert_eq!((synced.new, world.ids().len()), (0, 180));
     assert!(synced.reached_end(), "{synced:?}");
     world.check_spans().unwrap();
     world.sim.state().arrive(3);
     assert_eq!(
-        world.head().new,
+        world.refresh().new,
         3,
         "new mail to the same address is new mail"
     );
@@ -155,9 +155,9 @@ fn a_customer_who_was_removed_does_not_come_back_although_pages_hold_nothing_els
 
 #[test]
 fn nothing_is_taken_in_that_is_older_than_the_archive_keeps() {
-    let mut world = World::new(Dates::Distinct, 900);
-    world.all();
-    let at = |row: usize| world.rows()[row].summary.created.at.unwrap();
+    let mut world = SyncEnv::new(Dates::Distinct, 900);
+    world.full_sync();
+    let at = |row: usize| world.rows()[row].summary.created.parsed.unwrap();
     // The clock of this test stands far behind all mail.
     let now = crate::sync::tests::sim::ticking()();
     let keep = now.duration_since(at(299));
@@ -166,7 +166,7 @@ fn nothing_is_taken_in_that_is_older_than_the_archive_keeps() {
         .engine
         .archive()
         .clone()
-        .keeping(Some(keep), now)
+        .with_retention(Some(keep), now)
         .unwrap();
     assert_eq!(world.ids().len(), 300);
     world.engine = crate::sync::Engine::new(
@@ -174,10 +174,10 @@ fn nothing_is_taken_in_that_is_older_than_the_archive_keeps() {
         archive,
         std::sync::Arc::new(move || now),
     );
-    let (requests, synced) = world.requests(|world| {
+    let (requests, synced) = world.count_requests(|world| {
         world
             .runtime
-            .block_on(world.engine.all(Back::All, |_| ()))
+            .block_on(world.engine.full_sync(SyncDepth::All, |_| ()))
             .unwrap()
     });
     assert_eq!((synced.new, world.ids().len()), (0, 300));
@@ -185,11 +185,11 @@ fn nothing_is_taken_in_that_is_older_than_the_archive_keeps() {
         requests < 5,
         "{requests} requests to see that the rest is too old"
     );
-    assert!(matches!(synced.reach, crate::archive::Reach::Since(stamp) if stamp.at == Some(edge)));
+    assert!(matches!(synced.coverage, crate::archive::Coverage::Since(stamp) if stamp.parsed == Some(edge)));
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Deed {
+enum Action {
     Head,
     Extend,
     All,
@@ -209,27 +209,27 @@ proptest! {
         mails in prop_oneof![0..5_usize, 50..320_usize],
         cap in prop::sample::select(vec![100, 20, 7]),
         deeds in prop::collection::vec(prop_oneof![
-            3 => Just(Deed::Head), 2 => Just(Deed::Extend), 1 => Just(Deed::All),
-            2 => (0..130_usize).prop_map(Deed::Arrive), 1 => (0..60_usize).prop_map(Deed::Expire),
-            2 => (0..200_usize).prop_map(Deed::Delete), 1 => (0..5_i64).prop_map(Deed::Remove),
-            1 => (0..200_usize).prop_map(Deed::RemoveOlder),
+            3 => Just(Action::Head), 2 => Just(Action::Extend), 1 => Just(Action::All),
+            2 => (0..130_usize).prop_map(Action::Arrive), 1 => (0..60_usize).prop_map(Action::Expire),
+            2 => (0..200_usize).prop_map(Action::Delete), 1 => (0..5_i64).prop_map(Action::Remove),
+            1 => (0..200_usize).prop_map(Action::RemoveOlder),
         ], 0..20),
     ) {
-        let world = World::new(dates, mails);
+        let world = SyncEnv::new(dates, mails);
         world.sim.state().cap = cap;
         for deed in deeds {
             match deed {
-                Deed::Head => drop(world.runtime.block_on(world.engine.head())),
-                Deed::Extend => drop(world.runtime.block_on(world.engine.extend())),
-                Deed::All => drop(world.runtime.block_on(world.engine.all(Back::All, |_| ()))),
-                Deed::Arrive(count) => world.sim.state().arrive(count),
-                Deed::Expire(count) => world.sim.state().expire(count),
-                Deed::Delete(at) => drop(world.sim.state().mails.remove(at)),
-                Deed::Remove(customer) => drop(world.remove(&Removal::To(address(customer)))),
-                Deed::RemoveOlder(row) => {
-                    let time = world.rows().get(row).and_then(|row| row.summary.created.at);
+                Action::Head => drop(world.runtime.block_on(world.engine.refresh())),
+                Action::Extend => drop(world.runtime.block_on(world.engine.load_older())),
+                Action::All => drop(world.runtime.block_on(world.engine.full_sync(SyncDepth::All, |_| ()))),
+                Action::Arrive(count) => world.sim.state().arrive(count),
+                Action::Expire(count) => world.sim.state().expire(count),
+                Action::Delete(at) => drop(world.sim.state().mails.remove(at)),
+                Action::Remove(customer) => drop(world.remove(&PurgeTarget::To(address(customer)))),
+                Action::RemoveOlder(row) => {
+                    let time = world.rows().get(row).and_then(|row| row.summary.created.parsed);
                     if let Some(time) = time {
-                        world.remove(&Removal::Before(time));
+                        world.remove(&PurgeTarget::Before(time));
                         world.horizon.set(world.horizon.get().max(Some(time)));
                     }
                 }
@@ -241,7 +241,7 @@ proptest! {
             let back: Vec<String> = world.ids().into_iter().filter(|id| world.removed.borrow().contains(id)).collect();
             prop_assert!(back.is_empty(), "{back:?} came back");
         }
-        world.all();
+        world.full_sync();
         world.check_spans()?;
         world.check_whole()?;
     }

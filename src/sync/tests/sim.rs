@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use jiff::Timestamp;
 
-use crate::api::{Cursor, Item, Page, Retrieved, Service, wire};
+use crate::api::{Cursor, ListedEmail, EmailPage, RetrievedEmail, EmailApi, wire};
 use crate::config::clock::Clock;
-use crate::failure::{Failure, Kind};
+use crate::error::{Error, ErrorKind};
 use crate::mail::EmailId;
 
 /// The first email's time, in seconds since 1970.
@@ -31,7 +31,7 @@ pub(super) enum Dates {
 
 /// What goes wrong with one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(super) enum ServiceFault {
     /// No answer.
     Unreachable,
     /// The cursor is said to be unknown.
@@ -83,19 +83,19 @@ pub(super) struct State {
     /// It says that it has none of the emails that it lists.
     pub(super) forgetful: bool,
     /// What goes wrong with the next requests.
-    pub(super) faults: VecDeque<Option<Fault>>,
+    pub(super) faults: VecDeque<Option<ServiceFault>>,
     /// Every request so far.
     pub(super) requests: Vec<Cursor>,
     /// Whom all new mail goes to; by turns to five of them if nobody is named.
     pub(super) customer: Option<i64>,
     sent: i64,
-    last: Option<Page>,
+    last: Option<EmailPage>,
 }
 
 #[derive(Clone)]
-pub(super) struct Sim(Arc<Mutex<State>>);
+pub(super) struct FakeService(Arc<Mutex<State>>);
 
-impl Sim {
+impl FakeService {
     pub(super) fn new(dates: Dates, mails: usize) -> Self {
         let state = State {
             mails: VecDeque::new(),
@@ -162,7 +162,7 @@ impl State {
         self.mails.iter().map(|mail| mail.id.clone()).collect()
     }
 
-    fn page(&self, limit: usize, cursor: &Cursor) -> Result<Page, Failure> {
+    fn page(&self, limit: usize, cursor: &Cursor) -> Result<EmailPage, Error> {
         let mut listing: Vec<&Mail> = self.mails.iter().collect();
         if self.rising {
             listing.reverse();
@@ -177,7 +177,7 @@ impl State {
             };
             listing.retain(|mail| key(&mail.id) < key(id.as_str()));
             let to = limit.min(listing.len());
-            return Ok(Page {
+            return Ok(EmailPage {
                 items: listing[..to].iter().map(|mail| item(mail)).collect(),
                 unreadable: 0,
                 has_more: Some(to < listing.len()),
@@ -192,13 +192,13 @@ impl State {
             {
                 Some(at) => at + 1,
                 None if self.lenient => {
-                    return Ok(Page {
+                    return Ok(EmailPage {
                         items: Vec::new(),
                         unreadable: 0,
                         has_more: Some(false),
                     });
                 }
-                None => return Err(Failure::new(Kind::NotFound, "no such cursor")),
+                None => return Err(Error::new(ErrorKind::NotFound, "no such cursor")),
             },
             Cursor::Before(_) => unreachable!("the engine walks one way"),
         };
@@ -208,30 +208,30 @@ impl State {
             listing.len().min(from + limit.min(self.cap))
         };
         let items = listing[from..to].iter().map(|mail| item(mail)).collect();
-        Ok(Page {
+        Ok(EmailPage {
             items,
             unreadable: 0,
             has_more: Some(to < listing.len()),
         })
     }
 
-    fn answer(&mut self, limit: usize, cursor: &Cursor) -> Result<Page, Failure> {
+    fn answer(&mut self, limit: usize, cursor: &Cursor) -> Result<EmailPage, Error> {
         self.requests.push(cursor.clone());
         let mut page = match self.faults.pop_front().flatten() {
-            Some(Fault::Unreachable) => return Err(Failure::new(Kind::Unreachable, "no answer")),
-            Some(Fault::Gone) if *cursor != Cursor::Start => {
-                return Err(Failure::new(Kind::InvalidRequest, "bad cursor"));
+            Some(ServiceFault::Unreachable) => return Err(Error::new(ErrorKind::Unreachable, "no answer")),
+            Some(ServiceFault::Gone) if *cursor != Cursor::Start => {
+                return Err(Error::new(ErrorKind::InvalidRequest, "bad cursor"));
             }
-            Some(Fault::Repeat) if self.last.is_some() => {
+            Some(ServiceFault::Repeat) if self.last.is_some() => {
                 self.last.clone().expect("it was just seen")
             }
-            Some(Fault::FirstPage) => self.page(limit, &Cursor::Start)?,
-            Some(Fault::EmptyMore) => Page {
+            Some(ServiceFault::FirstPage) => self.page(limit, &Cursor::Start)?,
+            Some(ServiceFault::EmptyMore) => EmailPage {
                 items: Vec::new(),
                 unreadable: 0,
                 has_more: Some(true),
             },
-            Some(Fault::Blot) => {
+            Some(ServiceFault::Blot) => {
                 let mut page = self.page(limit, cursor)?;
                 if !page.items.is_empty() {
                     page.items.remove(page.items.len() / 2);
@@ -239,9 +239,9 @@ impl State {
                 }
                 page
             }
-            Some(Fault::Twice) => {
+            Some(ServiceFault::Twice) => {
                 let page = self.page(limit, cursor)?;
-                Page {
+                EmailPage {
                     items: page
                         .items
                         .iter()
@@ -250,27 +250,27 @@ impl State {
                     ..page
                 }
             }
-            Some(Fault::UpperCase) => {
+            Some(ServiceFault::UpperCase) => {
                 let mut page = self.page(limit, cursor)?;
                 page.items.iter_mut().for_each(|item| {
                     let json = item.json.replace("mail-", "MAIL-");
-                    *item = Item::read(&json).unwrap();
+                    *item = ListedEmail::parse(&json).unwrap();
                 });
                 page
             }
-            Some(Fault::Overlap) => {
+            Some(ServiceFault::Overlap) => {
                 let page = self.page(limit, cursor)?;
                 let upper = self.page(self.mails.len() + 1, &Cursor::Start)?.items;
                 let at = upper
                     .iter()
                     .position(|item| page.items.first() == Some(item))
                     .unwrap_or(0);
-                Page {
+                EmailPage {
                     items: [&upper[at.saturating_sub(5)..at], &page.items[..]].concat(),
                     ..page
                 }
             }
-            Some(Fault::Gone | Fault::Repeat) | None => self.page(limit, cursor)?,
+            Some(ServiceFault::Gone | ServiceFault::Repeat) | None => self.page(limit, cursor)?,
         };
         let readable = page.items.len();
         page.items.retain(|item| self.blotted != Some(&item.id));
@@ -283,18 +283,18 @@ impl State {
     }
 }
 
-impl Service for Sim {
-    async fn list(&self, limit: u8, cursor: &Cursor) -> Result<Page, Failure> {
+impl EmailApi for FakeService {
+    async fn list(&self, limit: u8, cursor: &Cursor) -> Result<EmailPage, Error> {
         self.state().answer(usize::from(limit), cursor)
     }
 
-    async fn retrieve(&self, id: &EmailId) -> Result<Retrieved, Failure> {
+    async fn retrieve(&self, id: &EmailId) -> Result<RetrievedEmail, Error> {
         let state = self.state();
         let known = state
             .mails
             .iter()
             .find(|mail| mail.id == id.as_str() && !state.forgetful);
-        let mail = known.ok_or_else(|| Failure::new(Kind::NotFound, "no such email"))?;
+        let mail = known.ok_or_else(|| Error::new(ErrorKind::NotFound, "no such email"))?;
         let json = format!(
             r#"{{"object":"email","id":"{}","to":["{}"],"created_at":"{}","html":"<p>Hi</p>","text":null,"cc":[],"last_event":"{}"}}"#,
             mail.id,
@@ -302,8 +302,8 @@ impl Service for Sim {
             mail.created.as_deref().unwrap_or_default(),
             mail.event
         );
-        Ok(Retrieved {
-            email: wire::Email::read(&json).unwrap(),
+        Ok(RetrievedEmail {
+            email: wire::Email::parse(&json).unwrap(),
             json: json.into(),
         })
     }
@@ -315,7 +315,7 @@ pub(super) fn address(customer: i64) -> String {
 }
 
 /// An email as the list describes it.
-pub(super) fn item(mail: &Mail) -> Item {
+pub(super) fn item(mail: &Mail) -> ListedEmail {
     let created = mail.created.as_ref().map_or(String::new(), |created| {
         format!(r#""created_at":"{created}","#)
     });
@@ -325,7 +325,7 @@ pub(super) fn item(mail: &Mail) -> Item {
         address(mail.customer),
         mail.event
     );
-    Item::read(&json).unwrap()
+    ListedEmail::parse(&json).unwrap()
 }
 
 /// A clock that goes on by a second whenever it is looked at.

@@ -2,46 +2,46 @@
 
 use proptest::prelude::*;
 
-use super::World;
-use super::sim::{self, Dates, Fault, item};
-use crate::archive::Reach;
+use super::SyncEnv;
+use super::sim::{self, Dates, ServiceFault, item};
+use crate::archive::Coverage;
 use crate::mail::EmailId;
-use crate::sync::{Back, Stopped};
+use crate::sync::{SyncDepth, StopReason};
 
 #[derive(Debug, Clone, Copy)]
-enum Deed {
+enum Action {
     Head,
     Extend,
     All,
     Arrive(usize),
     Expire(usize),
-    Fault(Fault),
+    Fault(ServiceFault),
     Fine,
     Import(usize),
     Read(usize),
 }
 
-fn deed() -> impl Strategy<Value = Deed> {
+fn action() -> impl Strategy<Value = Action> {
     let fault = prop::sample::select(vec![
-        Fault::Unreachable,
-        Fault::Gone,
-        Fault::Repeat,
-        Fault::FirstPage,
-        Fault::EmptyMore,
-        Fault::Twice,
-        Fault::Blot,
-        Fault::Overlap,
+        ServiceFault::Unreachable,
+        ServiceFault::Gone,
+        ServiceFault::Repeat,
+        ServiceFault::FirstPage,
+        ServiceFault::EmptyMore,
+        ServiceFault::Twice,
+        ServiceFault::Blot,
+        ServiceFault::Overlap,
     ]);
     prop_oneof![
-        3 => Just(Deed::Head),
-        3 => Just(Deed::Extend),
-        1 => Just(Deed::All),
-        3 => prop_oneof![0..9_usize, 90..130_usize].prop_map(Deed::Arrive),
-        1 => (0..60_usize).prop_map(Deed::Expire),
-        3 => fault.prop_map(Deed::Fault),
-        2 => Just(Deed::Fine),
-        1 => (0..200_usize).prop_map(Deed::Import),
-        1 => (0..200_usize).prop_map(Deed::Read),
+        3 => Just(Action::Head),
+        3 => Just(Action::Extend),
+        1 => Just(Action::All),
+        3 => prop_oneof![0..9_usize, 90..130_usize].prop_map(Action::Arrive),
+        1 => (0..60_usize).prop_map(Action::Expire),
+        3 => fault.prop_map(Action::Fault),
+        2 => Just(Action::Fine),
+        1 => (0..200_usize).prop_map(Action::Import),
+        1 => (0..200_usize).prop_map(Action::Read),
     ]
 }
 
@@ -65,30 +65,30 @@ proptest! {
         cap in prop::sample::select(vec![100, 100, 7, 20]),
         lenient in any::<bool>(),
         silent in any::<bool>(),
-        deeds in prop::collection::vec(deed(), 0..25),
+        deeds in prop::collection::vec(action(), 0..25),
     ) {
-        let world = World::new(dates, mails);
+        let world = SyncEnv::new(dates, mails);
         (world.sim.state().cap, world.sim.state().lenient, world.sim.state().silent) = (cap, lenient, silent);
         for deed in deeds {
             let engine = &world.engine;
             match deed {
-                Deed::Head => drop(world.runtime.block_on(engine.head())),
-                Deed::Extend => drop(world.runtime.block_on(engine.extend())),
-                Deed::All => drop(world.runtime.block_on(engine.all(Back::All, |_| ()))),
-                Deed::Arrive(count) => world.sim.state().arrive(count),
-                Deed::Expire(count) => world.sim.state().expire(count),
+                Action::Head => drop(world.runtime.block_on(engine.refresh())),
+                Action::Extend => drop(world.runtime.block_on(engine.load_older())),
+                Action::All => drop(world.runtime.block_on(engine.full_sync(SyncDepth::All, |_| ()))),
+                Action::Arrive(count) => world.sim.state().arrive(count),
+                Action::Expire(count) => world.sim.state().expire(count),
                 // Where new mail alone is given for older mail, nothing but the times of many can tell.
-                Deed::Fault(Fault::FirstPage) if dates != Dates::Distinct || mails < 50 || cap < 20 => {}
-                Deed::Fault(fault) => world.sim.state().faults.push_back(Some(fault)),
-                Deed::Fine => world.sim.state().faults.push_back(None),
-                Deed::Import(from) => {
+                Action::Fault(ServiceFault::FirstPage) if dates != Dates::Distinct || mails < 50 || cap < 20 => {}
+                Action::Fault(fault) => world.sim.state().faults.push_back(Some(fault)),
+                Action::Fine => world.sim.state().faults.push_back(None),
+                Action::Import(from) => {
                     let lines: Vec<String> = world.sim.state().mails.iter().skip(from).step_by(3).take(40).map(|mail| item(mail).json.to_string()).collect();
                     engine.archive().import(lines.join("\n").as_bytes(), jiff::Timestamp::from_second(sim::EPOCH).unwrap(), |_| ()).unwrap();
                 }
-                Deed::Read(at) => {
+                Action::Read(at) => {
                     let id = world.sim.state().mails.get(at).map(|mail| EmailId::new(&mail.id));
                     if let Some(id) = id {
-                        world.runtime.block_on(engine.read(&id)).unwrap();
+                        world.runtime.block_on(engine.fetch_email(&id)).unwrap();
                     }
                 }
             }
@@ -96,10 +96,10 @@ proptest! {
         }
         world.sim.state().faults.clear();
         let pages = world.sim.state().mails.len() / cap;
-        let (requests, synced) = world.requests(World::all);
+        let (requests, synced) = world.count_requests(SyncEnv::full_sync);
         prop_assert!(requests <= pages + 30, "{} requests for {} pages", requests, pages);
-        prop_assert_eq!(&synced.reach, &Reach::Everything);
-        prop_assert_eq!(&synced.stopped, &Stopped::End);
+        prop_assert_eq!(&synced.coverage, &Coverage::Complete);
+        prop_assert_eq!(&synced.stop_reason, &StopReason::End);
         world.check_spans()?;
         // A few emails whose times contradict their order look just like a service that lists the oldest first.
         let few = world.sim.state().mails.len() < 4 && matches!(dates, Dates::Odd | Dates::Random);
@@ -112,22 +112,22 @@ proptest! {
     fn a_rising_service_is_followed_as_well(
         mails in 2..250_usize,
         silent in any::<bool>(),
-        deeds in prop::collection::vec(deed(), 0..15),
+        deeds in prop::collection::vec(action(), 0..15),
         cap in prop::sample::select(vec![100, 20]),
     ) {
-        let world = World::new(Dates::Distinct, mails);
+        let world = SyncEnv::new(Dates::Distinct, mails);
         (world.sim.state().rising, world.sim.state().cap, world.sim.state().silent) = (true, cap, silent);
         for deed in deeds {
             match deed {
-                Deed::Head | Deed::All => drop(world.runtime.block_on(world.engine.head())),
-                Deed::Extend => drop(world.runtime.block_on(world.engine.extend())),
-                Deed::Arrive(count) => world.sim.state().arrive(count),
-                Deed::Fault(fault) => world.sim.state().faults.push_back(Some(fault)),
-                Deed::Fine | Deed::Expire(_) | Deed::Import(_) | Deed::Read(_) => {}
+                Action::Head | Action::All => drop(world.runtime.block_on(world.engine.refresh())),
+                Action::Extend => drop(world.runtime.block_on(world.engine.load_older())),
+                Action::Arrive(count) => world.sim.state().arrive(count),
+                Action::Fault(fault) => world.sim.state().faults.push_back(Some(fault)),
+                Action::Fine | Action::Expire(_) | Action::Import(_) | Action::Read(_) => {}
             }
         }
         world.sim.state().faults.clear();
-        prop_assert_eq!(world.all().reach, Reach::Everything);
+        prop_assert_eq!(world.full_sync().coverage, Coverage::Complete);
         world.check_whole()?;
     }
 }

@@ -9,13 +9,13 @@ use ratatui::layout::Size;
 use super::faults::{CIRCLES, End, Row, UNREADABLE, for_each, table};
 use super::faulty_server::{Answer, Faulty, START, truth};
 use super::harness::{TuiHarness, client};
-use crate::api::{Cursor, Service as _};
-use crate::app::Stage;
-use crate::archive::{Anchor, Archive, Location, Reach};
+use crate::api::{Cursor, EmailApi as _};
+use crate::app::ReaderState;
+use crate::archive::{WindowAnchor, Archive, ArchiveLocation, Coverage};
 use crate::config::clock::Clock;
-use crate::failure::{Failure, Kind};
+use crate::error::{Error, ErrorKind};
 use crate::mail::EmailId;
-use crate::sync::{Back, Engine, Stopped, Synced};
+use crate::sync::{SyncDepth, Engine, StopReason, SyncReport};
 use serde_json::Value;
 
 /// One that answers from the time when everything takes place.
@@ -24,7 +24,7 @@ fn clock() -> Clock {
     Arc::new(move || now)
 }
 
-fn check(name: &str, verb: &str, end: End, outcome: &Result<(), Failure>) {
+fn check(name: &str, verb: &str, end: End, outcome: &Result<(), Error>) {
     match (end, outcome) {
         (End::Well, Ok(())) => {}
         (End::Fails(kind, words), Err(failure)) => {
@@ -43,24 +43,24 @@ fn check(name: &str, verb: &str, end: End, outcome: &Result<(), Failure>) {
 }
 
 /// How a sync ended, as its command tells it.
-fn ended(synced: Result<Synced, Failure>) -> Result<(), Failure> {
-    match synced?.stopped {
-        Stopped::Done | Stopped::End => Ok(()),
-        Stopped::NoProgress => Err(Failure::new(Kind::NotTheApi, CIRCLES)),
-        Stopped::CursorGone => Err(Failure::new(
-            Kind::NotFound,
+fn ended(synced: Result<SyncReport, Error>) -> Result<(), Error> {
+    match synced?.stop_reason {
+        StopReason::Done | StopReason::End => Ok(()),
+        StopReason::NoProgress => Err(Error::new(ErrorKind::NotTheApi, CIRCLES)),
+        StopReason::NoLiveCursor => Err(Error::new(
+            ErrorKind::NotFound,
             "the service no longer knows where to go on from",
         )),
-        Stopped::Failed(failure) => Err(failure),
-        Stopped::Unreadable => Err(Failure::new(Kind::NotTheApi, UNREADABLE)),
-        stopped @ (Stopped::Budget | Stopped::Elsewhere) => panic!("{stopped:?}"),
+        StopReason::Failed(failure) => Err(failure),
+        StopReason::Unreadable => Err(Error::new(ErrorKind::NotTheApi, UNREADABLE)),
+        stopped @ (StopReason::PageLimit | StopReason::OtherProcess) => panic!("{stopped:?}"),
     }
 }
 
 /// The archive has what the service has, in its order, and claims all of it.
 fn compare(name: &str, archive: &Archive, garbled: bool) {
     let truth = truth();
-    let rows = archive.window(&Anchor::Newest, usize::MAX).unwrap().rows;
+    let rows = archive.window(&WindowAnchor::Newest, usize::MAX).unwrap().rows;
     let ids: Vec<&str> = rows.iter().map(|row| row.summary.id.as_str()).collect();
     let wanted: Vec<&str> = truth.iter().map(|(id, _)| id.as_str()).collect();
     assert!(
@@ -70,10 +70,10 @@ fn compare(name: &str, archive: &Archive, garbled: bool) {
         wanted.len()
     );
     assert!(
-        rows.iter().all(|row| row.gone.is_none()),
+        rows.iter().all(|row| row.missing.is_none()),
         "{name}: nothing is gone"
     );
-    assert_eq!(archive.reach().unwrap(), Reach::Everything, "{name}");
+    assert_eq!(archive.coverage().unwrap(), Coverage::Complete, "{name}");
     for (id, email) in truth.iter().filter(|_| !garbled) {
         let kept: Value =
             serde_json::from_str(&archive.summary_json(&EmailId::new(id)).unwrap().unwrap())
@@ -108,7 +108,7 @@ async fn list_and_show(row: &Row) {
 
 async fn sync(row: &Row) {
     let service = Faulty::start().await;
-    let archive = Archive::open(&Location::Memory).unwrap();
+    let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
     let engine = |patience| {
         Engine::new(
             Arc::new(client(service.base(), patience, clock())),
@@ -117,7 +117,7 @@ async fn sync(row: &Row) {
         )
     };
     service.does(row.does);
-    let synced = engine(row.patience(8)).all(Back::All, |_| ()).await;
+    let synced = engine(row.patience(8)).full_sync(SyncDepth::All, |_| ()).await;
     check(row.name, "sync", row.sync, &ended(synced));
     // A walk may come some way before it fails.
     assert!(
@@ -134,7 +134,7 @@ async fn sync(row: &Row) {
         is_silent: false,
         ..*row
     };
-    ended(engine(good.patience(1)).all(Back::All, |_| ()).await).unwrap();
+    ended(engine(good.patience(1)).full_sync(SyncDepth::All, |_| ()).await).unwrap();
     compare(row.name, &archive, row.garbles);
 }
 
@@ -155,8 +155,8 @@ async fn screen(row: &Row) {
     let model = it.program.model();
     let trouble = model
         .service
-        .no_service()
-        .or(model.service.trouble())
+        .unavailable()
+        .or(model.service.error())
         .cloned();
     let screen = it.screen();
     check(
@@ -167,8 +167,8 @@ async fn screen(row: &Row) {
     );
     let word = match trouble.map(|failure| failure.kind) {
         None => "live",
-        Some(Kind::Unreachable) => "offline",
-        Some(Kind::KeyRejected | Kind::KeySendOnly) => "not connected",
+        Some(ErrorKind::Unreachable) => "offline",
+        Some(ErrorKind::KeyRejected | ErrorKind::KeySendOnly) => "not connected",
         Some(_) => "in trouble",
     };
     assert!(screen.contains(word), "{}: {word}: {screen}", row.name);
@@ -181,10 +181,10 @@ async fn screen(row: &Row) {
         row.name,
         it.screen()
     );
-    match (it.program.model().stage(), row.show) {
-        (Stage::Ready(..), End::Well) | (Stage::Failed(_), End::Fails(..)) => {}
+    match (it.program.model().reader_state(), row.show) {
+        (ReaderState::Ready(..), End::Well) | (ReaderState::Failed(_), End::Fails(..)) => {}
         // Later requests fail, and which of them comes first is left to chance.
-        (Stage::Failed(_), End::Well) if matches!(row.sync, End::Fails(..)) => {}
+        (ReaderState::Failed(_), End::Well) if matches!(row.sync, End::Fails(..)) => {}
         (stage, end) => panic!("{}: the reader is {stage:?} instead of {end:?}", row.name),
     }
     // The list, the email with those beside it, and what is older than the list.
@@ -209,7 +209,7 @@ async fn screen(row: &Row) {
         it.screen()
     );
     assert!(
-        matches!(it.program.model().stage(), Stage::Ready(..)),
+        matches!(it.program.model().reader_state(), ReaderState::Ready(..)),
         "{}: {}",
         row.name,
         it.screen()

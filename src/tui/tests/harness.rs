@@ -6,14 +6,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use crate::api::{Access, Client, Patience};
-use crate::app::{Door, Kept, Key, Model, Rest, Stage};
-use crate::archive::{Archive, Location};
+use crate::api::{ClientConfig, Client, RetryPolicy};
+use crate::app::{SessionTarget, StorageMode, Key, Model, TimerKind, ReaderState};
+use crate::archive::{Archive, ArchiveLocation};
 use crate::config::clock::Clock;
 use crate::config::{
-    ApiKey, Backfill, BaseUrl, Env, Flags, Palette, Rate, Settings, ViewFile, built_in,
+    ApiKey, Backfill, BaseUrl, Env, Flags, Palette, Rate, Settings, ViewStore, built_in_views,
 };
-use crate::server::{self, Terms, sample};
+use crate::server::{self, ServerConfig, sample};
 use crate::sync::Engine;
 use crate::tui::effect_runner::TimerFn;
 use crate::tui::{EventLoop, LoopExit, Session, SessionFactory};
@@ -67,13 +67,13 @@ impl TuiHarness {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         let (now, clock) = time();
-        let mailbox = sample::Mailbox::new(7, emails, clock(), clock.clone());
+        let mailbox = sample::SampleMailbox::new(7, emails, clock(), clock.clone());
         let unplug = Arc::new(Notify::new());
         let mut server = JoinSet::new();
         server.spawn(server::serve(
             listener,
             mailbox,
-            Terms::demo(10_000),
+            ServerConfig::demo(10_000),
             clock.clone(),
             {
                 let unplug = unplug.clone();
@@ -82,9 +82,9 @@ impl TuiHarness {
         ));
         let client = client(
             &base,
-            Patience {
-                tries: 1,
-                ..Patience::SCREEN
+            RetryPolicy {
+                max_attempts: 1,
+                ..RetryPolicy::TUI
             },
             clock.clone(),
         );
@@ -96,7 +96,7 @@ impl TuiHarness {
     }
 
     /// One that runs against a service of somebody else.
-    pub async fn with_server_at(base: &str, size: Size, patience: Patience) -> Self {
+    pub async fn with_server_at(base: &str, size: Size, patience: RetryPolicy) -> Self {
         let (now, clock) = time();
         Self::with(
             size,
@@ -111,18 +111,18 @@ impl TuiHarness {
     /// One of several that share an archive on disk.
     pub async fn with_archive_at(path: &Path, base: &str, size: Size) -> Self {
         let (now, clock) = time();
-        let archive = Archive::open(&Location::Disk(path.to_owned())).unwrap();
+        let archive = Archive::open(&ArchiveLocation::Disk(path.to_owned())).unwrap();
         let client = client(
             base,
-            Patience {
-                tries: 1,
-                ..Patience::SCREEN
+            RetryPolicy {
+                max_attempts: 1,
+                ..RetryPolicy::TUI
             },
             clock.clone(),
         );
         let kept = archive
-            .read_only()
-            .map_or_else(|| Kept::InFile(path.display().to_string()), Kept::ReadOnly);
+            .read_only_reason()
+            .map_or_else(|| StorageMode::InFile(path.display().to_string()), StorageMode::ReadOnly);
         Self::on(archive, kept, size, client, Backfill::Off, now, clock).await
     }
 
@@ -134,8 +134,8 @@ impl TuiHarness {
         clock: Clock,
     ) -> Self {
         Self::on(
-            Archive::open(&Location::Memory).unwrap(),
-            Kept::Nowhere,
+            Archive::open(&ArchiveLocation::Memory).unwrap(),
+            StorageMode::InMemory,
             size,
             client,
             backfill,
@@ -147,7 +147,7 @@ impl TuiHarness {
 
     async fn on(
         archive: Archive,
-        kept: Kept,
+        kept: StorageMode,
         size: Size,
         client: Client,
         backfill: Backfill,
@@ -156,7 +156,7 @@ impl TuiHarness {
     ) -> Self {
         let session = Session {
             profile: "demo".to_owned(),
-            target: Door::Demo,
+            target: SessionTarget::Demo,
             engine: Ok(Engine::new(
                 Arc::new(client),
                 archive.clone(),
@@ -171,8 +171,8 @@ impl TuiHarness {
             query: String::new(),
             start_screen: None,
             history: None,
-            views: built_in(),
-            view_file: ViewFile::default(),
+            views: built_in_views(),
+            view_file: ViewStore::default(),
             background_tasks: JoinSet::new(),
         };
         let house = SessionFactory {
@@ -280,7 +280,7 @@ impl TuiHarness {
         self.loop_exit = self.program.step().await.unwrap();
         let settled = |model: &Model| {
             !model.service.is_refreshing()
-                && matches!(model.stage(), Stage::Ready(_, Some(_)) | Stage::Failed(_))
+                && matches!(model.reader_state(), ReaderState::Ready(_, Some(_)) | ReaderState::Failed(_))
         };
         while self.loop_exit.is_none() && !settled(self.program.model()) {
             self.loop_exit = self.program.step().await.unwrap();
@@ -339,8 +339,8 @@ impl TuiHarness {
     }
 
     pub fn open_email(&self) -> Option<String> {
-        match self.program.model().stage() {
-            Stage::Ready(opened, Some(_)) => Some(opened.email.summary.id.as_str().to_owned()),
+        match self.program.model().reader_state() {
+            ReaderState::Ready(opened, Some(_)) => Some(opened.email.summary.id.as_str().to_owned()),
             _ => None,
         }
     }
@@ -353,15 +353,15 @@ pub fn time() -> (watch::Sender<Timestamp>, Clock) {
 }
 
 /// A client that does not wait for itself.
-pub fn client(base: &str, patience: Patience, clock: Clock) -> Client {
+pub fn client(base: &str, patience: RetryPolicy, clock: Clock) -> Client {
     let base_url = BaseUrl::parse(base).unwrap();
     let key = ApiKey::new(server::DEMO_KEY, "the test");
     Client::new(
-        Access {
+        ClientConfig {
             base_url,
             key,
             ca_file: None,
-            rate: Rate::by_hand(10_000.0).unwrap(),
+            rate: Rate::explicit(10_000.0).unwrap(),
             rate_file: None,
         },
         patience,
@@ -374,9 +374,9 @@ fn test_timer(refresh: Arc<Notify>) -> TimerFn {
     Arc::new(move |what, _| {
         let refresh = refresh.clone();
         match what {
-            Rest::Selection => Box::pin(std::future::ready(())),
-            Rest::Refresh | Rest::Extend => Box::pin(async move { refresh.notified().await }),
-            Rest::Second | Rest::Freshness => Box::pin(std::future::pending()),
+            TimerKind::Selection => Box::pin(std::future::ready(())),
+            TimerKind::Refresh | TimerKind::LoadOlder => Box::pin(async move { refresh.notified().await }),
+            TimerKind::Countdown | TimerKind::Freshness => Box::pin(std::future::pending()),
         }
     })
 }

@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, Mutex};
 
-use crate::api::{Cursor, Patience};
-use crate::app::Ending;
+use crate::api::{Cursor, RetryPolicy};
+use crate::app::ExitReason;
 use crate::config::{Backfill, clock};
 use crate::mail::EmailId;
-use crate::server::{Fault, Page, Source, Terms, sample, serve};
+use crate::server::{SourceError, SourcePage, EmailSource, ServerConfig, sample, serve};
 use crate::tui::LoopExit;
 use ratatui::layout::Size;
 use serde_json::value::RawValue;
@@ -44,7 +44,7 @@ async fn it_lists_reads_pages_and_leaves() {
     );
 
     it.press("g g q").await;
-    assert_eq!(it.loop_exit, Some(LoopExit::Ended(Ending::Quit)));
+    assert_eq!(it.loop_exit, Some(LoopExit::Ended(ExitReason::Quit)));
 }
 
 #[tokio::test]
@@ -54,7 +54,7 @@ async fn it_lives_new_emails_arrive_and_statuses_move_on() {
     let selected = it.selected();
     it.wait(600).await;
     assert_eq!(it.selected(), selected);
-    assert!(it.program.model().list.unseen() > 5, "{}", it.screen());
+    assert!(it.program.model().list.unseen_above() > 5, "{}", it.screen());
     let changed = it
         .program
         .model()
@@ -66,7 +66,7 @@ async fn it_lives_new_emails_arrive_and_statuses_move_on() {
     assert!(changed > 0, "{}", it.screen());
     it.press("Home").await;
     assert_eq!(
-        (it.program.model().list.unseen(), it.position().0),
+        (it.program.model().list.unseen_above(), it.position().0),
         (0, Some(1))
     );
 }
@@ -114,16 +114,16 @@ async fn each_face_of_a_body_can_be_shown() {
 
 /// A mailbox that notes which emails it is asked for.
 struct Noted {
-    mailbox: sample::Mailbox,
+    mailbox: sample::SampleMailbox,
     emails: Arc<Mutex<Vec<String>>>,
 }
 
-impl Source for Noted {
-    fn page(&self, cursor: &Cursor, limit: u8) -> Result<Page, Fault> {
+impl EmailSource for Noted {
+    fn page(&self, cursor: &Cursor, limit: u8) -> Result<SourcePage, SourceError> {
         self.mailbox.page(cursor, limit)
     }
 
-    fn email(&self, id: &EmailId) -> Result<Box<RawValue>, Fault> {
+    fn email(&self, id: &EmailId) -> Result<Box<RawValue>, SourceError> {
         self.emails.lock().unwrap().push(id.as_str().to_owned());
         self.mailbox.email(id)
     }
@@ -135,18 +135,18 @@ async fn no_email_is_fetched_twice_however_one_walks_among_them() {
     let base = format!("http://{}", listener.local_addr().unwrap());
     let emails = Arc::new(Mutex::new(Vec::new()));
     let noted = Noted {
-        mailbox: sample::Mailbox::new(7, 50, clock::system()(), clock::system()),
+        mailbox: sample::SampleMailbox::new(7, 50, clock::system_clock()(), clock::system_clock()),
         emails: emails.clone(),
     };
     let mut server = JoinSet::new();
     server.spawn(serve(
         listener,
         noted,
-        Terms::demo(10_000),
-        clock::system(),
+        ServerConfig::demo(10_000),
+        clock::system_clock(),
         std::future::pending(),
     ));
-    let mut it = TuiHarness::with_server_at(&base, WIDE, Patience::SCREEN).await;
+    let mut it = TuiHarness::with_server_at(&base, WIDE, RetryPolicy::TUI).await;
     for key in ["j", "j", "Enter", "J", "K", "Esc", "k"] {
         it.press(key).await;
     }
@@ -211,9 +211,9 @@ async fn it_shows_all_mail_to_a_recipient() {
     it.press("c").await;
     let model = it.program.model();
     let tally = model
-        .card
+        .recipient_card
         .as_ref()
-        .and_then(crate::app::Card::tally)
+        .and_then(crate::app::RecipientCard::summary)
         .expect("it is counted")
         .clone();
     assert_eq!(
@@ -233,9 +233,9 @@ async fn it_shows_all_mail_to_a_recipient() {
     it.press("b").await;
     let model = it.program.model();
     let further = model
-        .card
+        .recipient_card
         .as_ref()
-        .and_then(crate::app::Card::tally)
+        .and_then(crate::app::RecipientCard::summary)
         .expect("it is counted again");
     assert_eq!(Some(further.total), model.list.total());
     assert!(
@@ -288,7 +288,7 @@ async fn it_goes_to_a_date() {
         .model()
         .list
         .selected()
-        .and_then(|row| row.summary.created.at);
+        .and_then(|row| row.summary.created.parsed);
     let midnight = "2026-11-20T00:00:00Z".parse().unwrap();
     assert!(sent.is_some_and(|at| at < midnight), "{}", it.screen());
     it.press("k").await;
@@ -297,7 +297,7 @@ async fn it_goes_to_a_date() {
         .model()
         .list
         .selected()
-        .and_then(|row| row.summary.created.at);
+        .and_then(|row| row.summary.created.parsed);
     assert!(above.is_some_and(|at| at >= midnight), "{}", it.screen());
 }
 

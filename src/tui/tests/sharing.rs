@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::app::{Kept, Model, Stage};
-use crate::server::{Terms, sample, serve};
+use crate::app::{StorageMode, Model, ReaderState};
+use crate::server::{ServerConfig, sample, serve};
 use jiff::{SignedDuration, Timestamp};
 use ratatui::layout::Size;
 use tokio::net::TcpListener;
@@ -46,12 +46,12 @@ impl Host {
     async fn serve(&mut self) {
         let listener = TcpListener::bind(&self.address).await.unwrap();
         self.address = listener.local_addr().unwrap().to_string();
-        let mailbox = sample::Mailbox::new(7, 200, self.mailbox_start, self.clock.clone());
+        let mailbox = sample::SampleMailbox::new(7, 200, self.mailbox_start, self.clock.clone());
         let stop = self.stop.clone();
         self.server.spawn(serve(
             listener,
             mailbox,
-            Terms::demo(10_000),
+            ServerConfig::demo(10_000),
             self.clock.clone(),
             async move { stop.notified().await },
         ));
@@ -75,8 +75,8 @@ impl Host {
 fn is_offline(model: &Model) -> bool {
     model
         .service
-        .trouble()
-        .is_some_and(crate::failure::Failure::is_offline)
+        .error()
+        .is_some_and(crate::error::Error::is_offline)
 }
 
 #[tokio::test]
@@ -88,9 +88,9 @@ async fn page_fetched_by_one_screen_appears_on_the_other() {
     host.now
         .send_modify(|now| *now += SignedDuration::from_secs(600));
     one.wait(600).await;
-    let new = one.program.model().list.unseen();
+    let new = one.program.model().list.unseen_above();
     assert!(new > 5, "{}", one.screen());
-    two.until(|model| model.list.unseen() == new).await;
+    two.until(|model| model.list.unseen_above() == new).await;
     assert_eq!(
         (two.selected(), two.position().1),
         (selected, one.position().1)
@@ -110,8 +110,8 @@ async fn status_of_the_open_email_changes_on_both_screens() {
     let (host, folder) = (Host::start().await, tempfile::tempdir().unwrap());
     let (mut one, mut two) = host.screens(folder.path()).await;
     two.press("Enter").await;
-    let opened = |model: &Model| match model.stage() {
-        Stage::Ready(opened, Some(_)) => Some(opened.email.summary.status.clone()),
+    let opened = |model: &Model| match model.reader_state() {
+        ReaderState::Ready(opened, Some(_)) => Some(opened.email.summary.status.clone()),
         _ => None,
     };
     let before = opened(two.program.model());
@@ -156,7 +156,7 @@ async fn failed_request_makes_the_refreshing_screen_try() {
     host.stop().await;
     two.press("j j j Enter").await;
     assert!(
-        matches!(two.program.model().stage(), Stage::Failed(_)),
+        matches!(two.program.model().reader_state(), ReaderState::Failed(_)),
         "{}",
         two.screen()
     );
@@ -169,7 +169,7 @@ async fn removed_archive_is_shown_at_once_and_nothing_is_asked() {
     let (host, folder) = (Host::start().await, tempfile::tempdir().unwrap());
     let (mut one, _two) = host.screens(folder.path()).await;
     std::fs::remove_file(folder.path().join("archive.sqlite")).unwrap();
-    one.until(|model| matches!(model.kept, Kept::NotThisTime(_)))
+    one.until(|model| matches!(model.storage, StorageMode::Unavailable(_)))
         .await;
     let screen = one.screen();
     assert!(

@@ -5,12 +5,12 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::app::hall::{Answer, Arrival, Face, Field, Welcome};
+use crate::app::start::{ConfirmAnswer, OpenOutcome, StartScreenKind, FormField, SetupInfo};
 use crate::app::tests::env::{Mailbox, World, opening};
-use crate::app::{Choice, Door, Effect, Ending, Focus, Hall, Kept, Msg, Opening};
-use crate::config::{Env, Hidden};
-use crate::failure::{Failure, Kind};
-use crate::server::sample::Mailbox as Sample;
+use crate::app::{ProfileChoice, SessionTarget, Effect, ExitReason, Focus, StartScreen, StorageMode, Message, SessionInfo};
+use crate::config::{Env, SecretInput};
+use crate::error::{Error, ErrorKind};
+use crate::server::sample::SampleMailbox as Sample;
 use crate::tui::LoopExit;
 use crate::tui::tests::harness::TuiHarness;
 use crate::tui::tests::service::{KEY, Service};
@@ -22,16 +22,16 @@ const SIZE: Size = Size {
     height: 30,
 };
 
-pub fn welcome() -> Welcome {
-    Welcome {
+pub fn welcome() -> SetupInfo {
+    SetupInfo {
         base_url: "https://api.resend.com".to_owned(),
-        place: Ok(vec![
+        storage: Ok(vec![
             ("mail", "~/.local/share/sentbox/default, what was listed and read, for you alone".to_owned()),
             ("key", "~/.config/sentbox/keys/default, for you alone".to_owned()),
             ("profile", "default, in ~/.config/sentbox/config.toml".to_owned()),
         ]),
         profiles: Vec::new(),
-        otherwise: "To have the key from a password store, leave, run sentbox config edit, and say in [profiles.default]: \
+        key_command_hint: "To have the key from a password store, leave, run sentbox config edit, and say in [profiles.default]: \
                     api_key_command = \"pass show sentbox\""
             .to_owned(),
     }
@@ -39,13 +39,13 @@ pub fn welcome() -> Welcome {
 
 /// The set-up screen, as a model.
 pub fn setting_up(width: u16, height: u16) -> World {
-    let no_service = Some(Failure::new(Kind::KeyMissing, "there is no API key"));
-    let hall = Some(Hall::set_up(welcome()));
-    let opening = Opening {
-        no_service,
-        hall,
-        door: Door::Usual,
-        kept: Kept::Nowhere,
+    let no_service = Some(Error::new(ErrorKind::KeyMissing, "there is no API key"));
+    let hall = Some(StartScreen::setup(welcome()));
+    let opening = SessionInfo {
+        service_error: no_service,
+        start_screen: hall,
+        target: SessionTarget::Default,
+        storage: StorageMode::InMemory,
         ..opening(width, height)
     };
     World::start(opening, Mailbox::of(0))
@@ -61,7 +61,7 @@ fn a_key_is_put_in_unseen_and_appears_in_no_message_effect_or_state() {
     assert_eq!(world.model.focus(), Focus::Choice);
     world.press("Enter");
     assert_eq!(world.model.focus(), Focus::Prompt);
-    let pasted = Msg::Pasted(Hidden::new("re_canary_0123456789\n"));
+    let pasted = Message::Pasted(SecretInput::new("re_canary_0123456789\n"));
     assert!(!format!("{pasted:?}").contains("canary"));
     world.happen(pasted);
     world
@@ -69,7 +69,7 @@ fn a_key_is_put_in_unseen_and_appears_in_no_message_effect_or_state() {
         .press("Backspace Backspace Backspace Tab Ctrl-u")
         .write("http://127.0.0.1:1")
         .press("Enter");
-    let Effect::Check { base_url, key, .. } = last(&world).clone() else {
+    let Effect::VerifyKey { base_url, key, .. } = last(&world).clone() else {
         panic!("{:?}", last(&world))
     };
     assert_eq!(
@@ -81,17 +81,17 @@ fn a_key_is_put_in_unseen_and_appears_in_no_message_effect_or_state() {
     let enter = world
         .asked
         .iter()
-        .find(|effect| matches!(effect, Effect::Enter { .. }))
+        .find(|effect| matches!(effect, Effect::OpenSession { .. }))
         .unwrap();
     assert!(matches!(
         enter,
-        Effect::Enter {
-            door: Door::New { .. },
-            answer: Answer::None,
+        Effect::OpenSession {
+            door: SessionTarget::NewKey { .. },
+            answer: ConfirmAnswer::None,
             ..
         }
     ));
-    assert!(!format!("{enter:?}").contains("canary") && world.model.leaving);
+    assert!(!format!("{enter:?}").contains("canary") && world.model.switching);
 }
 
 #[test]
@@ -102,71 +102,71 @@ fn a_key_that_is_not_taken_leaves_the_form_as_it_is() {
         world
             .pending
             .iter()
-            .all(|effect| !matches!(effect, Effect::Check { .. })),
+            .all(|effect| !matches!(effect, Effect::VerifyKey { .. })),
         "nothing is asked without a key"
     );
     world.write("re_x").press("Enter");
-    let Effect::Check { ticket, .. } = last(&world).clone() else {
+    let Effect::VerifyKey { ticket, .. } = last(&world).clone() else {
         panic!()
     };
     world.write("more");
-    world.happen(Msg::Checked {
+    world.happen(Message::KeyVerified {
         ticket,
-        outcome: Err(Failure::new(
-            Kind::KeyRejected,
+        outcome: Err(Error::new(
+            ErrorKind::KeyRejected,
             "the service does not accept the key",
         )),
     });
-    let hall = world.model.hall.as_ref().unwrap();
-    assert_eq!(hall.trouble.as_ref().unwrap().kind, Kind::KeyRejected);
+    let hall = world.model.start_screen.as_ref().unwrap();
+    assert_eq!(hall.error.as_ref().unwrap().kind, ErrorKind::KeyRejected);
     let form = hall.form().unwrap();
     assert_eq!(
         (form.key().expose(), form.field()),
-        ("re_x", Field::Key),
+        ("re_x", FormField::Key),
         "nothing is put in while a key is tried"
     );
     world.press("Esc");
     assert_eq!(
-        (world.model.focus(), world.model.ending.clone()),
+        (world.model.focus(), world.model.exit.clone()),
         (Focus::Choice, None)
     );
     world.press("Esc");
-    assert_eq!(world.model.ending, None, "Esc never leaves the program");
+    assert_eq!(world.model.exit, None, "Esc never leaves the program");
     world.press("q");
-    assert_eq!(world.model.ending, Some(Ending::Quit));
+    assert_eq!(world.model.exit, Some(ExitReason::Quit));
 }
 
 #[test]
 fn whoever_stops_waiting_is_not_taken_anywhere() {
     let mut world = setting_up(80, 24);
     world.press("Enter").write("re_x").press("Enter");
-    let Effect::Check { ticket, .. } = last(&world).clone() else {
+    let Effect::VerifyKey { ticket, .. } = last(&world).clone() else {
         panic!()
     };
     world.press("Esc");
-    world.happen(Msg::Checked {
+    world.happen(Message::KeyVerified {
         ticket,
         outcome: Ok(()),
     });
     assert!(
-        matches!(last(&world), Effect::Check { .. }),
+        matches!(last(&world), Effect::VerifyKey { .. }),
         "the key is not stored"
     );
     world.press("Esc j Enter");
-    let Effect::Enter {
+    let Effect::OpenSession {
         ticket,
-        door: Door::Demo,
+        door: SessionTarget::Demo,
         ..
     } = last(&world).clone()
     else {
         panic!("{:?}", last(&world))
     };
     world.press("Esc");
-    world.happen(Msg::Entered {
+    world.happen(Message::SessionOpened {
         ticket,
-        outcome: Ok(Arrival::Open),
+        outcome: Ok(OpenOutcome::Opened),
     });
-    assert!(!world.model.leaving);
+    assert!(!world.model.switching);
 }
 
 #[test]
@@ -175,38 +175,38 @@ fn a_door_that_stays_shut_leaves_one_where_one_was() {
     world.press("j j g p").settle();
     let selected = world.selected();
     assert!(matches!(
-        world.model.hall.as_ref().unwrap().face,
-        Face::Profiles(_)
+        world.model.start_screen.as_ref().unwrap().kind,
+        StartScreenKind::Profiles(_)
     ));
     assert_eq!(
-        world.model.hall.as_ref().unwrap().chosen,
+        world.model.start_screen.as_ref().unwrap().selected,
         0,
         "where one is is marked"
     );
     world.press("j Enter");
-    let Effect::Enter {
+    let Effect::OpenSession {
         ticket,
-        door: Door::Profile(name),
+        door: SessionTarget::Profile(name),
         ..
     } = last(&world).clone()
     else {
         panic!("{:?}", last(&world))
     };
     assert_eq!(name, "staging");
-    world.happen(Msg::Entered {
+    world.happen(Message::SessionOpened {
         ticket,
-        outcome: Err(Failure::new(
-            Kind::Config,
+        outcome: Err(Error::new(
+            ErrorKind::Config,
             "the command of profile staging failed",
         )),
     });
-    assert!(world.model.hall.as_ref().unwrap().trouble.is_some() && !world.model.leaving);
+    assert!(world.model.start_screen.as_ref().unwrap().error.is_some() && !world.model.switching);
     world.press("q");
-    assert!(world.model.hall.is_none() && world.model.ending.is_none());
+    assert!(world.model.start_screen.is_none() && world.model.exit.is_none());
     assert_eq!(world.selected(), selected);
     world.press("g p").settle().press("Enter");
     assert!(
-        world.model.hall.is_none() && !world.model.leaving,
+        world.model.start_screen.is_none() && !world.model.switching,
         "where one is already one stays"
     );
 }
@@ -215,17 +215,17 @@ fn a_door_that_stays_shut_leaves_one_where_one_was() {
 fn what_is_marked_and_what_failed_is_seen_on_the_smallest_screen_too() {
     let mut world = World::at_rest(40, 12, Mailbox::of(3));
     world.press("g p");
-    let Effect::Doors { ticket } = last(&world).clone() else {
+    let Effect::LoadProfiles { ticket } = last(&world).clone() else {
         panic!("{:?}", last(&world))
     };
-    let choice = |n: u32| Choice {
-        door: Door::Profile(format!("team{n}")),
+    let choice = |n: u32| ProfileChoice {
+        target: SessionTarget::Profile(format!("team{n}")),
         name: format!("team{n}"),
         base_url: "https://api.resend.com".to_owned(),
-        key_from: "no key".to_owned(),
-        kept: "nothing kept".to_owned(),
+        key_source: "no key".to_owned(),
+        storage: "nothing kept".to_owned(),
     };
-    world.happen(Msg::Doors {
+    world.happen(Message::ProfilesLoaded {
         ticket,
         outcome: Ok((1..=40).map(choice).collect()),
     });
@@ -233,12 +233,12 @@ fn what_is_marked_and_what_failed_is_seen_on_the_smallest_screen_too() {
         world.press("j");
     }
     world.press("Enter");
-    let Effect::Enter { ticket, .. } = last(&world).clone() else {
+    let Effect::OpenSession { ticket, .. } = last(&world).clone() else {
         panic!("{:?}", last(&world))
     };
-    let failure = Failure::new(Kind::Config, "the command of profile team25 failed")
+    let failure = Error::new(ErrorKind::Config, "the command of profile team25 failed")
         .hint("run it by hand to see what is wrong");
-    world.happen(Msg::Entered {
+    world.happen(Message::SessionOpened {
         ticket,
         outcome: Err(failure),
     });
@@ -391,7 +391,7 @@ async fn a_new_key_asks_before_the_mail_of_another_is_gone_on_with() {
         it.press(keys).await;
         let screen = it.screen();
         assert!(
-            screen.starts_with(&format!(" {name} ")) && it.program.model().hall.is_none(),
+            screen.starts_with(&format!(" {name} ")) && it.program.model().start_screen.is_none(),
             "{screen}"
         );
         assert_eq!(it.position().1.unwrap_or_default(), emails * 40, "{screen}");
@@ -539,21 +539,21 @@ async fn an_archive_that_another_program_holds_is_left_to_it() {
 fn what_is_not_kept_is_not_said_to_be() {
     let first = |kept| {
         let world = World::start(
-            Opening {
-                kept,
+            SessionInfo {
+                storage: kept,
                 ..opening(100, 24)
             },
             Mailbox::of(0),
         );
         crate::view::tests::screen_after_archive(world)
     };
-    let file = Kept::InFile("~/archive.sqlite".to_owned());
+    let file = StorageMode::InFile("~/archive.sqlite".to_owned());
     assert!(
         first(file).contains("What comes is kept in ~/archive.sqlite, for you alone, and is there")
     );
     for kept in [
-        Kept::Nowhere,
-        Kept::NotThisTime(Failure::new(Kind::Archive, "the disk is full")),
+        StorageMode::InMemory,
+        StorageMode::Unavailable(Error::new(ErrorKind::Archive, "the disk is full")),
     ] {
         let screen = first(kept);
         assert!(
@@ -630,5 +630,5 @@ async fn a_pasted_key_is_tried_stored_for_its_owner_alone_and_used() {
         0o600
     );
     it.press("q").await;
-    assert_eq!(it.loop_exit, Some(LoopExit::Ended(Ending::Quit)));
+    assert_eq!(it.loop_exit, Some(LoopExit::Ended(ExitReason::Quit)));
 }

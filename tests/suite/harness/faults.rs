@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use futures_util::stream::{self, StreamExt as _};
-use sentbox::api::Patience;
-use sentbox::failure::Kind;
+use sentbox::api::RetryPolicy;
+use sentbox::error::ErrorKind;
 use serde_json::{Value, json};
 
 use super::faulty_server::{Answer, Asked, Does, http, packed, refused, truth};
@@ -15,7 +15,7 @@ use super::faulty_server::{Answer, Asked, Does, http, packed, refused, truth};
 pub enum End {
     Well,
     /// With this kind of failure, whose sentence has these words.
-    Fails(Kind, &'static str),
+    Fails(ErrorKind, &'static str),
 }
 
 /// How often a request is made that fails.
@@ -66,7 +66,7 @@ fn row(name: &'static str, does: Does) -> Row {
 }
 
 impl Row {
-    fn fails(self, kind: Kind, words: &'static str) -> Self {
+    fn fails(self, kind: ErrorKind, words: &'static str) -> Self {
         let end = End::Fails(kind, words);
         Self {
             list: end,
@@ -76,7 +76,7 @@ impl Row {
         }
     }
 
-    fn show(self, kind: Kind, words: &'static str) -> Self {
+    fn show(self, kind: ErrorKind, words: &'static str) -> Self {
         Self {
             show: End::Fails(kind, words),
             ..self
@@ -84,7 +84,7 @@ impl Row {
     }
 
     /// Only a walk through the listing meets it.
-    fn sync(self, kind: Kind, words: &'static str) -> Self {
+    fn sync(self, kind: ErrorKind, words: &'static str) -> Self {
         Self {
             sync: End::Fails(kind, words),
             ..self
@@ -92,7 +92,7 @@ impl Row {
     }
 
     /// The command `list` meets it as well.
-    fn listing(self, kind: Kind, words: &'static str) -> Self {
+    fn listing(self, kind: ErrorKind, words: &'static str) -> Self {
         Self {
             listing: Some(End::Fails(kind, words)),
             ..self
@@ -136,14 +136,14 @@ impl Row {
     }
 
     /// Patience that takes no time but where time must pass.
-    pub fn patience(&self, tries: u32) -> Patience {
+    pub fn patience(&self, tries: u32) -> RetryPolicy {
         let total = Duration::from_secs(if self.is_silent { 1 } else { 60 });
-        Patience {
-            tries,
-            total,
-            pauses: Duration::ZERO,
-            pause: Duration::from_millis(1),
-            unwanted: Duration::ZERO,
+        RetryPolicy {
+            max_attempts: tries,
+            total_timeout: total,
+            max_server_pauses: Duration::ZERO,
+            initial_backoff: Duration::from_millis(1),
+            cancel_grace: Duration::ZERO,
         }
     }
 
@@ -194,7 +194,7 @@ pub fn table() -> Vec<Row> {
 }
 
 fn connections() -> Vec<Row> {
-    use Kind::{NotTheApi, Unreachable};
+    use ErrorKind::{NotTheApi, Unreachable};
     vec![
         row("a good service", |_, _| Answer::Honest),
         row("never answers", |_, _| Answer::Silence(vec![]))
@@ -265,7 +265,7 @@ fn connections() -> Vec<Row> {
 }
 
 fn statuses() -> Vec<Row> {
-    use Kind::{InvalidRequest, KeyRejected, KeySendOnly, NotFound, NotTheApi, Server};
+    use ErrorKind::{InvalidRequest, KeyRejected, KeySendOnly, NotFound, NotTheApi, Server};
     vec![
         row("500 for ever", |_, _| raw("500 Oops", "", ERROR))
             .fails(Server, "is failing itself: 500")
@@ -383,12 +383,12 @@ fn statuses() -> Vec<Row> {
         })
         .fails(InvalidRequest, "bad \u{fffd}]0;HX"),
         row("a proxy wants to know us", |_, _| raw("407 Who", "", ""))
-            .fails(Kind::Unreachable, "proxy"),
+            .fails(ErrorKind::Unreachable, "proxy"),
     ]
 }
 
 fn redirects() -> Vec<Row> {
-    use Kind::Redirected;
+    use ErrorKind::Redirected;
     vec![
         row("sent on to another host", |_, _| {
             raw("307 On", "location: http://elsewhere.test/emails\r\n", "")
@@ -423,7 +423,7 @@ fn redirects() -> Vec<Row> {
 }
 
 fn limits() -> Vec<Row> {
-    use Kind::{Quota, RateLimited};
+    use ErrorKind::{Quota, RateLimited};
     const BUSY: &str = "Too many requests. You can only make 2 requests per second.";
     vec![
         row(
@@ -455,7 +455,7 @@ fn limits() -> Vec<Row> {
 }
 
 fn bodies() -> Vec<Row> {
-    use Kind::{NotTheApi, Unreachable};
+    use ErrorKind::{NotTheApi, Unreachable};
     vec![
         row("a log-in page", |_, _| {
             body("<!doctype html><title>Sign in to Wi-Fi</title>")
@@ -586,15 +586,15 @@ fn fields() -> Vec<Row> {
                 asked.changed(|email| email["id"] = "another".into())
             }
         })
-        .show(Kind::NotTheApi, "another email"),
+        .show(ErrorKind::NotTheApi, "another email"),
         row("emails without ids", |asked, _| {
             if !asked.is_list() {
                 return Answer::Honest;
             }
             asked.each(|email| drop(email.as_object_mut().unwrap().remove("id")))
         })
-        .listing(Kind::NotTheApi, CIRCLES)
-        .sync(Kind::NotTheApi, UNREADABLE),
+        .listing(ErrorKind::NotTheApi, CIRCLES)
+        .sync(ErrorKind::NotTheApi, UNREADABLE),
         row("one email without an id", |asked, _| match asked.after {
             Some(_) => Answer::Honest,
             None => asked.changed(|value| {
@@ -605,12 +605,12 @@ fn fields() -> Vec<Row> {
                 );
             }),
         })
-        .sync(Kind::NotTheApi, UNREADABLE),
+        .sync(ErrorKind::NotTheApi, UNREADABLE),
     ]
 }
 
 fn pages() -> Vec<Row> {
-    use Kind::{NotFound, NotTheApi};
+    use ErrorKind::{NotFound, NotTheApi};
     fn listed(asked: &Asked, change: impl FnOnce(&mut Value)) -> Answer {
         if asked.is_list() {
             asked.changed(change)

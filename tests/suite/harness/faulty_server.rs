@@ -5,8 +5,8 @@ use std::sync::{Arc, LazyLock, Mutex};
 
 use sentbox::api::Cursor;
 use sentbox::mail::EmailId;
-use sentbox::server::Source as _;
-use sentbox::server::sample::Mailbox;
+use sentbox::server::EmailSource as _;
+use sentbox::server::sample::SampleMailbox;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -206,9 +206,9 @@ async fn converse(mut stream: TcpStream, state: Arc<State>) {
     }
 }
 
-static MAILBOX: LazyLock<Mailbox> = LazyLock::new(|| {
+static MAILBOX: LazyLock<SampleMailbox> = LazyLock::new(|| {
     let now: jiff::Timestamp = START.parse().unwrap();
-    Mailbox::new(7, EMAILS, now, Arc::new(move || now))
+    SampleMailbox::new(7, EMAILS, now, Arc::new(move || now))
 });
 
 /// All emails with their ids as a good service lists them, newest first.

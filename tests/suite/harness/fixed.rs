@@ -1,22 +1,22 @@
 //! A source of a few emails that a test writes out.
 
 use sentbox::api::Cursor;
-use sentbox::failure::{Failure, Kind};
+use sentbox::error::{Error, ErrorKind};
 use sentbox::mail::EmailId;
-use sentbox::server::{Fault, Page, Source};
+use sentbox::server::{SourceError, SourcePage, EmailSource};
 use serde_json::value::RawValue;
 
 /// A source of exactly these emails, given as the retrieve operation gives them, newest first.
 pub struct Fixed(pub Vec<&'static str>);
 
-impl Source for Fixed {
-    fn page(&self, cursor: &Cursor, limit: u8) -> Result<Page, Fault> {
+impl EmailSource for Fixed {
+    fn page(&self, cursor: &Cursor, limit: u8) -> Result<SourcePage, SourceError> {
         let place = |id: &EmailId| {
             let spelled = serde_json::to_string(id.as_str()).unwrap();
             self.0
                 .iter()
                 .position(|json| json.contains(&format!("\"id\":{spelled}")))
-                .ok_or(Fault::Unknown)
+                .ok_or(SourceError::Unknown)
         };
         let (from, to) = match cursor {
             Cursor::Start => (0, self.0.len()),
@@ -29,24 +29,24 @@ impl Source for Fixed {
             .take(usize::from(limit))
             .map(|json| RawValue::from_string((*json).to_owned()).unwrap())
             .collect();
-        Ok(Page {
+        Ok(SourcePage {
             data,
             has_more: shown.len() > usize::from(limit),
         })
     }
 
-    fn email(&self, id: &EmailId) -> Result<Box<RawValue>, Fault> {
+    fn email(&self, id: &EmailId) -> Result<Box<RawValue>, SourceError> {
         if id.as_str() == "broken" {
-            return Err(Fault::Broken(Failure::new(Kind::Io, "the disk is gone")));
+            return Err(SourceError::Internal(Error::new(ErrorKind::Io, "the disk is gone")));
         }
         let page = self.page(&Cursor::Start, 100)?;
         let wanted = |json: &RawValue| {
-            sentbox::api::wire::Summary::read(json.get())
+            sentbox::api::wire::Summary::parse(json.get())
                 .is_ok_and(|summary| summary.id == id.as_str())
         };
         page.data
             .into_iter()
             .find(|json| wanted(json))
-            .ok_or(Fault::Unknown)
+            .ok_or(SourceError::Unknown)
     }
 }

@@ -6,7 +6,7 @@ use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::thread::{self, JoinHandle};
 
-use sentbox::server::{self, Source, Terms};
+use sentbox::server::{self, EmailSource, ServerConfig};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
@@ -21,7 +21,7 @@ pub struct Service {
 }
 
 impl Service {
-    pub fn new(source: impl Source) -> Self {
+    pub fn new(source: impl EmailSource) -> Self {
         let (tell, told) = std::sync::mpsc::channel();
         let (stop, stopped) = oneshot::channel::<()>();
         let thread = thread::spawn(move || {
@@ -33,7 +33,7 @@ impl Service {
             runtime.block_on(async {
                 let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
                 tell.send(listener.local_addr().unwrap()).unwrap();
-                let terms = Terms {
+                let terms = ServerConfig {
                     key: KEY.into(),
                     rate: 1000,
                     hosts: Vec::new(),
@@ -43,7 +43,7 @@ impl Service {
                     listener,
                     source,
                     terms,
-                    sentbox::config::clock::system(),
+                    sentbox::config::clock::system_clock(),
                     until,
                 )
                 .await

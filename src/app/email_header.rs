@@ -1,0 +1,340 @@
+//! The lines above a body: who, what, when and what became of it, as far as the pane has room.
+
+use unicode_width::UnicodeWidthStr;
+
+use super::message::OpenedEmail;
+use crate::archive::{MissingUpstream, ObservedStatus, EmailRow};
+use crate::mail::{Address, SafeText, ApiTime, Status, Tag};
+
+/// One line of the head. How it looks is the view's business; that it is one line is settled here,
+/// so that scrolling knows how many lines there are.
+#[derive(Debug, Clone, PartialEq)]
+pub enum HeaderLine {
+    /// The subject.
+    Subject(SafeText),
+    /// A label and a line of addresses; the label is empty on further lines of the same field.
+    Addresses(&'static str, String),
+    /// When it was accepted.
+    Sent(ApiTime),
+    /// When it is to be sent.
+    Scheduled(ApiTime),
+    /// What became of it, and what that means, as far as it fits beside the word.
+    Status(Status, String),
+    /// A label and a line of words; the label is empty on further lines of the same field.
+    Text(&'static str, String),
+    /// That the service does not have it any more.
+    Gone(MissingUpstream),
+    /// What was seen to become of it, and when, oldest first.
+    History(Vec<ObservedStatus>),
+    /// Labels.
+    Tags(Vec<Tag>),
+    /// A label and a text, such as an id or a field that nobody knows.
+    Field(SafeText, SafeText),
+    /// So many more fields; the raw view has them all.
+    MoreFields(usize),
+    /// The faces of the body, one of them shown, and how many lines of the head are folded away.
+    ViewBar(usize),
+}
+
+/// Panes lower than this get the few lines that matter most.
+const LOW_PANE_HEIGHT: u16 = 16;
+/// Fields that nobody knows are shown up to this number.
+const MAX_EXTRA_FIELDS: usize = 3;
+/// Why it bounced is shown to this many lines.
+const MAX_REASON_LINES: usize = 4;
+/// A recipient list is shown to this many lines.
+const MAX_ADDRESS_LINES: usize = 4;
+
+/// Whether a pane of this height gets a folded head if nobody says otherwise.
+#[must_use]
+pub const fn is_low_pane(height: u16) -> bool {
+    height < LOW_PANE_HEIGHT
+}
+
+/// The head of the email in `row`, whole or folded to the few lines that matter most; what only the
+/// opened email knows comes when it is there.
+#[must_use]
+pub fn header_lines(row: &EmailRow, opened: Option<&OpenedEmail>, width: u16, folded: bool) -> Vec<HeaderLine> {
+    let mut lines = field_lines(row, opened, width, folded);
+    let hidden = if folded {
+        field_lines(row, opened, width, false).len() - lines.len()
+    } else {
+        0
+    };
+    lines.push(HeaderLine::ViewBar(hidden));
+    lines
+}
+
+fn field_lines(row: &EmailRow, opened: Option<&OpenedEmail>, width: u16, low: bool) -> Vec<HeaderLine> {
+    let summary = &row.summary;
+    let mut lines = vec![HeaderLine::Subject(summary.subject.clone())];
+    // The row names the first recipients only.
+    let named = opened.map_or(summary, |opened| &opened.email.summary);
+    push_addresses(&mut lines, "to", &named.to, width);
+    if !low {
+        push_addresses(&mut lines, "cc", &named.cc, width);
+        push_addresses(&mut lines, "bcc", &named.bcc, width);
+    }
+    if low {
+        // Who sent it is the team itself: where every line counts, one is enough.
+        lines.push(HeaderLine::Text("from", summary.from.to_string()));
+    } else {
+        push_addresses(
+            &mut lines,
+            "from",
+            std::slice::from_ref(&summary.from),
+            width,
+        );
+        push_addresses(&mut lines, "reply-to", &summary.reply_to, width);
+    }
+    lines.push(HeaderLine::Sent(summary.created.clone()));
+    if let Some(stamp) = &summary.scheduled {
+        lines.push(HeaderLine::Scheduled(stamp.clone()));
+    }
+    push_status(&mut lines, &summary.status, width, low);
+    // What was read tells more than what was listed.
+    let told = opened.map_or(summary, |opened| &opened.email.summary);
+    if let Some(reason) = told.bounce_reason() {
+        push_text(&mut lines, "why", &reason, width);
+    }
+    lines.extend(row.missing.map(HeaderLine::Gone));
+    if !low {
+        if let Some(opened) = opened {
+            let mut history = opened.history.clone();
+            // The row may know of a change that came after the email was opened.
+            history.extend(row.last_change.clone().filter(|changed| {
+                opened
+                    .history
+                    .last()
+                    .is_none_or(|last| last.seen < changed.seen)
+            }));
+            if history.len() > 1 {
+                lines.push(HeaderLine::History(history));
+            }
+            if !opened.email.tags.is_empty() {
+                lines.push(HeaderLine::Tags(opened.email.tags.clone()));
+            }
+        }
+        lines.push(HeaderLine::Field(SafeText::new("id"), summary.id.to_safe_text()));
+        if !summary.message_id.is_empty() {
+            lines.push(HeaderLine::Field(
+                SafeText::new("message-id"),
+                summary.message_id.clone(),
+            ));
+        }
+        let extra = opened.map_or(&summary.extra, |opened| &opened.email.summary.extra);
+        lines.extend(
+            extra
+                .iter()
+                .take(MAX_EXTRA_FIELDS)
+                .map(|(name, json)| HeaderLine::Field(name.clone(), json.clone())),
+        );
+        if extra.len() > MAX_EXTRA_FIELDS {
+            lines.push(HeaderLine::MoreFields(extra.len() - MAX_EXTRA_FIELDS));
+        }
+    }
+    lines
+}
+
+/// What became of it, with its meaning on as many lines as that takes; on one line of a low pane.
+fn push_status(lines: &mut Vec<HeaderLine>, status: &Status, width: u16, low: bool) {
+    let lead = format!("{} {}: ", status.symbol(), status.label()).width();
+    let mut meaning = wrap_words(
+        status.meaning(),
+        usize::from(width).saturating_sub(lead).max(1),
+    )
+    .into_iter();
+    let first = meaning.next().unwrap_or_default();
+    if low || meaning.len() == 0 {
+        lines.push(HeaderLine::Status(status.clone(), status.meaning().to_owned()));
+        return;
+    }
+    let rest = status.meaning()[first.len()..].trim_start();
+    lines.push(HeaderLine::Status(status.clone(), first));
+    let room = usize::from(width.saturating_sub(LABEL_WIDTH)).max(1);
+    lines.extend(
+        wrap_words(rest, room)
+            .into_iter()
+            .map(|line| HeaderLine::Text("", line)),
+    );
+}
+
+/// A label and `text` beside it, on as many lines as it takes; the last holds what is beyond the most.
+fn push_text(lines: &mut Vec<HeaderLine>, label: &'static str, text: &str, width: u16) {
+    let room = usize::from(width.saturating_sub(LABEL_WIDTH)).max(1);
+    let mut texts = wrap_words(text, room);
+    if texts.len() > MAX_REASON_LINES {
+        let rest = texts.split_off(MAX_REASON_LINES - 1).join(" ");
+        texts.push(rest);
+    }
+    let labels = std::iter::once(label).chain(std::iter::repeat(""));
+    lines.extend(
+        labels
+            .zip(texts)
+            .map(|(label, text)| HeaderLine::Text(label, text)),
+    );
+}
+
+/// `text` in lines of at most `room` columns, broken at blanks.
+fn wrap_words(text: &str, room: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(last) if last.width() + 1 + word.width() <= room => {
+                last.push(' ');
+                last.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+/// As many addresses on each line as fit after the label; one that does not fit is broken at a blank
+/// or before its domain, because who got an email is what people look at.
+fn push_addresses(lines: &mut Vec<HeaderLine>, label: &'static str, all: &[Address], width: u16) {
+    let room = usize::from(width.saturating_sub(LABEL_WIDTH)).max(1);
+    let mut texts: Vec<String> = Vec::new();
+    for (n, address) in all.iter().enumerate() {
+        if texts.len() >= MAX_ADDRESS_LINES {
+            texts.push(format!("and {} more", all.len() - n));
+            break;
+        }
+        let comma = if n + 1 < all.len() { "," } else { "" };
+        let text = format!("{address}{comma}");
+        match texts.last_mut() {
+            Some(last) if last.width() + 1 + text.width() <= room => {
+                last.push(' ');
+                last.push_str(&text);
+            }
+            _ => texts.extend(break_address(&text, room)),
+        }
+    }
+    let labels = std::iter::once(label).chain(std::iter::repeat(""));
+    lines.extend(
+        labels
+            .zip(texts)
+            .map(|(label, text)| HeaderLine::Addresses(label, text)),
+    );
+}
+
+/// `text` in lines of at most `room` columns, as far as it can be broken.
+fn break_address(text: &str, room: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let domain = |word: &str| word.find('@').filter(|_| word.width() > room).unwrap_or(0);
+    for word in text.split_inclusive(' ') {
+        let (local, domain) = word.split_at(domain(word));
+        for piece in [local, domain] {
+            let last = lines.len() - 1;
+            if !lines[last].is_empty() && lines[last].width() + piece.trim_end().width() > room {
+                lines.push(String::new());
+            }
+            let last = lines.len() - 1;
+            lines[last].push_str(piece);
+        }
+    }
+    lines
+        .iter()
+        .map(|line| line.trim_end().to_owned())
+        .collect()
+}
+
+/// Columns of the labels, the blank after them included.
+pub const LABEL_WIDTH: u16 = 11;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(all: &[&str], width: u16) -> Vec<(&'static str, String)> {
+        let all: Vec<Address> = all.iter().map(|text| Address::parse(text)).collect();
+        let mut lines = Vec::new();
+        push_addresses(&mut lines, "to", &all, LABEL_WIDTH + width);
+        let texts = lines.into_iter().map(|line| {
+            if let HeaderLine::Addresses(label, text) = line {
+                (label, text)
+            } else {
+                unreachable!()
+            }
+        });
+        texts.collect()
+    }
+
+    #[test]
+    fn what_became_of_it_is_wrapped_and_not_cut() {
+        let delivered = |width, low| {
+            let mut lines = Vec::new();
+            push_status(&mut lines, &Status::Delivered, width, low);
+            lines
+        };
+        let meaning = Status::Delivered.meaning();
+        let whole = vec![HeaderLine::Status(Status::Delivered, meaning.to_owned())];
+        assert_eq!(delivered(100, false), whole);
+        assert_eq!(delivered(40, true), whole, "a low pane has one line for it");
+        let lines = delivered(51, false);
+        let texts: Vec<&str> = lines
+            .iter()
+            .map(|line| {
+                if let HeaderLine::Status(_, text) | HeaderLine::Text("", text) = line {
+                    text.as_str()
+                } else {
+                    unreachable!()
+                }
+            })
+            .collect();
+        assert_eq!(texts.join(" "), meaning);
+        assert!(
+            texts.len() == 2 && texts[0].width() <= 51 - "x delivered: ".len(),
+            "{texts:?}"
+        );
+    }
+
+    #[test]
+    fn a_reason_is_wrapped_and_its_end_is_on_the_last_line() {
+        let reason = "550 5.1.1 the account does not exist ".repeat(9);
+        let mut lines = Vec::new();
+        push_text(&mut lines, "why", reason.trim(), LABEL_WIDTH + 30);
+        assert_eq!(lines.len(), MAX_REASON_LINES);
+        assert_eq!(
+            lines[0],
+            HeaderLine::Text("why", "550 5.1.1 the account does not".to_owned())
+        );
+        assert!(
+            matches!(&lines[3], HeaderLine::Text("", text) if text.ends_with("exist") && text.width() > 30),
+            "the view cuts it with a mark"
+        );
+    }
+
+    #[test]
+    fn who_got_it_is_wrapped_and_not_cut() {
+        let owned = |lines: &[(&'static str, &str)]| {
+            lines
+                .iter()
+                .map(|(label, text)| (*label, (*text).to_owned()))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            lines(&["a@example.com", "b@example.com"], 40),
+            owned(&[("to", "a@example.com, b@example.com")])
+        );
+        assert_eq!(
+            lines(&["a@example.com", "b@example.com"], 20),
+            owned(&[("to", "a@example.com,"), ("", "b@example.com")])
+        );
+        assert_eq!(
+            lines(&["Rohan Palakurthi <rohan-palakurthi@webmail.test>"], 24),
+            owned(&[
+                ("to", "Rohan Palakurthi"),
+                ("", "<rohan-palakurthi"),
+                ("", "@webmail.test>")
+            ])
+        );
+        let many: Vec<String> = (0..9).map(|n| format!("customer{n}@example.com")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        assert_eq!(
+            lines(&many, 25).last().map(|(_, text)| text.as_str()),
+            Some("and 5 more")
+        );
+        assert_eq!(lines(&[], 25), []);
+    }
+}

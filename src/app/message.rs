@@ -1,0 +1,276 @@
+//! `Msg`: everything that can happen to the program.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use ratatui::layout::{Position, Size};
+
+#[cfg(test)]
+use super::command::Command;
+use super::effect::{RequestKind, TimerKind};
+use super::start::{OpenOutcome, ProfileChoice};
+use super::key::Key;
+use super::text_match::TextMatch;
+use super::pending::RequestId;
+use super::recipient::RecipientSummary;
+use crate::archive::{ObservedStatus, SortKey, Coverage, RowWindow};
+use crate::config::SecretInput;
+use crate::error::Error;
+use crate::mail::{Email, EmailId};
+use crate::query::Completion;
+use crate::render::Body;
+
+/// Something that happened; plain data.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Message {
+    /// A key was pressed.
+    KeyPressed(Key),
+    /// Text was pasted; it may be a key.
+    Pasted(SecretInput),
+    /// The mouse was used.
+    Mouse(MouseInput),
+    /// A command was given otherwise than by a key.
+    #[cfg(test)]
+    Command(Command),
+    /// The screen has another size.
+    Resized(Size),
+    /// Answers `Look`.
+    WindowLoaded {
+        /// Of the attempt.
+        ticket: RequestId,
+        /// The rows.
+        outcome: Result<RowWindow, Error>,
+    },
+    /// Answers `Count`.
+    Counted {
+        /// Of the attempt.
+        ticket: RequestId,
+        /// The figures.
+        outcome: Result<ListCounts, Error>,
+    },
+    /// Answers `Remember`.
+    HistorySaved {
+        /// Of the attempt.
+        ticket: RequestId,
+        /// Whether it is kept.
+        outcome: Result<(), Error>,
+    },
+    /// Answers `Complete`.
+    SuggestionsLoaded {
+        /// Of the attempt.
+        ticket: RequestId,
+        /// What could stand there, the best first.
+        offers: Vec<Completion>,
+    },
+    /// Answers `Tally`.
+    RecipientSummarized {
+        /// Of the attempt.
+        ticket: RequestId,
+        /// The figures.
+        outcome: Result<Arc<RecipientSummary>, Error>,
+    },
+    /// Answers `KeepView`.
+    ViewSaved {
+        /// Of the attempt.
+        ticket: RequestId,
+        /// The file that it is kept in; `None` if nothing is kept.
+        outcome: Result<Option<String>, Error>,
+    },
+    /// Answers `Read`.
+    EmailLoaded {
+        /// Of the attempt.
+        ticket: RequestId,
+        /// The email.
+        outcome: Result<OpenedEmail, Error>,
+    },
+    /// Answers `LayOut`.
+    BodyRendered {
+        /// Of the attempt.
+        ticket: RequestId,
+        /// The body.
+        outcome: Result<Arc<Body>, Error>,
+    },
+    /// Answers `Seek`.
+    MatchesFound {
+        /// Of the attempt.
+        ticket: RequestId,
+        /// Every place, top to bottom.
+        marks: Vec<TextMatch>,
+    },
+    /// Answers `Warm`.
+    EmailPrefetched {
+        /// Of the attempt.
+        ticket: RequestId,
+    },
+    /// Answers `Confirm`.
+    StatusesConfirmed {
+        /// Of the attempt.
+        ticket: RequestId,
+        /// What it brought.
+        outcome: Result<ConfirmResult, Error>,
+    },
+    /// Answers `CheckStatuses`.
+    StatusesChecked {
+        /// Of the attempt.
+        ticket: RequestId,
+        /// What it brought.
+        outcome: Result<StatusCheckStep, Error>,
+    },
+    /// Answers `Recheck`.
+    StatusesRechecked {
+        /// Of the attempt.
+        ticket: RequestId,
+        /// What the page brought, if one was due, and how many statuses are due now.
+        outcome: Result<(Option<SyncUpdate>, u64), Error>,
+    },
+    /// Answers `Extend`.
+    OlderLoaded {
+        /// Of the attempt.
+        ticket: RequestId,
+        /// What it brought.
+        outcome: Result<SyncUpdate, Error>,
+    },
+    /// Answers `Fill`.
+    Backfilled {
+        /// Of the attempt.
+        ticket: RequestId,
+        /// What it brought; `None` if another process does it.
+        outcome: Result<Option<SyncUpdate>, Error>,
+    },
+    /// Answers what was not sent to the service in the end, because nobody wanted it any more.
+    RequestCancelled {
+        /// What it was.
+        errand: RequestKind,
+        /// Of the attempt.
+        ticket: RequestId,
+    },
+    /// Answers `Refresh`.
+    Refreshed {
+        /// Of the attempt.
+        ticket: RequestId,
+        /// What it brought.
+        outcome: Result<SyncUpdate, Error>,
+    },
+    /// Another process has changed the archive.
+    ArchiveChanged {
+        /// What it brought.
+        outcome: Result<SyncUpdate, Error>,
+    },
+    /// Another process could not reach the service, or has reached it again.
+    ServiceChanged,
+    /// The archive file was removed or replaced.
+    ArchiveLost(Error),
+    /// Answers `Doors`.
+    ProfilesLoaded {
+        /// Of the attempt.
+        ticket: RequestId,
+        /// The profiles.
+        outcome: Result<Vec<ProfileChoice>, Error>,
+    },
+    /// Answers `Check`.
+    KeyVerified {
+        /// Of the attempt.
+        ticket: RequestId,
+        /// Whether the key is taken and may read.
+        outcome: Result<(), Error>,
+    },
+    /// Answers `Enter`.
+    SessionOpened {
+        /// Of the attempt.
+        ticket: RequestId,
+        /// What came of it.
+        outcome: Result<OpenOutcome, Error>,
+    },
+    /// Answers `Rest`.
+    TimerFired {
+        /// Of the attempt.
+        ticket: RequestId,
+        /// What was waited for.
+        what: TimerKind,
+    },
+    /// The program cannot go on.
+    Fatal(Error),
+}
+
+/// A use of the mouse.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MouseInput {
+    /// The main button went down here.
+    Pressed(Position),
+    /// It moved here while down.
+    Dragged(Position),
+    /// It went up.
+    Released,
+    /// The wheel turned over this cell, down or up.
+    Scrolled {
+        /// Where.
+        at: Position,
+        /// Towards the end.
+        down: bool,
+    },
+}
+
+/// How many there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ListCounts {
+    /// Emails that the query finds.
+    pub total: u64,
+    /// There are more of them; counting ended there.
+    pub is_capped: bool,
+    /// Emails in the archive.
+    pub archive_total: u64,
+    /// Emails whose bodies and tags are known, if the query hangs on it.
+    pub bodies_known: Option<u64>,
+    /// The row asked about, and how many of those found stand before it.
+    pub rows_before: Option<(SortKey, u64)>,
+}
+
+/// An email that is being read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OpenedEmail {
+    /// The email.
+    pub email: Arc<Email>,
+    /// What was seen to become of it, oldest first.
+    pub history: Vec<ObservedStatus>,
+}
+
+/// What a conversation with the service brought into the archive.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SyncUpdate {
+    /// Emails that were not known before.
+    pub new: u64,
+    /// Emails whose status is another now.
+    pub changed: Vec<EmailId>,
+    /// How far back the archive is complete now.
+    pub reach: Coverage,
+    /// Whether there is more to fetch before everything new is there.
+    pub unfinished: bool,
+    /// Emails on the pages that could not be read, because they have no id.
+    pub unreadable: u64,
+    /// When the newest page was requested last, by any process on the archive; now if that is not known.
+    pub head_at: Option<Timestamp>,
+}
+
+/// What confirming some emails has brought.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ConfirmResult {
+    /// What changed.
+    pub update: SyncUpdate,
+    /// How many requests it took.
+    pub requests: u32,
+}
+
+/// What a step of a status check has brought.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StatusCheckStep {
+    /// What changed.
+    pub update: SyncUpdate,
+    /// How many requests it took.
+    pub requests: u32,
+    /// How many emails were confirmed.
+    pub rows: u32,
+    /// All candidates above this one are final or confirmed.
+    pub down_to: Option<SortKey>,
+    /// Whether no candidate is left.
+    pub is_done: bool,
+}

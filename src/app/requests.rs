@@ -1,0 +1,117 @@
+//! What is asked of the service without a key for it, and what of all that is asked is still wanted.
+
+use std::time::Duration;
+
+use super::effect::{Effect, Effects, RequestKind, TimerKind};
+use super::model::Model;
+use super::message::OpenedEmail;
+use super::reader::ReaderState;
+use super::pending::RequestId;
+use crate::api::RateBudget;
+use crate::error::Error;
+
+impl Model {
+    /// What may be asked of the service at present, as far as is known.
+    #[must_use]
+    pub const fn rate_budget(&self) -> Option<&RateBudget> {
+        self.rate_budget.as_ref()
+    }
+
+    /// Whether somebody still wants what this attempt is to bring. What nobody wants and was not sent yet
+    /// is not sent at all.
+    #[must_use]
+    pub fn is_wanted(&self, errand: RequestKind, ticket: RequestId) -> bool {
+        match errand {
+            RequestKind::LoadEmail => self.reader.is_email_current(ticket),
+            RequestKind::Prefetch => self.prefetch.is_current(ticket),
+            RequestKind::LoadOlder => {
+                self.service.is_older_current(ticket) && (self.load_older.is_some() || self.needs_older())
+            }
+            RequestKind::Backfill => self.service.is_backfill_current(ticket),
+            RequestKind::Refresh => self.service.is_refresh_current(ticket),
+            RequestKind::ConfirmStatuses => self.freshness.is_confirm_current(ticket),
+            RequestKind::RecheckStatuses => self.freshness.is_recheck_current(ticket),
+            RequestKind::CheckStatuses => self
+                .status_check
+                .as_ref()
+                .is_some_and(|check| check.is_current(ticket)),
+        }
+    }
+
+    /// Whether the list may soon come to an end that is not the end of all mail.
+    fn needs_older(&self) -> bool {
+        self.list.filter().is_empty()
+            && (self.list.is_window_pending() || self.list.is_near_end(self.list_height()))
+    }
+
+    /// What was not sent because nobody wanted it may be wanted again.
+    pub(super) fn request_cancelled(&mut self, errand: RequestKind, ticket: RequestId) {
+        match errand {
+            // Whoever wants another email, or the same more urgently, has asked for it already.
+            RequestKind::LoadEmail | RequestKind::Refresh => {}
+            RequestKind::Prefetch => self.prefetch.finish(ticket),
+            RequestKind::LoadOlder => self.service.cancel_older(ticket),
+            RequestKind::Backfill => self.service.cancel_backfill(ticket),
+            RequestKind::ConfirmStatuses => self.freshness.cancel_confirm(ticket),
+            RequestKind::CheckStatuses => self.cancel_status_check_step(ticket),
+            RequestKind::RecheckStatuses => self.freshness.cancel_recheck(ticket),
+        }
+    }
+
+    /// Takes an email that was to be read. One that was not here came from the service, which is
+    /// therefore back if it was away.
+    pub(super) fn apply_email(
+        &mut self,
+        ticket: RequestId,
+        outcome: Result<OpenedEmail, Error>,
+    ) -> Effects {
+        let fetched = outcome.is_ok() && self.list.selected().is_some_and(|row| !row.has_body);
+        let mut effects: Effects = self
+            .reader
+            .apply_email(ticket, outcome)
+            .into_iter()
+            .collect();
+        if fetched {
+            effects.extend(self.service.refresh_if_failing());
+            // Its status has come along: row, head, history and card show the same.
+            effects.extend(self.list.reload());
+            effects.extend(self.request_recipient_summary());
+        }
+        effects
+    }
+
+    /// What goes on beside what the person does.
+    pub(super) fn schedule_background(&mut self) -> Effects {
+        let mut effects: Effects = self
+            .service
+            .request_backfill(self.now.timestamp())
+            .into_iter()
+            .collect();
+        let id = self.list.selected().map(|row| row.summary.id.clone());
+        match id.filter(|_| {
+            self.user_acted
+                && matches!(self.reader_state(), ReaderState::Ready(..))
+                && self.service.error().is_none()
+        }) {
+            Some(id) if self.service.has_answered() => {
+                effects.extend(self.prefetch.next_request(&id, self.list.rows()));
+            }
+            _ => self.prefetch.reset(),
+        }
+        let paused = self
+            .rate_budget
+            .is_some_and(|budget| !budget.paused_for.is_zero());
+        // A pause may begin while an answer is waited for; who waits is to see that.
+        let waits = self.rate_budget.is_some()
+            && (matches!(self.reader_state(), ReaderState::Loading) || self.service.is_loading_older());
+        if (paused || waits) && !self.countdown.is_pending() {
+            let ticket = self.countdown.start();
+            effects.push(Effect::Timer {
+                ticket,
+                what: TimerKind::Countdown,
+                pause: Duration::from_secs(1),
+            });
+        }
+        effects
+    }
+}

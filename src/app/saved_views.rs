@@ -1,0 +1,220 @@
+//! Saved views: choosing one by its number or from a list, saving what is shown, taking one away.
+
+use super::command::Direction;
+use super::effect::{Effect, Effects};
+use super::filter::Filter;
+use super::model::Model;
+use super::prompt::{PromptKind, Prompt};
+use super::pending::RequestId;
+use crate::config::{SavedView, SavedViews};
+use crate::error::Error;
+
+/// The number and the name in a line such as `3 Trouble`.
+#[must_use]
+pub fn parse_numbered_name(line: &str) -> Option<(u8, &str)> {
+    let line = line.trim();
+    let number = line
+        .chars()
+        .next()?
+        .to_digit(10)
+        .filter(|number| *number > 0)?;
+    let name = line[1..].strip_prefix(char::is_whitespace)?.trim();
+    Some((u8::try_from(number).ok()?, name)).filter(|_| !name.is_empty())
+}
+
+/// The lines of the title above the views.
+const TITLE_LINES: usize = 2;
+
+impl Model {
+    /// The saved views.
+    #[must_use]
+    pub const fn saved_views(&self) -> &SavedViews {
+        &self.saved_views
+    }
+
+    /// The view that the list shows, if what it shows is one.
+    #[must_use]
+    pub fn shown_view(&self) -> Option<(u8, &SavedView)> {
+        let text = self.list.filter().text();
+        self.saved_views
+            .iter()
+            .find(|(_, view)| !text.is_empty() && view.query.trim() == text)
+            .map(|(number, view)| (*number, view))
+    }
+
+    /// Which line of the list of views is marked, while that is shown.
+    #[must_use]
+    pub const fn view_chooser(&self) -> Option<usize> {
+        self.view_chooser
+    }
+
+    /// Whether a view is being chosen.
+    #[must_use]
+    pub const fn is_choosing_view(&self) -> bool {
+        self.view_chooser.is_some() && self.start_screen.is_none()
+    }
+
+    /// Shows a view.
+    pub(super) fn show_saved_view(&mut self, number: u8) -> Effects {
+        if self.start_screen.is_some() {
+            self.notice = Some("views are of the mail behind this".to_owned());
+            return Effects::new();
+        }
+        let Some(view) = self.saved_views.get(&number) else {
+            self.notice = Some(format!(
+                "no view has the number {number}; W saves what is shown as one"
+            ));
+            return Effects::new();
+        };
+        self.view_chooser = None;
+        self.reader_open = false;
+        self.panes.full_reader = false;
+        let filter = Filter::parse(&view.query, &self.now);
+        self.show_filter(filter)
+    }
+
+    /// Shows the list of views, with the mark on the one that is shown.
+    pub(super) fn open_view_chooser(&mut self) {
+        let shown = self.shown_view().map(|(number, _)| number);
+        self.view_chooser = Some(
+            self.saved_views
+                .keys()
+                .position(|number| Some(*number) == shown)
+                .unwrap_or(0),
+        );
+    }
+
+    /// The number of the marked line.
+    fn chosen_view(&self) -> Option<u8> {
+        self.saved_views.keys().nth(self.view_chooser?).copied()
+    }
+
+    /// Shows the marked view.
+    pub(super) fn confirm_view(&mut self) -> Effects {
+        self.chosen_view()
+            .map(|number| self.show_saved_view(number))
+            .unwrap_or_default()
+    }
+
+    /// Moves the mark in the list of views.
+    pub(super) fn move_view_choice(&mut self, side: Direction) {
+        let last = self.saved_views.len().saturating_sub(1);
+        self.view_chooser = self.view_chooser.map(|at| match side {
+            Direction::Right => (at + 1).min(last),
+            Direction::Left => at.saturating_sub(1),
+        });
+    }
+
+    /// How many lines of the list of views, whose title takes two, are above a pane of this height, so
+    /// that the marked one is in it.
+    #[must_use]
+    pub fn view_chooser_scroll(&self, height: u16) -> usize {
+        self.view_chooser.map_or(0, |chosen| {
+            (chosen + TITLE_LINES + 1).saturating_sub(usize::from(height))
+        })
+    }
+
+    /// Shows the view in this line of a pane of this height, if one is there.
+    pub(super) fn choose_view_at(&mut self, line: u16, height: u16) -> Effects {
+        let nth = (usize::from(line) + self.view_chooser_scroll(height)).checked_sub(TITLE_LINES);
+        let Some(number) = nth.and_then(|nth| self.saved_views.keys().nth(nth).copied()) else {
+            return Effects::new();
+        };
+        self.show_saved_view(number)
+    }
+
+    /// Takes the marked view away.
+    pub(super) fn delete_view(&mut self) -> Option<Effect> {
+        if !self.is_choosing_view() {
+            self.notice = Some("only a view is taken away so".to_owned());
+            return None;
+        }
+        let number = self.chosen_view()?;
+        let view = self.saved_views.remove(&number)?;
+        self.view_chooser = self
+            .view_chooser
+            .map(|at| at.min(self.saved_views.len().saturating_sub(1)));
+        self.notice = Some(format!("{} ({}) is taken away", view.name, view.query));
+        Some(Effect::SaveView {
+            ticket: self.view_save.start(),
+            number,
+            view: None,
+        })
+    }
+
+    /// Asks for a number and a name for what is shown.
+    pub(super) fn open_save_view_prompt(&mut self) {
+        if self.list.filter().text().is_empty() {
+            self.notice = Some(
+                "all mail needs no view; / narrows the list to something worth saving".to_owned(),
+            );
+            return;
+        }
+        let text = match self.shown_view() {
+            Some((number, view)) => format!("{number} {}", view.name),
+            None => (1..=9)
+                .find(|number| !self.saved_views.contains_key(number))
+                .map_or_else(String::new, |number| format!("{number} ")),
+        };
+        self.prompt = Some(Prompt::new(PromptKind::SaveView, &text, self.history_entry()));
+    }
+
+    /// Saves what is shown. What has no number and no name stays in the line.
+    pub(super) fn save_view(&mut self, prompt: Prompt) -> Option<Effect> {
+        let Some((number, name)) = parse_numbered_name(prompt.text()) else {
+            self.prompt = Some(prompt.reject()).filter(|prompt| !prompt.text().trim().is_empty());
+            return None;
+        };
+        let view = SavedView {
+            name: name.to_owned(),
+            query: self.list.filter().text().to_owned(),
+        };
+        self.saved_views.insert(number, view.clone());
+        self.notice = Some(format!("{number} shows {name} from now on"));
+        Some(Effect::SaveView {
+            ticket: self.view_save.start(),
+            number,
+            view: Some(view),
+        })
+    }
+
+    /// Takes where the views are kept, or why they are not.
+    pub(super) fn apply_view_saved(&mut self, ticket: RequestId, outcome: Result<Option<String>, Error>) {
+        if !self.view_save.resolve(ticket, Ok(())) {
+            return;
+        }
+        let words = match outcome {
+            Ok(Some(file)) => format!("written to {file}"),
+            Ok(None) => "until you leave: nothing is kept here".to_owned(),
+            Err(failure) => format!("until you leave: {}", failure.sentence),
+        };
+        let said = self
+            .notice
+            .take()
+            .map(|said| format!("{said}; "))
+            .unwrap_or_default();
+        self.notice = Some(said + &words);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse_numbered_name;
+
+    #[test]
+    fn a_view_is_saved_under_a_number_and_a_name() {
+        for (line, read) in [
+            ("3 Trouble", Some((3, "Trouble"))),
+            (" 9  Late  mail ", Some((9, "Late  mail"))),
+            ("0 None", None),
+            ("12 Dozen", None),
+            ("3", None),
+            ("3 ", None),
+            ("Trouble", None),
+            ("佐藤", None),
+            ("", None),
+        ] {
+            assert_eq!(parse_numbered_name(line), read, "{line}");
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! What choosing in the hall does to the model.
+
+use super::{StartAction, ConfirmAnswer, OpenOutcome, ProfileChoice, SessionTarget, StartScreenKind, LoginForm, StartScreen, ConfirmDialog};
+use crate::app::command::Direction;
+use crate::app::effect::Effect;
+use crate::app::model::{ExitReason, Model};
+use crate::app::prompt::LineEdit;
+use crate::app::pending::{Pending, RequestId};
+use crate::error::{Error, ErrorKind};
+
+impl Model {
+    /// Opens the chooser of profiles.
+    pub(in crate::app) fn open_profile_chooser(&mut self) -> Effect {
+        let mut choices = Pending::default();
+        let asked = Effect::LoadProfiles {
+            ticket: choices.start(),
+        };
+        self.start_screen = Some(StartScreen::new(StartScreenKind::Profiles(choices)));
+        asked
+    }
+
+    /// Takes the profiles; the one that is shown is marked.
+    pub(in crate::app) fn apply_profiles(
+        &mut self,
+        ticket: RequestId,
+        outcome: Result<Vec<ProfileChoice>, Error>,
+    ) {
+        let Some(hall) = &mut self.start_screen else { return };
+        let StartScreenKind::Profiles(choices) = &mut hall.kind else {
+            return;
+        };
+        hall.error = outcome.as_ref().err().cloned();
+        if choices.resolve(ticket, outcome) {
+            let here = choices
+                .value()
+                .and_then(|choices| choices.iter().position(|choice| choice.target == self.target));
+            hall.selected = here.unwrap_or(0);
+        }
+    }
+
+    /// Marks the next or the previous item.
+    pub(in crate::app) fn move_choice(&mut self, side: Direction) {
+        let Some(hall) = &mut self.start_screen else { return };
+        let last = hall.items(&self.target).len().saturating_sub(1);
+        hall.selected = match side {
+            Direction::Left => hall.selected.saturating_sub(1),
+            Direction::Right => (hall.selected + 1).min(last),
+        };
+    }
+
+    /// Takes the marked item.
+    pub(in crate::app) fn confirm_choice(&mut self) -> Option<Effect> {
+        let hall = self.start_screen.as_mut().filter(|hall| !hall.is_pending())?;
+        hall.error = None;
+        match hall.items(&self.target).into_iter().nth(hall.selected)?.action {
+            StartAction::LogIn => {
+                if let StartScreenKind::SetUp { welcome, form } = &mut hall.kind {
+                    *form = Some(LoginForm::new(&welcome.base_url));
+                }
+            }
+            StartAction::OpenSession(door, answer) => {
+                return Some(Effect::OpenSession {
+                    ticket: hall.pending.start(),
+                    door,
+                    answer,
+                });
+            }
+            StartAction::Close => self.start_screen = None,
+            StartAction::Quit => self.exit = Some(ExitReason::Quit),
+        }
+        None
+    }
+
+    /// Goes back one step in the hall; says whether there was one.
+    pub(in crate::app) fn close_start_layer(&mut self) -> bool {
+        let Some(hall) = &mut self.start_screen else {
+            return false;
+        };
+        if hall.is_pending() {
+            hall.pending.reset();
+            return true;
+        }
+        if let StartScreenKind::SetUp { form, .. } = &mut hall.kind
+            && form.take().is_some()
+        {
+            hall.error = None;
+            return true;
+        }
+        let over_mail = hall.has_mail_behind();
+        if over_mail {
+            self.start_screen = None;
+        }
+        over_mail
+    }
+
+    /// Whether the form is being filled in, so that letters are letters.
+    #[must_use]
+    pub const fn is_form_open(&self) -> bool {
+        match &self.start_screen {
+            Some(hall) => hall.form().is_some(),
+            None => false,
+        }
+    }
+
+    /// Changes the form, unless its key is being tried.
+    pub(in crate::app) fn edit_form_with(&mut self, change: impl FnOnce(&mut LoginForm)) {
+        let Some(hall) = self.start_screen.as_mut().filter(|hall| !hall.is_pending()) else {
+            return;
+        };
+        if let StartScreenKind::SetUp {
+            form: Some(form), ..
+        } = &mut hall.kind
+        {
+            change(form);
+        }
+    }
+
+    pub(in crate::app) fn edit_form(&mut self, edit: LineEdit) {
+        self.edit_form_with(|form| form.edit(edit));
+    }
+
+    /// Has the key tried.
+    pub(in crate::app) fn log_in(&mut self) -> Option<Effect> {
+        let hall = self.start_screen.as_mut().filter(|hall| !hall.is_pending())?;
+        let StartScreenKind::SetUp {
+            form: Some(form), ..
+        } = &hall.kind
+        else {
+            return None;
+        };
+        let (base_url, key) = (form.base_url().to_owned(), form.key().clone());
+        if key.char_count() == 0 {
+            hall.error = Some(
+                Error::new(ErrorKind::KeyMissing, "there is no key yet")
+                    .hint("type it or paste it; it is not shown"),
+            );
+            return None;
+        }
+        hall.error = None;
+        Some(Effect::VerifyKey {
+            ticket: hall.pending.start(),
+            base_url,
+            key,
+        })
+    }
+
+    /// The key was tried: a good one opens its door.
+    pub(in crate::app) fn apply_key_check(
+        &mut self,
+        ticket: RequestId,
+        outcome: Result<(), Error>,
+    ) -> Option<Effect> {
+        let hall = self.start_screen.as_mut()?;
+        if !hall.pending.resolve(ticket, Ok(())) {
+            return None;
+        }
+        let StartScreenKind::SetUp {
+            form: Some(form), ..
+        } = &hall.kind
+        else {
+            return None;
+        };
+        match outcome {
+            Ok(()) => {
+                let door = SessionTarget::NewKey {
+                    base_url: form.base_url().to_owned(),
+                    key: form.key().clone(),
+                };
+                Some(Effect::OpenSession {
+                    ticket: hall.pending.start(),
+                    door,
+                    answer: ConfirmAnswer::None,
+                })
+            }
+            Err(failure) => {
+                hall.error = Some(failure);
+                None
+            }
+        }
+    }
+
+    /// A door is open, or asks, or stays shut.
+    pub(in crate::app) fn apply_session_opened(&mut self, ticket: RequestId, outcome: Result<OpenOutcome, Error>) {
+        let Some(hall) = &mut self.start_screen else { return };
+        if !hall.pending.resolve(ticket, Ok(())) {
+            return;
+        }
+        match outcome {
+            Ok(OpenOutcome::Opened) => self.switching = true,
+            Ok(OpenOutcome::NeedsConfirm(question)) => self.show_confirm_dialog(question),
+            Err(failure) => hall.error = Some(failure),
+        }
+    }
+
+    fn show_confirm_dialog(&mut self, question: ConfirmDialog) {
+        let over_mail = self.start_screen.as_ref().is_some_and(StartScreen::has_mail_behind);
+        self.start_screen = Some(StartScreen::new(StartScreenKind::Confirm {
+            question,
+            over_mail,
+        }));
+    }
+}

@@ -1,0 +1,258 @@
+//! Where what is looked for stands in a body, so that it can be marked and walked.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::query::normalize::is_unspaced_script;
+use crate::query::{Field, SearchText, Query};
+use crate::render::{Body, BodyLine, SpanRole};
+
+/// What is looked for in a body.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SearchPattern {
+    /// What a filter looks for in bodies: beginnings of words, as the archive finds them.
+    Filter(Arc<Query>),
+    /// This text, wherever it stands.
+    Text(SearchText),
+}
+
+impl SearchPattern {
+    /// Whether there is nothing to look for.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Self::Filter(query) => query.highlight_terms().is_empty(),
+            Self::Text(_) => false,
+        }
+    }
+
+    /// Where it stands in `text`, in order and without overlaps.
+    fn find_in(&self, text: &str) -> Vec<Range<usize>> {
+        let mut found: Vec<Range<usize>> = match self {
+            Self::Text(needle) => needle.find_substrings(text),
+            Self::Filter(query) => {
+                let sought = query.highlight_terms();
+                let of_bodies = sought
+                    .into_iter()
+                    .filter(|(field, _)| matches!(field, None | Some(Field::Body)));
+                of_bodies
+                    .flat_map(|(_, needle)| needle.find_word_runs(text))
+                    .collect()
+            }
+        };
+        found.sort_by_key(|range| (range.start, range.end));
+        found.dedup_by(|next, before| next.start < before.end);
+        found
+    }
+}
+
+/// A place in a body: a line and bytes of its text, and of the lines below it if it was wrapped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TextMatch {
+    /// Top to bottom; never empty.
+    pub parts: Vec<(usize, Range<usize>)>,
+}
+
+impl TextMatch {
+    /// The line on which it begins.
+    #[must_use]
+    pub fn first_line(&self) -> usize {
+        self.parts.first().map_or(0, |(line, _)| *line)
+    }
+}
+
+/// More marks than anybody walks.
+const MAX_MATCHES: usize = 1_000;
+
+/// So many bytes of text are looked through at once, as far as they end in a blank line: to know
+/// where folded text came from takes many times its size.
+const CHUNK_BYTES: usize = 1 << 16;
+
+/// Every place of the body where what is sought stands, top to bottom, also across the ends of lines.
+/// It ends early when nobody wants it any more.
+#[must_use]
+pub fn find_matches(body: &Body, sought: &SearchPattern, is_wanted: impl Fn() -> bool) -> Vec<TextMatch> {
+    let mut marks = Vec::new();
+    let mut joined = JoinedText::default();
+    let last = body.lines.len().saturating_sub(1);
+    for (nth, line) in body.lines.iter().enumerate() {
+        joined.push_line(nth, line);
+        let is_enough = joined.text.len() >= CHUNK_BYTES
+            && (line.spans.is_empty() || joined.text.len() >= 4 * CHUNK_BYTES);
+        if nth == last || is_enough {
+            let found = sought.find_in(&joined.text);
+            marks.extend(
+                found
+                    .into_iter()
+                    .map(|range| joined.to_match(range))
+                    .filter(|mark| !mark.parts.is_empty()),
+            );
+            joined = JoinedText::default();
+            if marks.len() >= MAX_MATCHES || !is_wanted() {
+                break;
+            }
+        }
+    }
+    marks.truncate(MAX_MATCHES);
+    marks
+}
+
+/// The lines of a body as one text.
+#[derive(Default)]
+struct JoinedText {
+    text: String,
+    spans: Vec<JoinedSpan>,
+}
+
+/// A span of a line: where it stands in the one text and in its line.
+struct JoinedSpan {
+    range: Range<usize>,
+    line: usize,
+    offset: usize,
+}
+
+impl JoinedText {
+    fn push_line(&mut self, nth: usize, line: &BodyLine) {
+        let begun = self.text.len();
+        let mut at = 0;
+        for span in &line.spans {
+            // What stands before each line of a quote or a list is no part of what it says.
+            if span.style.role != SpanRole::Indent {
+                self.push(&span.text, nth, at, begun);
+            }
+            at += span.text.len();
+        }
+    }
+
+    fn push(&mut self, text: &str, line: usize, at: usize, begun: usize) {
+        let first_of_line = self.text.len() == begun;
+        let (before, first) = (self.text.chars().next_back(), text.chars().next());
+        // A script without blanks is wrapped anywhere; everything else where a blank was.
+        if first_of_line
+            && begun > 0
+            && !(before.is_some_and(is_unspaced_script) && first.is_some_and(is_unspaced_script))
+        {
+            self.text.push('\n');
+        }
+        let start = self.text.len();
+        self.text.push_str(text);
+        self.spans.push(JoinedSpan {
+            range: start..self.text.len(),
+            line,
+            offset: at,
+        });
+    }
+
+    fn to_match(&self, range: Range<usize>) -> TextMatch {
+        let mut parts: Vec<(usize, Range<usize>)> = Vec::new();
+        let first = self
+            .spans
+            .partition_point(|piece| piece.range.end <= range.start);
+        for piece in self.spans[first..]
+            .iter()
+            .take_while(|piece| piece.range.start < range.end)
+        {
+            let (start, end) = (
+                range.start.max(piece.range.start),
+                range.end.min(piece.range.end),
+            );
+            let within =
+                piece.offset + (start - piece.range.start)..piece.offset + (end - piece.range.start);
+            match parts.last_mut() {
+                Some((line, before)) if *line == piece.line && before.end == within.start => {
+                    before.end = within.end;
+                }
+                _ if within.is_empty() => {}
+                _ => parts.push((piece.line, within)),
+            }
+        }
+        TextMatch { parts }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::{self, BodySpan};
+
+    fn body(lines: &[&[(SpanRole, &str)]]) -> Body {
+        let span = |(role, text): &(SpanRole, &str)| BodySpan {
+            text: (*text).into(),
+            style: render::SpanStyle {
+                role: *role,
+                ..render::SpanStyle::default()
+            },
+        };
+        let line = |spans: &&[(SpanRole, &str)]| BodyLine {
+            spans: spans.iter().map(span).collect(),
+            ..BodyLine::default()
+        };
+        Body {
+            lines: lines.iter().map(line).collect(),
+            ..Body::default()
+        }
+    }
+
+    fn found(body: &Body, text: &str) -> Vec<Vec<(usize, String)>> {
+        let marked = find_matches(body, &SearchPattern::Text(SearchText::new(text).unwrap()), || true);
+        let part = |(line, range): &(usize, Range<usize>)| {
+            (*line, body.lines[*line].text()[range.clone()].to_owned())
+        };
+        marked
+            .iter()
+            .map(|mark| mark.parts.iter().map(part).collect())
+            .collect()
+    }
+
+    #[test]
+    fn text_is_found_anywhere_and_across_the_ends_of_lines() {
+        let body = body(&[
+            &[
+                (SpanRole::Indent, "> "),
+                (SpanRole::Text, "Your new "),
+                (SpanRole::Link, "Receipt"),
+            ],
+            &[(SpanRole::Indent, "> "), (SpanRole::Text, "is here.")],
+            &[],
+            &[(SpanRole::Text, "ご注文の")],
+            &[(SpanRole::Text, "確認 receipts")],
+        ]);
+        let part = |line: usize, text: &str| (line, text.to_owned());
+        assert_eq!(
+            found(&body, "eceipt"),
+            [[part(0, "eceipt")], [part(4, "eceipt")]]
+        );
+        assert_eq!(
+            found(&body, "new receipt is"),
+            [[part(0, "new Receipt"), part(1, "is")]]
+        );
+        assert_eq!(found(&body, "の確認"), [[part(3, "の"), part(4, "確認")]]);
+        assert_eq!(
+            found(&body, "here. ご"),
+            [[part(1, "here."), part(3, "ご")]]
+        );
+        assert!(found(&body, ">").is_empty());
+    }
+
+    #[test]
+    fn a_long_body_is_looked_through_piece_by_piece_and_no_further_than_wanted() {
+        let text = format!("a line {} and a needle...", "of many letters ".repeat(20));
+        let line: &[(SpanRole, &str)] = &[(SpanRole::Text, &text)];
+        let lines: Vec<_> = std::iter::repeat_n([line, line, &[]], 400)
+            .flatten()
+            .collect();
+        let body = body(&lines);
+        let sought = SearchPattern::Text(SearchText::new("needle... a line").unwrap());
+        let found = find_matches(&body, &sought, || true);
+        assert!(found.iter().all(|mark| mark.parts.len() == 2));
+        let within_pairs = found
+            .iter()
+            .filter(|mark| mark.parts[0].0 + 1 == mark.parts[1].0)
+            .count();
+        assert_eq!(within_pairs, 400, "no piece ends within a paragraph");
+        let given_up = find_matches(&body, &sought, || false).len();
+        assert!((1..found.len() / 2).contains(&given_up), "{given_up}");
+        let everywhere = SearchPattern::Text(SearchText::new("e").unwrap());
+        assert_eq!(find_matches(&body, &everywhere, || true).len(), MAX_MATCHES);
+    }
+}

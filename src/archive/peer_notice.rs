@@ -1,0 +1,349 @@
+//! Notices: what one process reports to the others that have the same archive open.
+//!
+//! A notice is a file that is created beside the archive and removed at once. Its name holds the
+//! sender and the subject, so that a watch on the folder has the whole message and nothing has to be
+//! locked, read or polled. A process that is killed in between leaves an empty file, which the next
+//! watch removes. Where a folder cannot be watched, a screen learns of changes with its next refresh.
+
+use std::ffi::OsStr;
+use std::fs::OpenOptions;
+use std::hash::{BuildHasher as _, RandomState};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::Archive;
+use super::watch::Watch;
+use crate::error::{Error, ErrorKind};
+
+/// What another process reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PeerNotice {
+    /// It has committed a change to the archive.
+    Changed,
+    /// It could not reach the service, or has reached it again.
+    ServiceState,
+    /// The archive file was removed or replaced.
+    Removed,
+}
+
+impl PeerNotice {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Changed => "changed",
+            Self::ServiceState => "service",
+            Self::Removed => "removed",
+        }
+    }
+}
+
+/// Sends notices to other processes.
+#[derive(Debug)]
+pub(super) struct PeerNotifier {
+    /// The archive file.
+    path: PathBuf,
+    /// The name of the archive file, and what the names of all notices begin with.
+    prefix: String,
+    /// Tells the notices of this archive handle from those of others.
+    sender: String,
+    sent: AtomicU64,
+}
+
+impl PeerNotifier {
+    pub(super) fn new(path: &Path) -> Self {
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let sender = format!("{:016x}", RandomState::new().hash_one(std::process::id()));
+        Self {
+            path: path.to_owned(),
+            prefix: format!("{name}.notice-"),
+            sender,
+            sent: AtomicU64::new(0),
+        }
+    }
+
+    /// Sends a notice. A folder that takes no file stops nothing: the others follow later.
+    pub(super) fn send(&self, notice: PeerNotice) {
+        let number = self.sent.fetch_add(1, Ordering::Relaxed);
+        let path = self.path.with_file_name(format!(
+            "{}{}-{number}-{}",
+            self.prefix,
+            self.sender,
+            notice.as_str()
+        ));
+        if OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&path)
+            .is_ok()
+        {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+
+    /// What a file of this name reports; `None` if it is no notice, or was sent by this handle.
+    pub(super) fn parse(&self, name: &OsStr) -> Option<PeerNotice> {
+        let (sender, rest) = name.to_str()?.strip_prefix(&self.prefix)?.split_once('-')?;
+        let (_, word) = rest.split_once('-')?;
+        let notices = [PeerNotice::Changed, PeerNotice::ServiceState];
+        notices
+            .into_iter()
+            .find(|notice| sender != self.sender && notice.as_str() == word)
+    }
+
+    /// The archive file.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Removes what killed processes have left behind.
+    pub(super) fn remove_leftovers(&self) {
+        let Ok(entries) = std::fs::read_dir(parent_dir(&self.path)) else {
+            return;
+        };
+        for entry in entries.flatten().filter(|entry| {
+            entry
+                .file_name()
+                .to_string_lossy()
+                .starts_with(&self.prefix)
+        }) {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// The folder that a file is in.
+pub(super) fn parent_dir(path: &Path) -> &Path {
+    path.parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."))
+}
+
+/// Which file an open archive is, so that another one under the same name is noticed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct FileId {
+    path: PathBuf,
+    device: u64,
+    inode: u64,
+}
+
+impl FileId {
+    /// The file that has this name now; `None` if there is none.
+    pub(super) fn from_path(path: &Path) -> Option<Self> {
+        let metadata = std::fs::metadata(path).ok()?;
+        Some(Self {
+            path: path.to_owned(),
+            device: metadata.dev(),
+            inode: metadata.ino(),
+        })
+    }
+
+    /// Its name.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// # Errors
+    ///
+    /// If the name is that of another file by now, or of none. A folder that cannot be searched any
+    /// more says nothing about the file.
+    pub(super) fn check_unchanged(&self) -> Result<(), Error> {
+        match std::fs::metadata(&self.path) {
+            Ok(metadata) if (metadata.dev(), metadata.ino()) == (self.device, self.inode) => Ok(()),
+            Ok(_) => Err(lost_error("replaced")),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(lost_error("removed")),
+            Err(_) => Ok(()),
+        }
+    }
+}
+
+fn lost_error(how: &str) -> Error {
+    Error::new(
+        ErrorKind::Archive,
+        format!("the archive file was {how}; nothing more is kept"),
+    )
+    .hint("restart sentbox")
+}
+
+impl Archive {
+    /// What other processes do with this archive from now on; `None` if it is in memory, or its folder
+    /// cannot be watched.
+    #[must_use]
+    pub fn watch_peers(&self) -> Option<PeerNoticeReceiver> {
+        let notifier = self.connections.notifier()?.clone();
+        let watch = Watch::start(parent_dir(notifier.path())).ok()?;
+        notifier.remove_leftovers();
+        Some(PeerNoticeReceiver {
+            watch,
+            archive: self.clone(),
+        })
+    }
+
+    /// Makes the other processes that show this archive look at the service's state again.
+    pub fn notify_service_state(&self) {
+        if let Some(notifier) = self.connections.notifier() {
+            notifier.send(PeerNotice::ServiceState);
+        }
+    }
+
+    /// Whether the archive file is still the one that was opened.
+    ///
+    /// # Errors
+    ///
+    /// If it was removed or replaced.
+    pub fn check_file(&self) -> Result<(), Error> {
+        self.connections.check_file()
+    }
+}
+
+/// Receives notices.
+pub struct PeerNoticeReceiver {
+    watch: Watch,
+    archive: Archive,
+}
+
+impl PeerNoticeReceiver {
+    /// The next notices, each kind once; waits without waking up until there are some. Needs a runtime
+    /// with I/O. Safe to cancel.
+    pub async fn next(&mut self) -> Vec<PeerNotice> {
+        loop {
+            let mut notices = Vec::new();
+            let events = self.watch.next().await;
+            for name in &events.names {
+                let notice = self
+                    .archive
+                    .connections
+                    .notifier()
+                    .and_then(|notifier| notifier.parse(name));
+                notices.extend(notice.filter(|notice| !notices.contains(notice)));
+            }
+            if events.overflow && !notices.contains(&PeerNotice::Changed) {
+                notices.push(PeerNotice::Changed);
+            }
+            if self.archive.check_file().is_err() {
+                notices.push(PeerNotice::Removed);
+            }
+            if !notices.is_empty() {
+                return notices;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::archive::ArchiveLocation;
+
+    fn two() -> (tempfile::TempDir, PathBuf, Archive, Archive) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("archive.sqlite");
+        let open = || Archive::open(&ArchiveLocation::Disk(path.clone())).unwrap();
+        let (one, other) = (open(), open());
+        (folder, path, one, other)
+    }
+
+    async fn next(notices: &mut PeerNoticeReceiver) -> Vec<PeerNotice> {
+        tokio::time::timeout(Duration::from_secs(30), notices.next())
+            .await
+            .expect("a notice arrives")
+    }
+
+    fn import(archive: &Archive, id: &str) {
+        let line = format!(
+            r#"{{"id":"{id}","to":["a@b.example"],"created_at":"2026-11-20T09:00:00Z","last_event":"sent"}}"#
+        );
+        archive
+            .import(line.as_bytes(), jiff::Timestamp::UNIX_EPOCH, |_| ())
+            .unwrap();
+    }
+
+    #[tokio::test]
+    async fn change_by_another_handle_arrives_and_own_does_not() {
+        let (_folder, _path, one, other) = two();
+        let (mut for_one, mut for_other) = (one.watch_peers().unwrap(), other.watch_peers().unwrap());
+        import(&one, "a");
+        assert_eq!(next(&mut for_other).await, [PeerNotice::Changed]);
+        import(&other, "b");
+        // The own change came first, and is not among what arrives.
+        other.notify_service_state();
+        let mut arrived = next(&mut for_one).await;
+        while !arrived.contains(&PeerNotice::ServiceState) {
+            arrived.extend(next(&mut for_one).await);
+        }
+        arrived.dedup();
+        assert_eq!(arrived, [PeerNotice::Changed, PeerNotice::ServiceState]);
+    }
+
+    #[tokio::test]
+    async fn commit_without_change_sends_nothing() {
+        let (_folder, _path, one, other) = two();
+        let mut notices = other.watch_peers().unwrap();
+        one.stamp_request(jiff::Timestamp::UNIX_EPOCH).unwrap();
+        import(&one, "a");
+        assert_eq!(next(&mut notices).await, [PeerNotice::Changed]);
+        import(&one, "a");
+        one.stamp_request(jiff::Timestamp::UNIX_EPOCH).unwrap();
+        one.notify_service_state();
+        assert_eq!(next(&mut notices).await, [PeerNotice::ServiceState]);
+    }
+
+    #[tokio::test]
+    async fn removed_file_is_reported_and_refuses_writes() {
+        let (_folder, path, one, other) = two();
+        let mut notices = other.watch_peers().unwrap();
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(next(&mut notices).await, [PeerNotice::Removed]);
+        let failure = one.stamp_request(jiff::Timestamp::UNIX_EPOCH).unwrap_err();
+        assert_eq!(
+            failure.sentence,
+            "the archive file was removed; nothing more is kept"
+        );
+    }
+
+    #[test]
+    fn replaced_file_refuses_writes() {
+        let (folder, path, one, _other) = two();
+        let copy = folder.path().join("copy");
+        std::fs::copy(&path, &copy).unwrap();
+        std::fs::rename(copy, &path).unwrap();
+        let failure = one.stamp_request(jiff::Timestamp::UNIX_EPOCH).unwrap_err();
+        assert_eq!(
+            failure.sentence,
+            "the archive file was replaced; nothing more is kept"
+        );
+    }
+
+    #[tokio::test]
+    async fn removed_folder_is_reported() {
+        let (folder, _path, _one, other) = two();
+        let mut notices = other.watch_peers().unwrap();
+        folder.close().unwrap();
+        assert_eq!(next(&mut notices).await, [PeerNotice::Removed]);
+    }
+
+    #[test]
+    fn watch_removes_what_killed_processes_left() {
+        let (folder, path, one, _other) = two();
+        let left = path.with_file_name("archive.sqlite.notice-00-1-changed");
+        std::fs::write(&left, "").unwrap();
+        let kept = folder.path().join("archive.sqlite.lease");
+        std::fs::write(&kept, "").unwrap();
+        drop(one.watch_peers());
+        assert!(!left.exists() && kept.exists());
+    }
+
+    #[test]
+    fn archive_in_memory_has_no_notices() {
+        let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
+        assert!(archive.watch_peers().is_none());
+        archive.notify_service_state();
+        archive.check_file().unwrap();
+    }
+}

@@ -1,0 +1,384 @@
+//! One email between its JSON and the columns of `mail`, in both directions and without loss.
+
+use std::fmt::Write as _;
+
+use rusqlite::Row;
+use rusqlite::types::ToSqlOutput::{self, Owned};
+use rusqlite::types::Value;
+use serde_json::value::RawValue;
+
+use super::ordered_object::{OrderedObject, write_object, quote};
+use super::{time_codec, id_codec};
+use crate::api::wire;
+
+/// Members that are bodies: an answer that has one of them is a whole email.
+const BODY_KEYS: [&str; 2] = ["html", "text"];
+
+/// Members that only a whole email has.
+const RETRIEVE_ONLY_KEYS: [&str; 4] = ["object", "html", "text", "tags"];
+
+/// The columns that [`summary`] reads, in its order.
+macro_rules! summary_columns {
+    () => {
+        "id, created_at, last_event, iif(typeof(sender) = 'integer', (SELECT text FROM label WHERE nth = sender), sender), recipients, \
+         subject, message_id, cc, bcc, reply_to, scheduled_at, odd"
+    };
+}
+pub(super) use summary_columns;
+
+/// The columns that [`Fields::load`] reads, in its order; they come from `mail JOIN shape USING (shape)`.
+macro_rules! row_columns {
+    () => {
+        concat!(summary_columns!(), ", names")
+    };
+}
+pub(super) use row_columns;
+
+/// What the columns of one email hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct RowFields {
+    /// The known members as they were read, and the unknown ones.
+    pub(super) summary: wire::Summary,
+    /// The names of the JSON's members in their order, as a JSON array.
+    pub(super) key_order: String,
+    /// A JSON object of the members that the columns cannot give back as they were.
+    pub(super) extra_json: Option<String>,
+}
+
+/// An email's JSON, taken apart.
+pub(super) struct ParsedEmail {
+    /// Its summary.
+    pub(super) fields: RowFields,
+    /// Whether the JSON has bodies, so that it is worth keeping whole.
+    pub(super) has_body: bool,
+}
+
+impl RowFields {
+    /// Takes an email's JSON apart, in the shape of a list item or of a retrieved email. From the
+    /// latter, what only it has is left out.
+    pub(super) fn parse(json: &str) -> Result<ParsedEmail, serde_json::Error> {
+        let mut members = OrderedObject::parse(json)?;
+        let whole = BODY_KEYS.iter().any(|name| members.contains_key(name));
+        if !whole {
+            return Ok(ParsedEmail {
+                fields: Self::from_object(wire::Summary::parse(json)?, &members),
+                has_body: whole,
+            });
+        }
+        members
+            .0
+            .retain(|(name, _)| !RETRIEVE_ONLY_KEYS.contains(&name.as_str()));
+        let short = write_object(
+            members
+                .0
+                .iter()
+                .map(|(name, value)| (name.as_str(), value.get())),
+        );
+        Ok(ParsedEmail {
+            fields: Self::from_object(wire::Summary::parse(&short)?, &members),
+            has_body: whole,
+        })
+    }
+
+    fn from_object(mut summary: wire::Summary, members: &OrderedObject) -> Self {
+        summary.extra = members
+            .0
+            .iter()
+            .filter(|(name, _)| !has_column(name))
+            .map(|(name, value)| (name.clone(), value.get().to_owned()))
+            .collect();
+        let mut names = String::from("[");
+        for (name, _) in &members.0 {
+            let comma = if names.len() > 1 { "," } else { "" };
+            let _ = write!(names, "{comma}{}", quote(name));
+        }
+        names.push(']');
+        let odd = members
+            .0
+            .iter()
+            .filter(|(name, value)| !fits_column(name, value))
+            .map(|(name, value)| (name.as_str(), value.get()));
+        let odd = Some(write_object(odd)).filter(|json| json != "{}");
+        Self {
+            summary,
+            key_order: names,
+            extra_json: odd,
+        }
+    }
+
+    /// The JSON that was taken apart: the same members in the same order with equal values.
+    pub(super) fn to_json(&self) -> String {
+        let names: Vec<String> = serde_json::from_str(&self.key_order).unwrap_or_default();
+        // The odd members stand in the order of the names, so one walk meets them all.
+        let mut odd = parse_extra(self.extra_json.as_deref()).0.into_iter().peekable();
+        let value = |name: &String| {
+            odd.next_if(|(next, _)| next == name)
+                .map_or_else(|| self.column_json(name), |(_, value)| value.get().to_owned())
+        };
+        let values: Vec<String> = names.iter().map(value).collect();
+        write_object(
+            names
+                .iter()
+                .map(String::as_str)
+                .zip(values.iter().map(String::as_str)),
+        )
+    }
+
+    /// A known member from its column, as JSON.
+    fn column_json(&self, name: &str) -> String {
+        let wire::Summary {
+            id,
+            to,
+            from,
+            created_at,
+            subject,
+            message_id,
+            bcc,
+            cc,
+            reply_to,
+            last_event,
+            scheduled_at,
+            extra: _,
+        } = &self.summary;
+        match name {
+            "id" => quote(id),
+            "to" => to_json_text(to),
+            "from" => to_json_text(from),
+            "created_at" => to_json_text(created_at),
+            "subject" => to_json_text(subject),
+            "message_id" => to_json_text(message_id),
+            "bcc" => to_json_text(bcc),
+            "cc" => to_json_text(cc),
+            "reply_to" => to_json_text(reply_to),
+            "last_event" => to_json_text(last_event),
+            "scheduled_at" => to_json_text(scheduled_at),
+            _ => "null".to_owned(),
+        }
+    }
+
+    /// Whether the texts that hold JSON do.
+    pub(super) fn check_json(&self) -> Result<(), serde_json::Error> {
+        serde_json::from_str::<Vec<String>>(&self.key_order)?;
+        self.extra_json
+            .as_deref()
+            .map_or(Ok(()), |odd| OrderedObject::parse(odd).map(|_| ()))
+    }
+
+    /// Reads the columns of [`columns!`], which begin at `first`.
+    pub(super) fn from_row(row: &Row, first: usize) -> rusqlite::Result<Self> {
+        Ok(Self {
+            summary: read_summary(row, first)?,
+            extra_json: row.get(first + 11)?,
+            key_order: row.get(first + 12)?,
+        })
+    }
+
+    /// The columns of [`columns!`] but the last, as they are bound; the sender as it is given.
+    pub(super) fn to_params(&self, sender: Value) -> [ToSqlOutput<'_>; 12] {
+        let wire::Summary {
+            id,
+            to,
+            from,
+            created_at,
+            subject,
+            message_id,
+            bcc,
+            cc,
+            reply_to,
+            last_event,
+            scheduled_at,
+            extra: _,
+        } = &self.summary;
+        [
+            Owned(id_codec::encode_id(id)),
+            Owned(time_codec::encode(created_at.as_deref())),
+            text_param(last_event.as_deref()),
+            Owned(sender),
+            list_param(to.as_deref()),
+            text_param(subject.as_deref()),
+            Owned(id_codec::encode_message_id(message_id.as_deref(), from.as_deref())),
+            list_param(cc.as_deref()),
+            list_param(bcc.as_deref()),
+            list_param(reply_to.as_deref()),
+            text_param(scheduled_at.as_deref()),
+            text_param(self.extra_json.as_deref()),
+        ]
+    }
+}
+
+/// Reads the columns of [`summary_columns!`], which begin at `first`.
+pub(super) fn read_summary(row: &Row, first: usize) -> rusqlite::Result<wire::Summary> {
+    let text = |at: usize| row.get::<_, Option<String>>(first + at);
+    let list = |at: usize| {
+        Ok::<_, rusqlite::Error>(row.get_ref(first + at)?.as_str_or_null()?.map(decode_list))
+    };
+    let from = text(3)?;
+    let odd = parse_extra(row.get_ref(first + 11)?.as_str_or_null()?)
+        .0
+        .into_iter()
+        .filter(|(name, _)| !has_column(name));
+    Ok(wire::Summary {
+        id: id_codec::decode_id(row.get_ref(first)?),
+        created_at: time_codec::decode(row.get_ref(first + 1)?),
+        last_event: text(2)?,
+        to: list(4)?,
+        subject: text(5)?,
+        message_id: id_codec::decode_message_id(row.get_ref(first + 6)?, from.as_deref()),
+        from,
+        cc: list(7)?,
+        bcc: list(8)?,
+        reply_to: list(9)?,
+        scheduled_at: text(10)?,
+        extra: odd
+            .map(|(name, value)| (name, value.get().to_owned()))
+            .collect(),
+    })
+}
+
+fn parse_extra(json: Option<&str>) -> OrderedObject {
+    json.and_then(|json| OrderedObject::parse(json).ok())
+        .unwrap_or(OrderedObject(Vec::new()))
+}
+
+fn text_param(text: Option<&str>) -> ToSqlOutput<'_> {
+    text.map_or(Owned(Value::Null), ToSqlOutput::from)
+}
+
+fn list_param(list: Option<&[String]>) -> ToSqlOutput<'_> {
+    Owned(list.map_or(Value::Null, |list| Value::Text(encode_list(list))))
+}
+
+fn has_column(name: &str) -> bool {
+    matches!(
+        name,
+        "id" | "to"
+            | "from"
+            | "created_at"
+            | "subject"
+            | "message_id"
+            | "bcc"
+            | "cc"
+            | "reply_to"
+            | "last_event"
+            | "scheduled_at"
+    )
+}
+
+/// Whether the column gives this member back as it was.
+fn fits_column(name: &str, value: &RawValue) -> bool {
+    match name {
+        "id" => serde_json::from_str::<String>(value.get()).is_ok(),
+        "to" | "cc" | "bcc" | "reply_to" => {
+            serde_json::from_str::<Option<Vec<String>>>(value.get()).is_ok()
+        }
+        known if has_column(known) => serde_json::from_str::<Option<String>>(value.get()).is_ok(),
+        _ => false,
+    }
+}
+
+fn to_json_text(value: &impl serde::Serialize) -> String {
+    serde_json::to_string(value).expect("strings and lists of strings are always JSON")
+}
+
+/// A list as text: the one address that most lists are, or a JSON array.
+fn encode_list(list: &[String]) -> String {
+    match list {
+        [one] if !one.starts_with('[') => one.clone(),
+        _ => to_json_text(&list),
+    }
+}
+
+fn decode_list(text: &str) -> Vec<String> {
+    let list = text
+        .starts_with('[')
+        .then(|| serde_json::from_str(text).ok())
+        .flatten();
+    list.unwrap_or_else(|| vec![text.to_owned()])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::{Map, Value, json};
+
+    /// Through the columns of a real table and back.
+    fn through(json: &str) -> RowFields {
+        let fields = RowFields::parse(json).unwrap().fields;
+        let connection = rusqlite::Connection::open_in_memory().unwrap();
+        let sql = "SELECT ?1 id, ?2 created_at, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13";
+        let sender = fields.summary.from.clone().into();
+        let values = fields
+            .to_params(sender)
+            .into_iter()
+            .chain([ToSqlOutput::from(fields.key_order.as_str())]);
+        let back = connection
+            .query_row(sql, rusqlite::params_from_iter(values), |row| {
+                RowFields::from_row(row, 0)
+            })
+            .unwrap();
+        assert_eq!(back, fields);
+        back
+    }
+
+    #[test]
+    fn the_names_keep_their_order_and_the_numbers_their_digits() {
+        let json = r#"{"zeta":1.50,"id":"7","to":"bare@example.com","cc":[],"bcc":null,"big":123456789012345678901234567890,"from":"A <a@example.com>"}"#;
+        assert_eq!(through(json).to_json(), json);
+    }
+
+    #[test]
+    fn a_usual_summary_needs_no_odd_members() {
+        let json = r#"{"id":"0f9c35de-6ad1-4cb2-9f4e-00000000beef","to":["a@example.com"],"subject":null,"cc":["[x] <b@example.com>"]}"#;
+        assert_eq!(through(json).extra_json, None);
+        assert_eq!(through(json).to_json(), json);
+    }
+
+    #[test]
+    fn a_whole_email_is_taken_without_its_bodies() {
+        let taken = RowFields::parse(r#"{"object":"email","id":"1","html":"<p>","text":null,"tags":[],"x":1,"subject":"Hi"}"#).unwrap();
+        assert!(taken.has_body);
+        assert_eq!(taken.fields.to_json(), r#"{"id":"1","x":1,"subject":"Hi"}"#);
+        assert_eq!(
+            taken.fields.summary.extra,
+            [("x".to_owned(), "1".to_owned())]
+        );
+    }
+
+    fn anything() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<f64>().prop_map(|n| json!(n)),
+            "\\PC{0,12}".prop_map(Value::from),
+            "[\\[\"<@ a]{0,6}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(2, 8, 4, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::hash_map("[a-z]{1,3}", inner, 0..3)
+                    .prop_map(|map| Value::Object(map.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn an_item_of_any_shape_comes_back_equal(
+            members in prop::collection::vec((prop_oneof![
+                prop::sample::select(vec!["to", "from", "created_at", "subject", "message_id", "bcc", "cc", "reply_to", "last_event", "scheduled_at"]).prop_map(str::to_owned),
+                "[a-z_]{1,8}",
+            ], anything()), 0..14),
+            id in "\\PC{1,8}",
+        ) {
+            let mut item: Map<String, Value> = members.into_iter().filter(|(name, _)| !BODY_KEYS.contains(&name.as_str())).collect();
+            item.insert("id".to_owned(), Value::from(id));
+            let json = Value::Object(item).to_string();
+            let back = through(&json).to_json();
+            prop_assert_eq!(serde_json::from_str::<Value>(&back).unwrap(), serde_json::from_str::<Value>(&json).unwrap());
+        }
+    }
+}

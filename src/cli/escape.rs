@@ -1,0 +1,98 @@
+//! Text for people on its way to a stream: whatever it quotes cannot command a terminal.
+
+use std::borrow::Cow;
+
+use crate::mail::sanitize;
+
+/// `text` without any control character but line feeds and tabs.
+#[must_use]
+pub(super) fn strip_controls(text: &str) -> Cow<'_, str> {
+    filter_escapes(text, |_| 0)
+}
+
+/// The same, but the sequences that sentbox itself writes stay: styles (SGR) and links (OSC 8).
+#[must_use]
+pub(super) fn strip_foreign_controls(text: &str) -> Cow<'_, str> {
+    filter_escapes(text, |rest| sgr_len(rest).or_else(|| hyperlink_len(rest)).unwrap_or(0))
+}
+
+/// Cleans what lies between tabs and escapes; `own` tells how many bytes of an escape may stay.
+fn filter_escapes(text: &str, own: impl Fn(&str) -> usize) -> Cow<'_, str> {
+    if text
+        .bytes()
+        .all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t'))
+    {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(['\t', '\x1b']) {
+        out.push_str(&sanitize::sanitize_block(&rest[..at]));
+        rest = &rest[at..];
+        let kept = if rest.starts_with('\t') { 1 } else { own(rest) };
+        out.push_str(if kept > 0 { &rest[..kept] } else { REPLACEMENT });
+        rest = &rest[kept.max(1)..];
+    }
+    out.push_str(&sanitize::sanitize_block(rest));
+    Cow::Owned(out)
+}
+
+/// Stands for an escape that was taken out.
+const REPLACEMENT: &str = "\u{FFFD}";
+
+/// The length of `ESC [ 1 ; 31 m`.
+fn sgr_len(text: &str) -> Option<usize> {
+    let codes = text.strip_prefix("\x1b[")?;
+    let end = codes.find(|c: char| !c.is_ascii_digit() && c != ';')?;
+    codes[end..]
+        .starts_with('m')
+        .then_some("\x1b[".len() + end + 1)
+}
+
+/// The length of `ESC ] 8 ; ; address ESC \`.
+fn hyperlink_len(text: &str) -> Option<usize> {
+    const START: &str = "\x1b]8;;";
+    let address = text.strip_prefix(START)?;
+    let end = address.find(|c: char| !c.is_ascii_graphic())?;
+    address[end..]
+        .starts_with("\x1b\\")
+        .then_some(START.len() + end + 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn own_sequences_stay_in_styled_text_only() {
+        let own = "\x1b[1;31mred\x1b[0m\t\x1b]8;;https://example.com/%20\x1b\\link\x1b]8;;\x1b\\\n";
+        assert_eq!(strip_foreign_controls(own), own);
+        assert!(!strip_controls(own).contains('\x1b'));
+        for foreign in [
+            "\x1b]0;title\x07",
+            "\x1b[2J",
+            "\x1b[",
+            "\x1b]8;;a\u{7}",
+            "\x1b]8;;a b\x1b\\",
+            "\x1bP",
+            "\u{9b}31m",
+            "\u{202e}",
+        ] {
+            let text = strip_foreign_controls(foreign);
+            assert!(
+                !text.contains(['\x1b', '\u{7}', '\u{9b}', '\u{202e}']),
+                "{foreign:?}: {text:?}"
+            );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn plain_text_holds_no_control_but_line_ends_and_tabs(text in "[\u{0}-\u{a0}\u{2000}-\u{206f}a-z\\[\\];]{0,40}") {
+            let once = strip_controls(&text);
+            prop_assert!(once.chars().all(|c| matches!(c, '\n' | '\t') || sanitize::is_safe_char(c)), "{once:?}");
+            prop_assert_eq!(strip_controls(&once), once.clone());
+        }
+    }
+}

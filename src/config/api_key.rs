@@ -1,0 +1,259 @@
+//! `ApiKey`: the secret, in a type that cannot be printed.
+
+use std::fmt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use aws_lc_rs::digest;
+use secrecy::{ExposeSecret, SecretString};
+
+use crate::error::{Error, ErrorKind};
+
+/// Long enough to type a passphrase; a command that takes longer hangs.
+const COMMAND_TIMEOUT: Duration = Duration::from_mins(1);
+
+/// Whether a command that gives a key may ask a person for something on the terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Prompting {
+    /// It may: the terminal is nobody's yet.
+    #[default]
+    Allowed,
+    /// The terminal shows something else, which its words would garble.
+    Forbidden,
+}
+
+/// A key of the service: wiped from memory when dropped, redacted wherever it is formatted.
+#[derive(Clone)]
+pub struct ApiKey(SecretString);
+
+impl ApiKey {
+    /// Takes a key from the source that `from` names.
+    ///
+    /// # Errors
+    ///
+    /// If it is empty, or holds a character that no HTTP header may carry: such a key is never sent.
+    pub fn new(text: &str, from: &str) -> Result<Self, Error> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Err(Error::new(
+                ErrorKind::KeyMissing,
+                format!("the API key from {from} is empty"),
+            ));
+        }
+        if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+            let sentence = format!(
+                "the API key from {from} holds a blank, a control character or a letter outside ASCII"
+            );
+            return Err(Error::new(ErrorKind::KeyRejected, sentence)
+                .hint("a key is one word; it was not sent anywhere"));
+        }
+        Ok(Self(text.into()))
+    }
+
+    /// Reads a key file, which must not be readable by others.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read, may be read by others, or holds no key.
+    pub fn from_file(path: &Path, from: &str) -> Result<Self, Error> {
+        let unreadable = |error: std::io::Error| match error.kind() {
+            std::io::ErrorKind::NotFound => Error::new(
+                ErrorKind::KeyMissing,
+                format!("the key file {} does not exist", path.display()),
+            )
+            .hint("sentbox login stores a key; --profile NAME names its profile"),
+            _ => Error::new(
+                ErrorKind::Config,
+                format!("the key file {} cannot be read: {error}", path.display()),
+            ),
+        };
+        let metadata = std::fs::metadata(path).map_err(unreadable)?;
+        if is_accessible_to_others(&metadata) {
+            return Err(Error::new(
+                ErrorKind::Config,
+                format!(
+                    "the key file {} may be read by other people",
+                    path.display()
+                ),
+            )
+            .hint(format!("chmod 600 {}", path.display())));
+        }
+        Self::new(&std::fs::read_to_string(path).map_err(unreadable)?, from)
+    }
+
+    /// Runs `command` by the shell and takes the first line it prints.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be run, fails, takes longer than a minute, or prints no key.
+    pub fn from_command(command: &str, from: &str, asking: Prompting) -> Result<Self, Error> {
+        let hint = match asking {
+            Prompting::Allowed => "run it by hand to see what is wrong",
+            Prompting::Forbidden => {
+                "if it asks for something, leave and start sentbox with --profile; or run it by hand to see what is wrong"
+            }
+        };
+        let failed = |why: String| {
+            Error::new(ErrorKind::Config, format!("the command of {from} {why}")).hint(hint)
+        };
+        let mut shell = Command::new("sh");
+        if asking == Prompting::Forbidden {
+            shell.stdin(Stdio::null()).stderr(Stdio::null());
+        }
+        // Another source's key is none of its business.
+        let mut child = remove_key_variables(shell.args(["-c", command]))
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(|error| failed(format!("cannot be run: {error}")))?;
+        let pipe = child.stdout.take().expect("the stream was asked for");
+        let (sender, receiver) = mpsc::channel();
+        thread::spawn(move || sender.send(std::io::read_to_string(pipe)));
+        let Ok(printed) = receiver.recv_timeout(COMMAND_TIMEOUT) else {
+            // It may have ended by itself in this instant; then there is nothing to kill.
+            let _ = child.kill();
+            let _ = child.wait();
+            return Err(failed(format!(
+                "did not end within {} s",
+                COMMAND_TIMEOUT.as_secs()
+            )));
+        };
+        let status = child
+            .wait()
+            .map_err(|error| failed(format!("cannot be waited for: {error}")))?;
+        if !status.success() {
+            return Err(failed(format!("failed ({status})")));
+        }
+        let printed = printed.map_err(|error| failed(format!("printed no text: {error}")))?;
+        Self::new(printed.lines().next().unwrap_or_default(), from)
+    }
+
+    /// The key itself, for the one header that carries it.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        self.0.expose_secret()
+    }
+
+    /// The key as it may be shown: what kind it looks like, and which one it is.
+    #[must_use]
+    pub fn masked(&self) -> String {
+        let start = if self.expose().starts_with("re_") {
+            "re_"
+        } else {
+            ""
+        };
+        format!("{start}..., fingerprint {}", self.fingerprint())
+    }
+
+    /// Eight hex digits that tell two keys apart and give nothing away: an archive is bound to them.
+    #[must_use]
+    pub fn fingerprint(&self) -> String {
+        let digest = digest::digest(&digest::SHA256, self.expose().as_bytes());
+        let start = digest
+            .as_ref()
+            .first_chunk()
+            .expect("a SHA-256 has 32 bytes");
+        format!("{:08x}", u32::from_be_bytes(*start))
+    }
+}
+
+/// Keeps the keys of the environment from a program that sentbox starts.
+pub fn remove_key_variables(command: &mut Command) -> &mut Command {
+    command
+        .env_remove("SENTBOX_API_KEY")
+        .env_remove("RESEND_API_KEY")
+}
+
+impl fmt::Debug for ApiKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ApiKey(…)")
+    }
+}
+
+#[cfg(unix)]
+fn is_accessible_to_others(metadata: &std::fs::Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    metadata.permissions().mode() & 0o077 != 0
+}
+
+#[cfg(not(unix))]
+fn open_to_others(_: &std::fs::Metadata) -> bool {
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_cannot_be_printed() {
+        let key = ApiKey::new("re_canary_1234\n", "a test").unwrap();
+        assert_eq!(key.expose(), "re_canary_1234");
+        assert!(!format!("{key:?} {:?} {}", Some(&key), key.masked()).contains("canary"));
+    }
+
+    #[test]
+    fn a_key_that_no_header_can_carry_is_refused_without_quoting_it() {
+        for bad in ["re_ca\nnary", "re_ca nary", "re_ca\u{1b}nary", "re_cañary"] {
+            let failure = ApiKey::new(bad, "a test").unwrap_err();
+            assert_eq!(failure.kind, ErrorKind::KeyRejected);
+            assert!(!failure.sentence.contains("re_ca"), "{}", failure.sentence);
+        }
+        assert_eq!(
+            ApiKey::new(" \n", "a test").unwrap_err().kind,
+            ErrorKind::KeyMissing
+        );
+    }
+
+    #[test]
+    fn fingerprints_tell_keys_apart_and_stay_the_same_for_ever() {
+        let print = |key: &str| ApiKey::new(key, "a test").unwrap().fingerprint();
+        assert_eq!(print("abc"), "ba7816bf");
+        assert_ne!(print("re_one"), print("re_two"));
+    }
+
+    #[test]
+    fn a_command_gives_its_first_line() {
+        let of = |command: &str, asking| ApiKey::from_command(command, "a test", asking);
+        assert_eq!(
+            of("printf 're_x\\nsecond\\n'", Prompting::Allowed)
+                .unwrap()
+                .expose(),
+            "re_x"
+        );
+        assert_eq!(
+            of("exit 3", Prompting::Allowed).unwrap_err().kind,
+            ErrorKind::Config
+        );
+        assert_eq!(
+            of("read line || echo re_nobody", Prompting::Forbidden)
+                .unwrap()
+                .expose(),
+            "re_nobody",
+            "nobody is asked"
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_key_file_that_others_may_read_is_refused() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("key");
+        std::fs::write(&path, "re_file\n").unwrap();
+        let mode =
+            |mode| std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+        mode(0o640);
+        assert_eq!(
+            ApiKey::from_file(&path, "a test").unwrap_err().kind,
+            ErrorKind::Config
+        );
+        mode(0o600);
+        assert_eq!(
+            ApiKey::from_file(&path, "a test").unwrap().expose(),
+            "re_file"
+        );
+    }
+}

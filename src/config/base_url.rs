@@ -1,0 +1,181 @@
+//! `BaseUrl`: where the service is, checked once, so that a key cannot go astray.
+
+use std::fmt::{self, Write as _};
+use std::net::IpAddr;
+
+use url::{Host, Url};
+
+use crate::error::{Error, ErrorKind};
+
+/// The address that the operations' paths are appended to; its own path is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BaseUrl(Url);
+
+impl BaseUrl {
+    /// Where the real service is.
+    pub const DEFAULT: &'static str = "https://api.resend.com";
+
+    /// Reads an address given by hand.
+    ///
+    /// # Errors
+    ///
+    /// If it is no http(s) URL, carries credentials, a query or a fragment, or is plain http to
+    /// another machine: a key sent there could be read on the way.
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        let refused = |why: &str| Error::new(ErrorKind::Usage, format!("the base URL {why}"));
+        let example = format!("a base URL looks like {}", Self::DEFAULT);
+        let url = Url::parse(text.trim())
+            .map_err(|error| refused(&format!("cannot be read: {error}")).hint(&example))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(refused("is neither https nor http").hint(example));
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(refused("carries a name or a password")
+                .hint("the key belongs into SENTBOX_API_KEY or a profile"));
+        }
+        if url.query().is_some() || url.fragment().is_some() {
+            return Err(refused("carries a query or a fragment").hint(example));
+        }
+        let base = Self(url);
+        if base.is_plain_http() && !base.is_loopback() {
+            return Err(refused(
+                "is plain http to another machine; the key could be read on the way",
+            )
+            .hint("use https"));
+        }
+        Ok(base)
+    }
+
+    /// The real service.
+    #[must_use]
+    pub fn resend() -> Self {
+        Self(Url::parse(Self::DEFAULT).expect("the default base URL is one"))
+    }
+
+    /// The address as a URL.
+    #[must_use]
+    pub const fn url(&self) -> &Url {
+        &self.0
+    }
+
+    /// The address below the base of these path segments, each percent-encoded.
+    #[must_use]
+    pub fn join_segments(&self, segments: &[&str]) -> Url {
+        let mut path = self.0.path().trim_end_matches('/').to_owned();
+        for segment in segments {
+            path.push('/');
+            // The url crate's own segments lose tabs and line feeds, and an id is data.
+            for byte in segment.bytes() {
+                if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~') {
+                    path.push(char::from(byte));
+                } else {
+                    write!(path, "%{byte:02X}").expect("a string takes what is written");
+                }
+            }
+        }
+        let mut url = self.0.clone();
+        url.set_path(&path);
+        url
+    }
+
+    /// Whether it is http without TLS.
+    #[must_use]
+    pub fn is_plain_http(&self) -> bool {
+        self.0.scheme() == "http"
+    }
+
+    /// Whether it is on this machine.
+    #[must_use]
+    pub fn is_loopback(&self) -> bool {
+        match self.0.host() {
+            Some(Host::Ipv4(ip)) => IpAddr::V4(ip).is_loopback(),
+            Some(Host::Ipv6(ip)) => IpAddr::V6(ip).is_loopback(),
+            // Names below it lead wherever a resolver says.
+            Some(Host::Domain(name)) => name == "localhost",
+            None => false,
+        }
+    }
+
+    /// A name for a directory that belongs to this address.
+    #[must_use]
+    pub fn directory_name(&self) -> String {
+        let mut name = self
+            .0
+            .host_str()
+            .unwrap_or_default()
+            .replace([':', '[', ']'], "_");
+        if let Some(port) = self.0.port() {
+            name = format!("{name}_{port}");
+        }
+        let path = self.0.path().trim_matches('/');
+        if !path.is_empty() {
+            name.push('_');
+            name.extend(path.chars().map(|c| {
+                if c.is_ascii_alphanumeric() || c == '-' {
+                    c
+                } else {
+                    '_'
+                }
+            }));
+        }
+        name
+    }
+}
+
+impl fmt::Display for BaseUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0.as_str().trim_end_matches('/'))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_base_url_keeps_its_path_and_ids_are_data() {
+        let base = BaseUrl::parse("https://mail.example.com/api/").unwrap();
+        assert_eq!(base.to_string(), "https://mail.example.com/api");
+        assert_eq!(
+            base.join_segments(&["emails", "../a b?c#d/é\n%41"]).as_str(),
+            "https://mail.example.com/api/emails/..%2Fa%20b%3Fc%23d%2F%C3%A9%0A%2541"
+        );
+        assert_eq!(
+            BaseUrl::resend().join_segments(&["emails"]).as_str(),
+            "https://api.resend.com/emails"
+        );
+    }
+
+    #[test]
+    fn plain_http_goes_to_this_machine_only() {
+        for good in [
+            "http://127.0.0.1:8025",
+            "http://localhost:1",
+            "http://[::1]:8025/api",
+            "https://example.com",
+        ] {
+            assert!(BaseUrl::parse(good).is_ok(), "{good}");
+        }
+        for bad in [
+            "http://example.com",
+            "http://127.0.0.1.example.com",
+            "http://10.0.0.1",
+            "http://api.localhost",
+            "ftp://example.com",
+            "example.com",
+            "",
+        ] {
+            assert!(BaseUrl::parse(bad).is_err(), "{bad}");
+        }
+        assert!(BaseUrl::parse("https://re_key@example.com").is_err());
+        assert!(BaseUrl::parse("https://example.com/?key=1").is_err());
+    }
+
+    #[test]
+    fn directory_names_differ_by_origin_and_are_one_segment() {
+        let name = |url| BaseUrl::parse(url).unwrap().directory_name();
+        assert_eq!(name("https://api.resend.com"), "api.resend.com");
+        assert_eq!(name("http://127.0.0.1:8025/a/../b/"), "127.0.0.1_8025_b");
+        assert_eq!(name("http://[::1]:8025"), "___1__8025");
+    }
+}

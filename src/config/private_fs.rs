@@ -1,0 +1,221 @@
+//! Writes files whole, and for their owner alone.
+
+use std::fs::{self, DirBuilder, OpenOptions, Permissions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+/// Makes a folder that is open to its owner alone, with what is missing above it. One that is
+/// already there stays as it is.
+///
+/// # Errors
+///
+/// If it cannot be made.
+pub fn create_private_dir(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+/// Puts `text` in place of what the file held. Whoever reads it meanwhile sees the old text or the
+/// new one, never a part; a file that was open to others keeps its mode, a new one is private.
+///
+/// # Errors
+///
+/// If it cannot be written; the old text is then still there.
+pub(super) fn replace_file(path: &Path, text: &str) -> io::Result<()> {
+    // A link, as from a folder of dot-files, stays one: what it leads to is replaced.
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let mode = fs::metadata(&path).map_or(0o600, |metadata| metadata.permissions().mode() & 0o777);
+    write_atomically(&path, text, mode)
+}
+
+/// Writes a secret: as [`replace`], but nobody else may read it or its folder afterwards.
+///
+/// # Errors
+///
+/// If it cannot be written.
+pub(super) fn write_secret(path: &Path, text: &str) -> io::Result<()> {
+    let folder = path.parent().expect("a secret lies in a folder");
+    create_private_dir(folder)?;
+    fs::set_permissions(folder, Permissions::from_mode(0o700))?;
+    write_atomically(path, text, 0o600)
+}
+
+fn write_atomically(path: &Path, text: &str, mode: u32) -> io::Result<()> {
+    let name = path
+        .file_name()
+        .ok_or(io::ErrorKind::InvalidInput)?
+        .to_string_lossy();
+    let beside = path.with_file_name(format!(".{name}.{}", std::process::id()));
+    let written = (|| {
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(mode)
+            .open(&beside)?;
+        // Keeps `remove_leftovers` of another process away.
+        file.lock()?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&beside, path)
+    })();
+    if written.is_err() {
+        // If there is nothing to take away, all the better.
+        let _ = fs::remove_file(&beside);
+    }
+    written
+}
+
+/// Removes from `folder` what writes have left that were killed: the files beside those whose names
+/// are `ours`. Returns what it removed; what cannot be removed stays.
+pub(super) fn remove_temp_files(folder: &Path, ours: impl Fn(&str) -> bool) -> Vec<PathBuf> {
+    let is_leftover = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str());
+        let of = name.and_then(|name| name.strip_prefix('.')?.rsplit_once('.'));
+        of.is_some_and(|(name, process)| {
+            ours(name) && !process.is_empty() && process.bytes().all(|byte| byte.is_ascii_digit())
+        })
+    };
+    let unused = |path: &PathBuf| fs::File::open(path).is_ok_and(|file| file.try_lock().is_ok());
+    let found = fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(is_leftover);
+    found
+        .filter(|path| unused(path) && fs::remove_file(path).is_ok())
+        .collect()
+}
+
+/// Why other users could change the file at `path`, with what would help; `None` if they could not.
+///
+/// The file, a link to it, and the folders of both must belong to this user or to root and be
+/// writable by their owner alone. In a folder with the sticky bit, others can replace no file.
+pub(super) fn why_writable_by_others(path: &Path) -> Option<String> {
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let folder = |path: &Path| {
+        path.parent()
+            .filter(|folder| !folder.as_os_str().is_empty())
+            .unwrap_or(Path::new("."))
+            .to_owned()
+    };
+    let ours = [0, rustix::process::geteuid().as_raw()];
+    let link = fs::symlink_metadata(path)
+        .ok()
+        .filter(fs::Metadata::is_symlink)
+        .map(|link| (path.to_owned(), link));
+    let others = [target.clone(), folder(&target), folder(path)]
+        .map(|path| fs::metadata(&path).ok().map(|found| (path, found)));
+    for (path, found) in link.into_iter().chain(others.into_iter().flatten()) {
+        if !ours.contains(&found.uid()) {
+            return Some(format!("{} belongs to another user", path.display()));
+        }
+        let mode = found.mode() & 0o7777;
+        let is_sticky = found.is_dir() && mode & 0o1000 != 0;
+        if mode & 0o022 != 0 && !found.is_symlink() && !is_sticky {
+            let kind = if found.is_dir() { "folder" } else { "file" };
+            return Some(format!(
+                "other users may write the {kind} {0} (mode {mode:04o}); chmod go-w {0}",
+                path.display()
+            ));
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn a_secret_is_its_owners_alone_even_if_the_folder_was_open() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("keys");
+        fs::create_dir(&folder).unwrap();
+        fs::set_permissions(&folder, Permissions::from_mode(0o755)).unwrap();
+        let path = folder.join("acme");
+        write_secret(&path, "one").unwrap();
+        write_secret(&path, "two").unwrap();
+        assert_eq!(
+            (
+                fs::read_to_string(&path).unwrap().as_str(),
+                mode(&path),
+                mode(&folder)
+            ),
+            ("two", 0o600, 0o700)
+        );
+        assert_eq!(
+            fs::read_dir(&folder).unwrap().count(),
+            1,
+            "nothing else is left there"
+        );
+    }
+
+    #[test]
+    fn a_replaced_file_keeps_its_mode_and_a_link_stays_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let (file, link) = (dir.path().join("real.toml"), dir.path().join("config.toml"));
+        fs::write(&file, "old").unwrap();
+        fs::set_permissions(&file, Permissions::from_mode(0o640)).unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        replace_file(&link, "new").unwrap();
+        assert_eq!(
+            (fs::read_to_string(&file).unwrap().as_str(), mode(&file)),
+            ("new", 0o640)
+        );
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    }
+
+    #[test]
+    fn file_that_others_may_write_is_recognised() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("sentbox");
+        let path = folder.join("config.toml");
+        fs::create_dir(&folder).unwrap();
+        fs::write(&path, "").unwrap();
+        let set =
+            |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+        for (of_folder, of_file, expected) in [
+            (0o700, 0o600, None),
+            (0o755, 0o644, None),
+            (0o1777, 0o644, None),
+            (0o755, 0o666, Some("mode 0666")),
+            (0o755, 0o664, Some("mode 0664")),
+            (0o777, 0o600, Some("mode 0777")),
+            (0o770, 0o600, Some("mode 0770")),
+        ] {
+            set(&folder, of_folder);
+            set(&path, of_file);
+            let why = why_writable_by_others(&path);
+            assert!(
+                expected.map_or(why.is_none(), |mode| why
+                    .as_ref()
+                    .is_some_and(|why| why.contains(mode))),
+                "{expected:?}: {why:?}"
+            );
+        }
+        let elsewhere = dir.path().join("link.toml");
+        std::os::unix::fs::symlink(&path, &elsewhere).unwrap();
+        assert!(
+            why_writable_by_others(&elsewhere).unwrap().contains("mode 0770"),
+            "the folder behind a link counts"
+        );
+    }
+
+    #[test]
+    fn leftovers_of_killed_writes_are_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in [".acme.123", ".acme.x", ".acme.", ".other.5", "acme", ".123"] {
+            fs::write(dir.path().join(name), "re_x").unwrap();
+        }
+        let used = fs::File::create(dir.path().join(".acme.77")).unwrap();
+        used.lock().unwrap();
+        let removed = remove_temp_files(dir.path(), |name| name == "acme");
+        assert_eq!(removed, [dir.path().join(".acme.123")]);
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 6);
+    }
+}

@@ -1,0 +1,182 @@
+//! `Failure`: what went wrong, as plain data that a person, a script and a test can all read.
+
+use std::fmt;
+use std::time::Duration;
+
+/// The class of a failure; it alone decides the exit code and the `kind` of the JSON error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ErrorKind {
+    /// The command line or a value given by hand makes no sense.
+    Usage,
+    /// No API key was found anywhere.
+    KeyMissing,
+    /// The service does not accept the key.
+    KeyRejected,
+    /// The key is accepted but may only send, not read.
+    KeySendOnly,
+    /// The service has no such email.
+    NotFound,
+    /// The email is there, but not the part of it that was asked for.
+    NoSuchPart,
+    /// The service refused the request as invalid.
+    InvalidRequest,
+    /// The team's request rate is used up for the moment.
+    RateLimited,
+    /// The team's quota is used up; waiting a second does not help.
+    Quota,
+    /// The service answered that it is failing itself.
+    Server,
+    /// No answer came: no connection, a broken one, or none in time.
+    Unreachable,
+    /// An answer came, but it is not what this API answers.
+    NotTheApi,
+    /// The service tried to send us to another origin, which the key must never follow.
+    Redirected,
+    /// What was waited for did not happen in the time allowed.
+    TimedOut,
+    /// The local archive cannot be used.
+    Archive,
+    /// The configuration cannot be used.
+    Config,
+    /// A file or stream of this machine could not be read or written.
+    Io,
+    /// A defect of sentbox itself.
+    Internal,
+}
+
+impl ErrorKind {
+    /// The word used as `kind` in JSON errors; stable.
+    #[must_use]
+    pub const fn code(self) -> &'static str {
+        match self {
+            Self::Usage => "usage",
+            Self::KeyMissing => "key_missing",
+            Self::KeyRejected => "key_rejected",
+            Self::KeySendOnly => "key_send_only",
+            Self::NotFound => "not_found",
+            Self::NoSuchPart => "no_such_part",
+            Self::InvalidRequest => "invalid_request",
+            Self::RateLimited => "rate_limited",
+            Self::Quota => "quota",
+            Self::Server => "server",
+            Self::Unreachable => "unreachable",
+            Self::NotTheApi => "not_the_api",
+            Self::Redirected => "redirected",
+            Self::TimedOut => "timed_out",
+            Self::Archive => "archive",
+            Self::Config => "config",
+            Self::Io => "io",
+            Self::Internal => "internal",
+        }
+    }
+
+    /// The exit code of a command that ends with this kind of failure; stable.
+    #[must_use]
+    pub const fn exit_code(self) -> u8 {
+        match self {
+            Self::NoSuchPart | Self::InvalidRequest | Self::Io => 1,
+            Self::Usage => 2,
+            Self::KeyMissing | Self::KeyRejected | Self::KeySendOnly => 3,
+            Self::NotFound => 4,
+            Self::Server | Self::Unreachable | Self::NotTheApi | Self::Redirected => 5,
+            Self::RateLimited | Self::Quota => 6,
+            Self::TimedOut => 7,
+            Self::Archive | Self::Config => 8,
+            Self::Internal => 101,
+        }
+    }
+}
+
+/// Something that did not work, in words for a person.
+///
+/// The sentence is lower case without a full stop, so that it can follow a colon; the hint says
+/// what to do about it. Both are already safe to show: whoever quotes foreign text in them cleans
+/// it first ([`crate::mail::clean`]).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Error {
+    /// The class, which decides the exit code.
+    pub kind: ErrorKind,
+    /// What happened.
+    pub sentence: String,
+    /// What the person can do; empty if there is nothing to do.
+    pub hint: String,
+    /// How long the service asks us to wait, if it said so.
+    pub retry_after: Option<Duration>,
+    /// What was seen of the request that failed, if one was made.
+    pub details: Option<Box<RequestDetails>>,
+}
+
+/// A request that failed, for whoever asks the people who run the service. Nothing in it is secret
+/// or personal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestDetails {
+    /// What was asked, without ids.
+    pub endpoint: &'static str,
+    /// The status of the last answer, if one came.
+    pub status: Option<u16>,
+    /// The name of that answer at the service, if it gave one.
+    pub request_id: Option<String>,
+    /// How often it was asked.
+    pub attempts: u32,
+}
+
+impl Error {
+    /// A failure without a hint.
+    #[must_use]
+    pub fn new(kind: ErrorKind, sentence: impl Into<String>) -> Self {
+        Self {
+            kind,
+            sentence: sentence.into(),
+            hint: String::new(),
+            retry_after: None,
+            details: None,
+        }
+    }
+
+    /// The same failure with something to do about it.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = hint.into();
+        self
+    }
+
+    /// The same failure with the time that the service asks us to wait.
+    #[must_use]
+    pub fn with_retry_after(mut self, wait: Option<Duration>) -> Self {
+        self.retry_after = wait;
+        self
+    }
+
+    /// The same failure with what was seen of the request.
+    #[must_use]
+    pub fn with_details(mut self, details: RequestDetails) -> Self {
+        self.details = Some(Box::new(details));
+        self
+    }
+
+    /// How long the service is left alone after this, as it asked or as the kind of failure calls for:
+    /// what uses up a quota is not asked for again and again.
+    #[must_use]
+    pub fn cooldown(&self) -> Duration {
+        let own = if self.kind == ErrorKind::Quota {
+            Duration::from_hours(1)
+        } else {
+            Duration::ZERO
+        };
+        self.retry_after.unwrap_or_default().max(own)
+    }
+
+    /// Whether the service could not be reached at all, so that what is shown is the archive alone.
+    #[must_use]
+    pub const fn is_offline(&self) -> bool {
+        matches!(self.kind, ErrorKind::Unreachable)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.sentence)
+    }
+}
+
+impl std::error::Error for Error {}

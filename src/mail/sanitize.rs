@@ -1,0 +1,355 @@
+//! Turns foreign text into text that cannot command a terminal, and shows where it did so.
+//!
+//! Whatever an email, an error body or a header brings is data that somebody else wrote. Escape
+//! sequences can retitle a window or make a terminal type; bidi controls make text read otherwise
+//! than it is; zero-width characters hide. Each of these leaves the text here, once, and a visible
+//! [`MARK`] stays where something was taken out.
+
+use std::borrow::Cow;
+
+use unicode_width::UnicodeWidthChar;
+
+/// Stands where characters were removed.
+pub const REPLACEMENT: char = '\u{FFFD}';
+
+/// More combining marks than any script puts on one letter; the rest is a flood ("zalgo").
+const MAX_COMBINING_MARKS: usize = 4;
+
+/// What kind of place the text is shown in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TextKind {
+    /// One line, such as a subject: line breaks and tabs become blanks.
+    SingleLine,
+    /// Several lines, such as a body: line feeds stay, and filler that every newsletter is padded
+    /// with (zero-width characters) goes without a mark.
+    MultiLine,
+}
+
+/// How much was taken out of a text.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SanitizeStats {
+    /// C0, DEL, C1 and other characters that control a device.
+    pub controls: usize,
+    /// Characters that change the direction of what follows.
+    pub bidi: usize,
+    /// Characters without a width of their own: padding, tags, stray joiners.
+    pub invisible: usize,
+    /// Combining marks beyond the fourth on one letter.
+    pub combining: usize,
+}
+
+impl SanitizeStats {
+    /// Everything together.
+    #[must_use]
+    pub const fn total(self) -> usize {
+        self.controls + self.bidi + self.invisible + self.combining
+    }
+}
+
+/// A cleaned text and what was taken out of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sanitized<'a> {
+    /// Safe to write to a terminal. Borrowed if nothing had to change.
+    pub text: Cow<'a, str>,
+    /// What is no longer in it.
+    pub removed: SanitizeStats,
+}
+
+/// Cleans `text` for one line.
+#[must_use]
+pub fn sanitize_line(text: &str) -> Cow<'_, str> {
+    sanitize(text, TextKind::SingleLine).text
+}
+
+/// Cleans `text` for a block of lines.
+#[must_use]
+pub fn sanitize_block(text: &str) -> Cow<'_, str> {
+    sanitize(text, TextKind::MultiLine).text
+}
+
+/// Cleans `text`. The result has no control character but (in a block) line feeds, no bidi
+/// control, no invisible padding, and cleaning it again changes nothing.
+#[must_use]
+pub fn sanitize(text: &str, place: TextKind) -> Sanitized<'_> {
+    if text
+        .bytes()
+        .all(|b| (0x20..0x7f).contains(&b) || (b == b'\n' && place == TextKind::MultiLine))
+    {
+        return Sanitized {
+            text: Cow::Borrowed(text),
+            removed: SanitizeStats::default(),
+        };
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut removed = SanitizeStats::default();
+    let mut combining = 0;
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        let next = chars.peek().copied();
+        let length = out.len();
+        match classify_char(c, out.chars().next_back(), next, place) {
+            CharAction::Keep if is_combining(c) => {
+                combining += 1;
+                if combining <= MAX_COMBINING_MARKS {
+                    out.push(c);
+                } else {
+                    removed.combining += 1;
+                    push_replacement(&mut out);
+                }
+            }
+            CharAction::Keep => out.push(c),
+            CharAction::Replace(other) => out.push(other),
+            CharAction::Skip => {}
+            CharAction::Control => {
+                removed.controls += 1;
+                push_replacement(&mut out);
+            }
+            CharAction::Bidi => {
+                removed.bidi += 1;
+                push_replacement(&mut out);
+            }
+            CharAction::Invisible => {
+                removed.invisible += 1;
+                if place == TextKind::SingleLine && c != '\u{AD}' {
+                    push_replacement(&mut out);
+                }
+            }
+        }
+        // What goes without a trace separates no letters, so it does not start the count again.
+        if out.len() > length && !is_combining(c) {
+            combining = 0;
+        }
+    }
+    if removed == SanitizeStats::default() && out == text {
+        return Sanitized {
+            text: Cow::Borrowed(text),
+            removed,
+        };
+    }
+    Sanitized {
+        text: Cow::Owned(out),
+        removed,
+    }
+}
+
+/// Whether `c` can stand anywhere by itself: it neither controls a device nor turns or hides text.
+#[must_use]
+pub fn is_safe_char(c: char) -> bool {
+    matches!(classify_char(c, None, None, TextKind::SingleLine), CharAction::Keep)
+}
+
+/// One mark for a run of removals.
+fn push_replacement(out: &mut String) {
+    if !out.ends_with(REPLACEMENT) {
+        out.push(REPLACEMENT);
+    }
+}
+
+enum CharAction {
+    Keep,
+    Replace(char),
+    Skip,
+    Control,
+    Bidi,
+    Invisible,
+}
+
+/// What becomes of `c` after `before` (already clean) and in front of `next`.
+fn classify_char(c: char, before: Option<char>, next: Option<char>, place: TextKind) -> CharAction {
+    match c {
+        '\n' | '\u{2028}' | '\u{2029}' | '\u{85}' | '\u{B}' | '\u{C}' => match place {
+            TextKind::SingleLine => CharAction::Replace(' '),
+            TextKind::MultiLine => CharAction::Replace('\n'),
+        },
+        '\r' if next == Some('\n') => CharAction::Skip,
+        '\r' => match place {
+            TextKind::SingleLine => CharAction::Control,
+            TextKind::MultiLine => CharAction::Replace('\n'),
+        },
+        '\t' => CharAction::Replace(' '),
+        '\0'..='\u{1F}' | '\u{7F}'..='\u{9F}' | '\u{FFFE}' | '\u{FFFF}' => CharAction::Control,
+        // A mark of direction turns no more than the sign beside it, and right-to-left text is full
+        // of them: in a body they go with the other padding.
+        '\u{200E}' | '\u{200F}' | '\u{61C}' if place == TextKind::SingleLine => CharAction::Bidi,
+        '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{206F}' => CharAction::Bidi,
+        '\u{200C}' | '\u{200D}'
+            if joins_script(before, next) || (c == '\u{200D}' && joins_emoji(before, next)) =>
+        {
+            CharAction::Keep
+        }
+        '\u{FE00}'..='\u{FE0F}'
+            if before.is_some_and(|b| !b.is_whitespace() && b != REPLACEMENT && !is_variation_selector(b)) =>
+        {
+            CharAction::Keep
+        }
+        '\u{E0020}'..='\u{E007F}' if before.is_some_and(|b| b == '\u{1F3F4}' || is_tag(b)) => {
+            CharAction::Keep
+        }
+        '\u{AD}'
+        | '\u{34F}'
+        | '\u{61C}'
+        | '\u{115F}'
+        | '\u{1160}'
+        | '\u{17B4}'
+        | '\u{17B5}'
+        | '\u{180B}'..='\u{180F}'
+        | '\u{200B}'..='\u{200F}'
+        | '\u{2060}'..='\u{2065}'
+        | '\u{3164}'
+        | '\u{FE00}'..='\u{FE0F}'
+        | '\u{FEFF}'
+        | '\u{FFA0}'
+        | '\u{FFF0}'..='\u{FFFB}'
+        | '\u{1BCA0}'..='\u{1BCA3}'
+        | '\u{1D173}'..='\u{1D17A}'
+        | '\u{E0000}'..='\u{E0FFF}' => CharAction::Invisible,
+        _ => CharAction::Keep,
+    }
+}
+
+const fn is_variation_selector(c: char) -> bool {
+    matches!(c, '\u{FE00}'..='\u{FE0F}')
+}
+
+const fn is_tag(c: char) -> bool {
+    matches!(c, '\u{E0020}'..='\u{E007F}')
+}
+
+fn is_combining(c: char) -> bool {
+    c > '\u{2FF}'
+        && c.width() == Some(0)
+        && !matches!(c, '\u{200B}'..='\u{200F}' | '\u{FE00}'..='\u{FE0F}' | '\u{E0000}'..='\u{E0FFF}')
+        && !is_jamo(c)
+}
+
+/// Vowels and finals of conjoining Hangul have no width of their own, yet are letters.
+const fn is_jamo(c: char) -> bool {
+    matches!(c, '\u{1160}'..='\u{11FF}' | '\u{D7B0}'..='\u{D7FF}')
+}
+
+/// A joiner between two emoji makes one picture of them, as in families and professions.
+fn joins_emoji(before: Option<char>, next: Option<char>) -> bool {
+    let picture = |c: char| matches!(c, '\u{2190}'..='\u{2BFF}' | '\u{1F000}'..='\u{1FAFF}');
+    before.is_some_and(|c| picture(c) || c == '\u{FE0F}') && next.is_some_and(picture)
+}
+
+/// Arabic, Syriac and Indic scripts spell with joiners; no other script needs them.
+fn joins_script(before: Option<char>, next: Option<char>) -> bool {
+    let needs = |c: char| matches!(c, '\u{600}'..='\u{8FF}' | '\u{900}'..='\u{DFF}' | '\u{1000}'..='\u{109F}' | '\u{1780}'..='\u{17FF}' | '\u{FB50}'..='\u{FDFF}' | '\u{FE70}'..='\u{FEFC}');
+    before.is_some_and(needs) && next.is_some_and(needs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn plain_text_is_borrowed() {
+        for text in [
+            "",
+            "Your receipt #4821",
+            "Ana López",
+            "ご注文の確認",
+            "مرحبا بالعالم",
+        ] {
+            assert!(
+                matches!(sanitize(text, TextKind::SingleLine).text, Cow::Borrowed(_)),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn sequences_lose_their_introducer_and_leave_a_mark() {
+        assert_eq!(sanitize_line("a\u{1b}[31mred"), "a\u{FFFD}[31mred");
+        assert_eq!(sanitize_line("a\u{9b}31mred\u{7}"), "a\u{FFFD}31mred\u{FFFD}");
+        assert_eq!(sanitize_line("safe\u{202e}gpj.exe"), "safe\u{FFFD}gpj.exe");
+        assert_eq!(sanitize_line("rubout\rover"), "rubout\u{FFFD}over");
+    }
+
+    #[test]
+    fn a_run_of_removals_is_one_mark_and_counted_whole() {
+        let cleaned = sanitize("a\u{1b}\u{1b}\u{7f}\u{202e}b", TextKind::SingleLine);
+        assert_eq!(cleaned.text, "a\u{FFFD}b");
+        assert_eq!(
+            cleaned.removed,
+            SanitizeStats {
+                controls: 3,
+                bidi: 1,
+                ..SanitizeStats::default()
+            }
+        );
+    }
+
+    #[test]
+    fn lines_are_one_line_and_blocks_keep_theirs() {
+        assert_eq!(sanitize_line("a\r\nb\tc\nd"), "a b c d");
+        assert_eq!(sanitize_block("a\r\nb\rc\td\n"), "a\nb\nc d\n");
+    }
+
+    #[test]
+    fn what_scripts_and_emoji_need_stays() {
+        for text in [
+            "👩‍💻 joins",
+            "می‌خواهم",
+            "क्‍ष",
+            "❤️",
+            "🏴\u{E0067}\u{E0062}\u{E007F}",
+            "한국어",
+            "ภาษาไทย",
+            "नमस्ते",
+            "שלום",
+        ] {
+            assert_eq!(sanitize_line(text), text);
+        }
+    }
+
+    #[test]
+    fn padding_goes_silently_from_a_body_and_visibly_from_a_line() {
+        assert_eq!(sanitize_block("Hi\u{200c}\u{200b}\u{feff} there"), "Hi there");
+        assert_eq!(sanitize_block("12\u{200e}:\u{200f}05 \u{61c}"), "12:05 ");
+        assert_eq!(sanitize_line("12\u{200e}:05"), "12\u{FFFD}:05");
+        assert_eq!(sanitize_line("pay\u{200b}pal"), "pay\u{FFFD}pal");
+        assert_eq!(sanitize_line("Silben\u{ad}trennung"), "Silbentrennung");
+    }
+
+    #[test]
+    fn a_flood_of_combining_marks_is_capped() {
+        let cleaned = sanitize("z\u{300}\u{301}\u{302}\u{303}\u{304}\u{305}a", TextKind::SingleLine);
+        assert_eq!(cleaned.removed.combining, 2);
+        assert_eq!(cleaned.text, "z\u{300}\u{301}\u{302}\u{303}\u{FFFD}a");
+        assert_eq!(
+            sanitize("z\u{300}\u{300}\u{300}\u{300}\u{200d}\u{300}", TextKind::MultiLine)
+                .removed
+                .combining,
+            1
+        );
+    }
+
+    fn hostile_text() -> impl Strategy<Value = String> {
+        let chars = prop_oneof![
+            any::<char>(),
+            prop::char::range('\0', '\u{A0}'),
+            prop::char::range('\u{2000}', '\u{2070}'),
+            prop::char::range('\u{300}', '\u{36F}'),
+            prop::char::range('\u{FE00}', '\u{FE0F}'),
+            Just('\u{200D}'),
+            Just('👩'),
+        ];
+        prop::collection::vec(chars, 0..60).prop_map(String::from_iter)
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_that_commands_a_terminal_comes_through(text in hostile_text()) {
+            for place in [TextKind::SingleLine, TextKind::MultiLine] {
+                let once = sanitize(&text, place).text.into_owned();
+                let bad = |c: char| (c.is_control() && !(c == '\n' && place == TextKind::MultiLine))
+                    || matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{200E}' | '\u{200F}' | '\u{200B}');
+                prop_assert!(!once.chars().any(bad), "{once:?}");
+                prop_assert_eq!(sanitize(&once, place).text, once.as_str());
+            }
+        }
+    }
+}
