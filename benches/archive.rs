@@ -6,7 +6,7 @@ use std::hint::black_box;
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use jiff::{SignedDuration, Timestamp};
 use sentbox::api::ListedEmail;
-use sentbox::archive::{WindowAnchor, Archive, PagePosition, ArchiveLocation, ListingPage};
+use sentbox::archive::{Archive, ArchiveLocation, ListingPage, PagePosition, WindowAnchor};
 
 const EMAILS: u64 = 1_000_000;
 const SCREEN: usize = 50;
@@ -115,7 +115,11 @@ fn archive(c: &mut Criterion) {
             .expect("an import");
     }
     let window = |anchor: &WindowAnchor| archive.window(anchor, SCREEN).expect("a window");
-    let middle = window(&WindowAnchor::AtTime(start().as_microsecond() + 3_888_000_000_000)).rows[0].clone();
+    let middle = window(&WindowAnchor::AtTime(
+        start().as_microsecond() + 3_888_000_000_000,
+    ))
+    .rows[0]
+        .clone();
 
     c.bench_function("open and show the newest", |b| {
         b.iter(|| {
@@ -128,7 +132,10 @@ fn archive(c: &mut Criterion) {
     for (name, anchor) in [
         ("window: newest", WindowAnchor::Newest),
         ("window: oldest", WindowAnchor::Oldest),
-        ("window: below the middle", WindowAnchor::Below(middle.sort_key)),
+        (
+            "window: below the middle",
+            WindowAnchor::Below(middle.sort_key),
+        ),
         (
             "window: around the middle",
             WindowAnchor::Around {
@@ -154,9 +161,15 @@ fn archive(c: &mut Criterion) {
     });
 
     let mut newest = EMAILS + 99;
-    archive.merge_page(&page(newest, PagePosition::Top)).expect("a page");
+    archive
+        .merge_page(&page(newest, PagePosition::Top))
+        .expect("a page");
     c.bench_function("page of 100 known emails", |b| {
-        b.iter(|| archive.merge_page(&page(newest, PagePosition::Top)).expect("a page"));
+        b.iter(|| {
+            archive
+                .merge_page(&page(newest, PagePosition::Top))
+                .expect("a page")
+        });
     });
     c.bench_function("page of 100 new emails", |b| {
         b.iter_batched(
@@ -185,8 +198,10 @@ fn import(c: &mut Criterion) {
             b.iter_batched(
                 || {
                     number += 1;
-                    Archive::open(&ArchiveLocation::Disk(folder.path().join(format!("{number}.db"))))
-                        .expect("an archive")
+                    Archive::open(&ArchiveLocation::Disk(
+                        folder.path().join(format!("{number}.db")),
+                    ))
+                    .expect("an archive")
                 },
                 |archive| {
                     archive

@@ -10,7 +10,7 @@ use criterion::{
 };
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
-use sentbox::archive::{WindowAnchor, Archive, CancellationToken, ArchiveLocation};
+use sentbox::archive::{Archive, ArchiveLocation, CancellationToken, WindowAnchor};
 use sentbox::query::{ParseContext, Query, parse};
 
 const SCREEN: usize = 50;
@@ -149,7 +149,12 @@ fn search(c: &mut Criterion) {
             let query = query(text);
             group.bench_function(BenchmarkId::new(class, emails), |b| {
                 b.iter(|| {
-                    black_box(archive.search(&query, &WindowAnchor::Newest, SCREEN, &CancellationToken::default()))
+                    black_box(archive.search(
+                        &query,
+                        &WindowAnchor::Newest,
+                        SCREEN,
+                        &CancellationToken::default(),
+                    ))
                 });
             });
         }
@@ -159,7 +164,9 @@ fn search(c: &mut Criterion) {
         ] {
             let query = query(text);
             group.bench_function(BenchmarkId::new(name, emails), |b| {
-                b.iter(|| black_box(archive.count_matches(&query, 10_000, &CancellationToken::default())));
+                b.iter(|| {
+                    black_box(archive.count_matches(&query, 10_000, &CancellationToken::default()))
+                });
             });
         }
         moves(&mut group, &archive, emails);
@@ -187,7 +194,10 @@ fn moves(group: &mut BenchmarkGroup<'_, WallTime>, archive: &Archive, emails: u6
     for (name, anchor) in [
         ("move: the next screen", WindowAnchor::Below(last)),
         ("move: to the end", WindowAnchor::Oldest),
-        ("move: to a date", WindowAnchor::AtTime(middle.as_microsecond())),
+        (
+            "move: to a date",
+            WindowAnchor::AtTime(middle.as_microsecond()),
+        ),
     ] {
         group.bench_function(BenchmarkId::new(name, emails), |b| {
             b.iter(|| black_box(window(&anchor)));

@@ -89,7 +89,7 @@ impl ErrorKind {
 
 /// Something that did not work, in words for a person.
 ///
-/// The sentence is lower case without a full stop, so that it can follow a colon; the hint says
+/// The message is lower case without a full stop, so that it can follow a colon; the hint says
 /// what to do about it. Both are already safe to show: whoever quotes foreign text in them cleans
 /// it first ([`crate::mail::clean`]).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,7 +97,7 @@ pub struct Error {
     /// The class, which decides the exit code.
     pub kind: ErrorKind,
     /// What happened.
-    pub sentence: String,
+    pub message: String,
     /// What the person can do; empty if there is nothing to do.
     pub hint: String,
     /// How long the service asks us to wait, if it said so.
@@ -123,10 +123,10 @@ pub struct RequestDetails {
 impl Error {
     /// A failure without a hint.
     #[must_use]
-    pub fn new(kind: ErrorKind, sentence: impl Into<String>) -> Self {
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self {
             kind,
-            sentence: sentence.into(),
+            message: message.into(),
             hint: String::new(),
             retry_after: None,
             details: None,
@@ -135,7 +135,7 @@ impl Error {
 
     /// The same failure with something to do about it.
     #[must_use]
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = hint.into();
         self
     }
@@ -175,7 +175,7 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.sentence)
+        f.write_str(&self.message)
     }
 }
 

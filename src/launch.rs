@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::api::Client;
 use crate::app::Keymap;
 use crate::cli::args::{Global, SampleArgs};
-use crate::cli::{self, Output, CommandExit};
+use crate::cli::{self, CommandExit, Output};
 use crate::config::clock::Clock;
 use crate::config::{Env, FaultPoint, Profiles};
 use crate::error::{Error, ErrorKind};
@@ -74,8 +74,9 @@ fn build_session_factory(
         .unwrap_or_default();
     let (keys, wrong) = Keymap::with_overrides(&changes);
     match wrong.into_iter().next() {
-        Some(wrong) => Err(Error::new(ErrorKind::Config, wrong)
-            .hint("sentbox config check says all that is wrong, sentbox config edit mends it")),
+        Some(wrong) => Err(Error::new(ErrorKind::Config, wrong).with_hint(
+            "sentbox config check says all that is wrong, sentbox config edit mends it",
+        )),
         None => Ok(SessionFactory {
             flags: global.flags(),
             env: env.clone(),
@@ -141,7 +142,7 @@ fn check_terminal(env: &Env) -> Result<(), Error> {
             ErrorKind::Usage,
             "this terminal (TERM=dumb) cannot show the terminal program",
         )
-        .hint("use: sentbox list, sentbox show")),
+        .with_hint("use: sentbox list, sentbox show")),
         _ => Ok(()),
     }
 }

@@ -1,6 +1,6 @@
 //! sentbox: the sent box of a team, in a terminal. Did we send it, what did it say, what became of it?
 //!
-//! # One sentence
+//! # One message
 //!
 //! The service is far and slow and cannot search; the [`archive`] is near and fast and can. So
 //! [`sync`] carries every page it fetches into the archive, and everything a person looks at is read
@@ -28,7 +28,7 @@
 //!
 //! | floor | room | what it is for |
 //! |---|---|---|
-//! | 0 | [`failure`] | what went wrong, as plain data; its kind decides the exit code |
+//! | 0 | [`error`] | what went wrong, as plain data; its kind decides the exit code |
 //! | 1 | [`mail`] | what an email is, cleaned and typed for looking at; pure |
 //! | 1 | [`config`] | flags, environment and file become settings; secrets, and the clock |
 //! | 1 | [`signals`] | what ends the process from outside, and the deadline for that |
@@ -55,7 +55,7 @@
 //!
 //! - **Looking never counts as opening.** Nothing that an email names is ever fetched. The only
 //!   requests are the API's, and they are made in one file, `api/client.rs`.
-//! - **Foreign text is cleaned once**, by the constructors of what is shown ([`mail::clean`]).
+//! - **Foreign text is cleaned once**, by the constructors of what is shown ([`text::sanitize`]).
 //!   Machine output keeps the data, with control characters as JSON escapes.
 //! - **The key goes to one host**: [`config::ApiKey`] cannot be printed, [`config::BaseUrl`] cannot be
 //!   plain http to another machine, and no redirect to another origin is followed.
@@ -80,6 +80,7 @@ mod run;
 pub mod server;
 pub mod signals;
 pub mod sync;
+pub mod text;
 mod tui;
 mod view;
 

@@ -40,11 +40,11 @@ pub fn raise_descriptor_limit() -> Result<(), Error> {
     if wanted == MIN_DESCRIPTORS && raised.is_ok() {
         return Ok(());
     }
-    let sentence = format!(
+    let message = format!(
         "this process may open only {} files, and sentbox needs {MIN_DESCRIPTORS}",
         wanted.max(current)
     );
-    Err(Error::new(ErrorKind::Io, sentence).hint("raise the limit: ulimit -n 256"))
+    Err(Error::new(ErrorKind::Io, message).with_hint("raise the limit: ulimit -n 256"))
 }
 
 /// Makes a write beyond the limit on the size of files an error like that of a full disk; by default

@@ -32,10 +32,14 @@ pub fn init(global: &Global, env: &Env, clock: &Clock) -> Result<Option<PathBuf>
     if global.verbose == 0 && global.log.is_none() {
         return Ok(None);
     }
-    let usual = || Paths::from_env(env).state.map(|state| state.join("sentbox.log"));
+    let usual = || {
+        Paths::from_env(env)
+            .state
+            .map(|state| state.join("sentbox.log"))
+    };
     let path = global.log.clone().or_else(usual).ok_or_else(|| {
         Error::new(ErrorKind::Io, "there is no home directory to keep a log in")
-            .hint("name a file with --log, or set HOME")
+            .with_hint("name a file with --log, or set HOME")
     })?;
     let unwritable = |error| {
         Error::new(
@@ -64,7 +68,12 @@ pub fn init(global: &Global, env: &Env, clock: &Clock) -> Result<Option<PathBuf>
         .with_writer(Mutex::new(file));
     let ours = Targets::new().with_target("sentbox", level);
     tracing::subscriber::set_global_default(tracing_subscriber::registry().with(ours).with(lines))
-        .map_err(|error| Error::new(ErrorKind::Internal, format!("the log cannot begin: {error}")))?;
+        .map_err(|error| {
+            Error::new(
+                ErrorKind::Internal,
+                format!("the log cannot begin: {error}"),
+            )
+        })?;
     Ok(Some(path))
 }
 

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use crate::config::clock::Clock;
 use crate::config::{Env, Paths, create_private_dir};
-use crate::mail::sanitize;
 use crate::render;
+use crate::text::sanitize;
 use crate::tui::terminal;
 use color_eyre::config::PanicHook;
 
@@ -42,7 +42,8 @@ pub fn install(report: PanicHook, env: &Env, clock: &Clock) {
             .and_then(|folder| write_report(folder, &name, &text));
         let file = kept.map_or_else(String::new, |path| format!("; report: {}", path.display()));
         let line = format!("sentbox: internal error at {place}: {cause}{file}");
-        let _ = std::io::stderr().write_all(format!("{}\n", sanitize::sanitize_line(&line)).as_bytes());
+        let _ =
+            std::io::stderr().write_all(format!("{}\n", sanitize::sanitize_line(&line)).as_bytes());
     }));
 }
 

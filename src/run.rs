@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use std::thread;
 
 use crate::app::Keymap;
-use crate::cli::{self, Args, Output, ParsedArgs, CommandExit, Verb, CommandContext};
+use crate::cli::{self, Args, CommandContext, CommandExit, Output, ParsedArgs, Verb};
 use crate::config::Env;
 use crate::config::clock::{self, Clock};
 use crate::error::{Error, ErrorKind};
@@ -50,7 +50,11 @@ pub fn run() -> color_eyre::Result<ExitCode> {
             execute(&env, &clock)
         }))))
     };
-    let watch = move || deadline.recv().map(|number| ends.send(ExitCause::DeadlineExpired(number)));
+    let watch = move || {
+        deadline
+            .recv()
+            .map(|number| ends.send(ExitCause::DeadlineExpired(number)))
+    };
     let started = thread::Builder::new()
         .name("deadline".to_owned())
         .spawn(watch);
@@ -61,8 +65,11 @@ pub fn run() -> color_eyre::Result<ExitCode> {
             .spawn(work)
     });
     if let Err(error) = started {
-        let failure = Error::new(ErrorKind::Io, format!("the system refuses a thread: {error}"))
-            .hint("raise the limit: ulimit -u");
+        let failure = Error::new(
+            ErrorKind::Io,
+            format!("the system refuses a thread: {error}"),
+        )
+        .with_hint("raise the limit: ulimit -u");
         Output::before_parsing(false).report_error(&failure);
         return Ok(ExitCode::from(failure.kind.exit_code()));
     }
@@ -96,7 +103,10 @@ fn execute(env: &Env, clock: &Clock) -> u8 {
             let outcome = out.write_data(&text).and_then(|()| out.flush());
             (out, outcome)
         }
-        ParsedArgs::Invalid { failure, json } => (Output::before_parsing(json), Err(CommandExit::Failed(failure))),
+        ParsedArgs::Invalid { failure, json } => (
+            Output::before_parsing(json),
+            Err(CommandExit::Failed(failure)),
+        ),
     };
     match outcome {
         Ok(()) | Err(CommandExit::OutputClosed) => 0,

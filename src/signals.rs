@@ -75,7 +75,10 @@ impl Signals {
         installed
             .recv()
             .unwrap_or_else(|_| Err(io::Error::other("the thread for signals has ended")))?;
-        Ok(Self { receiver: received, sender })
+        Ok(Self {
+            receiver: received,
+            sender,
+        })
     }
 
     /// Treats a hang-up of the terminal on stdin like SIGHUP.

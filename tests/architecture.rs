@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 /// Each top-level module and its layer. A module imports only modules of lower layers.
 const LAYERS: &[(&str, u8)] = &[
-    ("failure", 0),
+    ("error", 0),
+    ("text", 0),
     ("mail", 1),
     ("config", 1),
     ("signals", 1),
@@ -22,7 +23,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("cli", 6),
     ("launch", 7),
     ("limits", 7),
-    ("log", 7),
+    ("logging", 7),
     ("main", 9),
     ("panic_hook", 7),
     ("run", 8),

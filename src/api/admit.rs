@@ -1,6 +1,6 @@
 //! Tries a key before it is stored: what it may do is only known once the service was asked.
 
-use super::{ClientConfig, Client, Cursor, RetryPolicy, EmailApi as _};
+use super::{Client, ClientConfig, Cursor, EmailApi as _, RetryPolicy};
 use crate::config::clock::Clock;
 use crate::config::{ApiKey, KeyTarget, Rate};
 use crate::error::Error;
@@ -39,5 +39,5 @@ fn add_not_stored_hint(failure: Error) -> Error {
     } else {
         format!("{}; the key was not stored", failure.hint)
     };
-    failure.hint(hint)
+    failure.with_hint(hint)
 }

@@ -15,14 +15,18 @@ use tokio::time::{Instant, sleep, timeout};
 use tracing::info;
 use url::Url;
 
-use super::error::{Endpoint, RequestError, MAX_BODY, HttpError};
-use super::rate_limit::{self, RateBudget, RateLimiter, RetryPolicy, RetryAction, Elapsed, Denied, jitter};
+use super::error::{Endpoint, HttpError, MAX_BODY, RequestError};
+use super::rate_limit::{
+    self, Denied, Elapsed, RateBudget, RateLimiter, RetryAction, RetryPolicy, jitter,
+};
+use super::request::{Priority, RequestHandle};
 use super::seen::ResponseMeta;
 use super::unpack::{gunzip, is_gzip};
-use super::request::{Priority, RequestHandle};
-use super::{Cursor, MAX_LIMIT, BeforeSend, EmailPage, RetrievedEmail, EmailApi, response, headers};
+use super::{
+    BeforeSend, Cursor, EmailApi, EmailPage, MAX_LIMIT, RetrievedEmail, headers, response,
+};
 use crate::config::clock::Clock;
-use crate::config::{ApiKey, BaseUrl, ArchiveLocation, Rate, Settings};
+use crate::config::{ApiKey, ArchiveLocation, BaseUrl, Rate, Settings};
 use crate::error::{Error, ErrorKind};
 use crate::mail::EmailId;
 
@@ -155,7 +159,9 @@ impl Client {
         read: impl Fn(&[u8]) -> Result<T, RequestError>,
     ) -> Result<T, Error> {
         let Inner {
-            config: access, retry_policy: patience, ..
+            config: access,
+            retry_policy: patience,
+            ..
         } = &*self.inner;
         let key = access.key.as_ref().map_err(Clone::clone)?;
         let told = |fault: RequestError| {
@@ -218,13 +224,20 @@ impl Client {
     /// Waits for its turn. Our own rate is no part of a request's time, but a pause that the service
     /// asked for is. Whoever stops waiting has sent nothing.
     async fn acquire_permit(&self, spent: &mut Elapsed) -> Result<(), RequestError> {
-        let Inner { rate_limiter: gate, retry_policy: patience, .. } = &*self.inner;
+        let Inner {
+            rate_limiter: gate,
+            retry_policy: patience,
+            ..
+        } = &*self.inner;
         let working = spent.active;
         let bearable = |paused, wait| {
             rate_limit::backoff(
                 patience,
                 0,
-                Elapsed { active: working, paused },
+                Elapsed {
+                    active: working,
+                    paused,
+                },
                 RetryAction::After(wait),
                 0.0,
             )
@@ -280,7 +293,8 @@ impl EmailApi for Client {
                 Endpoint::PageAtCursor
             }
         };
-        self.send_with_retries(url, asked, response::parse_page).await
+        self.send_with_retries(url, asked, response::parse_page)
+            .await
     }
 
     async fn retrieve(&self, id: &EmailId) -> Result<RetrievedEmail, Error> {
@@ -288,10 +302,14 @@ impl EmailApi for Client {
         if matches!(id.as_str(), "" | "." | "..") {
             return Err(
                 Error::new(ErrorKind::NotFound, "the service has no such email")
-                    .hint("look at the id"),
+                    .with_hint("look at the id"),
             );
         }
-        let url = self.inner.config.base_url.join_segments(&["emails", id.as_str()]);
+        let url = self
+            .inner
+            .config
+            .base_url
+            .join_segments(&["emails", id.as_str()]);
         self.send_with_retries(url, Endpoint::Email, |body| response::parse_email(body, id))
             .await
     }
@@ -302,7 +320,10 @@ impl Inner {
         let Some(report) = self.on_wait.get().filter(|_| wait >= MIN_REPORTED_WAIT) else {
             return;
         };
-        let mut reported = self.longest_reported.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reported = self
+            .longest_reported
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         if *reported * 2 <= wait {
             *reported = wait;
             report(wait);
@@ -357,9 +378,12 @@ impl Inner {
             }
             let limits = headers::parse_limit_headers(response.headers());
             let refused = status == StatusCode::TOO_MANY_REQUESTS;
-            let wait =
-                headers::parse_retry_after(response.headers(), &self.clock).or(limits.reset.filter(|_| refused));
-            *self.clock_skew.lock().unwrap_or_else(PoisonError::into_inner) =
+            let wait = headers::parse_retry_after(response.headers(), &self.clock)
+                .or(limits.reset.filter(|_| refused));
+            *self
+                .clock_skew
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner) =
                 headers::clock_skew(response.headers(), (self.clock)());
             self.rate_limiter.update_limits(limits);
             if refused {
@@ -369,7 +393,9 @@ impl Inner {
                 return read_body(response, MAX_BODY).await;
             }
             // The status says enough if the body of an error cannot be read.
-            let body = read_body(response, MAX_ERROR_BODY).await.unwrap_or_default();
+            let body = read_body(response, MAX_ERROR_BODY)
+                .await
+                .unwrap_or_default();
             return Err(RequestError::Http(HttpError::parse(
                 status.as_u16(),
                 &body,
@@ -417,13 +443,17 @@ fn build_http_client(access: &ClientConfig) -> Result<reqwest::Client, Error> {
     builder.build().map_err(|error| {
         let cause = std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
         Error::new(ErrorKind::Config, format!("no trusted certificates could be loaded: {cause}"))
-            .hint("install the system's certificates, or name a file of them with SSL_CERT_FILE or --ca-file")
+            .with_hint("install the system's certificates, or name a file of them with SSL_CERT_FILE or --ca-file")
     })
 }
 
 fn authorization_header(key: &ApiKey) -> Result<HeaderValue, Error> {
-    let mut value = HeaderValue::from_str(&format!("Bearer {}", key.expose()))
-        .map_err(|_| Error::new(ErrorKind::KeyRejected, "the API key cannot be sent in a header"))?;
+    let mut value = HeaderValue::from_str(&format!("Bearer {}", key.expose())).map_err(|_| {
+        Error::new(
+            ErrorKind::KeyRejected,
+            "the API key cannot be sent in a header",
+        )
+    })?;
     value.set_sensitive(true);
     Ok(value)
 }

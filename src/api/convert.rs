@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{RetrievedEmail, wire};
-use crate::mail::{Address, Email, EmailId, SafeText, ApiTime, Status, Summary, Tag};
+use crate::mail::{Address, ApiTime, Email, EmailId, SafeText, Status, Summary, Tag};
 
 impl From<&wire::Summary> for Summary {
     fn from(wire: &wire::Summary) -> Self {

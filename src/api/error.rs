@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::rate_limit::RetryAction;
 use crate::config::BaseUrl;
 use crate::error::{Error, ErrorKind};
-use crate::mail::sanitize;
+use crate::text::sanitize;
 
 /// An answer larger than this, unpacked, is not read to its end.
 pub(super) const MAX_BODY: usize = 24 << 20;
@@ -57,7 +57,7 @@ pub(super) struct HttpError {
     pub(super) status: u16,
     /// The service's stable word, if the body was the API's JSON.
     pub(super) name: String,
-    /// The service's sentence; or how the body begins, if it was anything else. As it came.
+    /// The service's message; or how the body begins, if it was anything else. As it came.
     pub(super) message: String,
     /// Whether the body was a JSON error of this API or of an imitator.
     pub(super) is_api_error: bool,
@@ -227,16 +227,17 @@ impl RequestError {
     /// The cause in words.
     pub(super) fn into_error(self, asked: Endpoint, base: &BaseUrl) -> Error {
         let unreachable = |what: String| Error::new(ErrorKind::Unreachable, what);
-        let not_the_api = |what: String| Error::new(ErrorKind::NotTheApi, what).hint(WRONG_BASE_HINT);
+        let not_the_api =
+            |what: String| Error::new(ErrorKind::NotTheApi, what).with_hint(WRONG_BASE_HINT);
         match self {
             Self::NotSent(failure) => failure,
-            Self::UnknownHost => unreachable(format!("the name of {base} is not known")).hint("look at the base URL, the network and DNS"),
-            Self::ConnectionRefused => unreachable(format!("nothing listens at {base}")).hint("is the service running, and the base URL right?"),
+            Self::UnknownHost => unreachable(format!("the name of {base} is not known")).with_hint("look at the base URL, the network and DNS"),
+            Self::ConnectionRefused => unreachable(format!("nothing listens at {base}")).with_hint("is the service running, and the base URL right?"),
             Self::Tls(why) => unreachable(format!("the connection to {base} cannot be trusted: {why}"))
-                .hint("certificates of your own authority go into --ca-file; SSL_CERT_FILE names the system's"),
-            Self::ConnectFailed(why) => unreachable(format!("no connection to {base}: {why}")).hint("look at the network"),
-            Self::Timeout => unreachable(format!("{base} did not answer in time")).hint("try again later"),
-            Self::ConnectionBroken => unreachable(format!("the connection to {base} broke off in the middle of its answer")).hint("try again"),
+                .with_hint("certificates of your own authority go into --ca-file; SSL_CERT_FILE names the system's"),
+            Self::ConnectFailed(why) => unreachable(format!("no connection to {base}: {why}")).with_hint("look at the network"),
+            Self::Timeout => unreachable(format!("{base} did not answer in time")).with_hint("try again later"),
+            Self::ConnectionBroken => unreachable(format!("the connection to {base} broke off in the middle of its answer")).with_hint("try again"),
             Self::NotHttp => not_the_api(format!("{base} answered something that is not HTTP")),
             Self::BodyTooLarge => not_the_api(format!("{base} answered more than {} MB; the rest was not read", MAX_BODY >> 20)),
             Self::UnexpectedBody { start, .. } => {
@@ -245,9 +246,9 @@ impl RequestError {
             Self::WrongEmail => Error::new(ErrorKind::NotTheApi, format!("{base} answered with another email than the one asked for")),
             Self::CrossOriginRedirect(place) => {
                 Error::new(ErrorKind::Redirected, format!("{base} sends us on to {place}; the key was not sent there"))
-                    .hint("if that is the right service, make it the base URL")
+                    .with_hint("if that is the right service, make it the base URL")
             }
-            Self::RedirectLoop => Error::new(ErrorKind::Redirected, format!("{base} sends us on in circles")).hint(WRONG_BASE_HINT),
+            Self::RedirectLoop => Error::new(ErrorKind::Redirected, format!("{base} sends us on in circles")).with_hint(WRONG_BASE_HINT),
             Self::Http(rejection) => rejection.into_error(asked, base),
         }
     }
@@ -303,7 +304,9 @@ impl HttpError {
     fn retry_action(&self) -> RetryAction {
         match self.status {
             429 if self.is_quota() => RetryAction::Never,
-            408 | 409 | 425 | 429 | 500..=599 => self.retry_after.map_or(RetryAction::Backoff, RetryAction::After),
+            408 | 409 | 425 | 429 | 500..=599 => self
+                .retry_after
+                .map_or(RetryAction::Backoff, RetryAction::After),
             _ => RetryAction::Never,
         }
     }
@@ -318,21 +321,21 @@ impl HttpError {
                 ErrorKind::KeyRejected,
                 format!("{base} does not accept the API key{said}"),
             )
-            .hint("look at the key, and whether it belongs to this service")
+            .with_hint("look at the key, and whether it belongs to this service")
         };
         let not_the_api = || {
             Error::new(
                 ErrorKind::NotTheApi,
                 format!("{base} answered {}{said}", self.status),
             )
-            .hint(WRONG_BASE_HINT)
+            .with_hint(WRONG_BASE_HINT)
         };
         let send_only = || {
             Error::new(
                 ErrorKind::KeySendOnly,
                 format!("this API key may send mail but not read it{said}"),
             )
-            .hint("reading needs a key with full access")
+            .with_hint("reading needs a key with full access")
         };
         match (self.status, self.name.as_str()) {
             (_, "restricted_api_key") if self.message.contains("only send") => send_only(),
@@ -341,7 +344,7 @@ impl HttpError {
                 ErrorKind::KeyRejected,
                 format!("this API key is suspended{said}"),
             )
-            .hint("your team's administrator can tell why"),
+            .with_hint("your team's administrator can tell why"),
             (_, "missing_api_key" | "invalid_api_key") => rejected(),
             (400 | 401 | 403, _) if key => rejected(),
             (401, _) => rejected(),
@@ -349,38 +352,45 @@ impl HttpError {
                 ErrorKind::KeyRejected,
                 format!("{base}, or something in front of it, does not let us in{said}"),
             )
-            .hint("look at the key; a proxy or a firewall may be in between"),
+            .with_hint("look at the key; a proxy or a firewall may be in between"),
             (404, _) if self.is_api_error && asked == Endpoint::Email => {
                 Error::new(ErrorKind::NotFound, "the service has no such email")
-                    .hint("look at the id; old mail is deleted by the service")
+                    .with_hint("look at the id; old mail is deleted by the service")
             }
             (404, _) if self.is_api_error && asked == Endpoint::PageAtCursor => Error::new(
                 ErrorKind::NotFound,
                 "the email to continue from is no longer known to the service",
             )
-            .hint("start over at the newest"),
-            (404 | 405, _) if asked == Endpoint::FirstPage => not_the_api().hint(NO_LIST_HINT),
+            .with_hint("start over at the newest"),
+            (404 | 405, _) if asked == Endpoint::FirstPage => not_the_api().with_hint(NO_LIST_HINT),
             (404, _) => not_the_api(),
             (422, _) if asked == Endpoint::Email => Error::new(
                 ErrorKind::NotFound,
                 format!("the service does not take this for the id of an email{said}"),
             )
-            .hint("look at the id"),
-            (407, _) => Error::new(ErrorKind::Unreachable, "the proxy wants to know who you are")
-                .hint("look at HTTPS_PROXY"),
-            (429, _) if self.is_quota() => {
-                Error::new(ErrorKind::Quota, format!("the team's quota is used up{said}"))
-                    .hint("waiting a moment does not help")
-                    .with_retry_after(self.retry_after)
-            }
+            .with_hint("look at the id"),
+            (407, _) => Error::new(
+                ErrorKind::Unreachable,
+                "the proxy wants to know who you are",
+            )
+            .with_hint("look at HTTPS_PROXY"),
+            (429, _) if self.is_quota() => Error::new(
+                ErrorKind::Quota,
+                format!("the team's quota is used up{said}"),
+            )
+            .with_hint("waiting a moment does not help")
+            .with_retry_after(self.retry_after),
             (429, _) => {
                 let when = self.retry_after.map_or_else(
                     || "try again in a moment".to_owned(),
                     |wait| format!("try again in {}", format_pause(wait)),
                 );
-                Error::new(ErrorKind::RateLimited, "too many requests for the team's limit")
-                    .hint(when)
-                    .with_retry_after(self.retry_after)
+                Error::new(
+                    ErrorKind::RateLimited,
+                    "too many requests for the team's limit",
+                )
+                .with_hint(when)
+                .with_retry_after(self.retry_after)
             }
             (408 | 409 | 425, _) => Error::new(
                 ErrorKind::Server,
@@ -389,13 +399,13 @@ impl HttpError {
                     self.status
                 ),
             )
-            .hint("try again later")
+            .with_hint("try again later")
             .with_retry_after(self.retry_after),
             (500..=599, _) => Error::new(
                 ErrorKind::Server,
                 format!("{base} is failing itself: {}{said}", self.status),
             )
-            .hint("try again later")
+            .with_hint("try again later")
             .with_retry_after(self.retry_after),
             (400..=499, _) if self.is_api_error => Error::new(
                 ErrorKind::InvalidRequest,

@@ -70,11 +70,21 @@ fn other_refusals_by_what_was_asked() {
     assert_eq!(kind(404, gone, Endpoint::Email), ErrorKind::NotFound);
     assert_eq!(kind(404, gone, Endpoint::PageAtCursor), ErrorKind::NotFound);
     assert_eq!(kind(404, gone, Endpoint::FirstPage), ErrorKind::NotTheApi);
-    assert_eq!(kind(404, "<html>404</html>", Endpoint::Email), ErrorKind::NotTheApi);
-    assert_eq!(kind(422, validation, Endpoint::Email), ErrorKind::NotFound);
-    assert_eq!(kind(422, validation, Endpoint::PageAtCursor), ErrorKind::InvalidRequest);
     assert_eq!(
-        kind(429, r#"{"name":"daily_quota_exceeded"}"#, Endpoint::FirstPage),
+        kind(404, "<html>404</html>", Endpoint::Email),
+        ErrorKind::NotTheApi
+    );
+    assert_eq!(kind(422, validation, Endpoint::Email), ErrorKind::NotFound);
+    assert_eq!(
+        kind(422, validation, Endpoint::PageAtCursor),
+        ErrorKind::InvalidRequest
+    );
+    assert_eq!(
+        kind(
+            429,
+            r#"{"name":"daily_quota_exceeded"}"#,
+            Endpoint::FirstPage
+        ),
         ErrorKind::Quota
     );
     assert_eq!(kind(429, "", Endpoint::FirstPage), ErrorKind::RateLimited);
@@ -88,9 +98,16 @@ fn other_refusals_by_what_was_asked() {
         (409, r#"{"name":"resource_locked","message":"x"}"#),
         (425, ""),
     ] {
-        assert_eq!(kind(status, body, Endpoint::PageAtCursor), ErrorKind::Server, "{status}");
+        assert_eq!(
+            kind(status, body, Endpoint::PageAtCursor),
+            ErrorKind::Server,
+            "{status}"
+        );
     }
-    assert_eq!(kind(418, "I'm a teapot", Endpoint::FirstPage), ErrorKind::NotTheApi);
+    assert_eq!(
+        kind(418, "I'm a teapot", Endpoint::FirstPage),
+        ErrorKind::NotTheApi
+    );
     assert_eq!(
         kind(
             400,
@@ -122,21 +139,28 @@ fn what_is_quoted_is_short_and_cannot_command_a_terminal() {
     let body = format!("<html>\n\u{1b}]0;gotcha\u{7}{}", "x".repeat(10_000));
     let failure = RequestError::Http(HttpError::parse(418, body.as_bytes(), None))
         .into_error(Endpoint::FirstPage, &BaseUrl::resend());
-    assert!(!failure.sentence.chars().any(char::is_control));
+    assert!(!failure.message.chars().any(char::is_control));
     assert!(
-        failure.sentence.contains("<html>") && failure.sentence.chars().count() < 160,
+        failure.message.contains("<html>") && failure.message.chars().count() < 160,
         "{}",
-        failure.sentence
+        failure.message
     );
 }
 
 #[test]
 fn only_what_may_pass_is_tried_again() {
-    let retry = |status, body: &str, wait| HttpError::parse(status, body.as_bytes(), wait).retry_action();
+    let retry =
+        |status, body: &str, wait| HttpError::parse(status, body.as_bytes(), wait).retry_action();
     let wait = Some(Duration::from_secs(3));
     assert_eq!(retry(500, "", None), RetryAction::Backoff);
-    assert_eq!(retry(503, "", wait), RetryAction::After(Duration::from_secs(3)));
-    assert_eq!(retry(429, "", wait), RetryAction::After(Duration::from_secs(3)));
+    assert_eq!(
+        retry(503, "", wait),
+        RetryAction::After(Duration::from_secs(3))
+    );
+    assert_eq!(
+        retry(429, "", wait),
+        RetryAction::After(Duration::from_secs(3))
+    );
     assert_eq!(
         retry(429, r#"{"name":"monthly_quota_exceeded"}"#, wait),
         RetryAction::Never
@@ -173,6 +197,6 @@ fn a_key_that_the_service_repeats_is_not_shown() {
         let fault = RequestError::Http(HttpError::parse(401, body.as_bytes(), None))
             .redact("re_canary_123456789");
         let failure = fault.into_error(Endpoint::FirstPage, &BaseUrl::resend());
-        assert!(!failure.sentence.contains("re_c"), "{}", failure.sentence);
+        assert!(!failure.message.contains("re_c"), "{}", failure.message);
     }
 }

@@ -8,19 +8,19 @@ use crate::error::Error;
 use crate::mail::EmailId;
 
 mod admit;
-mod response;
 mod client;
+mod convert;
 mod error;
 mod headers;
 mod rate_limit;
+mod request;
+mod response;
 mod seen;
-mod convert;
 mod unpack;
 pub mod wire;
-mod request;
 
 pub use admit::verify_key;
-pub use client::{ClientConfig, Client};
+pub use client::{Client, ClientConfig};
 pub use error::format_pause;
 pub use rate_limit::{RateBudget, RetryPolicy, jitter};
 pub use request::{Priority, RequestHandle};

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::error::RequestError;
-use super::{ListedEmail, EmailPage, RetrievedEmail, wire};
+use super::{EmailPage, ListedEmail, RetrievedEmail, wire};
 use crate::mail::EmailId;
 
 /// The list envelope with everything still as it was sent.
@@ -21,8 +21,8 @@ struct ListResponse<'a> {
 /// A page of the list operation. `has_more` may be in quotes; anything but a boolean is unknown.
 pub(super) fn parse_page(body: &[u8]) -> Result<EmailPage, RequestError> {
     let text = decode_text(body);
-    let ListResponse { has_more, data } =
-        serde_json::from_str(&text).map_err(|error| RequestError::unexpected_body(&text, &error))?;
+    let ListResponse { has_more, data } = serde_json::from_str(&text)
+        .map_err(|error| RequestError::unexpected_body(&text, &error))?;
     let mut items = Vec::with_capacity(data.len());
     let mut unreadable = 0;
     for raw in data {
@@ -42,7 +42,8 @@ pub(super) fn parse_page(body: &[u8]) -> Result<EmailPage, RequestError> {
 /// The email that was asked for; another one in its place is no answer.
 pub(super) fn parse_email(body: &[u8], id: &EmailId) -> Result<RetrievedEmail, RequestError> {
     let text = decode_text(body);
-    let email = wire::Email::parse(&text).map_err(|error| RequestError::unexpected_body(&text, &error))?;
+    let email =
+        wire::Email::parse(&text).map_err(|error| RequestError::unexpected_body(&text, &error))?;
     if !is_same_id(&email.id, id.as_str()) {
         return Err(RequestError::WrongEmail);
     }

@@ -7,7 +7,7 @@ use tracing::{debug, warn};
 
 use super::error::{Endpoint, RequestError};
 use super::headers;
-use crate::error::{RequestDetails, Error};
+use crate::error::{Error, RequestDetails};
 
 /// What an answer said before its body. Nothing here names an email, a person or the key.
 #[derive(Debug, Default)]
@@ -25,7 +25,13 @@ impl ResponseMeta {
     }
 
     /// Logs the attempt: what was asked and how it went, never what was answered.
-    pub(super) fn log_attempt(&self, asked: Endpoint, attempt: u32, took: Duration, fault: Option<&RequestError>) {
+    pub(super) fn log_attempt(
+        &self,
+        asked: Endpoint,
+        attempt: u32,
+        took: Duration,
+        fault: Option<&RequestError>,
+    ) {
         let (endpoint, status, request_id) =
             (asked.as_str(), self.status, self.request_id.as_deref());
         match fault {

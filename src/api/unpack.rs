@@ -67,11 +67,17 @@ mod tests {
             whole.len() - 1,
         ] {
             assert!(
-                matches!(gunzip(&whole[..cut], MOST), Err(RequestError::ConnectionBroken)),
+                matches!(
+                    gunzip(&whole[..cut], MOST),
+                    Err(RequestError::ConnectionBroken)
+                ),
                 "{cut}"
             );
         }
-        assert!(matches!(gunzip(b"{\"data\":[]}", MOST), Err(RequestError::ConnectionBroken)));
+        assert!(matches!(
+            gunzip(b"{\"data\":[]}", MOST),
+            Err(RequestError::ConnectionBroken)
+        ));
     }
 
     #[test]

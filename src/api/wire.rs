@@ -106,7 +106,7 @@ pub struct ErrorBody {
     /// Repeats the HTTP status.
     #[serde(rename = "statusCode")]
     pub status_code: u16,
-    /// A sentence.
+    /// A message.
     pub message: String,
     /// A stable word, such as `not_found`.
     pub name: String,
@@ -183,7 +183,9 @@ impl Email {
             tags,
             extra,
         } = &mut known;
-        *object = members.remove_string("object").unwrap_or_else(|| "email".to_owned());
+        *object = members
+            .remove_string("object")
+            .unwrap_or_else(|| "email".to_owned());
         *to = members.remove_list("to").unwrap_or_default();
         *from = members.remove_string("from");
         *created_at = members.remove_string("created_at");
@@ -242,9 +244,12 @@ impl OrderedObject {
         let raw = self.remove(name)?;
         let text = raw.get();
         match serde_json::from_str::<Option<Vec<Box<RawValue>>>>(text) {
-            Ok(items) => {
-                items.map(|items| items.iter().filter_map(|item| parse_scalar(item.get())).collect())
-            }
+            Ok(items) => items.map(|items| {
+                items
+                    .iter()
+                    .filter_map(|item| parse_scalar(item.get()))
+                    .collect()
+            }),
             Err(_) => Some(parse_scalar(text).into_iter().collect()),
         }
     }

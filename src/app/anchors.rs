@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use crate::archive::{SortKey, EmailRow, RowWindow};
+use crate::archive::{EmailRow, RowWindow, SortKey};
 use crate::mail::EmailId;
 use crate::query::SortOrder;
 

@@ -34,7 +34,11 @@ impl BackfillState {
     }
 
     /// The next page, unless it is on its way, or the archive reaches far enough.
-    pub(super) fn next_request(&mut self, reach: Option<&Coverage>, now: Timestamp) -> Option<Effect> {
+    pub(super) fn next_request(
+        &mut self,
+        reach: Option<&Coverage>,
+        now: Timestamp,
+    ) -> Option<Effect> {
         if self.request.is_pending() || self.paused {
             return None;
         }

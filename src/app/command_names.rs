@@ -1,6 +1,6 @@
 //! Names of commands, by which the configuration binds keys to them.
 
-use super::command::{RowField, Command, Direction, Motion};
+use super::command::{Command, Direction, Motion, RowField};
 use super::key::DEFAULT_BINDINGS;
 use super::prompt::LineEdit;
 use crate::render::BodyView;

@@ -3,13 +3,13 @@
 use super::command::{Command, Direction, Motion};
 use super::effect::{Effect, Effects};
 use super::filter::Filter;
-use super::start::{LoginForm, StorageMode};
-use super::keymap::KeyMatch;
 use super::key::{self, Focus, Key};
+use super::keymap::KeyMatch;
 use super::layout::PaneSettings;
 use super::model::{ExitReason, Model};
-use super::prompt::{PromptKind, Prompt};
+use super::prompt::{Prompt, PromptKind};
 use super::reader::ReaderState;
+use super::start::{LoginForm, StorageMode};
 use crate::error::Error;
 use crate::render::BodyView;
 
@@ -54,7 +54,8 @@ impl Model {
                     self.history.push(self.history_entry());
                 }
                 effects.extend(self.list.move_selection(step, height));
-                if step == Motion::Last && self.list.filter().is_empty() && self.service.has_older() {
+                if step == Motion::Last && self.list.filter().is_empty() && self.service.has_older()
+                {
                     self.notice = Some(
                         "the oldest email fetched so far; older ones are being fetched".to_owned(),
                     );
@@ -73,7 +74,8 @@ impl Model {
                 self.reader.pan_blocks(side);
             }
             Command::Open
-                if (self.list.is_on_load_more_row() || self.has_no_results()) && self.resume_status_check() => {}
+                if (self.list.is_on_load_more_row() || self.has_no_results())
+                    && self.resume_status_check() => {}
             Command::Open if self.list.is_on_load_more_row() || self.has_no_results() => {
                 effects.extend(self.start_load_older());
             }
@@ -109,8 +111,12 @@ impl Model {
                     ..PaneSettings::default()
                 };
             }
-            Command::ResizeSplit(Direction::Left) => self.panes.divider_shift = self.panes.divider_shift.saturating_sub(2),
-            Command::ResizeSplit(Direction::Right) => self.panes.divider_shift = self.panes.divider_shift.saturating_add(2),
+            Command::ResizeSplit(Direction::Left) => {
+                self.panes.divider_shift = self.panes.divider_shift.saturating_sub(2)
+            }
+            Command::ResizeSplit(Direction::Right) => {
+                self.panes.divider_shift = self.panes.divider_shift.saturating_add(2)
+            }
             Command::GoToMatch(side) => {
                 self.notice = Some(self.reader.go_to_match(side, self.list.selected()));
             }
@@ -120,7 +126,9 @@ impl Model {
                 effects.extend(self.reader.show_view(view, self.list.selected()));
             }
             Command::FoldHeader => self.reader.toggle_header_fold(self.list.selected()),
-            Command::GoToDate => self.prompt = Some(Prompt::new(PromptKind::Date, "", self.history_entry())),
+            Command::GoToDate => {
+                self.prompt = Some(Prompt::new(PromptKind::Date, "", self.history_entry()))
+            }
             Command::Filter => effects.push(self.open_filter_prompt()),
             Command::FilterBy(cell) => effects.extend(self.filter_by(cell)),
             Command::RecipientSummary => effects.extend(self.show_recipient_card()),
@@ -138,7 +146,9 @@ impl Model {
             Command::Cancel if self.is_form_open() => {
                 self.close_start_layer();
             }
-            Command::CycleSuggestion(_) if self.is_form_open() => self.edit_form_with(LoginForm::next_field),
+            Command::CycleSuggestion(_) if self.is_form_open() => {
+                self.edit_form_with(LoginForm::next_field)
+            }
             Command::Edit(edit) if self.is_form_open() => self.edit_form(edit),
             Command::RecallFilter(_) if self.is_form_open() => {}
             Command::Profiles => effects.push(self.open_profile_chooser()),
@@ -162,11 +172,13 @@ impl Model {
                     effects.extend(self.list.reload());
                 }
                 self.announce_refresh = self.service.is_refreshing();
-                let asking = self.announce_refresh.then(|| "asking the service".to_owned());
+                let asking = self
+                    .announce_refresh
+                    .then(|| "asking the service".to_owned());
                 self.notice = self
                     .service
                     .unavailable()
-                    .map(|failure| failure.sentence.clone())
+                    .map(|failure| failure.message.clone())
                     .or(asking);
             }
             Command::FullTimes => self.full_times = !self.full_times,
@@ -236,10 +248,15 @@ impl Model {
     fn current_error(&self) -> Option<&Error> {
         let read = match self.reader_state() {
             ReaderState::Failed(failure) => Some(failure),
-            ReaderState::Empty | ReaderState::Debouncing | ReaderState::Loading | ReaderState::Ready(..) => None,
+            ReaderState::Empty
+            | ReaderState::Debouncing
+            | ReaderState::Loading
+            | ReaderState::Ready(..) => None,
         };
         let service = self.service.unavailable().or(self.service.error());
-        let unkept = if let StorageMode::Unavailable(failure) | StorageMode::ReadOnly(failure) = &self.storage {
+        let unkept = if let StorageMode::Unavailable(failure) | StorageMode::ReadOnly(failure) =
+            &self.storage
+        {
             Some(failure)
         } else {
             None
@@ -305,6 +322,12 @@ impl Model {
             Motion::First => 0,
             Motion::Last => usize::MAX,
         };
-        self.help = Some(moved.min(super::help::help_lines(&self.keymap).len().saturating_sub(page)));
+        self.help = Some(
+            moved.min(
+                super::help::help_lines(&self.keymap)
+                    .len()
+                    .saturating_sub(page),
+            ),
+        );
     }
 }

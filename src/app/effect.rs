@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+use super::pending::RequestId;
 use super::start::{ConfirmAnswer, SessionTarget};
 use super::text_match::SearchPattern;
-use super::pending::RequestId;
 use crate::api::Priority;
-use crate::archive::{WindowAnchor, SortKey};
-use crate::config::{SecretInput, SavedView};
+use crate::archive::{SortKey, WindowAnchor};
+use crate::config::{SavedView, SecretInput};
 use crate::mail::{Email, EmailId};
-use crate::query::{SearchText, Query};
+use crate::query::{Query, SearchText};
 use crate::render::{Body, BodyView};
 
 /// Something to be done outside; plain data, so that it can be compared, logged and replayed.

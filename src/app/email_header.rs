@@ -3,8 +3,8 @@
 use unicode_width::UnicodeWidthStr;
 
 use super::message::OpenedEmail;
-use crate::archive::{MissingUpstream, ObservedStatus, EmailRow};
-use crate::mail::{Address, SafeText, ApiTime, Status, Tag};
+use crate::archive::{EmailRow, MissingUpstream, ObservedStatus};
+use crate::mail::{Address, ApiTime, SafeText, Status, Tag};
 
 /// One line of the head. How it looks is the view's business; that it is one line is settled here,
 /// so that scrolling knows how many lines there are.
@@ -54,7 +54,12 @@ pub const fn is_low_pane(height: u16) -> bool {
 /// The head of the email in `row`, whole or folded to the few lines that matter most; what only the
 /// opened email knows comes when it is there.
 #[must_use]
-pub fn header_lines(row: &EmailRow, opened: Option<&OpenedEmail>, width: u16, folded: bool) -> Vec<HeaderLine> {
+pub fn header_lines(
+    row: &EmailRow,
+    opened: Option<&OpenedEmail>,
+    width: u16,
+    folded: bool,
+) -> Vec<HeaderLine> {
     let mut lines = field_lines(row, opened, width, folded);
     let hidden = if folded {
         field_lines(row, opened, width, false).len() - lines.len()
@@ -65,7 +70,12 @@ pub fn header_lines(row: &EmailRow, opened: Option<&OpenedEmail>, width: u16, fo
     lines
 }
 
-fn field_lines(row: &EmailRow, opened: Option<&OpenedEmail>, width: u16, low: bool) -> Vec<HeaderLine> {
+fn field_lines(
+    row: &EmailRow,
+    opened: Option<&OpenedEmail>,
+    width: u16,
+    low: bool,
+) -> Vec<HeaderLine> {
     let summary = &row.summary;
     let mut lines = vec![HeaderLine::Subject(summary.subject.clone())];
     // The row names the first recipients only.
@@ -115,7 +125,10 @@ fn field_lines(row: &EmailRow, opened: Option<&OpenedEmail>, width: u16, low: bo
                 lines.push(HeaderLine::Tags(opened.email.tags.clone()));
             }
         }
-        lines.push(HeaderLine::Field(SafeText::new("id"), summary.id.to_safe_text()));
+        lines.push(HeaderLine::Field(
+            SafeText::new("id"),
+            summary.id.to_safe_text(),
+        ));
         if !summary.message_id.is_empty() {
             lines.push(HeaderLine::Field(
                 SafeText::new("message-id"),
@@ -146,7 +159,10 @@ fn push_status(lines: &mut Vec<HeaderLine>, status: &Status, width: u16, low: bo
     .into_iter();
     let first = meaning.next().unwrap_or_default();
     if low || meaning.len() == 0 {
-        lines.push(HeaderLine::Status(status.clone(), status.meaning().to_owned()));
+        lines.push(HeaderLine::Status(
+            status.clone(),
+            status.meaning().to_owned(),
+        ));
         return;
     }
     let rest = status.meaning()[first.len()..].trim_start();

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use jiff::Zoned;
 use jiff::civil::Date;
 
-use crate::query::{ParseContext, Field, EmailPart, Node, ParsedQuery, Query, SortOrder, Term, parse};
+use crate::query::{
+    EmailPart, Field, Node, ParseContext, ParsedQuery, Query, SortOrder, Term, parse,
+};
 
 /// A search of the list. Without a word in it, every email is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,8 +10,8 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 
 use super::effect::{Effect, Effects, TimerKind};
-use super::model::Model;
 use super::message::{ConfirmResult, SyncUpdate};
+use super::model::Model;
 use super::pending::{Pending, RequestId};
 use crate::api::Priority;
 use crate::archive::EmailRow;
@@ -175,7 +175,10 @@ impl Freshness {
             self.recent_requests.pop_front();
         }
         match REQUESTS_PER_MINUTE - self.recent_requests.len().min(REQUESTS_PER_MINUTE) {
-            0 => Err(saturating_add(self.recent_requests.front().copied().unwrap_or(now), minute)),
+            0 => Err(saturating_add(
+                self.recent_requests.front().copied().unwrap_or(now),
+                minute,
+            )),
             left => Ok(left.min(REQUESTS_PER_EFFECT)),
         }
     }
@@ -239,7 +242,10 @@ impl Model {
             .list
             .selected()
             .filter(|_| rows == 0 && layout.reader.area() > 0);
-        self.list.visible_rows(rows).map(|(_, row)| row).chain(selected)
+        self.list
+            .visible_rows(rows)
+            .map(|(_, row)| row)
+            .chain(selected)
     }
 
     /// Confirms what is looked at and due, and wakes up when more will be.
@@ -256,7 +262,11 @@ impl Model {
             .filter(|_| self.layout().reader.area() > 0);
         let freshness = &mut self.freshness;
         if visible != freshness.visible {
-            (freshness.visible, freshness.visible_since, freshness.confirm_rounds) = (visible, now, 0);
+            (
+                freshness.visible,
+                freshness.visible_since,
+                freshness.confirm_rounds,
+            ) = (visible, now, 0);
         }
         if selected != freshness.selected {
             (freshness.selected, freshness.selected_since) = (selected, now);
@@ -268,14 +278,17 @@ impl Model {
             .filter(|_| self.liveness() == Liveness::Live)
             .map(|at| saturating_add(at, LIVE_WITHIN));
         let stale_at = self.visible_rows().filter(|row| {
-            row.missing.is_none() && row.finality(now) == Finality::InProgress && !is_stale(row, now)
+            row.missing.is_none()
+                && row.finality(now) == Finality::InProgress
+                && !is_stale(row, now)
         });
         wake = wake
             .into_iter()
             .chain(stale_at.filter_map(|row| Some(saturating_add(row.confirmed_at?, STALE_AFTER))))
             .min();
-        let can_ask =
-            self.service.can_confirm() && self.start_screen.is_none() && self.freshness.is_user_active(now);
+        let can_ask = self.service.can_confirm()
+            && self.start_screen.is_none()
+            && self.freshness.is_user_active(now);
         if can_ask && !self.freshness.confirm_request.is_pending() {
             let due: Vec<(Timestamp, EmailId)> = self
                 .visible_rows()

@@ -1,8 +1,8 @@
 //! The help, made from the key table: nothing in it is typed a second time.
 
 use super::command::Command;
-use super::keymap::Keymap;
 use super::key::{self, Focus};
+use super::keymap::Keymap;
 use crate::mail::Status;
 
 /// One line of the help.
@@ -36,7 +36,11 @@ pub fn help_lines(keys: &Keymap) -> Vec<HelpLine> {
             .iter()
             .filter(|row| group == group_of(&row.focuses) && !row.keys.is_empty())
         {
-            let all: Vec<String> = row.keys.iter().map(|sequence| key::format_sequence(sequence)).collect();
+            let all: Vec<String> = row
+                .keys
+                .iter()
+                .map(|sequence| key::format_sequence(sequence))
+                .collect();
             match row.command {
                 // Nine keys that do the same with nine numbers are one line.
                 Command::ShowSavedView(1) if all == ["1"] => {

@@ -4,10 +4,10 @@
 //! shows and keep the selected email where they can; `g [` and `g ]` go to each place with the email
 //! that was selected there.
 
+use super::anchors::ListAnchor;
 use super::command::Direction;
 use super::effect::Effects;
 use super::filter::Filter;
-use super::anchors::ListAnchor;
 use super::model::Model;
 
 /// What the list showed, and where in it the person was.
@@ -44,7 +44,12 @@ impl NavHistory {
 
     /// The nearest wanted spot that was left, or with [`Side::Right`] gone back from; all between it
     /// and `here` can be walked the other way. If there is none, the trail stays as it is.
-    fn go(&mut self, side: Direction, here: HistoryEntry, wanted: impl Fn(&HistoryEntry) -> bool) -> Option<HistoryEntry> {
+    fn go(
+        &mut self,
+        side: Direction,
+        here: HistoryEntry,
+        wanted: impl Fn(&HistoryEntry) -> bool,
+    ) -> Option<HistoryEntry> {
         let (from, to) = match side {
             Direction::Left => (&mut self.back, &mut self.forward),
             Direction::Right => (&mut self.forward, &mut self.back),
@@ -113,7 +118,9 @@ impl Model {
     pub(super) fn restore_entry(&mut self, spot: HistoryEntry) -> Effects {
         self.reader_open = spot.reader_open;
         let changes = spot.filter.text() != self.list.filter().text();
-        let asked = self.list.restore(spot.filter.reparsed(&self.now), spot.anchor);
+        let asked = self
+            .list
+            .restore(spot.filter.reparsed(&self.now), spot.anchor);
         if changes {
             self.load_older = None;
             self.count_request.reset();

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crossterm::event::{KeyCode, KeyModifiers};
 
-use super::command::{RowField, Command, Direction, Motion};
+use super::command::{Command, Direction, Motion, RowField};
 use super::prompt::LineEdit;
 use crate::render::BodyView;
 
@@ -159,7 +159,11 @@ pub(super) const EVERYWHERE: &[Focus] = &[
     Focus::Choice,
 ];
 
-const fn bind(places: &'static [Focus], keys: &'static [&'static str], command: Command) -> Binding {
+const fn bind(
+    places: &'static [Focus],
+    keys: &'static [&'static str],
+    command: Command,
+) -> Binding {
     Binding {
         focuses: places,
         keys,
@@ -169,8 +173,16 @@ const fn bind(places: &'static [Focus], keys: &'static [&'static str], command: 
 
 /// The defaults, in the order of the help.
 pub const DEFAULT_BINDINGS: &[Binding] = &[
-    bind(LIST, &["j", "Down", "Ctrl-n"], Command::MoveSelection(Motion::Down)),
-    bind(LIST, &["k", "Up", "Ctrl-p"], Command::MoveSelection(Motion::Up)),
+    bind(
+        LIST,
+        &["j", "Down", "Ctrl-n"],
+        Command::MoveSelection(Motion::Down),
+    ),
+    bind(
+        LIST,
+        &["k", "Up", "Ctrl-p"],
+        Command::MoveSelection(Motion::Up),
+    ),
     bind(LIST, &["Ctrl-d"], Command::MoveSelection(Motion::HalfDown)),
     bind(LIST, &["Ctrl-u"], Command::MoveSelection(Motion::HalfUp)),
     bind(
@@ -178,8 +190,16 @@ pub const DEFAULT_BINDINGS: &[Binding] = &[
         &["PgDn", "Ctrl-f", "Space"],
         Command::MoveSelection(Motion::PageDown),
     ),
-    bind(LIST, &["PgUp", "Ctrl-b"], Command::MoveSelection(Motion::PageUp)),
-    bind(LIST, &["g g", "Home"], Command::MoveSelection(Motion::First)),
+    bind(
+        LIST,
+        &["PgUp", "Ctrl-b"],
+        Command::MoveSelection(Motion::PageUp),
+    ),
+    bind(
+        LIST,
+        &["g g", "Home"],
+        Command::MoveSelection(Motion::First),
+    ),
     bind(LIST, &["G", "End"], Command::MoveSelection(Motion::Last)),
     bind(LIST, &["g d"], Command::GoToDate),
     bind(LIST, &["Enter", "l", "Right"], Command::Open),
@@ -201,8 +221,16 @@ pub const DEFAULT_BINDINGS: &[Binding] = &[
     bind(VIEW_NUMBERS, &["9"], Command::ShowSavedView(9)),
     bind(PANES, &["g v"], Command::SavedViews),
     bind(PANES, &["W"], Command::SaveView),
-    bind(PANES, &["g [", "Alt-Left"], Command::History(Direction::Left)),
-    bind(PANES, &["g ]", "Alt-Right"], Command::History(Direction::Right)),
+    bind(
+        PANES,
+        &["g [", "Alt-Left"],
+        Command::History(Direction::Left),
+    ),
+    bind(
+        PANES,
+        &["g ]", "Alt-Right"],
+        Command::History(Direction::Right),
+    ),
     bind(LIST, &["u"], Command::Undo),
     bind(LIST, &["U"], Command::Redo),
     bind(LIST, &["b"], Command::LoadOlder),
@@ -210,7 +238,11 @@ pub const DEFAULT_BINDINGS: &[Binding] = &[
     bind(READER, &["K"], Command::PreviousEmail),
     bind(TEXT, &["j", "Down"], Command::Scroll(Motion::Down)),
     bind(TEXT, &["k", "Up"], Command::Scroll(Motion::Up)),
-    bind(LIST, &["Alt-j", "Shift-Down"], Command::Scroll(Motion::Down)),
+    bind(
+        LIST,
+        &["Alt-j", "Shift-Down"],
+        Command::Scroll(Motion::Down),
+    ),
     bind(LIST, &["Alt-k", "Shift-Up"], Command::Scroll(Motion::Up)),
     bind(TEXT, &["Ctrl-d"], Command::Scroll(Motion::HalfDown)),
     bind(TEXT, &["Ctrl-u"], Command::Scroll(Motion::HalfUp)),
@@ -265,8 +297,16 @@ pub const DEFAULT_BINDINGS: &[Binding] = &[
     bind(CHOICE, &["Esc", "h", "Left"], Command::CloseLayer),
     bind(PROMPT, &["Enter"], Command::Accept),
     bind(PROMPT, &["Esc"], Command::Cancel),
-    bind(PROMPT, &["Tab", "Down"], Command::CycleSuggestion(Direction::Right)),
-    bind(PROMPT, &["Shift-Tab", "Up"], Command::CycleSuggestion(Direction::Left)),
+    bind(
+        PROMPT,
+        &["Tab", "Down"],
+        Command::CycleSuggestion(Direction::Right),
+    ),
+    bind(
+        PROMPT,
+        &["Shift-Tab", "Up"],
+        Command::CycleSuggestion(Direction::Left),
+    ),
     bind(PROMPT, &["Ctrl-p"], Command::RecallFilter(Direction::Left)),
     bind(PROMPT, &["Ctrl-n"], Command::RecallFilter(Direction::Right)),
     bind(PROMPT, &["Left", "Ctrl-b"], Command::Edit(LineEdit::Left)),
@@ -288,7 +328,11 @@ pub const DEFAULT_BINDINGS: &[Binding] = &[
         &["Backspace", "Ctrl-h"],
         Command::Edit(LineEdit::Backspace),
     ),
-    bind(PROMPT, &["Delete", "Ctrl-d"], Command::Edit(LineEdit::Delete)),
+    bind(
+        PROMPT,
+        &["Delete", "Ctrl-d"],
+        Command::Edit(LineEdit::Delete),
+    ),
     bind(
         PROMPT,
         &["Ctrl-w", "Alt-Backspace"],
@@ -341,7 +385,10 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         assert_eq!(
-            (format_sequence(&sequence("g g")), format_sequence(&sequence("g Enter"))),
+            (
+                format_sequence(&sequence("g g")),
+                format_sequence(&sequence("g Enter"))
+            ),
             ("gg".to_owned(), "g Enter".to_owned())
         );
     }

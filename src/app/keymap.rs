@@ -1,8 +1,9 @@
 //! `Keys`: what each key means to this person, the table with what the configuration changes in it.
 
 use super::command::Command;
-use super::key::{Focus, Key, DEFAULT_BINDINGS, format_sequence};
-use crate::config::{KeyBinding, suggest};
+use super::key::{DEFAULT_BINDINGS, Focus, Key, format_sequence};
+use crate::config::KeyBinding;
+use crate::text::suggest::suggest;
 
 /// A row of the table as it is for this person.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +35,8 @@ pub enum KeyMatch {
 
 impl Default for Keymap {
     fn default() -> Self {
-        let read = |keys: &&str| parse_sequence(keys).expect("the table holds keys that can be read");
+        let read =
+            |keys: &&str| parse_sequence(keys).expect("the table holds keys that can be read");
         let row = |places: &[Focus], keys: &[&str], command| KeyRow {
             focuses: places.to_vec(),
             keys: keys.iter().map(read).collect(),
@@ -74,7 +76,8 @@ impl Keymap {
             self.unbind(&keys, |_| true);
             return Ok(());
         }
-        let command = Command::from_name(&change.command).ok_or_else(|| unknown_command_error(&change.command))?;
+        let command = Command::from_name(&change.command)
+            .ok_or_else(|| unknown_command_error(&change.command))?;
         let places: Vec<Focus> = self
             .rows
             .iter()
@@ -160,7 +163,11 @@ impl Keymap {
 
 /// What a key does, as in `r tries again`; nothing of a command that no key means.
 #[must_use]
-pub fn key_hints<const N: usize>(keys: &Keymap, focus: Focus, acts: [(Command, &str); N]) -> String {
+pub fn key_hints<const N: usize>(
+    keys: &Keymap,
+    focus: Focus,
+    acts: [(Command, &str); N],
+) -> String {
     let acts = acts
         .into_iter()
         .filter_map(|(command, words)| Some(format!("{} {words}", keys.key_for(focus, command)?)));
@@ -186,7 +193,7 @@ fn parse_sequence(text: &str) -> Option<Vec<Key>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::command::{RowField, Motion};
+    use super::super::command::{Motion, RowField};
     use super::super::key::{ALL, EVERYWHERE};
     use super::*;
     use crossterm::event::{KeyCode, KeyModifiers};
@@ -251,7 +258,10 @@ mod tests {
         for letter in ' '..='~' {
             let key = Key::new(KeyCode::Char(letter), KeyModifiers::NONE);
             assert_eq!(
-                (Keymap::default().find_match(Focus::Prompt, &[key]), key.typed_char()),
+                (
+                    Keymap::default().find_match(Focus::Prompt, &[key]),
+                    key.typed_char()
+                ),
                 (KeyMatch::Unbound, Some(letter))
             );
         }

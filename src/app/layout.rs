@@ -220,7 +220,12 @@ mod tests {
     use proptest::prelude::*;
 
     fn of(width: u16, height: u16) -> Layout {
-        Layout::new(Size::new(width, height), PaneSettings::default(), false, false)
+        Layout::new(
+            Size::new(width, height),
+            PaneSettings::default(),
+            false,
+            false,
+        )
     }
 
     #[test]

@@ -4,12 +4,12 @@ mod movement;
 
 use std::collections::BTreeSet;
 
+use super::anchors::{JumpTarget, ListAnchor, WindowAnchors};
 use super::effect::Effect;
 use super::filter::Filter;
-use super::anchors::{JumpTarget, ListAnchor, WindowAnchors};
 use super::message::ListCounts;
 use super::pending::{Pending, RequestId};
-use crate::archive::{WindowAnchor, EmailRow, RowWindow};
+use crate::archive::{EmailRow, RowWindow, WindowAnchor};
 use crate::error::Error;
 use crate::mail::EmailId;
 use crate::query::SortOrder;
@@ -95,7 +95,12 @@ impl List {
                 self.window.reset();
             }
         }
-        (self.pending_moves, self.unseen_above, self.outdated, self.on_load_more_row) = (0, 0, false, false);
+        (
+            self.pending_moves,
+            self.unseen_above,
+            self.outdated,
+            self.on_load_more_row,
+        ) = (0, 0, false, false);
         (self.filter, self.anchor) = (filter, home);
         let Some(place) = self.anchor.as_ref().map(|home| home.cursor.sort_key) else {
             return self.load_first();
@@ -313,7 +318,9 @@ impl List {
                 self.cursor = before
                     .cursor
                     .map_or(0, |mark| mark.find_or_nearest(&window.rows, sort));
-                self.top = before.top.map_or(0, |mark| mark.find_or_nearest(&window.rows, sort));
+                self.top = before
+                    .top
+                    .map_or(0, |mark| mark.find_or_nearest(&window.rows, sort));
             }
             JumpTarget::Time(micros) => {
                 let reached = |row: &EmailRow| {

@@ -2,10 +2,10 @@
 
 use super::command::Command;
 use super::effect::{Effect, Effects};
-use super::keymap::key_hints;
 use super::key::Focus;
-use super::model::Model;
+use super::keymap::key_hints;
 use super::message::SyncUpdate;
+use super::model::Model;
 use crate::archive::Coverage;
 
 /// How far it is.
@@ -66,7 +66,7 @@ impl Model {
         let asked = self.service.request_older();
         if asked.is_none() && !self.service.is_loading_older() {
             self.notice = Some(match (self.service.unavailable(), self.service.reach()) {
-                (Some(failure), _) => failure.sentence.clone(),
+                (Some(failure), _) => failure.message.clone(),
                 (None, Some(Coverage::Complete)) => {
                     "everything that the service has is here already".to_owned()
                 }

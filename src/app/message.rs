@@ -8,12 +8,12 @@ use ratatui::layout::{Position, Size};
 #[cfg(test)]
 use super::command::Command;
 use super::effect::{RequestKind, TimerKind};
-use super::start::{OpenOutcome, ProfileChoice};
 use super::key::Key;
-use super::text_match::TextMatch;
 use super::pending::RequestId;
 use super::recipient::RecipientSummary;
-use crate::archive::{ObservedStatus, SortKey, Coverage, RowWindow};
+use super::start::{OpenOutcome, ProfileChoice};
+use super::text_match::TextMatch;
+use crate::archive::{Coverage, ObservedStatus, RowWindow, SortKey};
 use crate::config::SecretInput;
 use crate::error::Error;
 use crate::mail::{Email, EmailId};

@@ -4,60 +4,62 @@
 //! the next state and a list of [`Effect`]s; the performer ([`crate::tui`]) turns each effect into
 //! exactly one later message. No clock, no network, no disk: so any order of events can be tried.
 
-mod recipient_card;
-mod command;
-mod effect;
-mod requests;
+mod anchors;
 mod backfill;
-mod filter;
-mod search;
-mod freshness;
-pub mod start;
+mod command;
+mod command_names;
+mod dispatch;
+mod effect;
 pub mod email_header;
+mod filter;
+mod freshness;
 pub mod help;
-pub mod keymap;
+mod history;
 pub mod key;
+pub mod keymap;
 mod layout;
 mod list;
 mod load_older;
-mod text_match;
-mod anchors;
-mod model;
 mod message;
-mod command_names;
-mod sync_update;
-mod dispatch;
+mod model;
 mod mouse;
+mod pending;
+mod prefetch;
 mod prompt;
 mod reader;
-mod service;
-mod pending;
-mod status_check;
 mod recipient;
+mod recipient_card;
+mod requests;
+mod saved_views;
+mod search;
+mod service;
+pub mod start;
+mod status_check;
+mod sync_update;
 #[cfg(test)]
 pub mod tests;
-mod history;
-mod saved_views;
-mod prefetch;
+mod text_match;
 
-pub use recipient_card::RecipientCard;
 pub use command::{Command, Direction, Motion};
 pub use effect::{Effect, RequestKind, TimerKind};
 pub use filter::parse_query;
 pub use freshness::{Liveness, is_stale};
-pub use start::{ProfileChoice, SessionTarget, StartScreen, StorageMode};
-pub use keymap::Keymap;
 pub use key::{Focus, Key};
+pub use keymap::Keymap;
 pub use layout::{Arrangement, Layout};
-pub use text_match::find_matches;
+pub use message::{
+    ConfirmResult, ListCounts, Message, MouseInput, OpenedEmail, StatusCheckStep, SyncUpdate,
+};
 pub use model::{ExitReason, Model, SessionInfo};
-pub use message::{StatusCheckStep, ConfirmResult, ListCounts, Message, SyncUpdate, OpenedEmail, MouseInput};
-pub use prompt::{PromptKind, Prompt};
-pub use reader::{MARGIN, ReaderState};
 pub use pending::RequestId;
-pub use status_check::{CheckState, StatusCheck};
+pub use prompt::{Prompt, PromptKind};
+pub use reader::{MARGIN, ReaderState};
 pub use recipient::{EmailRef, RecipientSummary};
+pub use recipient_card::RecipientCard;
 pub use saved_views::parse_numbered_name;
+pub use start::{ProfileChoice, SessionTarget, StartScreen, StorageMode};
+pub use status_check::{CheckState, StatusCheck};
+pub use text_match::find_matches;
 
 use unicode_width::UnicodeWidthStr;
 

@@ -6,25 +6,25 @@ use std::time::Duration;
 use jiff::{Timestamp, Zoned};
 use ratatui::layout::Size;
 
-use super::recipient_card::RecipientCard;
 use super::effect::{Effect, Effects, TimerKind};
 use super::filter::Filter;
 use super::freshness::Freshness;
-use super::start::{SessionTarget, StartScreen, StorageMode};
-use super::keymap::Keymap;
+use super::history::NavHistory;
 use super::key::{Focus, Key};
+use super::keymap::Keymap;
 use super::layout::{Arrangement, Layout, PaneSettings};
 use super::list::List;
 use super::load_older::LoadOlder;
 use super::message::{Message, SyncUpdate};
+use super::pending::Pending;
+use super::prefetch::Prefetch;
 use super::prompt::Prompt;
 use super::reader::{Reader, ReaderState};
+use super::recipient_card::RecipientCard;
 use super::service::ServiceStatus;
-use super::pending::Pending;
+use super::start::{SessionTarget, StartScreen, StorageMode};
 use super::status_check::StatusCheck;
-use super::history::NavHistory;
-use super::prefetch::Prefetch;
-use crate::api::{RateBudget, Priority};
+use crate::api::{Priority, RateBudget};
 use crate::archive::EmailRow;
 use crate::config::{Backfill, SavedViews};
 use crate::error::Error;
@@ -250,7 +250,12 @@ impl Model {
     /// Where everything lies now.
     #[must_use]
     pub fn layout(&self) -> Layout {
-        Layout::new(self.size, self.panes, self.reader_open, self.recipient_card.is_some())
+        Layout::new(
+            self.size,
+            self.panes,
+            self.reader_open,
+            self.recipient_card.is_some(),
+        )
     }
 
     /// How far the reader is with the selected email.
@@ -310,16 +315,24 @@ impl Model {
             }
             Message::HistorySaved { ticket, outcome } => {
                 if let (true, Err(failure)) = (self.history_save.resolve(ticket, Ok(())), outcome) {
-                    self.notice = Some(failure.sentence);
+                    self.notice = Some(failure.message);
                 }
             }
-            Message::RecipientSummarized { ticket, outcome } => self.apply_recipient_summary(ticket, outcome),
+            Message::RecipientSummarized { ticket, outcome } => {
+                self.apply_recipient_summary(ticket, outcome)
+            }
             Message::ViewSaved { ticket, outcome } => self.apply_view_saved(ticket, outcome),
             Message::SuggestionsLoaded { ticket, offers } => self.apply_suggestions(ticket, offers),
-            Message::EmailLoaded { ticket, outcome } => effects.extend(self.apply_email(ticket, outcome)),
+            Message::EmailLoaded { ticket, outcome } => {
+                effects.extend(self.apply_email(ticket, outcome))
+            }
             Message::EmailPrefetched { ticket } => self.prefetch.finish(ticket),
-            Message::StatusesConfirmed { ticket, outcome } => effects.extend(self.apply_confirmation(ticket, outcome)),
-            Message::StatusesRechecked { ticket, outcome } => effects.extend(self.apply_recheck(ticket, outcome)),
+            Message::StatusesConfirmed { ticket, outcome } => {
+                effects.extend(self.apply_confirmation(ticket, outcome))
+            }
+            Message::StatusesRechecked { ticket, outcome } => {
+                effects.extend(self.apply_recheck(ticket, outcome))
+            }
             Message::StatusesChecked { ticket, outcome } => {
                 effects.extend(self.apply_status_check_step(ticket, outcome));
             }
@@ -333,9 +346,9 @@ impl Model {
             }
             Message::Refreshed { ticket, outcome } => {
                 let catching_up = self.service.is_catching_up();
-                let (news, rest) = self
-                    .service
-                    .apply_refresh(ticket, outcome, self.now.timestamp());
+                let (news, rest) =
+                    self.service
+                        .apply_refresh(ticket, outcome, self.now.timestamp());
                 effects.extend(rest);
                 self.report_unreadable(news.as_ref());
                 if std::mem::take(&mut self.announce_refresh) {
@@ -351,7 +364,9 @@ impl Model {
                 }
             }
             Message::OlderLoaded { ticket, outcome } => {
-                let (news, rest) = self.service.apply_older(ticket, outcome, self.now.timestamp());
+                let (news, rest) = self
+                    .service
+                    .apply_older(ticket, outcome, self.now.timestamp());
                 effects.extend(rest);
                 self.apply_older_page(news.as_ref());
                 self.report_unreadable(news.as_ref());
@@ -360,19 +375,29 @@ impl Model {
                 }
             }
             Message::Backfilled { ticket, outcome } => {
-                let news = self.service.apply_backfill(ticket, outcome, self.now.timestamp());
+                let news = self
+                    .service
+                    .apply_backfill(ticket, outcome, self.now.timestamp());
                 self.report_unreadable(news.as_ref());
                 if let Some(news) = news {
                     effects.extend(self.apply_older(&news));
                 }
             }
             Message::RequestCancelled { errand, ticket } => self.request_cancelled(errand, ticket),
-            Message::ArchiveChanged { outcome } => effects.extend(self.apply_archive_change(outcome)),
-            Message::ServiceChanged => effects.extend(self.service.request_refresh(Priority::Refresh)),
+            Message::ArchiveChanged { outcome } => {
+                effects.extend(self.apply_archive_change(outcome))
+            }
+            Message::ServiceChanged => {
+                effects.extend(self.service.request_refresh(Priority::Refresh))
+            }
             Message::ArchiveLost(failure) => self.apply_archive_lost(failure),
             Message::ProfilesLoaded { ticket, outcome } => self.apply_profiles(ticket, outcome),
-            Message::KeyVerified { ticket, outcome } => effects.extend(self.apply_key_check(ticket, outcome)),
-            Message::SessionOpened { ticket, outcome } => self.apply_session_opened(ticket, outcome),
+            Message::KeyVerified { ticket, outcome } => {
+                effects.extend(self.apply_key_check(ticket, outcome))
+            }
+            Message::SessionOpened { ticket, outcome } => {
+                self.apply_session_opened(ticket, outcome)
+            }
             Message::TimerFired { ticket, what } => match what {
                 TimerKind::Selection => {
                     // What is shown first is not what anybody has asked for.

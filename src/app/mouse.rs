@@ -5,8 +5,8 @@ use ratatui::layout::{Position, Rect};
 use super::command::{Direction, Motion};
 use super::effect::Effects;
 use super::layout::{Arrangement, Layout};
-use super::model::Model;
 use super::message::MouseInput;
+use super::model::Model;
 
 impl Model {
     pub(super) fn handle_mouse(&mut self, pointer: MouseInput) -> Effects {
@@ -31,7 +31,11 @@ impl Model {
                     effects.extend(self.choose_view_at(at.y - layout.main.y, layout.main.height));
                 }
                 MouseInput::Scrolled { down, .. } => {
-                    self.move_view_choice(if down { Direction::Right } else { Direction::Left });
+                    self.move_view_choice(if down {
+                        Direction::Right
+                    } else {
+                        Direction::Left
+                    });
                 }
                 MouseInput::Pressed(_) | MouseInput::Dragged(_) | MouseInput::Released => {}
             }
@@ -43,7 +47,9 @@ impl Model {
                 let offset = usize::from((at.y - layout.list.y) / layout.row_height);
                 effects.extend(self.list.select_visible(offset, height));
             }
-            MouseInput::Pressed(at) if layout.reader.contains(at) => effects.extend(self.open_email()),
+            MouseInput::Pressed(at) if layout.reader.contains(at) => {
+                effects.extend(self.open_email())
+            }
             MouseInput::Pressed(at) => self.dragging_divider = layout.divider.contains(at),
             MouseInput::Dragged(at) if self.dragging_divider => self.drag_divider(&layout, at),
             MouseInput::Dragged(_) => {}

@@ -69,7 +69,9 @@ impl<T> Pending<T> {
     /// The value, if the last answer was one.
     #[must_use]
     pub fn value(&self) -> Option<&T> {
-        self.result.as_ref().and_then(|outcome| outcome.as_ref().ok())
+        self.result
+            .as_ref()
+            .and_then(|outcome| outcome.as_ref().ok())
     }
 
     /// The failure, if the last answer was one and nothing newer is awaited.

@@ -6,8 +6,8 @@ use tui_input::{Input, InputRequest};
 
 use super::command::Direction;
 use super::history::HistoryEntry;
-use crate::mail::sanitize;
 use crate::query::Completion;
+use crate::text::sanitize;
 
 /// A change of the line, or a way through it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -8,9 +8,9 @@ use std::time::Duration;
 use super::command::{Direction, Motion};
 use super::effect::{Effect, TimerKind};
 use super::email_header::{self, HeaderLine};
-use super::text_match::{TextMatch, SearchPattern};
 use super::message::OpenedEmail;
 use super::pending::{Pending, RequestId};
+use super::text_match::{SearchPattern, TextMatch};
 use crate::api::Priority;
 use crate::archive::EmailRow;
 use crate::error::Error;
@@ -237,7 +237,11 @@ impl Reader {
 
     /// Folds the head to the few lines that matter most, or unfolds it.
     pub fn toggle_header_fold(&mut self, row: Option<&EmailRow>) {
-        self.is_header_folded = Some(!self.is_header_folded.unwrap_or(email_header::is_low_pane(self.height)));
+        self.is_header_folded = Some(
+            !self
+                .is_header_folded
+                .unwrap_or(email_header::is_low_pane(self.height)),
+        );
         self.clamp_scroll(row);
     }
 
@@ -288,7 +292,8 @@ impl Reader {
             row,
             opened,
             self.width,
-            self.is_header_folded.unwrap_or(email_header::is_low_pane(self.height)),
+            self.is_header_folded
+                .unwrap_or(email_header::is_low_pane(self.height)),
         )
     }
 

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use crate::archive::EmailRow;
-use crate::mail::{EmailId, Finality, SafeText, ApiTime, Status};
+use crate::mail::{ApiTime, EmailId, Finality, SafeText, Status};
 use crate::query::SearchText;
 use crate::query::normalize::normalize;
 

@@ -11,12 +11,12 @@ use super::effect::{Effect, Effects};
 use super::filter::Filter;
 use super::model::Model;
 use super::pending::{Pending, RequestId};
-use super::status_check::StatusCheck;
 use super::recipient::RecipientSummary;
+use super::status_check::StatusCheck;
 use crate::error::Error;
 use crate::mail::Address;
 use crate::query::normalize::normalize;
-use crate::query::{SearchText, Node, Query, SortOrder, Term};
+use crate::query::{Node, Query, SearchText, SortOrder, Term};
 
 /// One address, and what became of all mail to it.
 #[derive(Debug, Clone, PartialEq)]
@@ -161,11 +161,20 @@ impl Model {
     /// Asks again what became of the mail to the address of the card, if there is one.
     pub(super) fn request_recipient_summary(&mut self) -> Option<Effect> {
         let now = self.now().timestamp();
-        let fresh_since = self.status_check.as_ref().map_or(now, StatusCheck::fresh_since);
-        self.recipient_card.as_mut().map(|card| card.request_summary(fresh_since, now))
+        let fresh_since = self
+            .status_check
+            .as_ref()
+            .map_or(now, StatusCheck::fresh_since);
+        self.recipient_card
+            .as_mut()
+            .map(|card| card.request_summary(fresh_since, now))
     }
 
-    pub(super) fn apply_recipient_summary(&mut self, ticket: RequestId, outcome: Result<Arc<RecipientSummary>, Error>) {
+    pub(super) fn apply_recipient_summary(
+        &mut self,
+        ticket: RequestId,
+        outcome: Result<Arc<RecipientSummary>, Error>,
+    ) {
         if let Some(card) = &mut self.recipient_card {
             card.summary.resolve(ticket, outcome);
         }

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use super::effect::{Effect, Effects, RequestKind, TimerKind};
-use super::model::Model;
 use super::message::OpenedEmail;
-use super::reader::ReaderState;
+use super::model::Model;
 use super::pending::RequestId;
+use super::reader::ReaderState;
 use crate::api::RateBudget;
 use crate::error::Error;
 
@@ -25,7 +25,8 @@ impl Model {
             RequestKind::LoadEmail => self.reader.is_email_current(ticket),
             RequestKind::Prefetch => self.prefetch.is_current(ticket),
             RequestKind::LoadOlder => {
-                self.service.is_older_current(ticket) && (self.load_older.is_some() || self.needs_older())
+                self.service.is_older_current(ticket)
+                    && (self.load_older.is_some() || self.needs_older())
             }
             RequestKind::Backfill => self.service.is_backfill_current(ticket),
             RequestKind::Refresh => self.service.is_refresh_current(ticket),
@@ -103,7 +104,8 @@ impl Model {
             .is_some_and(|budget| !budget.paused_for.is_zero());
         // A pause may begin while an answer is waited for; who waits is to see that.
         let waits = self.rate_budget.is_some()
-            && (matches!(self.reader_state(), ReaderState::Loading) || self.service.is_loading_older());
+            && (matches!(self.reader_state(), ReaderState::Loading)
+                || self.service.is_loading_older());
         if (paused || waits) && !self.countdown.is_pending() {
             let ticket = self.countdown.start();
             effects.push(Effect::Timer {

@@ -4,8 +4,8 @@ use super::command::Direction;
 use super::effect::{Effect, Effects};
 use super::filter::Filter;
 use super::model::Model;
-use super::prompt::{PromptKind, Prompt};
 use super::pending::RequestId;
+use super::prompt::{Prompt, PromptKind};
 use crate::config::{SavedView, SavedViews};
 use crate::error::Error;
 
@@ -156,7 +156,11 @@ impl Model {
                 .find(|number| !self.saved_views.contains_key(number))
                 .map_or_else(String::new, |number| format!("{number} ")),
         };
-        self.prompt = Some(Prompt::new(PromptKind::SaveView, &text, self.history_entry()));
+        self.prompt = Some(Prompt::new(
+            PromptKind::SaveView,
+            &text,
+            self.history_entry(),
+        ));
     }
 
     /// Saves what is shown. What has no number and no name stays in the line.
@@ -179,14 +183,18 @@ impl Model {
     }
 
     /// Takes where the views are kept, or why they are not.
-    pub(super) fn apply_view_saved(&mut self, ticket: RequestId, outcome: Result<Option<String>, Error>) {
+    pub(super) fn apply_view_saved(
+        &mut self,
+        ticket: RequestId,
+        outcome: Result<Option<String>, Error>,
+    ) {
         if !self.view_save.resolve(ticket, Ok(())) {
             return;
         }
         let words = match outcome {
             Ok(Some(file)) => format!("written to {file}"),
             Ok(None) => "until you leave: nothing is kept here".to_owned(),
-            Err(failure) => format!("until you leave: {}", failure.sentence),
+            Err(failure) => format!("until you leave: {}", failure.message),
         };
         let said = self
             .notice

@@ -2,20 +2,24 @@
 
 use std::time::Duration;
 
-use super::command::{RowField, Command, Direction};
+use super::command::{Command, Direction, RowField};
 use super::effect::{Effect, Effects};
 use super::filter::Filter;
-use super::keymap::key_hints;
 use super::key::Focus;
+use super::keymap::key_hints;
 use super::model::Model;
-use super::prompt::{PromptKind, LineEdit, Prompt};
 use super::pending::RequestId;
+use super::prompt::{LineEdit, Prompt, PromptKind};
 use crate::archive::Coverage;
-use crate::query::{Completion, Field, SearchText, Node, Query, SortOrder, Term, DateExpr};
+use crate::query::{Completion, DateExpr, Field, Node, Query, SearchText, SortOrder, Term};
 
 impl Model {
     pub(super) fn open_filter_prompt(&mut self) -> Effect {
-        let prompt = Prompt::new(PromptKind::Filter, self.list.filter().text(), self.history_entry());
+        let prompt = Prompt::new(
+            PromptKind::Filter,
+            self.list.filter().text(),
+            self.history_entry(),
+        );
         let asked = self.request_suggestions(&prompt);
         self.prompt = Some(prompt);
         asked
@@ -176,7 +180,8 @@ impl Model {
         if prompt.text().trim().is_empty() {
             return Effects::new();
         }
-        let Some(moment) = DateExpr::parse(prompt.text().trim()).and_then(|when| when.resolve(&self.now))
+        let Some(moment) =
+            DateExpr::parse(prompt.text().trim()).and_then(|when| when.resolve(&self.now))
         else {
             self.prompt = Some(prompt.reject());
             return Effects::new();
@@ -224,7 +229,8 @@ impl Model {
             return Effects::new();
         };
         let summary = &row.summary;
-        let text = |field, text: &str| SearchText::new(text).map(|needle| Term::Text(field, needle));
+        let text =
+            |field, text: &str| SearchText::new(text).map(|needle| Term::Text(field, needle));
         let recipient = summary.to.first();
         let term = match cell {
             RowField::Recipient => recipient.and_then(|to| text(Field::To, &to.email)),

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::effect::{Effect, TimerKind};
 use super::backfill::BackfillState;
+use super::effect::{Effect, TimerKind};
 use super::message::SyncUpdate;
 use super::pending::{Pending, RequestId};
 use crate::api::Priority;
@@ -178,7 +178,8 @@ impl ServiceStatus {
     /// Asks for what is new, unless that is being done already as urgently.
     pub fn request_refresh(&mut self, urgency: Priority) -> Option<Effect> {
         let unasked = urgency.is_background();
-        if self.unavailable.is_some() || (self.refresh_request.is_pending() && (unasked || !self.is_background_refresh))
+        if self.unavailable.is_some()
+            || (self.refresh_request.is_pending() && (unasked || !self.is_background_refresh))
         {
             return None;
         }
@@ -393,7 +394,11 @@ impl ServiceStatus {
         self.backfill.stop()
     }
 
-    fn apply_outcome(&mut self, outcome: Result<SyncUpdate, Error>, now: Timestamp) -> Option<SyncUpdate> {
+    fn apply_outcome(
+        &mut self,
+        outcome: Result<SyncUpdate, Error>,
+        now: Timestamp,
+    ) -> Option<SyncUpdate> {
         match outcome {
             Ok(news) => {
                 (self.error, self.failing_since, self.as_of) =

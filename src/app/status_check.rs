@@ -6,8 +6,8 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 
 use super::effect::{Effect, Effects};
-use super::model::Model;
 use super::message::StatusCheckStep;
+use super::model::Model;
 use super::pending::{Pending, RequestId};
 use crate::api::Priority;
 use crate::archive::SortKey;
@@ -107,7 +107,9 @@ impl StatusCheck {
     /// What was confirmed at this time or later counts as confirmed by the check.
     #[must_use]
     pub fn fresh_since(&self) -> Timestamp {
-        self.started.checked_sub(FRESH_BEFORE_START).unwrap_or(Timestamp::MIN)
+        self.started
+            .checked_sub(FRESH_BEFORE_START)
+            .unwrap_or(Timestamp::MIN)
     }
 
     /// Whether this attempt is still wanted.
@@ -191,7 +193,11 @@ impl Model {
             && is_behind
             && !std::mem::replace(&mut check.head_requested, true)
         {
-            return self.service.request_refresh(Priority::Interactive).into_iter().collect();
+            return self
+                .service
+                .request_refresh(Priority::Interactive)
+                .into_iter()
+                .collect();
         }
         check.next_step().into_iter().collect()
     }

@@ -1,10 +1,10 @@
 //! What the service or another process brought: in words, and what it does to list, counts and reader.
 
 use super::effect::{Effect, Effects};
-use super::start::StorageMode;
-use super::model::Model;
 use super::message::SyncUpdate;
+use super::model::Model;
 use super::reader::ReaderState;
+use super::start::StorageMode;
 use crate::error::Error;
 use crate::mail::EmailId;
 
@@ -111,7 +111,7 @@ impl Model {
 
     /// Keeps nothing from now on, and asks for nothing that could be kept.
     pub(super) fn apply_archive_lost(&mut self, failure: Error) {
-        self.notice = Some(format!("{}; {}", failure.sentence, failure.hint));
+        self.notice = Some(format!("{}; {}", failure.message, failure.hint));
         self.service.disable(failure.clone());
         self.storage = StorageMode::Unavailable(failure);
     }

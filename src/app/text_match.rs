@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::query::normalize::is_unspaced_script;
-use crate::query::{Field, SearchText, Query};
+use crate::query::{Field, Query, SearchText};
 use crate::render::{Body, BodyLine, SpanRole};
 
 /// What is looked for in a body.
@@ -71,7 +71,11 @@ const CHUNK_BYTES: usize = 1 << 16;
 /// Every place of the body where what is sought stands, top to bottom, also across the ends of lines.
 /// It ends early when nobody wants it any more.
 #[must_use]
-pub fn find_matches(body: &Body, sought: &SearchPattern, is_wanted: impl Fn() -> bool) -> Vec<TextMatch> {
+pub fn find_matches(
+    body: &Body,
+    sought: &SearchPattern,
+    is_wanted: impl Fn() -> bool,
+) -> Vec<TextMatch> {
     let mut marks = Vec::new();
     let mut joined = JoinedText::default();
     let last = body.lines.len().saturating_sub(1);
@@ -156,8 +160,8 @@ impl JoinedText {
                 range.start.max(piece.range.start),
                 range.end.min(piece.range.end),
             );
-            let within =
-                piece.offset + (start - piece.range.start)..piece.offset + (end - piece.range.start);
+            let within = piece.offset + (start - piece.range.start)
+                ..piece.offset + (end - piece.range.start);
             match parts.last_mut() {
                 Some((line, before)) if *line == piece.line && before.end == within.start => {
                     before.end = within.end;
@@ -194,7 +198,11 @@ mod tests {
     }
 
     fn found(body: &Body, text: &str) -> Vec<Vec<(usize, String)>> {
-        let marked = find_matches(body, &SearchPattern::Text(SearchText::new(text).unwrap()), || true);
+        let marked = find_matches(
+            body,
+            &SearchPattern::Text(SearchText::new(text).unwrap()),
+            || true,
+        );
         let part = |(line, range): &(usize, Range<usize>)| {
             (*line, body.lines[*line].text()[range.clone()].to_owned())
         };

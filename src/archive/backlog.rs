@@ -34,10 +34,13 @@ impl Archive {
     ) -> Result<Vec<(SortKey, EmailId)>, Error> {
         let (below, edge) = (below.unwrap_or(SortKey(i64::MAX)), key_before(since));
         self.connections.read(|connection| {
-            let mut statement =
-                connection.prepare_cached(without_body!("place, id", " ORDER BY place LIMIT ?3"))?;
+            let mut statement = connection
+                .prepare_cached(without_body!("place, id", " ORDER BY place LIMIT ?3"))?;
             let found = statement.query_map(params![below, edge, rows], |row| {
-                Ok((row.get(0)?, EmailId::new(id_codec::decode_id(row.get_ref(1)?))))
+                Ok((
+                    row.get(0)?,
+                    EmailId::new(id_codec::decode_id(row.get_ref(1)?)),
+                ))
             })?;
             Ok(found.collect::<Result<_, _>>()?)
         })
@@ -70,7 +73,10 @@ impl Archive {
             let mut statement = connection
                 .prepare_cached("SELECT id, changes FROM mail ORDER BY place LIMIT ?1")?;
             let found = statement.query_map([rows], |row| {
-                Ok((EmailId::new(id_codec::decode_id(row.get_ref(0)?)), row.get(1)?))
+                Ok((
+                    EmailId::new(id_codec::decode_id(row.get_ref(0)?)),
+                    row.get(1)?,
+                ))
             })?;
             Ok(found.collect::<Result<_, _>>()?)
         })

@@ -5,10 +5,12 @@ use std::sync::Arc;
 use rusqlite::{OptionalExtension, Transaction};
 use serde_json::value::RawValue;
 
-use super::incoming::{self, IncomingEmail, EmailSource};
+use super::body_codec::{BodyCompressor, CompressedBody, damaged_error};
+use super::incoming::{self, EmailSource, IncomingEmail};
 use super::ordered_object::{self, OrderedObject};
-use super::body_codec::{CompressedBody, BodyCompressor, damaged_error};
-use super::{Archive, SortKey, RequestTime, confirmations, dictionary, deletions, id_codec, purge, renumber};
+use super::{
+    Archive, RequestTime, SortKey, confirmations, deletions, dictionary, id_codec, purge, renumber,
+};
 use crate::api::{RetrievedEmail, wire};
 use crate::error::Error;
 use crate::mail::{Email, EmailId, Status};
@@ -88,7 +90,8 @@ impl Archive {
 
 /// The JSON of an email with this status in place of the one that it was retrieved with.
 fn replace_last_event(json: &str, last_event: Option<&str>) -> Result<String, Error> {
-    let OrderedObject(members) = OrderedObject::parse(json).map_err(|error| damaged_error(&error))?;
+    let OrderedObject(members) =
+        OrderedObject::parse(json).map_err(|error| damaged_error(&error))?;
     let last_event = last_event.map_or_else(|| "null".to_owned(), ordered_object::quote);
     let value = |name: &str, raw: &RawValue| {
         if name == "last_event" {
@@ -110,7 +113,11 @@ fn replace_last_event(json: &str, last_event: Option<&str>) -> Result<String, Er
 }
 
 /// Keeps the bodies of an email that has none yet, as they came in some list or file.
-pub(super) fn put_body_if_missing(change: &Transaction, place: SortKey, json: &str) -> Result<(), Error> {
+pub(super) fn put_body_if_missing(
+    change: &Transaction,
+    place: SortKey,
+    json: &str,
+) -> Result<(), Error> {
     let sql = "SELECT EXISTS (SELECT 1 FROM body WHERE place = ?1)";
     let has_body: bool = change
         .prepare_cached(sql)?

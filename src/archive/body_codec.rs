@@ -14,7 +14,8 @@ const LEVEL: Compression = Compression::new(3);
 const CHUNK: usize = 64 << 10;
 
 const DICTIONARY: &str = "SELECT text FROM dictionary WHERE dictionary = ?1";
-const LATEST_DICTIONARY: &str = "SELECT dictionary, text FROM dictionary ORDER BY dictionary DESC LIMIT 1";
+const LATEST_DICTIONARY: &str =
+    "SELECT dictionary, text FROM dictionary ORDER BY dictionary DESC LIMIT 1";
 
 /// The columns `json` and `dictionary` of a body.
 pub(super) struct CompressedBody {
@@ -40,8 +41,8 @@ impl CompressedBody {
             ),
             None => None,
         };
-        let bytes =
-            decompress_bytes(&self.bytes, dictionary.as_deref()).map_err(|error| damaged_error(&error))?;
+        let bytes = decompress_bytes(&self.bytes, dictionary.as_deref())
+            .map_err(|error| damaged_error(&error))?;
         String::from_utf8(bytes).map_err(|error| damaged_error(&error))
     }
 
@@ -93,7 +94,11 @@ impl BodyCompressor {
 }
 
 /// `bytes`, deflated.
-pub(super) fn compress_bytes(deflate: &mut Compress, bytes: &[u8], dictionary: Option<&[u8]>) -> Vec<u8> {
+pub(super) fn compress_bytes(
+    deflate: &mut Compress,
+    bytes: &[u8],
+    dictionary: Option<&[u8]>,
+) -> Vec<u8> {
     deflate.reset();
     if let Some(dictionary) = dictionary {
         deflate
@@ -141,7 +146,7 @@ pub(super) fn damaged_error(error: &dyn std::error::Error) -> Error {
         ErrorKind::Archive,
         format!("an email in the archive is damaged: {error}"),
     )
-    .hint(REFETCH_HINT)
+    .with_hint(REFETCH_HINT)
 }
 
 /// What helps where one body is damaged.
@@ -178,7 +183,10 @@ mod tests {
             None,
         );
         for length in 0..packed.len() {
-            assert!(decompress_bytes(&packed[..length], None).is_err(), "{length}");
+            assert!(
+                decompress_bytes(&packed[..length], None).is_err(),
+                "{length}"
+            );
         }
     }
 }

@@ -8,7 +8,7 @@
 use jiff::{SignedDuration, Timestamp};
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 
-use super::{Archive, SortKey, RequestTime, id_codec};
+use super::{Archive, RequestTime, SortKey, id_codec};
 use crate::error::Error;
 use crate::mail::{EmailId, Finality, Status};
 
@@ -33,8 +33,7 @@ pub struct ConfirmedRun {
     response_seq: i64,
 }
 
-pub(super) const RUNS: &str =
-    "SELECT top, bottom, at, open, answer FROM confirmed ORDER BY top";
+pub(super) const RUNS: &str = "SELECT top, bottom, at, open, answer FROM confirmed ORDER BY top";
 pub(super) const OVERLAPPING: &str = "SELECT top, bottom, at, open, answer FROM confirmed WHERE top <= ?2 \
     AND top >= ifnull((SELECT max(top) FROM confirmed WHERE top < ?1), ?1) AND bottom >= ?1 ORDER BY top";
 pub(super) const NEXT_RUN_ABOVE: &str =
@@ -74,7 +73,9 @@ impl Archive {
     pub fn confirmed_runs(&self) -> Result<Vec<ConfirmedRun>, Error> {
         self.connections.read(|connection| {
             let mut statement = connection.prepare_cached(RUNS)?;
-            Ok(statement.query_map([], run_from_row)?.collect::<Result<_, _>>()?)
+            Ok(statement
+                .query_map([], run_from_row)?
+                .collect::<Result<_, _>>()?)
         })
     }
 
@@ -170,7 +171,12 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be read.
-    pub fn listed_above(&self, place: SortKey, ceiling: SortKey, steps: u32) -> Result<SortKey, Error> {
+    pub fn listed_above(
+        &self,
+        place: SortKey,
+        ceiling: SortKey,
+        steps: u32,
+    ) -> Result<SortKey, Error> {
         self.connections.read(|connection| {
             let sql = "SELECT min(place) FROM \
                        (SELECT place FROM mail WHERE place BETWEEN ?2 AND ?1 AND listed ORDER BY place DESC LIMIT ?3)";
@@ -380,7 +386,9 @@ fn limit_runs(change: &Transaction) -> Result<(), Error> {
         .prepare_cached("SELECT count(*) FROM confirmed")?
         .query_row([], |row| row.get(0))?;
     for _ in MAX_RUNS..count {
-        let oldest = change.prepare_cached(OLDEST_RUN)?.query_row([], run_from_row)?;
+        let oldest = change
+            .prepare_cached(OLDEST_RUN)?
+            .query_row([], run_from_row)?;
         let next = |sql: &str| {
             change
                 .prepare_cached(sql)?

@@ -18,7 +18,12 @@ fn items(numbers: impl IntoIterator<Item = i64>, event: &str) -> Vec<ListedEmail
         .collect()
 }
 
-fn merge(archive: &Archive, items: Vec<ListedEmail>, joins: PagePosition, second: i64) -> MergeResult {
+fn merge(
+    archive: &Archive,
+    items: Vec<ListedEmail>,
+    joins: PagePosition,
+    second: i64,
+) -> MergeResult {
     archive
         .merge_page(&ListingPage {
             items,
@@ -38,7 +43,10 @@ fn below(n: i64) -> PagePosition {
 
 /// When each email was confirmed, newest first, in seconds.
 fn confirmed(archive: &Archive) -> Vec<Option<i64>> {
-    let rows = archive.window(&WindowAnchor::Newest, usize::MAX).unwrap().rows;
+    let rows = archive
+        .window(&WindowAnchor::Newest, usize::MAX)
+        .unwrap()
+        .rows;
     rows.iter()
         .map(|row| row.confirmed_at.map(|at| at.as_second() - NOON))
         .collect()
@@ -62,7 +70,12 @@ fn retrieve(archive: &Archive, n: i64, event: &str, second: i64) {
 #[test]
 fn page_confirms_its_rows_when_it_was_requested() {
     let archive = memory();
-    merge(&archive, items((0..4).rev(), "sent"), PagePosition::Top, 100);
+    merge(
+        &archive,
+        items((0..4).rev(), "sent"),
+        PagePosition::Top,
+        100,
+    );
     assert_eq!(confirmed(&archive), [Some(100); 4]);
     merge(&archive, items([1, 0], "sent"), below(2), 200);
     assert_eq!(
@@ -108,10 +121,20 @@ fn imported_row_inherits_no_confirmation() {
 #[test]
 fn retrieve_confirms_one_row() {
     let archive = memory();
-    merge(&archive, items((0..3).rev(), "sent"), PagePosition::Top, 100);
+    merge(
+        &archive,
+        items((0..3).rev(), "sent"),
+        PagePosition::Top,
+        100,
+    );
     retrieve(&archive, 1, "sent", 160);
     assert_eq!(confirmed(&archive), [Some(100), Some(160), Some(100)]);
-    merge(&archive, items((0..3).rev(), "sent"), PagePosition::Top, 200);
+    merge(
+        &archive,
+        items((0..3).rev(), "sent"),
+        PagePosition::Top,
+        200,
+    );
     assert_eq!(confirmed(&archive), [Some(200); 3]);
 }
 
@@ -131,8 +154,18 @@ fn changed_status_of_email_with_body_is_stored() {
 #[test]
 fn older_answer_changes_nothing_that_a_newer_one_confirmed() {
     let archive = memory();
-    merge(&archive, items([2, 1, 0], "delivered"), PagePosition::Top, 100);
-    merge(&archive, items([2, 1, 0], "delivered"), PagePosition::Top, 300);
+    merge(
+        &archive,
+        items([2, 1, 0], "delivered"),
+        PagePosition::Top,
+        100,
+    );
+    merge(
+        &archive,
+        items([2, 1, 0], "delivered"),
+        PagePosition::Top,
+        300,
+    );
     let late = merge(&archive, items([2, 0], "sent"), PagePosition::Top, 200);
     assert!(late.changed.is_empty());
     let rows = archive.window(&WindowAnchor::Newest, 9).unwrap().rows;
@@ -185,12 +218,18 @@ fn missing_email_is_doubt_until_its_page_is_read() {
         .unwrap();
     let row = |archive: &Archive| archive.row(&EmailId::new("mail-1")).unwrap().unwrap();
     assert_eq!(
-        (row(&archive).missing, archive.first_unconfirmed_deletion().unwrap()),
+        (
+            row(&archive).missing,
+            archive.first_unconfirmed_deletion().unwrap()
+        ),
         (None, Some(row(&archive).sort_key))
     );
     merge(&archive, items([2, 0], "sent"), PagePosition::Top, 120);
     assert_eq!(
-        (row(&archive).missing.is_some(), archive.first_unconfirmed_deletion().unwrap()),
+        (
+            row(&archive).missing.is_some(),
+            archive.first_unconfirmed_deletion().unwrap()
+        ),
         (true, None)
     );
 }
@@ -200,7 +239,12 @@ fn gone_email_is_expired_near_the_end_and_deleted_above() {
     let archive = memory();
     let day = 86_400;
     let numbers = [10 * day, 5 * day, 2 * day, day];
-    merge(&archive, items(numbers, "sent"), PagePosition::Top, 11 * day);
+    merge(
+        &archive,
+        items(numbers, "sent"),
+        PagePosition::Top,
+        11 * day,
+    );
     let bottom = archive.coverage_state().unwrap().ranges[0].bottom;
     let oldest = EmailId::new(format!("mail-{}", 2 * day));
     archive
@@ -222,7 +266,12 @@ fn gone_email_is_expired_near_the_end_and_deleted_above() {
     };
     assert_eq!(
         numbers.map(kind),
-        [None, Some(MissingReason::Deleted), None, Some(MissingReason::Expired)]
+        [
+            None,
+            Some(MissingReason::Deleted),
+            None,
+            Some(MissingReason::Expired)
+        ]
     );
 }
 

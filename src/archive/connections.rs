@@ -12,10 +12,10 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use rustix::fs::OFlags;
 
+use super::error::explain_damage;
 use super::peer_notice::{FileId, PeerNotice, PeerNotifier};
 use super::schema::SchemaVersion;
 use super::search::{self, CancellationToken};
-use super::error::explain_damage;
 use super::{dictionary, read_only, schema};
 use crate::error::{Error, ErrorKind};
 
@@ -61,7 +61,7 @@ impl Connections {
                 ErrorKind::Archive,
                 "another sentbox, of an older version, uses the archive",
             )
-            .hint("end it first")
+            .with_hint("end it first")
         };
         Ok((Self::open_file(path)?.ok_or_else(in_use)?, Some(aside)))
     }
@@ -72,10 +72,12 @@ impl Connections {
             return Self::open_read_only(path);
         }
         create_private(path)?;
-        let opened =
-            connect(&file_uri(path)).and_then(|writer| Ok((schema::read_version(&writer)?, writer)));
+        let opened = connect(&file_uri(path))
+            .and_then(|writer| Ok((schema::read_version(&writer)?, writer)));
         let writer = match opened {
-            Err(error) if read_only::is_cannot_open_error(&error) => return Self::open_read_only(path),
+            Err(error) if read_only::is_cannot_open_error(&error) => {
+                return Self::open_read_only(path);
+            }
             opened => opened?.1,
         };
         if schema::check_version(&writer)? == SchemaVersion::Outdated {
@@ -97,16 +99,18 @@ impl Connections {
         let uri = file_uri(path);
         let opened = connect(&format!("{uri}{}", read_only::uri_parameters(path)))
             .and_then(|reader| Ok((schema::read_version(&reader)?, reader)));
-        let (_, reader) = opened
-            .map_err(|error| read_only::unreadable_wal_error(path, &error).unwrap_or_else(|| error.into()))?;
+        let (_, reader) = opened.map_err(|error| {
+            read_only::unreadable_wal_error(path, &error).unwrap_or_else(|| error.into())
+        })?;
         if schema::check_version(&reader)? == SchemaVersion::Outdated {
             return Ok(None);
         }
         if !schema::has_tables(&reader)? {
-            return Err(
-                Error::new(ErrorKind::Archive, "the archive is empty and cannot be written")
-                    .hint("check the owner and the mode of its file"),
-            );
+            return Err(Error::new(
+                ErrorKind::Archive,
+                "the archive is empty and cannot be written",
+            )
+            .with_hint("check the owner and the mode of its file"));
         }
         Ok(Some(Self {
             path: Some(path.to_owned()),
@@ -168,7 +172,9 @@ impl Connections {
 
     /// Whether the file is still the one that was opened.
     pub(super) fn check_file(&self) -> Result<(), Error> {
-        self.file_id.as_ref().map_or(Ok(()), FileId::check_unchanged)
+        self.file_id
+            .as_ref()
+            .map_or(Ok(()), FileId::check_unchanged)
     }
 
     /// Makes the transaction that is open send a notice, although it changes no row of an email.
@@ -190,7 +196,11 @@ impl Connections {
         change: impl FnOnce(&Transaction) -> Result<T, Error>,
     ) -> Result<T, Error> {
         self.check_file()?;
-        let mut writer = lock_connection(self.writer.as_ref().ok_or_else(read_only::read_only_error)?);
+        let mut writer = lock_connection(
+            self.writer
+                .as_ref()
+                .ok_or_else(read_only::read_only_error)?,
+        );
         let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
         self.has_changed.store(false, Ordering::Relaxed);
         let outcome = change(&transaction)?;
@@ -208,7 +218,11 @@ impl Connections {
     /// it; false if another process keeps that from being emptied now.
     pub(super) fn compact(&self) -> Result<bool, Error> {
         self.check_file()?;
-        let writer = lock_connection(self.writer.as_ref().ok_or_else(read_only::read_only_error)?);
+        let writer = lock_connection(
+            self.writer
+                .as_ref()
+                .ok_or_else(read_only::read_only_error)?,
+        );
         search::erase_deleted(&writer)?;
         dictionary::delete_unused(&writer)?;
         // A copy of what stays may be too large for memory.
@@ -354,12 +368,12 @@ fn back_up_outdated(path: &Path) -> Result<PathBuf, Error> {
     for suffix in ["-wal", "-shm", ""] {
         match std::fs::rename(sidecar_path(path, suffix), sidecar_path(&aside, suffix)) {
             Err(error) if suffix.is_empty() || error.kind() != std::io::ErrorKind::NotFound => {
-                let sentence = format!(
+                let message = format!(
                     "the archive of an older version cannot be moved to {}: {error}",
                     aside.display()
                 );
-                return Err(Error::new(ErrorKind::Archive, sentence)
-                    .hint("check the owner and the mode of the folder"));
+                return Err(Error::new(ErrorKind::Archive, message)
+                    .with_hint("check the owner and the mode of the folder"));
             }
             _ => {}
         }
@@ -404,7 +418,7 @@ fn create_private(path: &Path) -> Result<(), Error> {
             ErrorKind::Archive,
             format!("{} cannot be opened: {error}", path.display()),
         )
-        .hint("check the owner and the mode of the folder")
+        .with_hint("check the owner and the mode of the folder")
     };
     if let Some(folder) = path
         .parent()
@@ -436,13 +450,13 @@ fn create_private(path: &Path) -> Result<(), Error> {
     }
     if is_link {
         let target = std::fs::canonicalize(path).map_err(failed)?;
-        let sentence = format!(
+        let message = format!(
             "{} is a symbolic link to {}, which other users may open (mode {:04o})",
             path.display(),
             target.display(),
             mode & 0o7777
         );
-        return Err(Error::new(ErrorKind::Archive, sentence).hint(format!(
+        return Err(Error::new(ErrorKind::Archive, message).with_hint(format!(
             "chmod 600 {}, or take the link away",
             target.display()
         )));
@@ -467,7 +481,7 @@ mod tests {
             .err()
             .expect("others may read it");
         assert!(
-            failure.sentence.contains("symbolic link") && failure.hint.contains("chmod 600"),
+            failure.message.contains("symbolic link") && failure.hint.contains("chmod 600"),
             "{failure}"
         );
         assert_eq!((mode(), std::fs::read(&target).unwrap().len()), (0o644, 0));

@@ -7,9 +7,9 @@
 
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
-use super::{Archive, SortKey, RequestTime, merge, deletions, time_codec, id_codec};
+use super::{Archive, RequestTime, SortKey, deletions, id_codec, merge, time_codec};
 use crate::error::Error;
-use crate::mail::{EmailId, ApiTime};
+use crate::mail::{ApiTime, EmailId};
 
 /// How far back the archive is complete.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,16 +76,22 @@ impl Archive {
             if lists_nothing {
                 return Ok(Coverage::Complete);
             }
-            let Some(span) = load_ranges(connection)?.into_iter().find(|span| span.reaches_top) else {
+            let Some(span) = load_ranges(connection)?
+                .into_iter()
+                .find(|span| span.reaches_top)
+            else {
                 return Ok(Coverage::Unknown);
             };
             if span.reaches_end {
                 return Ok(Coverage::Complete);
             }
             let sql = "SELECT created_at FROM mail WHERE place = ?1";
-            let created = connection
-                .query_row(sql, [span.bottom], |row| Ok(time_codec::decode(row.get_ref(0)?)))?;
-            Ok(Coverage::Since(ApiTime::parse(&created.unwrap_or_default())))
+            let created = connection.query_row(sql, [span.bottom], |row| {
+                Ok(time_codec::decode(row.get_ref(0)?))
+            })?;
+            Ok(Coverage::Since(ApiTime::parse(
+                &created.unwrap_or_default(),
+            )))
         })
     }
 
@@ -114,7 +120,11 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be read.
-    pub fn id_above_bottom(&self, span: &CoveredRange, steps: u32) -> Result<Option<EmailId>, Error> {
+    pub fn id_above_bottom(
+        &self,
+        span: &CoveredRange,
+        steps: u32,
+    ) -> Result<Option<EmailId>, Error> {
         self.nth_listed(NTH_ABOVE_BOTTOM, span, steps)
     }
 
@@ -127,7 +137,12 @@ impl Archive {
         self.nth_listed(NTH_BELOW_TOP, span, steps)
     }
 
-    fn nth_listed(&self, sql: &str, span: &CoveredRange, steps: u32) -> Result<Option<EmailId>, Error> {
+    fn nth_listed(
+        &self,
+        sql: &str,
+        span: &CoveredRange,
+        steps: u32,
+    ) -> Result<Option<EmailId>, Error> {
         self.connections.read(|connection| {
             let id = |row: &rusqlite::Row| Ok(EmailId::new(id_codec::decode_id(row.get_ref(0)?)));
             Ok(connection

@@ -4,10 +4,10 @@ use std::collections::{HashMap, HashSet};
 
 use rusqlite::{OptionalExtension, Transaction, params};
 
-use super::merge::{PagePosition, ListingPage};
-use super::incoming::IncomingEmail;
-use super::position::{self, KeyBounds, KeysExhausted, PositionHint};
 use super::coverage::{self, CoveredRange};
+use super::incoming::IncomingEmail;
+use super::merge::{ListingPage, PagePosition};
+use super::position::{self, KeyBounds, KeysExhausted, PositionHint};
 use super::{SortKey, id_codec, renumber};
 use crate::error::Error;
 use crate::mail::EmailId;
@@ -64,7 +64,9 @@ impl CoverageUpdate {
                 let Some(span) = spans.iter_mut().find(|span| span.contains(cursor)) else {
                     return Ok(None);
                 };
-                if matches!(stretch.position, PagePosition::Below { is_end: true, .. }) && span.bottom < cursor {
+                if matches!(stretch.position, PagePosition::Below { is_end: true, .. })
+                    && span.bottom < cursor
+                {
                     *span = CoveredRange {
                         bottom: cursor,
                         reaches_end: false,
@@ -74,13 +76,20 @@ impl CoverageUpdate {
                 Some((*span, cursor))
             }
         };
-        let below = matches!(stretch.position, PagePosition::Top | PagePosition::Below { .. });
-        let listed: Vec<SortKey> = entries.iter().filter_map(IncomingEmail::listed_key).collect();
+        let below = matches!(
+            stretch.position,
+            PagePosition::Top | PagePosition::Below { .. }
+        );
+        let listed: Vec<SortKey> = entries
+            .iter()
+            .filter_map(IncomingEmail::listed_key)
+            .collect();
         let is_member = |span: &CoveredRange| {
             joined.is_some_and(|(joined, _)| joined.top == span.top)
                 || listed.iter().any(|place| span.contains(*place))
         };
-        let (members, others): (Vec<CoveredRange>, Vec<CoveredRange>) = spans.into_iter().partition(is_member);
+        let (members, others): (Vec<CoveredRange>, Vec<CoveredRange>) =
+            spans.into_iter().partition(is_member);
         let (highest, lowest) = match (members.first(), members.last()) {
             (Some(first), Some(last)) => (first.top, last.bottom),
             _ if below => (SortKey(i64::MAX), SortKey(i64::MAX)),
@@ -129,11 +138,14 @@ impl CoverageUpdate {
         let bounds = KeyBounds {
             ceiling: ceiling.or(over).map(|place| place.0),
             floor: floor.or(under).map(|place| place.0),
-            now: SortKey::from_micros(stretch.requested.micros()).unwrap_or(SortKey(0)).0,
+            now: SortKey::from_micros(stretch.requested.micros())
+                .unwrap_or(SortKey(0))
+                .0,
         };
         let ends = (
             over.is_none()
-                && (stretch.position == PagePosition::Top || members.iter().any(|span| span.reaches_top)),
+                && (stretch.position == PagePosition::Top
+                    || members.iter().any(|span| span.reaches_top)),
             stretch.position == PagePosition::Bottom,
         );
         let cursor = joined
@@ -165,7 +177,8 @@ impl CoverageUpdate {
         change: &Transaction,
         entries: &mut [IncomingEmail],
     ) -> Result<Result<MergedRange, KeysExhausted>, Error> {
-        let mut wishes: Vec<PositionHint> = entries.iter().map(IncomingEmail::position_hint).collect();
+        let mut wishes: Vec<PositionHint> =
+            entries.iter().map(IncomingEmail::position_hint).collect();
         if let Some(cursor) = self.cursor {
             wishes.insert(
                 if self.is_below { 0 } else { wishes.len() },

@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use super::{WindowAnchor, Archive, CancellationToken, PagePosition, ArchiveLocation, Coverage, EmailRow, ListingPage};
+use super::{
+    Archive, ArchiveLocation, CancellationToken, Coverage, EmailRow, ListingPage, PagePosition,
+    WindowAnchor,
+};
 use crate::api::{ListedEmail, RetrievedEmail, wire};
 use crate::mail::EmailId;
 use crate::query::{ParseContext, Query, parse};
@@ -44,7 +47,10 @@ fn filled(path: &Path) {
     let mut bottom = None;
     let mut above: Option<EmailId> = None;
     for items in pages {
-        let joins = above.map_or(PagePosition::Top, |cursor| PagePosition::Below { cursor, is_end: false });
+        let joins = above.map_or(PagePosition::Top, |cursor| PagePosition::Below {
+            cursor,
+            is_end: false,
+        });
         above = items.last().map(|item| EmailId::new(&item.id));
         let carried = archive
             .merge_page(&ListingPage {
@@ -99,10 +105,14 @@ fn found(archive: &Archive) -> BTreeMap<&'static str, Found> {
     ];
     let find = |text: &'static str| {
         let mut ids = Vec::new();
-        let outcome = archive.for_each_match(&query(text), &CancellationToken::default(), |row: EmailRow| {
-            ids.push(row.summary.id.as_str().to_owned());
-            true
-        });
+        let outcome = archive.for_each_match(
+            &query(text),
+            &CancellationToken::default(),
+            |row: EmailRow| {
+                ids.push(row.summary.id.as_str().to_owned());
+                true
+            },
+        );
         outcome.map(|_| ids)
     };
     texts.into_iter().map(|text| (text, find(text))).collect()
@@ -244,7 +254,7 @@ fn check_finds_what_the_pages_do_not_tell() {
             .unwrap();
         let failure = open(&path).check_integrity(|_| ()).unwrap_err();
         assert_eq!(
-            failure.sentence,
+            failure.message,
             format!("the archive is damaged: {expected}"),
             "{change}"
         );
@@ -276,7 +286,11 @@ fn lost_email_splits_the_span_around_it() {
         .unwrap();
     let repaired = Archive::repair(&path, |_| ()).unwrap();
     assert_eq!(
-        (repaired.emails, repaired.lost_emails, repaired.is_coverage_reset),
+        (
+            repaired.emails,
+            repaired.lost_emails,
+            repaired.is_coverage_reset
+        ),
         (119, 1, false)
     );
     let archive = open(&path);
@@ -305,7 +319,7 @@ fn archive_in_use_is_not_repaired() {
     let archive = open(&path);
     assert!(archive.poll_lock().try_acquire(at(0)));
     assert_eq!(
-        Archive::repair(&path, |_| ()).unwrap_err().sentence,
+        Archive::repair(&path, |_| ()).unwrap_err().message,
         "another sentbox is using the archive"
     );
     assert!(archive.check_file().is_ok());

@@ -13,10 +13,10 @@ use std::collections::HashSet;
 use jiff::{SignedDuration, Timestamp};
 use rusqlite::{OptionalExtension, Transaction, params};
 
-use super::merge::{PagePosition, ListingPage};
 use super::confirmations::latest_response_seq;
 use super::incoming::IncomingEmail;
-use super::{Archive, SortKey, RequestTime, CoveredRange, id_codec, coverage};
+use super::merge::{ListingPage, PagePosition};
+use super::{Archive, CoveredRange, RequestTime, SortKey, coverage, id_codec};
 use crate::error::Error;
 use crate::mail::EmailId;
 
@@ -69,7 +69,11 @@ pub(super) use listing_end_if_missing;
 
 impl MissingUpstream {
     /// From the columns of a row; `None` if the service has it, or if that is only in doubt.
-    pub(super) fn from_columns(place: SortKey, gone: Option<i64>, end: Option<SortKey>) -> Option<Self> {
+    pub(super) fn from_columns(
+        place: SortKey,
+        gone: Option<i64>,
+        end: Option<SortKey>,
+    ) -> Option<Self> {
         let near_end = |end: SortKey| {
             end.micros()
                 .saturating_add(i64::try_from(EXPIRY_MARGIN.as_micros()).unwrap_or(i64::MAX))
@@ -117,7 +121,11 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be read.
-    pub fn unconfirmed_deletion(&self, span: &CoveredRange, since: i64) -> Result<Option<(SortKey, EmailId)>, Error> {
+    pub fn unconfirmed_deletion(
+        &self,
+        span: &CoveredRange,
+        since: i64,
+    ) -> Result<Option<(SortKey, EmailId)>, Error> {
         self.connections.read(|connection| {
             let bottom = span.bottom.max(SortKey::oldest_at(since));
             let doubtful: Option<SortKey> = connection
@@ -127,8 +135,9 @@ impl Archive {
             let Some(place) = doubtful else {
                 return Ok(None);
             };
-            let id =
-                |row: &rusqlite::Row| Ok((place, EmailId::new(id_codec::decode_id(row.get_ref(0)?))));
+            let id = |row: &rusqlite::Row| {
+                Ok((place, EmailId::new(id_codec::decode_id(row.get_ref(0)?))))
+            };
             Ok(connection
                 .prepare_cached(LISTED_ID_ABOVE)?
                 .query_row([place, span.top], id)
@@ -175,8 +184,9 @@ pub(super) fn mark_missing_between(
             " < ?3"
         );
         let mut statement = change.prepare_cached(sql)?;
-        let rows =
-            statement.query_map(params![top, bottom, stretch.requested.seq], |row| row.get(0))?;
+        let rows = statement.query_map(params![top, bottom, stretch.requested.seq], |row| {
+            row.get(0)
+        })?;
         rows.collect::<Result<_, _>>()?
     };
     let missing: Vec<SortKey> = standing
@@ -187,7 +197,11 @@ pub(super) fn mark_missing_between(
         "UPDATE mail SET gone = ifnull(gone, ?2), listed = 0, answer = ?3 WHERE place = ?1",
     )?;
     for place in &missing {
-        statement.execute(params![place, stretch.requested.micros(), stretch.requested.seq])?;
+        statement.execute(params![
+            place,
+            stretch.requested.micros(),
+            stretch.requested.seq
+        ])?;
     }
     if missing.is_empty() {
         Ok(())
@@ -210,7 +224,11 @@ pub(super) fn mark_missing_below(
     );
     if change.execute(
         sql,
-        params![id_codec::encode_id(last.as_str()), asked.micros(), asked.seq],
+        params![
+            id_codec::encode_id(last.as_str()),
+            asked.micros(),
+            asked.seq
+        ],
     )? > 0
     {
         coverage::shrink_ranges(change)?;

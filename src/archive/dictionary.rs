@@ -79,9 +79,10 @@ fn build_from_archive(change: &Transaction) -> Result<Option<Vec<u8>>, Error> {
     let recent: Vec<CompressedBody> = {
         let mut statement =
             change.prepare("SELECT json, dictionary FROM body ORDER BY place LIMIT ?1")?;
-        let rows = statement.query_map([i64::try_from(SAMPLE_SIZE).unwrap_or(i64::MAX)], |row| {
-            CompressedBody::from_row(row, 0)
-        })?;
+        let rows = statement
+            .query_map([i64::try_from(SAMPLE_SIZE).unwrap_or(i64::MAX)], |row| {
+                CompressedBody::from_row(row, 0)
+            })?;
         rows.filter_map(Result::transpose)
             .collect::<Result<_, _>>()?
     };

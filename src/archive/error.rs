@@ -1,4 +1,4 @@
-//! What `SQLite` reports, as a sentence and something to do about it.
+//! What `SQLite` reports, as a message and something to do about it.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -6,14 +6,14 @@ use std::path::Path;
 
 use rusqlite::{ErrorCode, ffi};
 
-use super::integrity::{START_NEW_HINT, REPAIR_HINT};
+use super::integrity::{REPAIR_HINT, START_NEW_HINT};
 use crate::error::{Error, ErrorKind};
 
 impl From<rusqlite::Error> for Error {
     fn from(error: rusqlite::Error) -> Self {
         // The words of SQLite may quote what is stored; its code does not.
         tracing::warn!(code = ?error.sqlite_error().map(|error| error.extended_code), "the archive failed");
-        let (sentence, hint) = match error.sqlite_error_code() {
+        let (message, hint) = match error.sqlite_error_code() {
             Some(ErrorCode::DiskFull) => (
                 "the disk is full, so the archive cannot take more mail",
                 "free some space; what is stored is safe",
@@ -34,7 +34,7 @@ impl From<rusqlite::Error> for Error {
             }
             _ => return Self::new(ErrorKind::Archive, format!("the archive failed: {error}")),
         };
-        Self::new(ErrorKind::Archive, sentence).hint(hint)
+        Self::new(ErrorKind::Archive, message).with_hint(hint)
     }
 }
 
@@ -94,14 +94,13 @@ const fn io_error_text(extended_code: i32) -> (&'static str, &'static str) {
 /// The same failure, or the one that is behind it: a disk that cannot read is reported by `SQLite`
 /// as damage, since it takes the error for one of the file system.
 pub(super) fn explain_damage(failure: Error, path: &Path) -> Error {
-    if failure.sentence != DAMAGED.0 {
+    if failure.message != DAMAGED.0 {
         return failure;
     }
     match read_to_end(path) {
         Ok(()) => failure,
-        Err(error) => {
-            Error::new(ErrorKind::Archive, format!("{}: {error}", UNREADABLE.0)).hint(UNREADABLE.1)
-        }
+        Err(error) => Error::new(ErrorKind::Archive, format!("{}: {error}", UNREADABLE.0))
+            .with_hint(UNREADABLE.1),
     }
 }
 
@@ -141,10 +140,10 @@ mod tests {
             ffi::SQLITE_IOERR_FSTAT,
         ] {
             let failure = reported(code);
-            assert_eq!(failure.sentence, "the system cannot read the archive file");
+            assert_eq!(failure.message, "the system cannot read the archive file");
             assert!(!failure.hint.contains("archive begin"), "{}", failure.hint);
         }
-        assert_eq!(reported(ffi::SQLITE_CORRUPT).sentence, DAMAGED.0);
+        assert_eq!(reported(ffi::SQLITE_CORRUPT).message, DAMAGED.0);
     }
 
     #[test]
@@ -152,17 +151,17 @@ mod tests {
         for code in [ffi::SQLITE_IOERR_WRITE, ffi::SQLITE_IOERR_FSYNC] {
             let failure = reported(code);
             assert!(
-                failure.sentence.contains("cannot write") && !failure.hint.contains("free"),
+                failure.message.contains("cannot write") && !failure.hint.contains("free"),
                 "{failure} {}",
                 failure.hint
             );
         }
         assert!(
             reported(ffi::SQLITE_FULL)
-                .sentence
+                .message
                 .contains("the disk is full")
         );
-        assert!(reported(ffi::SQLITE_IOERR_LOCK).sentence.contains("lock"));
+        assert!(reported(ffi::SQLITE_IOERR_LOCK).message.contains("lock"));
     }
 
     /// The memory of a process cannot be read at its beginning: the system reports EIO.
@@ -173,7 +172,7 @@ mod tests {
         let failure = explain_damage(damaged(), Path::new("/proc/self/mem"));
         assert!(
             failure
-                .sentence
+                .message
                 .starts_with("the system cannot read the archive file: "),
             "{failure}"
         );

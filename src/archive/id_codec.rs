@@ -138,8 +138,11 @@ mod tests {
         ] {
             for sender in senders {
                 assert_eq!(
-                    decode_message_id(ValueRef::from(&encode_message_id(Some(text), sender)), sender)
-                        .as_deref(),
+                    decode_message_id(
+                        ValueRef::from(&encode_message_id(Some(text), sender)),
+                        sender
+                    )
+                    .as_deref(),
                     Some(text)
                 );
             }

@@ -62,7 +62,8 @@ impl IdentityMismatch {
     ///
     /// If the archive cannot be read.
     pub fn find(settings: &Settings) -> Result<Option<Self>, Error> {
-        let (ArchiveLocation::Disk(path), Some(ours)) = (&settings.archive, identity_of(settings)) else {
+        let (ArchiveLocation::Disk(path), Some(ours)) = (&settings.archive, identity_of(settings))
+        else {
             return Ok(None);
         };
         if !path.exists() {
@@ -102,7 +103,7 @@ impl IdentityMismatch {
         })
     }
 
-    /// What there is to know, a sentence.
+    /// What there is to know, a message.
     #[must_use]
     pub fn message(&self) -> String {
         let Self {
@@ -112,7 +113,10 @@ impl IdentityMismatch {
             emails,
         } = self;
         let of = owner.as_ref().map_or_else(String::new, |owner| {
-            format!(" (fingerprint {}, for {})", owner.key_fingerprint, owner.service)
+            format!(
+                " (fingerprint {}, for {})",
+                owner.key_fingerprint, owner.service
+            )
         });
         let mails = if *emails == 1 { "email" } else { "emails" };
         format!(
@@ -124,7 +128,7 @@ impl IdentityMismatch {
 impl From<IdentityMismatch> for Error {
     fn from(stranger: IdentityMismatch) -> Self {
         Self::new(ErrorKind::Archive, stranger.message())
-            .hint("if the key is of the same team, go on with it: sentbox archive adopt; if not, leave it alone: sentbox archive begin")
+            .with_hint("if the key is of the same team, go on with it: sentbox archive adopt; if not, leave it alone: sentbox archive begin")
     }
 }
 
@@ -136,7 +140,8 @@ impl Archive {
     ///
     /// If the file cannot be used.
     pub fn open_for(settings: &Settings, said: OnMismatch) -> Result<OpenResult, Error> {
-        let (ArchiveLocation::Disk(path), Some(ours)) = (&settings.archive, identity_of(settings)) else {
+        let (ArchiveLocation::Disk(path), Some(ours)) = (&settings.archive, identity_of(settings))
+        else {
             return Self::open(&settings.archive).map(OpenResult::Opened);
         };
         if said == OnMismatch::BackUp && path.exists() && is_unusable(path) {
@@ -221,7 +226,10 @@ fn identity_of(settings: &Settings) -> Option<Identity> {
 /// service. Keys of the environment come and go, and each has its own.
 fn find_previous_archive(settings: &Settings, path: &Path) -> Option<PathBuf> {
     let file = path.file_name()?;
-    let folder = path.parent()?.parent().filter(|_| settings.is_from_profile)?;
+    let folder = path
+        .parent()?
+        .parent()
+        .filter(|_| settings.is_from_profile)?;
     let start = format!("{}-", settings.base_url.directory_name());
     let is_fingerprint =
         |rest: &str| rest.len() == 8 && rest.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -246,8 +254,8 @@ fn find_previous_archive(settings: &Settings, path: &Path) -> Option<PathBuf> {
 fn adopt(from: &Path, to: &Path) -> Result<(), Error> {
     let archive = Archive::open(&ArchiveLocation::Disk(from.to_owned()))?;
     if !archive.poll_lock().is_free() {
-        let sentence = format!("another sentbox is using the archive {}", from.display());
-        return Err(Error::new(ErrorKind::Archive, sentence).hint("end it first"));
+        let message = format!("another sentbox is using the archive {}", from.display());
+        return Err(Error::new(ErrorKind::Archive, message).with_hint("end it first"));
     }
     drop(archive);
     let folders = from
@@ -281,6 +289,6 @@ fn rename_folder(from: &Path, to: &Path) -> Result<(), Error> {
                 to.display()
             ),
         )
-        .hint("check the owner and the mode of the folder")
+        .with_hint("check the owner and the mode of the folder")
     })
 }

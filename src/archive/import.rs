@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::incoming::{self, IncomingEmail, EmailSource};
+use super::incoming::{self, EmailSource, IncomingEmail};
 use super::ordered_object::{OrderedObject, write_object};
 use super::{Archive, bodies, purge, renumber};
 use crate::api::wire;
@@ -127,7 +127,7 @@ impl Archive {
 fn parse_line(line: &[u8], seen: Timestamp) -> Result<IncomingEmail, String> {
     let text = std::str::from_utf8(line).map_err(|error| error.to_string())?;
     let json = strip_annotations(text.trim()).map_or_else(|| Arc::from(text.trim()), Arc::from);
-    let entry = IncomingEmail::parse(&json, seen, true).map_err(|failure| failure.sentence)?;
+    let entry = IncomingEmail::parse(&json, seen, true).map_err(|failure| failure.message)?;
     let fields = entry.fields();
     let wire::Summary {
         to,

@@ -10,10 +10,10 @@ use rusqlite::types::Value;
 use rusqlite::{OptionalExtension, ToSql, Transaction, params, params_from_iter};
 
 use super::confirmations::latest_response_seq;
-use super::row_codec::{RowFields, ParsedEmail, row_columns, summary_columns};
-use super::{SortKey, RequestTime, confirmations, bodies, id_codec, search};
+use super::row_codec::{ParsedEmail, RowFields, row_columns, summary_columns};
+use super::{RequestTime, SortKey, bodies, confirmations, id_codec, search};
 use crate::error::{Error, ErrorKind};
-use crate::mail::{EmailId, ApiTime, Status};
+use crate::mail::{ApiTime, EmailId, Status};
 
 /// How far (in microseconds) the service's clock may be ahead of ours.
 const MAX_CLOCK_SKEW: i64 = 86_400_000_000;
@@ -82,7 +82,10 @@ impl IncomingEmail {
         seen: Timestamp,
         keeps_fields: bool,
     ) -> Result<Self, Error> {
-        let ParsedEmail { fields, has_body: whole } = RowFields::parse(json).map_err(|error| {
+        let ParsedEmail {
+            fields,
+            has_body: whole,
+        } = RowFields::parse(json).map_err(|error| {
             Error::new(
                 ErrorKind::NotTheApi,
                 format!("an email that cannot be read: {error}"),
@@ -114,7 +117,11 @@ impl IncomingEmail {
     pub(super) fn fields(&self) -> Cow<'_, RowFields> {
         match &self.fields {
             Some(fields) => Cow::Borrowed(fields),
-            None => Cow::Owned(RowFields::parse(&self.json).expect("it was read before").fields),
+            None => Cow::Owned(
+                RowFields::parse(&self.json)
+                    .expect("it was read before")
+                    .fields,
+            ),
         }
     }
 
@@ -130,7 +137,11 @@ impl IncomingEmail {
 
     /// Whether its status may still change.
     pub(super) fn may_change(&self, now: Timestamp) -> bool {
-        confirmations::may_change(self.fields().summary.last_event.as_deref(), self.sort_key, now)
+        confirmations::may_change(
+            self.fields().summary.last_event.as_deref(),
+            self.sort_key,
+            now,
+        )
     }
 
     pub(super) fn id(&self) -> EmailId {
@@ -139,18 +150,19 @@ impl IncomingEmail {
 
     /// Finds out what the archive has of it now.
     pub(super) fn find_existing(&mut self, change: &Transaction) -> Result<(), Error> {
-        let known = change
-            .prepare_cached(EXISTING)?
-            .query_row([id_codec::encode_id(&self.id)], |row| {
-                Ok(ExistingRow {
-                    sort_key: row.get(0)?,
-                    listed: row.get(1)?,
-                    status_seen: row.get(2)?,
-                    changes: row.get(3)?,
-                    is_missing: row.get(4)?,
-                    response_seq: row.get(5)?,
-                })
-            });
+        let known =
+            change
+                .prepare_cached(EXISTING)?
+                .query_row([id_codec::encode_id(&self.id)], |row| {
+                    Ok(ExistingRow {
+                        sort_key: row.get(0)?,
+                        listed: row.get(1)?,
+                        status_seen: row.get(2)?,
+                        changes: row.get(3)?,
+                        is_missing: row.get(4)?,
+                        response_seq: row.get(5)?,
+                    })
+                });
         self.existing = known.optional()?;
         Ok(())
     }
@@ -294,7 +306,12 @@ pub(super) fn insert_new(
     // After all rows: a statement that sets triggers off makes the index write what it has gathered.
     let mut index = search::Index::new(change);
     for (entry, slot) in new.iter().zip(slots) {
-        index.insert(entry.sort_key, slot, &entry.fields().summary, entry.body_json())?;
+        index.insert(
+            entry.sort_key,
+            slot,
+            &entry.fields().summary,
+            entry.body_json(),
+        )?;
     }
     Ok(entries
         .iter()
@@ -329,9 +346,12 @@ fn record_status_change(
         return Ok(false);
     }
     let sql = "INSERT INTO observed (place, nth, seen, last_event) VALUES (?1, ?2, ?3, ?4)";
-    change
-        .prepare_cached(sql)?
-        .execute(params![place, known.changes, known.status_seen, before])?;
+    change.prepare_cached(sql)?.execute(params![
+        place,
+        known.changes,
+        known.status_seen,
+        before
+    ])?;
     let sql = "UPDATE mail SET seen = ?2, changes = changes + 1, answer = ?3 WHERE place = ?1";
     change
         .prepare_cached(sql)?

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::{Archive, Coverage, time_codec, schema};
+use super::{Archive, Coverage, schema, time_codec};
 use crate::error::Error;
 use crate::mail::ApiTime;
 

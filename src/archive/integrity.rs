@@ -4,9 +4,9 @@ use std::path::Path;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, Row};
 
-use super::row_codec::{RowFields, row_columns, summary_columns};
 use super::body_codec::{self, CompressedBody};
 use super::error::read_to_end;
+use super::row_codec::{RowFields, row_columns, summary_columns};
 use super::{Archive, SortKey, schema, search};
 use crate::error::{Error, ErrorKind};
 use crate::mail::Summary;
@@ -69,7 +69,8 @@ impl std::fmt::Display for Damage {
             count => Some(format!("{count} {more} cannot be read")),
         };
         let parts = [
-            self.in_file.then(|| "pages of the file are wrong".to_owned()),
+            self.in_file
+                .then(|| "pages of the file are wrong".to_owned()),
             counted(self.emails, "email", "emails"),
             counted(self.bodies, "body", "bodies"),
             self.in_counts
@@ -169,7 +170,9 @@ struct DecodedRow {
 /// Reads a row of [`EMAIL`] without leniency.
 fn decode_row(row: &Row) -> Result<DecodedRow, Error> {
     let fields = RowFields::from_row(row, 11)?;
-    fields.check_json().map_err(|error| body_codec::damaged_error(&error))?;
+    fields
+        .check_json()
+        .map_err(|error| body_codec::damaged_error(&error))?;
     let flag: i64 = row.get(5)?;
     let _times: (i64, i64, Option<i64>, Option<i64>) =
         (row.get(6)?, row.get(7)?, row.get(8)?, row.get(9)?);
@@ -185,8 +188,8 @@ fn decode_row(row: &Row) -> Result<DecodedRow, Error> {
     })
 }
 
-fn damage_error(sentence: &str) -> Error {
-    Error::new(ErrorKind::Archive, sentence).hint(REPAIR_HINT)
+fn damage_error(message: &str) -> Error {
+    Error::new(ErrorKind::Archive, message).with_hint(REPAIR_HINT)
 }
 
 /// Whether a failure says that something in the archive cannot be read any more.
@@ -252,6 +255,6 @@ mod tests {
         let failure = Archive::open(&location)
             .and_then(|archive| archive.quick_check())
             .unwrap_err();
-        assert_eq!(failure.sentence, "the archive file is damaged");
+        assert_eq!(failure.message, "the archive file is damaged");
     }
 }

@@ -4,10 +4,10 @@ use std::collections::HashSet;
 
 use rusqlite::Transaction;
 
-use super::coverage_update::{CoverageUpdate, MergedRange};
-use super::incoming::{self, IncomingEmail, EmailSource};
 use super::coverage::{self, CoveredRange};
-use super::{Archive, RequestTime, confirmations, deletions, bodies, purge, renumber};
+use super::coverage_update::{CoverageUpdate, MergedRange};
+use super::incoming::{self, EmailSource, IncomingEmail};
+use super::{Archive, RequestTime, bodies, confirmations, deletions, purge, renumber};
 use crate::api::ListedEmail;
 use crate::error::Error;
 use crate::mail::EmailId;
@@ -144,18 +144,24 @@ impl Archive {
                 deletions::mark_missing_between(change, stretch, &entries)?;
                 if let (Some(first), Some(last)) = (entries.first(), entries.last()) {
                     let open = entries.iter().any(|entry| entry.may_change(asked.at));
-                    confirmations::record_run(change, (first.sort_key, last.sort_key), asked, open)?;
+                    confirmations::record_run(
+                        change,
+                        (first.sort_key, last.sort_key),
+                        asked,
+                        open,
+                    )?;
                 }
-                let holds =
-                    |span: &CoveredRange| entries.first().is_some_and(|entry| span.contains(entry.sort_key));
+                let holds = |span: &CoveredRange| {
+                    entries
+                        .first()
+                        .is_some_and(|entry| span.contains(entry.sort_key))
+                };
                 let spans = coverage::load_ranges(change)?;
                 carried.range = spans.iter().copied().find(holds).or(span);
                 // What was above the newest page is gone.
-                if let Some(newest) = carried
-                    .range
-                    .as_mut()
-                    .filter(|newest| stretch.position == PagePosition::Top && spans.first() == Some(*newest))
-                {
+                if let Some(newest) = carried.range.as_mut().filter(|newest| {
+                    stretch.position == PagePosition::Top && spans.first() == Some(*newest)
+                }) {
                     coverage::mark_reaches_top(change, newest.top)?;
                     newest.reaches_top = true;
                 }
@@ -193,7 +199,10 @@ fn place_emails(
             break;
         };
         match claim.apply(change, entries)? {
-            Ok(MergedRange { range: span, in_order }) => {
+            Ok(MergedRange {
+                range: span,
+                in_order,
+            }) => {
                 return Ok(PlacedPage {
                     range: Some(span),
                     extended: claim.extends(entries),

@@ -6,47 +6,47 @@
 //!
 //! [`mail::Summary`]: crate::mail::Summary
 
-mod merge;
-mod coverage_update;
+mod backlog;
+mod bodies;
+mod body_codec;
 mod confirmations;
 #[cfg(test)]
 mod confirmed_tests;
 mod connections;
+mod coverage;
+mod coverage_update;
 #[cfg(test)]
 mod damage_tests;
-mod dictionary;
-mod incoming;
-mod row_codec;
 mod deletions;
-mod integrity;
-mod import;
-mod info;
-mod bodies;
-mod process_lock;
-mod ordered_object;
-mod backlog;
-mod time_codec;
-mod peer_notice;
-mod position;
+mod dictionary;
+mod error;
+mod id_codec;
 mod identity;
+mod import;
+mod incoming;
+mod info;
+mod integrity;
+mod merge;
+mod ordered_object;
 #[cfg(test)]
 mod owner_tests;
-mod id_codec;
-mod body_codec;
-mod sort_key;
-mod read_only;
+mod peer_notice;
+mod position;
+mod process_lock;
 mod purge;
+mod read_only;
 #[cfg(test)]
 mod removal_tests;
+mod renumber;
 mod repair;
 mod request_time;
-mod renumber;
+mod row_codec;
 mod schema;
 mod search;
-mod coverage;
+mod sort_key;
 #[cfg(test)]
 mod tests;
-mod error;
+mod time_codec;
 mod watch;
 mod window;
 
@@ -56,26 +56,26 @@ use std::sync::Arc;
 use connections::Connections;
 use jiff::{SignedDuration, Timestamp};
 
-pub use merge::{MergeResult, PagePosition, ListingPage};
 pub use confirmations::ConfirmedRun;
-pub use deletions::{MissingUpstream, MissingReason};
-pub use integrity::is_unusable;
+pub use coverage::{Coverage, CoverageState, CoveredRange};
+pub use deletions::{MissingReason, MissingUpstream};
+pub use identity::{Identity, IdentityMismatch, OnMismatch, OpenResult};
 pub use import::ImportReport;
 pub use info::ArchiveInfo;
-pub use process_lock::ProcessLock;
+pub use integrity::is_unusable;
+pub use merge::{ListingPage, MergeResult, PagePosition};
 pub use peer_notice::{PeerNotice, PeerNoticeReceiver};
-pub use identity::{OpenResult, Identity, OnMismatch, IdentityMismatch};
-pub use sort_key::SortKey;
+pub use process_lock::ProcessLock;
 pub use purge::PurgeTarget;
 pub use repair::RepairOutcome;
 pub use request_time::RequestTime;
-pub use search::{CandidateRows, MatchCount, CancellationToken, BodyAvailability, needs_bodies};
-pub use coverage::{CoverageState, Coverage, CoveredRange};
-pub use window::{WindowAnchor, ObservedStatus, EmailRow, RowWindow};
+pub use search::{BodyAvailability, CancellationToken, CandidateRows, MatchCount, needs_bodies};
+pub use sort_key::SortKey;
+pub use window::{EmailRow, ObservedStatus, RowWindow, WindowAnchor};
 
 pub use crate::config::ArchiveLocation;
 use crate::error::Error;
-use crate::mail::sanitize;
+use crate::text::sanitize;
 
 /// A handle on the archive; clones share it. One writes at a time, many read beside it.
 #[derive(Clone)]
@@ -104,11 +104,14 @@ impl Archive {
                 } else {
                     format!("{} ({file})", failure.hint)
                 };
-                failure.hint(hint)
+                failure.with_hint(hint)
             })?,
             ArchiveLocation::Memory => (Connections::open_in_memory()?, None),
         };
-        let (lease, walk) = (ProcessLock::new(location, "lease"), ProcessLock::new(location, "walk"));
+        let (lease, walk) = (
+            ProcessLock::new(location, "lease"),
+            ProcessLock::new(location, "walk"),
+        );
         Ok(Self {
             connections: Arc::new(connections),
             retention: None,

@@ -1,6 +1,6 @@
 //! No team's mail goes into another's archive unless somebody says so.
 
-use super::identity::{OpenResult, Identity, OnMismatch};
+use super::identity::{Identity, OnMismatch, OpenResult};
 use super::{Archive, ArchiveLocation};
 use crate::config::{Env, Flags, Settings};
 use crate::error::{Error, ErrorKind};
@@ -63,7 +63,7 @@ fn a_new_key_asks_before_it_goes_on_with_the_archive_of_another() {
     assert_eq!(failure.kind, ErrorKind::Archive);
     assert!(
         failure
-            .sentence
+            .message
             .contains("profile default has an archive of 0 emails that belongs to another key"),
         "{failure}"
     );
@@ -93,7 +93,9 @@ fn a_new_key_asks_before_it_goes_on_with_the_archive_of_another() {
 fn another_team_begins_its_own_and_the_first_keeps_its() {
     let world = World::new();
     mark(&world.open("re_one", OnMismatch::Ask).unwrap());
-    assert!(!is_marked(&world.open("re_two", OnMismatch::BackUp).unwrap()));
+    assert!(!is_marked(
+        &world.open("re_two", OnMismatch::BackUp).unwrap()
+    ));
     assert!(
         !is_marked(&world.open("re_two", OnMismatch::Ask).unwrap()),
         "it is asked once"
@@ -109,7 +111,7 @@ fn an_archive_in_use_is_not_taken_from_whoever_uses_it() {
     let failure = world.open("re_two", OnMismatch::Adopt).unwrap_err();
     assert!(
         failure
-            .sentence
+            .message
             .contains("another sentbox is using the archive"),
         "{failure}"
     );

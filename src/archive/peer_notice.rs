@@ -155,7 +155,9 @@ impl FileId {
         match std::fs::metadata(&self.path) {
             Ok(metadata) if (metadata.dev(), metadata.ino()) == (self.device, self.inode) => Ok(()),
             Ok(_) => Err(lost_error("replaced")),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(lost_error("removed")),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                Err(lost_error("removed"))
+            }
             Err(_) => Ok(()),
         }
     }
@@ -166,7 +168,7 @@ fn lost_error(how: &str) -> Error {
         ErrorKind::Archive,
         format!("the archive file was {how}; nothing more is kept"),
     )
-    .hint("restart sentbox")
+    .with_hint("restart sentbox")
 }
 
 impl Archive {
@@ -267,7 +269,8 @@ mod tests {
     #[tokio::test]
     async fn change_by_another_handle_arrives_and_own_does_not() {
         let (_folder, _path, one, other) = two();
-        let (mut for_one, mut for_other) = (one.watch_peers().unwrap(), other.watch_peers().unwrap());
+        let (mut for_one, mut for_other) =
+            (one.watch_peers().unwrap(), other.watch_peers().unwrap());
         import(&one, "a");
         assert_eq!(next(&mut for_other).await, [PeerNotice::Changed]);
         import(&other, "b");
@@ -302,7 +305,7 @@ mod tests {
         assert_eq!(next(&mut notices).await, [PeerNotice::Removed]);
         let failure = one.stamp_request(jiff::Timestamp::UNIX_EPOCH).unwrap_err();
         assert_eq!(
-            failure.sentence,
+            failure.message,
             "the archive file was removed; nothing more is kept"
         );
     }
@@ -315,7 +318,7 @@ mod tests {
         std::fs::rename(copy, &path).unwrap();
         let failure = one.stamp_request(jiff::Timestamp::UNIX_EPOCH).unwrap_err();
         assert_eq!(
-            failure.sentence,
+            failure.message,
             "the archive file was replaced; nothing more is kept"
         );
     }

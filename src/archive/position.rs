@@ -233,14 +233,23 @@ mod tests {
     };
 
     fn arranged(wishes: &[PositionHint], bounds: &KeyBounds) -> Vec<i64> {
-        assign_keys(wishes, longest_increasing_run(wishes, bounds), bounds, |_| Ok(false))
-            .unwrap()
-            .unwrap()
+        assign_keys(
+            wishes,
+            longest_increasing_run(wishes, bounds),
+            bounds,
+            |_| Ok(false),
+        )
+        .unwrap()
+        .unwrap()
     }
 
     #[test]
     fn agreeing_times_are_the_places() {
-        let wishes = [PositionHint::ByTime(9000), PositionHint::Existing(8000), PositionHint::ByTime(7000)];
+        let wishes = [
+            PositionHint::ByTime(9000),
+            PositionHint::Existing(8000),
+            PositionHint::ByTime(7000),
+        ];
         assert_eq!(arranged(&wishes, &OPEN), [9000, 8000, 7000]);
     }
 
@@ -260,7 +269,11 @@ mod tests {
     fn equal_times_follow_the_first() {
         assert_eq!(
             arranged(
-                &[PositionHint::ByTime(9000), PositionHint::ByTime(9000), PositionHint::ByTime(9000)],
+                &[
+                    PositionHint::ByTime(9000),
+                    PositionHint::ByTime(9000),
+                    PositionHint::ByTime(9000)
+                ],
                 &OPEN
             ),
             [9000, 8936, 8872]
@@ -271,7 +284,11 @@ mod tests {
         };
         assert_eq!(
             arranged(
-                &[PositionHint::ByTime(9000), PositionHint::ByTime(9000), PositionHint::ByTime(9000)],
+                &[
+                    PositionHint::ByTime(9000),
+                    PositionHint::ByTime(9000),
+                    PositionHint::ByTime(9000)
+                ],
                 &tight
             ),
             [9000, 8997, 8994]
@@ -280,7 +297,10 @@ mod tests {
 
     #[test]
     fn without_times_the_present_leaves_room_for_a_gap() {
-        assert_eq!(arranged(&[PositionHint::Unknown; 2], &OPEN), [999_936, 999_872]);
+        assert_eq!(
+            arranged(&[PositionHint::Unknown; 2], &OPEN),
+            [999_936, 999_872]
+        );
         let known = [PositionHint::Unknown, PositionHint::Existing(500)];
         assert_eq!(
             arranged(&known, &OPEN),
@@ -306,8 +326,20 @@ mod tests {
             ..OPEN
         };
         let wishes = [PositionHint::Unknown; 3];
-        let outcome = assign_keys(&wishes, longest_increasing_run(&wishes, &tight), &tight, |_| Ok(false)).unwrap();
-        assert_eq!(outcome, Err(KeysExhausted { below: 12, count: 3 }));
+        let outcome = assign_keys(
+            &wishes,
+            longest_increasing_run(&wishes, &tight),
+            &tight,
+            |_| Ok(false),
+        )
+        .unwrap();
+        assert_eq!(
+            outcome,
+            Err(KeysExhausted {
+                below: 12,
+                count: 3
+            })
+        );
     }
 
     fn wish() -> impl Strategy<Value = PositionHint> {

@@ -104,7 +104,7 @@ impl ProcessLock {
             now,
             &format!(
                 "{answered}\n{}\n{}\n",
-                line(&failure.sentence),
+                line(&failure.message),
                 line(&failure.hint)
             ),
         )
@@ -135,8 +135,10 @@ impl ProcessLock {
     pub fn outage(&self) -> Option<Error> {
         let recorded = self.read_record()?;
         let mut lines = recorded.lines().skip(1);
-        let sentence = lines.next()?;
-        Some(Error::new(ErrorKind::Unreachable, sentence).hint(lines.next().unwrap_or_default()))
+        let message = lines.next()?;
+        Some(
+            Error::new(ErrorKind::Unreachable, message).with_hint(lines.next().unwrap_or_default()),
+        )
     }
 
     /// Whether this process holds it.
@@ -167,7 +169,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let location = ArchiveLocation::Disk(folder.path().join("mail.db"));
         let now = Timestamp::from_second(1_790_000_000).unwrap();
-        let (one, other) = (ProcessLock::new(&location, "lease"), ProcessLock::new(&location, "lease"));
+        let (one, other) = (
+            ProcessLock::new(&location, "lease"),
+            ProcessLock::new(&location, "lease"),
+        );
         assert!(
             one.try_acquire(now) && one.clone().try_acquire(now),
             "clones are the same lease"
@@ -175,7 +180,10 @@ mod tests {
         assert!(!other.try_acquire(now));
         let later = now + ABANDONED_AFTER + SignedDuration::from_secs(1);
         assert!(other.try_acquire(later), "whoever holds it was stopped");
-        assert!(one.try_acquire(later) && !other.try_acquire(later), "and goes on");
+        assert!(
+            one.try_acquire(later) && !other.try_acquire(later),
+            "and goes on"
+        );
         one.release();
         assert!(other.try_acquire(later) && !one.try_acquire(later));
         drop(other);
@@ -187,7 +195,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let location = ArchiveLocation::Disk(folder.path().join("mail.db"));
         let now = Timestamp::from_second(1_790_000_000).unwrap();
-        let (one, other) = (ProcessLock::new(&location, "lease"), ProcessLock::new(&location, "lease"));
+        let (one, other) = (
+            ProcessLock::new(&location, "lease"),
+            ProcessLock::new(&location, "lease"),
+        );
         assert!(one.try_acquire(now));
         assert_eq!(other.last_response_at(), None);
         let _ = one.record_response(now + SignedDuration::from_nanos(5));
@@ -210,18 +221,24 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let location = ArchiveLocation::Disk(folder.path().join("mail.db"));
         let now = Timestamp::from_second(1_790_000_000).unwrap();
-        let (one, other) = (ProcessLock::new(&location, "lease"), ProcessLock::new(&location, "lease"));
+        let (one, other) = (
+            ProcessLock::new(&location, "lease"),
+            ProcessLock::new(&location, "lease"),
+        );
         assert!(one.try_acquire(now));
         assert!(!one.record_response(now), "there was no outage");
         let failure = Error::new(ErrorKind::Unreachable, "connection refused\nby the host")
-            .hint("check the network");
-        assert!(!other.record_outage(now, &failure), "only the holder records");
+            .with_hint("check the network");
+        assert!(
+            !other.record_outage(now, &failure),
+            "only the holder records"
+        );
         assert!(
             one.record_outage(now, &failure) && !one.record_outage(now, &failure),
             "it begins once"
         );
         let recorded = Error::new(ErrorKind::Unreachable, "connection refused by the host")
-            .hint("check the network");
+            .with_hint("check the network");
         assert_eq!(
             (other.outage(), other.last_response_at()),
             (Some(recorded), Some(now))
@@ -244,7 +261,10 @@ mod tests {
 
     #[test]
     fn where_no_file_can_be_made_everybody_asks() {
-        let lease = ProcessLock::new(&ArchiveLocation::Disk("/proc/nowhere/mail.db".into()), "lease");
+        let lease = ProcessLock::new(
+            &ArchiveLocation::Disk("/proc/nowhere/mail.db".into()),
+            "lease",
+        );
         assert!(lease.try_acquire(Timestamp::UNIX_EPOCH));
     }
 }

@@ -11,7 +11,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
 use super::incoming::IncomingEmail;
 use super::row_codec::{self, summary_columns};
-use super::{Archive, SortKey, time_codec, id_codec, search, coverage};
+use super::{Archive, SortKey, coverage, id_codec, search, time_codec};
 use crate::error::Error;
 use crate::mail::{Address, ApiTime, Summary};
 use crate::query::Query;

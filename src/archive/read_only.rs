@@ -64,13 +64,13 @@ pub(super) fn unreadable_wal_error(path: &Path, error: &rusqlite::Error) -> Opti
             ErrorKind::Archive,
             "the archive cannot be read here: its latest changes are in the file -wal beside it",
         )
-        .hint("copy the archive with the files beside it to a folder that you can write to")
+        .with_hint("copy the archive with the files beside it to a folder that you can write to")
     })
 }
 
 pub(super) fn read_only_error() -> Error {
     Error::new(ErrorKind::Archive, "read-only archive: nothing new is kept")
-        .hint("to change that, make its file and folder writable for you")
+        .with_hint("to change that, make its file and folder writable for you")
 }
 
 impl Archive {
@@ -129,11 +129,14 @@ mod tests {
             .with_retention(Some(jiff::SignedDuration::ZERO), Timestamp::MAX)
             .unwrap();
         assert_eq!(
-            archive.read_only_reason().unwrap().sentence,
+            archive.read_only_reason().unwrap().message,
             "read-only archive: nothing new is kept"
         );
         assert_eq!(
-            (archive.query_count().unwrap(), archive.info().unwrap().emails),
+            (
+                archive.query_count().unwrap(),
+                archive.info().unwrap().emails
+            ),
             (1, 1)
         );
         assert!(archive.row(&EmailId::new("a")).unwrap().is_some());
@@ -164,13 +167,15 @@ mod tests {
                 .unwrap_err(),
         ] {
             assert_eq!(
-                (failure.sentence.as_str(), failure.kind),
+                (failure.message.as_str(), failure.kind),
                 ("read-only archive: nothing new is kept", ErrorKind::Archive)
             );
         }
         let now = Timestamp::from_second(9).unwrap();
         assert_eq!(archive.stamp_request(now).unwrap(), RequestTime::from(now));
-        archive.mark_missing(&EmailId::new("a"), now.into()).unwrap();
+        archive
+            .mark_missing(&EmailId::new("a"), now.into())
+            .unwrap();
     }
 
     #[test]
@@ -181,7 +186,10 @@ mod tests {
         set_mode(&path, 0o400);
         let reader = Archive::open(&ArchiveLocation::Disk(path)).unwrap();
         assert_eq!(
-            (reader.query_count().unwrap(), reader.read_only_reason().is_some()),
+            (
+                reader.query_count().unwrap(),
+                reader.read_only_reason().is_some()
+            ),
             (1, true)
         );
         writer
@@ -203,7 +211,10 @@ mod tests {
         let archive = Archive::open(&ArchiveLocation::Disk(path)).unwrap();
         // The superuser writes all the same.
         assert_eq!(
-            (archive.query_count().unwrap(), archive.read_only_reason().is_some()),
+            (
+                archive.query_count().unwrap(),
+                archive.read_only_reason().is_some()
+            ),
             (1, !rustix::process::geteuid().is_root())
         );
         drop(archive);
@@ -218,7 +229,7 @@ mod tests {
         set_mode(&path, 0o400);
         let failure = Archive::open(&ArchiveLocation::Disk(path)).unwrap_err();
         assert_eq!(
-            failure.sentence,
+            failure.message,
             "the archive is empty and cannot be written"
         );
     }

@@ -136,7 +136,9 @@ fn an_archive_that_is_removed_from_says_no_more_than_it_has() {
         .unwrap();
     assert_eq!(archive.coverage().unwrap(), Coverage::Complete);
     assert_eq!(archive.purge(&PurgeTarget::Before(at(4))).unwrap().0, 4);
-    assert!(matches!(archive.coverage().unwrap(), Coverage::Since(stamp) if stamp.parsed == Some(at(4))));
+    assert!(
+        matches!(archive.coverage().unwrap(), Coverage::Since(stamp) if stamp.parsed == Some(at(4)))
+    );
     assert_eq!(archive.purge(&PurgeTarget::Before(at(50))).unwrap().0, 6);
     assert_eq!(
         (archive.query_count().unwrap(), archive.coverage().unwrap()),

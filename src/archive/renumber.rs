@@ -26,7 +26,10 @@ pub(super) fn key_exists(change: &Transaction, place: i64) -> Result<bool, Error
 
 /// Moves rows from their old places to their new ones, whatever order they cross each other in.
 /// What belongs to a row (body, observed changes, the end of a span) follows it.
-pub(super) fn move_rows(change: &Transaction, moves: &HashMap<SortKey, SortKey>) -> Result<(), Error> {
+pub(super) fn move_rows(
+    change: &Transaction,
+    moves: &HashMap<SortKey, SortKey>,
+) -> Result<(), Error> {
     let mut statement = change.prepare_cached(MOVE)?;
     for (aside, from) in temporary_keys().zip(moves.keys()) {
         statement.execute(params![from, aside])?;
@@ -43,7 +46,13 @@ fn temporary_keys() -> impl Iterator<Item = SortKey> {
 }
 
 /// Moves down as many rows as it takes to leave free what is asked for.
-pub(super) fn renumber(change: &Transaction, KeysExhausted { below: under, count: need }: KeysExhausted) -> Result<(), Error> {
+pub(super) fn renumber(
+    change: &Transaction,
+    KeysExhausted {
+        below: under,
+        count: need,
+    }: KeysExhausted,
+) -> Result<(), Error> {
     let need = i64::try_from(need)
         .unwrap_or(i64::MAX)
         .saturating_add(SLACK);

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Row, ToSql, Transaction, params, params_from_iter};
 
-use super::connections::{Connections, sidecar_path, open_for_repair, unused_path};
-use super::incoming::ValueCache;
-use super::row_codec::{RowFields, row_columns, summary_columns};
-use super::integrity::{self, Damage};
 use super::body_codec::CompressedBody;
+use super::connections::{Connections, open_for_repair, sidecar_path, unused_path};
 use super::coverage::{self, CoveredRange};
-use super::{Archive, ProcessLock, ArchiveLocation, SortKey, bodies, id_codec, schema};
+use super::incoming::ValueCache;
+use super::integrity::{self, Damage};
+use super::row_codec::{RowFields, row_columns, summary_columns};
+use super::{Archive, ArchiveLocation, ProcessLock, SortKey, bodies, id_codec, schema};
 use crate::error::{Error, ErrorKind};
 
 /// Emails that are written in one transaction, and bytes of their bodies.
@@ -98,13 +98,15 @@ impl Archive {
         if !lease.is_free() {
             return Err(
                 Error::new(ErrorKind::Archive, "another sentbox is using the archive")
-                    .hint("end it first"),
+                    .with_hint("end it first"),
             );
         }
         let new = path.with_added_extension("repair");
         remove_files(&new);
         let source = open_for_repair(path)?;
-        if schema::check_version(&source)? == schema::SchemaVersion::Outdated || !schema::has_tables(&source)? {
+        if schema::check_version(&source)? == schema::SchemaVersion::Outdated
+            || !schema::has_tables(&source)?
+        {
             return Err(Error::new(
                 ErrorKind::Archive,
                 "the archive is of an older version or empty, so there is nothing to repair",
@@ -171,7 +173,7 @@ impl RepairJob<'_> {
         if self.written == 0 && self.damage.in_file {
             return Err(
                 Error::new(ErrorKind::Archive, "no email in the archive can be read")
-                    .hint(integrity::START_NEW_HINT),
+                    .with_hint(integrity::START_NEW_HINT),
             );
         }
         Ok(())
@@ -320,7 +322,10 @@ impl RepairJob<'_> {
                     change.prepare_cached("SELECT place FROM mail WHERE id = ?1 OR place = ?2")?;
                 let known = known
                     .query_row(
-                        params![id_codec::encode_id(&email.fields.summary.id), email.sort_key],
+                        params![
+                            id_codec::encode_id(&email.fields.summary.id),
+                            email.sort_key
+                        ],
                         |row| row.get::<_, SortKey>(0),
                     )
                     .optional()?;
@@ -390,7 +395,11 @@ impl RepairJob<'_> {
     }
 }
 
-fn insert_row(change: &Transaction, shared: &mut ValueCache, email: &RecoveredEmail) -> Result<(), Error> {
+fn insert_row(
+    change: &Transaction,
+    shared: &mut ValueCache,
+    email: &RecoveredEmail,
+) -> Result<(), Error> {
     let sql = "INSERT INTO mail (place, listed, seen, changes, answer, checked, gone, shape, id, created_at, last_event, sender, \
                recipients, subject, message_id, cc, bcc, reply_to, scheduled_at, odd) \
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)";
@@ -432,7 +441,11 @@ fn copy_table(
 }
 
 /// The parts of a span between the emails that were lost, each from listed row to listed row.
-fn split_range(change: &Transaction, span: CoveredRange, lost: &[SortKey]) -> Result<Vec<CoveredRange>, Error> {
+fn split_range(
+    change: &Transaction,
+    span: CoveredRange,
+    lost: &[SortKey],
+) -> Result<Vec<CoveredRange>, Error> {
     let mut breaks: Vec<SortKey> = lost
         .iter()
         .copied()
@@ -473,7 +486,7 @@ fn replace_file(path: &Path, new: &Path) -> Result<PathBuf, Error> {
                 path.display()
             ),
         )
-        .hint("check the owner and the mode of the folder")
+        .with_hint("check the owner and the mode of the folder")
     };
     let aside = unused_path(path, "damaged");
     std::fs::hard_link(path, &aside)

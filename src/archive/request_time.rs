@@ -44,7 +44,10 @@ impl Archive {
             return Ok(now.into());
         }
         let order = self.connections.write(|change| next_seq(change, now))?;
-        Ok(RequestTime { at: now, seq: order })
+        Ok(RequestTime {
+            at: now,
+            seq: order,
+        })
     }
 }
 

@@ -7,8 +7,8 @@ use rusqlite::types::ToSqlOutput::{self, Owned};
 use rusqlite::types::Value;
 use serde_json::value::RawValue;
 
-use super::ordered_object::{OrderedObject, write_object, quote};
-use super::{time_codec, id_codec};
+use super::ordered_object::{OrderedObject, quote, write_object};
+use super::{id_codec, time_codec};
 use crate::api::wire;
 
 /// Members that are bodies: an answer that has one of them is a whole email.
@@ -110,10 +110,15 @@ impl RowFields {
     pub(super) fn to_json(&self) -> String {
         let names: Vec<String> = serde_json::from_str(&self.key_order).unwrap_or_default();
         // The odd members stand in the order of the names, so one walk meets them all.
-        let mut odd = parse_extra(self.extra_json.as_deref()).0.into_iter().peekable();
+        let mut odd = parse_extra(self.extra_json.as_deref())
+            .0
+            .into_iter()
+            .peekable();
         let value = |name: &String| {
-            odd.next_if(|(next, _)| next == name)
-                .map_or_else(|| self.column_json(name), |(_, value)| value.get().to_owned())
+            odd.next_if(|(next, _)| next == name).map_or_else(
+                || self.column_json(name),
+                |(_, value)| value.get().to_owned(),
+            )
         };
         let values: Vec<String> = names.iter().map(value).collect();
         write_object(
@@ -196,7 +201,10 @@ impl RowFields {
             Owned(sender),
             list_param(to.as_deref()),
             text_param(subject.as_deref()),
-            Owned(id_codec::encode_message_id(message_id.as_deref(), from.as_deref())),
+            Owned(id_codec::encode_message_id(
+                message_id.as_deref(),
+                from.as_deref(),
+            )),
             list_param(cc.as_deref()),
             list_param(bcc.as_deref()),
             list_param(reply_to.as_deref()),

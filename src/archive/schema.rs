@@ -43,7 +43,7 @@ pub(super) fn check_version(connection: &Connection) -> Result<SchemaVersion, Er
             ErrorKind::Archive,
             format!("the archive was written by a newer version of sentbox (format {newer})"),
         )
-        .hint("update sentbox; or sentbox archive begin puts it aside and begins a new one")),
+        .with_hint("update sentbox; or sentbox archive begin puts it aside and begins a new one")),
     }
 }
 
@@ -63,7 +63,10 @@ mod tests {
         create_tables(&mut connection).unwrap();
         create_tables(&mut connection).unwrap();
         assert_eq!(
-            (read_version(&connection).unwrap(), check_version(&connection).unwrap()),
+            (
+                read_version(&connection).unwrap(),
+                check_version(&connection).unwrap()
+            ),
             (VERSION, SchemaVersion::Current)
         );
         connection
@@ -79,7 +82,7 @@ mod tests {
             .unwrap();
         let failure = check_version(&connection).unwrap_err();
         assert!(
-            failure.kind == ErrorKind::Archive && failure.sentence.contains("newer version"),
+            failure.kind == ErrorKind::Archive && failure.message.contains("newer version"),
             "{failure}"
         );
         connection

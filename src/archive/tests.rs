@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use rusqlite::Connection;
 
 use super::connections::Connections;
-use super::{coverage_update, incoming, bodies, renumber, coverage, window, *};
+use super::{bodies, coverage, coverage_update, incoming, renumber, window, *};
 use crate::api::{ListedEmail, RetrievedEmail, wire};
 use crate::error::ErrorKind;
 use crate::mail::{EmailId, Status};
@@ -67,20 +67,28 @@ fn all(archive: &Archive) -> Vec<String> {
 fn pages_that_follow_each_other_are_one_span() {
     let archive = memory();
     assert_eq!(archive.coverage().unwrap(), Coverage::Unknown);
-    let first = archive.merge_page(&page((90..100).rev(), PagePosition::Top)).unwrap();
+    let first = archive
+        .merge_page(&page((90..100).rev(), PagePosition::Top))
+        .unwrap();
     assert_eq!(
         (first.new.len(), first.extended, first.is_lowest),
         (10, true, true)
     );
-    archive.merge_page(&page((80..90).rev(), below(90))).unwrap();
-    let again = archive.merge_page(&page((90..100).rev(), PagePosition::Top)).unwrap();
+    archive
+        .merge_page(&page((80..90).rev(), below(90)))
+        .unwrap();
+    let again = archive
+        .merge_page(&page((90..100).rev(), PagePosition::Top))
+        .unwrap();
     assert_eq!(
         (again.new.len(), again.extended, again.is_lowest),
         (0, false, false)
     );
     let ground = archive.coverage_state().unwrap();
     assert_eq!((ground.ranges.len(), ground.max_page_len), (1, 10));
-    assert!(matches!(archive.coverage().unwrap(), Coverage::Since(stamp) if stamp.parsed == Some(at(80))));
+    assert!(
+        matches!(archive.coverage().unwrap(), Coverage::Since(stamp) if stamp.parsed == Some(at(80)))
+    );
     archive
         .record_end(ground.ranges[0].bottom, None, at(0).into())
         .unwrap();
@@ -90,24 +98,34 @@ fn pages_that_follow_each_other_are_one_span() {
 #[test]
 fn a_page_from_the_wrong_place_brings_its_mail_and_claims_nothing() {
     let archive = memory();
-    archive.merge_page(&page((90..100).rev(), PagePosition::Top)).unwrap();
-    archive.merge_page(&page((80..90).rev(), below(90))).unwrap();
+    archive
+        .merge_page(&page((90..100).rev(), PagePosition::Top))
+        .unwrap();
+    archive
+        .merge_page(&page((80..90).rev(), below(90)))
+        .unwrap();
     // Some of what is above the cursor, and then others: what lies between was left out.
     let carried = archive
         .merge_page(&page([98, 91, 77].into_iter(), below(80)))
         .unwrap();
     assert_eq!((carried.range, carried.new.len()), (None, 1));
     assert_eq!(all(&archive).last().unwrap(), "mail-77");
-    assert!(matches!(archive.coverage().unwrap(), Coverage::Since(stamp) if stamp.parsed == Some(at(80))));
+    assert!(
+        matches!(archive.coverage().unwrap(), Coverage::Since(stamp) if stamp.parsed == Some(at(80)))
+    );
     // A few emails once more, in order and up to the cursor, are no contradiction.
-    let carried = archive.merge_page(&page((70..83).rev(), below(80))).unwrap();
+    let carried = archive
+        .merge_page(&page((70..83).rev(), below(80)))
+        .unwrap();
     assert!(carried.extended && carried.is_lowest);
 }
 
 #[test]
 fn an_imported_email_is_not_taken_for_the_end_of_a_gap() {
     let archive = memory();
-    archive.merge_page(&page((10..20).rev(), PagePosition::Top)).unwrap();
+    archive
+        .merge_page(&page((10..20).rev(), PagePosition::Top))
+        .unwrap();
     archive
         .import(
             &*[item(55).json.as_bytes(), item(52).json.as_bytes()].join(&b'\n'),
@@ -115,10 +133,14 @@ fn an_imported_email_is_not_taken_for_the_end_of_a_gap() {
             |_| (),
         )
         .unwrap();
-    archive.merge_page(&page((50..60).rev(), PagePosition::Top)).unwrap();
+    archive
+        .merge_page(&page((50..60).rev(), PagePosition::Top))
+        .unwrap();
     let ground = archive.coverage_state().unwrap();
     assert_eq!(ground.ranges.len(), 2, "a gap remains: {ground:?}");
-    let carried = archive.merge_page(&page((15..50).rev(), below(50))).unwrap();
+    let carried = archive
+        .merge_page(&page((15..50).rev(), below(50)))
+        .unwrap();
     assert!(carried.extended);
     assert_eq!(archive.coverage_state().unwrap().ranges.len(), 1);
     assert_eq!(
@@ -300,7 +322,11 @@ fn the_same_status_in_other_words_is_no_change() {
     };
     assert!(archive.merge_page(&other).unwrap().changed.is_empty());
     assert_eq!(
-        archive.row(&EmailId::new("a")).unwrap().unwrap().last_change,
+        archive
+            .row(&EmailId::new("a"))
+            .unwrap()
+            .unwrap()
+            .last_change,
         None
     );
 }
@@ -367,14 +393,18 @@ fn bad_lines_are_named_and_the_others_imported() {
 #[test]
 fn a_failure_in_the_middle_of_a_page_leaves_no_trace() {
     let archive = memory();
-    archive.merge_page(&page((90..100).rev(), PagePosition::Top)).unwrap();
+    archive
+        .merge_page(&page((90..100).rev(), PagePosition::Top))
+        .unwrap();
     let before = (all(&archive), archive.coverage_state().unwrap());
     let trap = "CREATE TRIGGER trap BEFORE INSERT ON mail WHEN new.id = 'mail-83' BEGIN SELECT raise(ABORT, 'trap'); END";
     archive
         .connections
         .write(|change| Ok(change.execute_batch(trap)?))
         .unwrap();
-    let failure = archive.merge_page(&page((80..90).rev(), below(90))).unwrap_err();
+    let failure = archive
+        .merge_page(&page((80..90).rev(), below(90)))
+        .unwrap_err();
     assert_eq!(failure.kind, ErrorKind::Archive);
     assert_eq!((all(&archive), archive.coverage_state().unwrap()), before);
     archive
@@ -466,7 +496,7 @@ fn what_is_no_archive_is_refused_in_words() {
     .unwrap();
     let failure = Archive::open(&ArchiveLocation::Disk(path)).unwrap_err();
     assert_eq!(
-        (failure.kind, failure.sentence.as_str()),
+        (failure.kind, failure.message.as_str()),
         (ErrorKind::Archive, "the archive file is not an archive")
     );
     let failure = Archive::open(&ArchiveLocation::Disk(folder.path().to_owned())).unwrap_err();
@@ -588,7 +618,10 @@ fn parameters(sql: &str) -> usize {
 fn each_archive_in_memory_is_its_own() {
     let (one, other) = (memory(), memory());
     one.merge_page(&page(0..3, PagePosition::Top)).unwrap();
-    assert_eq!((one.query_count().unwrap(), other.query_count().unwrap()), (3, 0));
+    assert_eq!(
+        (one.query_count().unwrap(), other.query_count().unwrap()),
+        (3, 0)
+    );
     assert!(Connections::open_in_memory().is_ok());
 }
 

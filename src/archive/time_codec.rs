@@ -56,7 +56,9 @@ pub(super) fn decode(value: ValueRef) -> Option<String> {
 pub(super) const fn encode_range(oldest: i64, newest: i64) -> (i64, i64) {
     (
         oldest.saturating_mul(FORMAT_COUNT),
-        newest.saturating_mul(FORMAT_COUNT).saturating_add(FORMAT_COUNT - 1),
+        newest
+            .saturating_mul(FORMAT_COUNT)
+            .saturating_add(FORMAT_COUNT - 1),
     )
 }
 

@@ -4,8 +4,8 @@ use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row as SqlRow, params};
 
 use super::confirmations::{self, confirmed_at};
-use super::row_codec::{self, RowFields, row_columns, summary_columns};
 use super::deletions::{MissingUpstream, listing_end_if_missing};
+use super::row_codec::{self, RowFields, row_columns, summary_columns};
 use super::{Archive, SortKey, id_codec};
 use crate::error::Error;
 use crate::mail::{EmailId, Finality, Status, Summary};
@@ -103,7 +103,8 @@ macro_rules! select_rows {
 }
 
 pub(super) const BELOW: &str = select_rows!("WHERE mail.place > ?1 ORDER BY mail.place LIMIT ?2");
-pub(super) const ABOVE: &str = select_rows!("WHERE mail.place < ?1 ORDER BY mail.place DESC LIMIT ?2");
+pub(super) const ABOVE: &str =
+    select_rows!("WHERE mail.place < ?1 ORDER BY mail.place DESC LIMIT ?2");
 pub(super) const BY_ID: &str = select_rows!("WHERE id = ?1");
 pub(super) const BY_KEY: &str = select_rows!("WHERE mail.place = ?1");
 pub(super) const ANY_ABOVE: &str = "SELECT EXISTS (SELECT 1 FROM mail WHERE place < ?1)";
@@ -129,8 +130,13 @@ impl Archive {
                 WindowAnchor::Oldest => load_above(connection, BOTTOM, rows)?,
                 WindowAnchor::Above(place) => load_above(connection, place, rows)?,
                 WindowAnchor::Below(place) => load_below(connection, place, rows)?,
-                WindowAnchor::Around { sort_key: place, above } => load_around(connection, place, above, rows)?,
-                WindowAnchor::AtTime(micros) => load_around(connection, SortKey::newest_at(micros), 0, rows)?,
+                WindowAnchor::Around {
+                    sort_key: place,
+                    above,
+                } => load_around(connection, place, above, rows)?,
+                WindowAnchor::AtTime(micros) => {
+                    load_around(connection, SortKey::newest_at(micros), 0, rows)?
+                }
             };
             let exists = |sql: &str, row: Option<&EmailRow>| match row {
                 Some(row) => connection
@@ -214,7 +220,9 @@ impl Archive {
         self.connections.read(|connection| {
             let mut statement = connection.prepare_cached(sql)?;
             let fields = statement
-                .query_row([id_codec::encode_id(id.as_str())], |row| RowFields::from_row(row, 0))
+                .query_row([id_codec::encode_id(id.as_str())], |row| {
+                    RowFields::from_row(row, 0)
+                })
                 .optional()?;
             Ok(fields.map(|fields| fields.to_json()))
         })
@@ -238,7 +246,11 @@ pub(super) fn observed_status(last_event: Option<String>, seen: i64) -> Observed
 }
 
 /// Newest first, older than `place`.
-fn load_below(connection: &Connection, place: SortKey, rows: usize) -> Result<Vec<EmailRow>, Error> {
+fn load_below(
+    connection: &Connection,
+    place: SortKey,
+    rows: usize,
+) -> Result<Vec<EmailRow>, Error> {
     let mut statement = connection.prepare_cached(BELOW)?;
     Ok(statement
         .query_map(params![place, to_limit(rows)], read_short_row)?
@@ -246,7 +258,11 @@ fn load_below(connection: &Connection, place: SortKey, rows: usize) -> Result<Ve
 }
 
 /// Newest first, the nearest ones that are newer than `place`.
-fn load_above(connection: &Connection, place: SortKey, rows: usize) -> Result<Vec<EmailRow>, Error> {
+fn load_above(
+    connection: &Connection,
+    place: SortKey,
+    rows: usize,
+) -> Result<Vec<EmailRow>, Error> {
     let mut statement = connection.prepare_cached(ABOVE)?;
     let mut found: Vec<EmailRow> = statement
         .query_map(params![place, to_limit(rows)], read_short_row)?
@@ -303,11 +319,7 @@ fn read_short_row(row: &SqlRow) -> rusqlite::Result<EmailRow> {
     Ok(row)
 }
 
-fn count(
-    connection: &Connection,
-    sql: &str,
-    params: impl rusqlite::Params,
-) -> Result<u64, Error> {
+fn count(connection: &Connection, sql: &str, params: impl rusqlite::Params) -> Result<u64, Error> {
     let count: i64 = connection.query_row(sql, params, |row| row.get(0))?;
     Ok(count.unsigned_abs())
 }

@@ -5,13 +5,13 @@ use std::path::Path;
 use jiff::Timestamp;
 use serde::Serialize;
 
+use super::args::{ArchiveVerb, PurgeArgs};
+use super::format::{describe_past_coverage, format_api_time, format_emails, group_digits};
 use super::open_archive;
-use super::args::{PurgeArgs, ArchiveVerb};
-use super::output::{Output, OutputFormat, CommandExit};
-use super::format::{format_emails, group_digits, describe_past_coverage, format_api_time};
+use super::output::{CommandExit, Output, OutputFormat};
 use crate::archive::{
-    Archive, ArchiveInfo, ArchiveLocation, Coverage, PurgeTarget, RepairOutcome, OnMismatch, BodyAvailability, IdentityMismatch, is_unusable,
-    needs_bodies,
+    Archive, ArchiveInfo, ArchiveLocation, BodyAvailability, Coverage, IdentityMismatch,
+    OnMismatch, PurgeTarget, RepairOutcome, is_unusable, needs_bodies,
 };
 use crate::config::Settings;
 use crate::config::clock::Clock;
@@ -54,7 +54,11 @@ pub(super) fn run(
             let after = disk_size(settings);
             write_report(
                 &VacuumJson { before, after },
-                &format!("{} before, {} now", format_bytes(before), format_bytes(after)),
+                &format!(
+                    "{} before, {} now",
+                    format_bytes(before),
+                    format_bytes(after)
+                ),
                 out,
             )
         }
@@ -74,9 +78,11 @@ struct RepairJson<'a> {
 /// Writes the archive anew; it is not opened before, since that may fail.
 fn repair_archive(settings: &Settings, out: &mut Output) -> Result<(), CommandExit> {
     let ArchiveLocation::Disk(path) = &settings.archive else {
-        return Err(Error::new(ErrorKind::Usage, "this needs an archive on disk")
-            .hint("leave out --in-memory, or choose another profile")
-            .into());
+        return Err(
+            Error::new(ErrorKind::Usage, "this needs an archive on disk")
+                .with_hint("leave out --in-memory, or choose another profile")
+                .into(),
+        );
     };
     let repaired = Archive::repair(path, |written| {
         out.show_progress(&format!("{} written", format_emails(written)));
@@ -136,11 +142,11 @@ fn check_mismatch_exists(said: OnMismatch, settings: &Settings) -> Result<(), Er
     {
         return Ok(());
     }
-    let sentence = format!(
+    let message = format!(
         "profile {} has no archive of another key that would be in question",
         settings.profile
     );
-    Err(Error::new(ErrorKind::Usage, sentence).hint("sentbox archive info says what it has"))
+    Err(Error::new(ErrorKind::Usage, message).with_hint("sentbox archive info says what it has"))
 }
 
 #[derive(Serialize)]
@@ -171,7 +177,11 @@ struct DueStatuses {
 impl DueStatuses {
     fn count(archive: &Archive, now: Timestamp) -> Result<Self, Error> {
         let (mut due, mut latest) = (0, None);
-        for late in find_due_runs(&archive.confirmed_runs()?, RecheckScope::background(now), now) {
+        for late in find_due_runs(
+            &archive.confirmed_runs()?,
+            RecheckScope::background(now),
+            now,
+        ) {
             let count = archive.count_listed(late.run.top, late.run.bottom, u32::MAX)?;
             if count > 0 {
                 // The latest come first.
@@ -204,7 +214,10 @@ impl DueStatuses {
             Self {
                 due,
                 lateness: None,
-            } => format!("{} due, some of which were never confirmed", group_digits(*due)),
+            } => format!(
+                "{} due, some of which were never confirmed",
+                group_digits(*due)
+            ),
         }
     }
 }
@@ -275,7 +288,10 @@ fn print_info(
         version,
     };
     let when = |time: Option<&ApiTime>| {
-        time.map_or_else(|| "none".to_owned(), |time| format_api_time(time, &settings.zone))
+        time.map_or_else(
+            || "none".to_owned(),
+            |time| format_api_time(time, &settings.zone),
+        )
     };
     let lines = [
         (
@@ -348,9 +364,11 @@ fn purge_emails(
             Some(true) => {}
             Some(false) => return Err(Error::new(ErrorKind::Io, "nothing was removed").into()),
             None => {
-                let failure =
-                    Error::new(ErrorKind::Usage, format!("this would remove {would} for good"));
-                return Err(failure.hint("say --yes if that is meant").into());
+                let failure = Error::new(
+                    ErrorKind::Usage,
+                    format!("this would remove {would} for good"),
+                );
+                return Err(failure.with_hint("say --yes if that is meant").into());
             }
         }
     }
@@ -365,7 +383,11 @@ fn purge_emails(
 
 /// What is to be removed, and the same in words. A query that is not read as it may be meant removes
 /// nothing, nor does one that everything matches.
-fn purge_target(purge: &PurgeArgs, settings: &Settings, now: Timestamp) -> Result<(PurgeTarget, String), Error> {
+fn purge_target(
+    purge: &PurgeArgs,
+    settings: &Settings,
+    now: Timestamp,
+) -> Result<(PurgeTarget, String), Error> {
     match (&purge.older, &purge.to) {
         (Some(age), _) => Ok((
             PurgeTarget::Before(now.checked_sub(*age).unwrap_or(Timestamp::MIN)),
@@ -374,8 +396,11 @@ fn purge_target(purge: &PurgeArgs, settings: &Settings, now: Timestamp) -> Resul
         (None, Some(address)) => Ok((PurgeTarget::To(address.clone()), format!("to {address}"))),
         (None, None) => {
             let text = purge.words.join(" ");
-            let ParsedQuery { query, diagnostics: notes, .. } =
-                parse(&text, &ParseContext::new(now, settings.zone.clone()));
+            let ParsedQuery {
+                query,
+                diagnostics: notes,
+                ..
+            } = parse(&text, &ParseContext::new(now, settings.zone.clone()));
             if let Some(note) = notes.first() {
                 let part = text.get(note.range.clone()).unwrap_or_default();
                 let failure = Error::new(
@@ -385,7 +410,7 @@ fn purge_target(purge: &PurgeArgs, settings: &Settings, now: Timestamp) -> Resul
                         note.message
                     ),
                 );
-                return Err(failure.hint("sentbox search shows what a query finds"));
+                return Err(failure.with_hint("sentbox search shows what a query finds"));
             }
             if query.is_match_all() {
                 let failure = Error::new(
@@ -393,7 +418,7 @@ fn purge_target(purge: &PurgeArgs, settings: &Settings, now: Timestamp) -> Resul
                     "this query finds everything, so nothing was removed",
                 );
                 return Err(
-                    failure.hint("to forget a whole team: sentbox profile remove NAME --yes")
+                    failure.with_hint("to forget a whole team: sentbox profile remove NAME --yes")
                 );
             }
             let which = format!("that match {query}");

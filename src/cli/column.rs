@@ -74,7 +74,10 @@ impl Column {
                 .as_ref()
                 .map(|change| change.seen.to_string())
                 .unwrap_or_default(),
-            Self::Checked => row.confirmed_at.map(|at| at.to_string()).unwrap_or_default(),
+            Self::Checked => row
+                .confirmed_at
+                .map(|at| at.to_string())
+                .unwrap_or_default(),
             Self::Gone => row
                 .missing
                 .map(|gone| gone.noticed.to_string())

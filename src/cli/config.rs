@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::CommandContext;
 use super::args::ConfigVerb;
-use super::output::{OutputFormat, CommandExit};
+use super::output::{CommandExit, OutputFormat};
 use crate::config::{Env, Paths, Profiles, remove_key_variables};
 use crate::error::{Error, ErrorKind};
 use crate::query::{ParseContext, parse};
@@ -30,12 +30,14 @@ pub(super) fn run(verb: ConfigVerb, world: CommandContext) -> Result<(), Command
     match verb {
         ConfigVerb::Path => {
             let path = Paths::from_env(world.env).config.ok_or_else(|| {
-                Error::new(ErrorKind::Config, "there is no home directory").hint("set HOME")
+                Error::new(ErrorKind::Config, "there is no home directory").with_hint("set HOME")
             })?;
             let path = path.display().to_string();
             let text = match world.out.format {
                 OutputFormat::Human => path,
-                OutputFormat::Json | OutputFormat::JsonLines => serde_json::json!({ "path": path }).to_string(),
+                OutputFormat::Json | OutputFormat::JsonLines => {
+                    serde_json::json!({ "path": path }).to_string()
+                }
             };
             world.out.write_exact(&(text + "\n"))?;
             world.out.flush()
@@ -74,7 +76,10 @@ fn check_config(world: CommandContext) -> Result<(), CommandExit> {
     for words in several.iter().chain(&warnings) {
         out.note(words);
     }
-    let (path, names) = (profiles.path().display().to_string(), profiles.entries().len());
+    let (path, names) = (
+        profiles.path().display().to_string(),
+        profiles.entries().len(),
+    );
     let text = match out.format {
         OutputFormat::Human if !errors.is_empty() => String::new(),
         OutputFormat::Human if !profiles.path().exists() => {
@@ -97,13 +102,13 @@ fn check_config(world: CommandContext) -> Result<(), CommandExit> {
     };
     out.write_data(&text)?;
     out.flush()?;
-    let sentence = match errors.as_slice() {
+    let message = match errors.as_slice() {
         [] => return Ok(()),
         [error] => error.clone(),
         errors => format!("{path} has {} errors", errors.len()),
     };
-    Err(Error::new(ErrorKind::Config, sentence)
-        .hint("sentbox config edit")
+    Err(Error::new(ErrorKind::Config, message)
+        .with_hint("sentbox config edit")
         .into())
 }
 
@@ -115,7 +120,8 @@ fn edit_config(env: &Env) -> Result<(), Error> {
         .or_else(|| env.get("EDITOR"))
         .unwrap_or("vi");
     let failed = |why: String| {
-        Error::new(ErrorKind::Io, format!("the editor {why}")).hint("VISUAL or EDITOR names it")
+        Error::new(ErrorKind::Io, format!("the editor {why}"))
+            .with_hint("VISUAL or EDITOR names it")
     };
     // An editor's variable may hold arguments, so the shell reads it; the path is data.
     let mut command = Command::new("sh");

@@ -3,7 +3,10 @@
 /// One line with its end.
 #[must_use]
 pub(super) fn format_record<T: AsRef<str>>(cells: impl IntoIterator<Item = T>) -> String {
-    let cells: Vec<String> = cells.into_iter().map(|text| format_field(text.as_ref())).collect();
+    let cells: Vec<String> = cells
+        .into_iter()
+        .map(|text| format_field(text.as_ref()))
+        .collect();
     cells.join(",") + "\n"
 }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::mail::sanitize;
+use crate::text::sanitize;
 
 /// `text` without any control character but line feeds and tabs.
 #[must_use]
@@ -13,7 +13,9 @@ pub(super) fn strip_controls(text: &str) -> Cow<'_, str> {
 /// The same, but the sequences that sentbox itself writes stay: styles (SGR) and links (OSC 8).
 #[must_use]
 pub(super) fn strip_foreign_controls(text: &str) -> Cow<'_, str> {
-    filter_escapes(text, |rest| sgr_len(rest).or_else(|| hyperlink_len(rest)).unwrap_or(0))
+    filter_escapes(text, |rest| {
+        sgr_len(rest).or_else(|| hyperlink_len(rest)).unwrap_or(0)
+    })
 }
 
 /// Cleans what lies between tabs and escapes; `own` tells how many bytes of an escape may stay.

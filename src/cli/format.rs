@@ -75,7 +75,9 @@ pub(super) fn describe_past_coverage(
 pub(super) fn describe_coverage(reach: &Coverage, zone: &TimeZone) -> String {
     match reach {
         Coverage::Complete => "everything the service has is here".to_owned(),
-        Coverage::Since(oldest) => format!("all mail since {} is here", format_api_time(oldest, zone)),
+        Coverage::Since(oldest) => {
+            format!("all mail since {} is here", format_api_time(oldest, zone))
+        }
         Coverage::Unknown => "nothing is here yet".to_owned(),
     }
 }

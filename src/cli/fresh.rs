@@ -5,17 +5,17 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::args::SearchArgs;
+use super::format::{format_emails, format_time, group_digits};
 use super::freshness::{is_fresh, may_change};
-use super::output::{Output, CommandExit};
+use super::output::{CommandExit, Output};
 use super::sync::stop_error;
-use super::format::{format_emails, group_digits, format_time};
-use crate::api::{ClientConfig, Client, MAX_LIMIT, RetryPolicy, EmailApi};
-use crate::archive::{WindowAnchor, Archive, CancellationToken, SortKey, EmailRow};
+use crate::api::{Client, ClientConfig, EmailApi, MAX_LIMIT, RetryPolicy};
+use crate::archive::{Archive, CancellationToken, EmailRow, SortKey, WindowAnchor};
 use crate::config::Settings;
 use crate::config::clock::Clock;
 use crate::error::Error;
 use crate::query::Query;
-use crate::sync::{SyncDepth, Engine, StopReason};
+use crate::sync::{Engine, StopReason, SyncDepth};
 
 /// Requests between two looks at how far it is.
 const REQUESTS_PER_STEP: u32 = 5;
@@ -50,7 +50,11 @@ pub(super) async fn confirm_statuses(
     out: &mut Output,
 ) -> Result<ConfirmOutcome, CommandExit> {
     let client = super::with_wait_notes(
-        Client::new(ClientConfig::from(settings), RetryPolicy::ONE_SHOT, clock.clone()),
+        Client::new(
+            ClientConfig::from(settings),
+            RetryPolicy::ONE_SHOT,
+            clock.clone(),
+        ),
         out,
     );
     let engine = Engine::new(Arc::new(client), archive.clone(), clock.clone());
@@ -232,7 +236,8 @@ impl<S: EmailApi> StatusRefresh<'_, S> {
             while on_page < most {
                 let middle = (on_page + most).div_ceil(2);
                 let is_near =
-                    archive.count_listed(first.sort_key, rest[middle - 1].sort_key, page + 1)? <= page;
+                    archive.count_listed(first.sort_key, rest[middle - 1].sort_key, page + 1)?
+                        <= page;
                 (on_page, most) = if is_near {
                     (middle, most)
                 } else {

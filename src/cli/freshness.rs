@@ -42,7 +42,10 @@ impl OldestConfirmation {
         })?;
         if !looked.is_exhausted {
             let is_below = |run: &ConfirmedRun| {
-                run.may_change && looked.last_examined.is_some_and(|passed| run.bottom < passed)
+                run.may_change
+                    && looked
+                        .last_examined
+                        .is_some_and(|passed| run.bottom < passed)
             };
             let mut below: Vec<ConfirmedRun> = archive
                 .confirmed_runs()?
@@ -75,7 +78,10 @@ impl OldestConfirmation {
             Self::Nothing => None,
             Self::Never => Some("the service never confirmed some of the statuses".to_owned()),
             Self::At(at) if is_fresh(at, now) => None,
-            Self::At(at) => Some(format!("statuses as of {} or later", format_time(at, now, zone))),
+            Self::At(at) => Some(format!(
+                "statuses as of {} or later",
+                format_time(at, now, zone)
+            )),
         }
     }
 }

@@ -6,10 +6,10 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::open_archive;
 use super::args::ImportArgs;
-use super::output::{Output, OutputFormat, CommandExit};
 use super::format::{format_emails, group_digits};
+use super::open_archive;
+use super::output::{CommandExit, Output, OutputFormat};
 use crate::config::Settings;
 use crate::config::clock::Clock;
 use crate::error::{Error, ErrorKind};
@@ -48,7 +48,10 @@ pub(super) fn run(
         Box::new(BufReader::new(file))
     };
     let imported = archive.import(lines, clock(), |done| {
-        out.show_progress(&format!("{} read", format_emails(done.lines - done.invalid)));
+        out.show_progress(&format!(
+            "{} read",
+            format_emails(done.lines - done.invalid)
+        ));
     });
     out.show_progress("");
     let imported = imported?;

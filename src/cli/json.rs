@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use jiff::Timestamp;
 
-use crate::mail::sanitize;
+use crate::text::sanitize;
 
 /// `json` on one line, with controls, bidi controls and invisible characters as `\u` escapes. It
 /// stays equal as a JSON value: such characters stand only in strings, C0 only between tokens, and

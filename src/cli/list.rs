@@ -4,9 +4,9 @@ use std::collections::HashSet;
 
 use super::args::ListArgs;
 use super::json::{escape_line, list_end, list_item};
-use super::output::{Output, OutputFormat, CommandExit};
+use super::output::{CommandExit, Output, OutputFormat};
 use super::table::{RowLayout, tab_separated};
-use crate::api::{Cursor, ListedEmail, MAX_LIMIT, EmailPage, EmailApi};
+use crate::api::{Cursor, EmailApi, EmailPage, ListedEmail, MAX_LIMIT};
 use crate::error::{Error, ErrorKind};
 use crate::mail::{EmailId, Summary};
 
@@ -27,7 +27,7 @@ pub(super) async fn run(
             "list shows what the service has, which cannot search",
         );
         return Err(failure
-            .hint(format!(
+            .with_hint(format!(
                 "sentbox search {} looks in the archive",
                 list.words.join(" ")
             ))
@@ -35,10 +35,9 @@ pub(super) async fn run(
     }
     let page_size = u32::from(MAX_LIMIT);
     if list.before.is_some() && list.limit > page_size {
-        let sentence =
-            format!("--before gives one page, so --limit is at most {MAX_LIMIT} with it");
-        return Err(Error::new(ErrorKind::Usage, sentence)
-            .hint("to walk to older emails, use --after")
+        let message = format!("--before gives one page, so --limit is at most {MAX_LIMIT} with it");
+        return Err(Error::new(ErrorKind::Usage, message)
+            .with_hint("to walk to older emails, use --after")
             .into());
     }
     // A service may give less than a page, or may not say whether there is more.
@@ -92,9 +91,9 @@ pub(super) async fn run(
             // Where the service does not say so, only a page with nothing new shows that there is no more.
             printer.end(is_cut || has_more.unwrap_or(!items.is_empty()))?;
             if goes_on && has_more == Some(true) {
-                let sentence = "the service says that there is more, but sends nothing new";
-                return Err(Error::new(ErrorKind::NotTheApi, sentence)
-                    .hint("what is printed may not be everything")
+                let message = "the service says that there is more, but sends nothing new";
+                return Err(Error::new(ErrorKind::NotTheApi, message)
+                    .with_hint("what is printed may not be everything")
                     .into());
             }
             return Ok(());
@@ -113,7 +112,9 @@ impl ListPrinter<'_> {
     fn print_item(&mut self, item: &ListedEmail) -> Result<(), CommandExit> {
         let text = match self.out.format {
             OutputFormat::Human if self.out.columns.is_some() => {
-                self.columns.format_row(&Summary::from(&item.parse_summary()), false) + "\n"
+                self.columns
+                    .format_row(&Summary::from(&item.parse_summary()), false)
+                    + "\n"
             }
             OutputFormat::Human => tab_separated(&Summary::from(&item.parse_summary())) + "\n",
             OutputFormat::JsonLines => format!("{}\n", escape_line(&item.json)),
@@ -125,7 +126,8 @@ impl ListPrinter<'_> {
 
     fn end(&mut self, has_more: bool) -> Result<(), CommandExit> {
         if self.out.format == OutputFormat::Json {
-            self.out.write_data(&list_end(self.printed == 0, has_more))?;
+            self.out
+                .write_data(&list_end(self.printed == 0, has_more))?;
         }
         self.out.flush()
     }

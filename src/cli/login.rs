@@ -5,12 +5,12 @@ use std::io::{self, IsTerminal as _, Read as _};
 use serde::Serialize;
 
 use super::CommandContext;
-use super::output::{Output, OutputFormat, CommandExit};
+use super::output::{CommandExit, Output, OutputFormat};
 use crate::api::verify_key;
 use crate::archive::IdentityMismatch;
 use crate::config::{ApiKey, Flags, KeyTarget, Profiles, Settings};
 use crate::error::{Error, ErrorKind};
-use crate::mail::sanitize;
+use crate::text::sanitize;
 
 /// Longer than any key; whatever comes after it is not read.
 const MAX_INPUT: u64 = 64 << 10;
@@ -57,7 +57,7 @@ pub(super) fn run(world: CommandContext<'_>) -> Result<(), CommandExit> {
         Settings::resolve(&flags, env).and_then(|settings| IdentityMismatch::find(&settings))
     {
         let failure = Error::from(stranger);
-        out.note(&format!("{}; {}", failure.sentence, failure.hint));
+        out.note(&format!("{}; {}", failure.message, failure.hint));
     }
     if let Some(variable) = Profiles::overriding_variable(env) {
         out.note(&format!(
@@ -98,7 +98,11 @@ fn read_key(place: &KeyTarget) -> Result<ApiKey, Error> {
     ApiKey::new(text.lines().next().unwrap_or_default(), "standard input")
 }
 
-fn write_report(place: &KeyTarget, profiles: &Profiles, out: &mut Output) -> Result<(), CommandExit> {
+fn write_report(
+    place: &KeyTarget,
+    profiles: &Profiles,
+    out: &mut Output,
+) -> Result<(), CommandExit> {
     let KeyTarget {
         profile,
         base_url,

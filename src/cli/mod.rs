@@ -1,11 +1,13 @@
 //! The verbs: each a function of its arguments, the settings and an [`Output`]; none knows the screen.
 
-mod open_archive;
+mod archive;
 pub mod args;
 mod column;
 mod config;
 mod csv;
 mod doctor;
+mod escape;
+mod format;
 mod fresh;
 mod freshness;
 mod import;
@@ -13,29 +15,27 @@ mod json;
 mod list;
 mod login;
 mod man;
+mod open_archive;
 mod output;
+mod parse;
 mod profile;
+mod progress;
 mod render;
-mod table;
-mod escape;
 mod search;
 mod serve;
 mod show;
 mod sync;
-mod progress;
-mod archive;
-mod parse;
-mod format;
+mod table;
 
 use std::future::Future;
 
 use clap::CommandFactory as _;
 
 pub use args::{Args, CliCommand, Verb};
-pub use output::{Output, CommandExit};
+pub use output::{CommandExit, Output};
 pub use parse::{ParsedArgs, parse_args};
 
-use crate::api::{ClientConfig, Client, RetryPolicy, format_pause};
+use crate::api::{Client, ClientConfig, RetryPolicy, format_pause};
 use crate::config::clock::Clock;
 use crate::config::{Env, KeyBinding, Settings};
 use crate::error::{Error, ErrorKind};
@@ -73,7 +73,11 @@ pub fn run(command: &CliCommand, world: CommandContext<'_>) -> Result<(), Comman
         CliCommand::List(list) => {
             let settings = resolve_settings(global, env, out)?;
             let client = with_wait_notes(
-                Client::new(ClientConfig::from(&settings), RetryPolicy::ONE_SHOT, clock.clone()),
+                Client::new(
+                    ClientConfig::from(&settings),
+                    RetryPolicy::ONE_SHOT,
+                    clock.clone(),
+                ),
                 out,
             );
             let columns = table::RowLayout {
@@ -84,15 +88,21 @@ pub fn run(command: &CliCommand, world: CommandContext<'_>) -> Result<(), Comman
             };
             block_on(list::run(&client, list, &columns, out))
         }
-        CliCommand::Search(search) => search::run(search, &resolve_settings(global, env, out)?, clock, out),
+        CliCommand::Search(search) => {
+            search::run(search, &resolve_settings(global, env, out)?, clock, out)
+        }
         CliCommand::Show(show) => show::run(show, &resolve_settings(global, env, out)?, clock, out),
         CliCommand::Sync(sync) => {
             let settings = resolve_settings(global, env, out)?;
             let archive = open_archive::open_for_writing(&settings, clock, out)?;
             block_on(sync::run(sync, &archive, &settings, clock, out))
         }
-        CliCommand::Archive { verb } => archive::run(verb, &resolve_settings(global, env, out)?, clock, out),
-        CliCommand::Import(import) => import::run(import, &resolve_settings(global, env, out)?, clock, out),
+        CliCommand::Archive { verb } => {
+            archive::run(verb, &resolve_settings(global, env, out)?, clock, out)
+        }
+        CliCommand::Import(import) => {
+            import::run(import, &resolve_settings(global, env, out)?, clock, out)
+        }
         CliCommand::Render(render) => render::run(render, out),
         CliCommand::Serve(serve) => block_on(serve::run(serve, clock, out)),
         CliCommand::Login => login::run(CommandContext {
@@ -155,8 +165,12 @@ pub fn resolve_settings(global: &Global, env: &Env, out: &mut Output) -> Result<
 
 /// Listens for the signals that end a command which otherwise runs on.
 fn listen_for_signals() -> Result<Signals, Error> {
-    Signals::listen(&SHUTDOWN_SIGNALS)
-        .map_err(|error| Error::new(ErrorKind::Io, format!("signals cannot be received: {error}")))
+    Signals::listen(&SHUTDOWN_SIGNALS).map_err(|error| {
+        Error::new(
+            ErrorKind::Io,
+            format!("signals cannot be received: {error}"),
+        )
+    })
 }
 
 fn write_bytes(bytes: &[u8], out: &mut Output) -> Result<(), CommandExit> {
@@ -180,7 +194,9 @@ fn block_on<T>(work: impl Future<Output = Result<T, CommandExit>>) -> Result<T, 
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
-    runtime.map_err(|error| runtime_error(&error))?.block_on(work)
+    runtime
+        .map_err(|error| runtime_error(&error))?
+        .block_on(work)
 }
 
 /// Why nothing can wait for the network or a timer.
@@ -190,5 +206,5 @@ pub fn runtime_error(error: &std::io::Error) -> Error {
         ErrorKind::Io,
         format!("the system refuses what it takes to wait for events: {error}"),
     )
-    .hint("raise its limits: ulimit -n 256")
+    .with_hint("raise its limits: ulimit -n 256")
 }

@@ -1,13 +1,17 @@
 //! Opens the archive that the settings mean.
 
-use super::output::{Output, CommandExit};
-use crate::archive::{Archive, ArchiveLocation, OpenResult, OnMismatch};
+use super::output::{CommandExit, Output};
+use crate::archive::{Archive, ArchiveLocation, OnMismatch, OpenResult};
 use crate::config::Settings;
 use crate::config::clock::Clock;
 use crate::error::{Error, ErrorKind};
 
 /// Opens the archive on disk, for a command that is of no use without one.
-pub(super) fn open_on_disk(settings: &Settings, clock: &Clock, out: &mut Output) -> Result<Archive, CommandExit> {
+pub(super) fn open_on_disk(
+    settings: &Settings,
+    clock: &Clock,
+    out: &mut Output,
+) -> Result<Archive, CommandExit> {
     open_with_answer(settings, OnMismatch::Ask, clock, out)
 }
 
@@ -65,11 +69,14 @@ pub(super) fn open_with_answer(
             }
         },
         ArchiveLocation::Memory if settings.no_home => Err(Error::new(ErrorKind::Archive, NO_HOME)
-            .hint("set HOME or XDG_DATA_HOME")
+            .with_hint("set HOME or XDG_DATA_HOME")
             .into()),
-        ArchiveLocation::Memory => Err(Error::new(ErrorKind::Usage, "this needs an archive on disk")
-            .hint("leave out --in-memory, or choose another profile")
-            .into()),
+        ArchiveLocation::Memory => Err(Error::new(
+            ErrorKind::Usage,
+            "this needs an archive on disk",
+        )
+        .with_hint("leave out --in-memory, or choose another profile")
+        .into()),
     }
 }
 
@@ -86,18 +93,26 @@ pub(super) fn open_or_note(
         return None;
     }
     open_with_retention(settings, clock, out)
-        .inspect_err(|failure| out.note(&failure.sentence))
+        .inspect_err(|failure| out.note(&failure.message))
         .ok()
 }
 
-fn open_with_retention(settings: &Settings, clock: &Clock, out: &mut Output) -> Result<Archive, Error> {
+fn open_with_retention(
+    settings: &Settings,
+    clock: &Clock,
+    out: &mut Output,
+) -> Result<Archive, Error> {
     match open_and_note_backup(settings, OnMismatch::Ask, out)? {
         OpenResult::Opened(archive) => archive.with_retention(settings.retention, clock()),
         OpenResult::Mismatch(stranger) => Err(stranger.into()),
     }
 }
 
-fn open_and_note_backup(settings: &Settings, said: OnMismatch, out: &mut Output) -> Result<OpenResult, Error> {
+fn open_and_note_backup(
+    settings: &Settings,
+    said: OnMismatch,
+    out: &mut Output,
+) -> Result<OpenResult, Error> {
     let opened = Archive::open_for(settings, said)?;
     if let OpenResult::Opened(archive) = &opened
         && let Some(path) = archive.outdated_backup()

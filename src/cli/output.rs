@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::args::{Global, ColorMode};
-use super::{json, escape};
+use super::args::{ColorMode, Global};
+use super::{escape, json};
 use crate::config::Env;
-use crate::error::{RequestDetails, Error, ErrorKind};
-use crate::mail::sanitize;
+use crate::error::{Error, ErrorKind, RequestDetails};
+use crate::text::sanitize;
 
 /// Why a command ends before its work is done.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -199,7 +199,11 @@ impl Output {
 
     /// The same for those who cannot wait until the output is theirs.
     pub fn note_writer(&self) -> impl Fn(&str) + Send + Sync + use<> {
-        let Self { quiet, shows_progress: watched, .. } = *self;
+        let Self {
+            quiet,
+            shows_progress: watched,
+            ..
+        } = *self;
         move |text| {
             if !quiet {
                 let _ = writeln!(
@@ -217,7 +221,10 @@ impl Output {
     pub fn show_progress(&mut self, text: &str) {
         if self.shows_progress && !self.quiet {
             let columns = usize::from(self.columns.unwrap_or(80)).saturating_sub(1);
-            let line: String = sanitize::sanitize_line(text).chars().take(columns).collect();
+            let line: String = sanitize::sanitize_line(text)
+                .chars()
+                .take(columns)
+                .collect();
             // Whoever does not see it misses nothing.
             let _ = write!(self.stderr, "\r\x1b[K{line}");
             let _ = self.stderr.flush();
@@ -233,10 +240,15 @@ impl Output {
         if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
             return Ok(None);
         }
-        let _ = write!(self.stderr, "sentbox: {} [y/N] ", sanitize::sanitize_line(question));
+        let _ = write!(
+            self.stderr,
+            "sentbox: {} [y/N] ",
+            sanitize::sanitize_line(question)
+        );
         let _ = self.stderr.flush();
         let mut answer = String::new();
-        let failed = |error| Error::new(ErrorKind::Io, format!("the answer cannot be read: {error}"));
+        let failed =
+            |error| Error::new(ErrorKind::Io, format!("the answer cannot be read: {error}"));
         io::stdin().read_line(&mut answer).map_err(failed)?;
         Ok(Some(matches!(answer.trim(), "y" | "Y" | "yes")))
     }
@@ -245,12 +257,15 @@ impl Output {
     pub fn report_error(&mut self, failure: &Error) {
         let Error {
             kind,
-            sentence,
+            message,
             hint,
             retry_after: wait,
             details,
         } = failure;
-        let (message, hint) = (sanitize::sanitize_line(sentence), sanitize::sanitize_line(hint));
+        let (message, hint) = (
+            sanitize::sanitize_line(message),
+            sanitize::sanitize_line(hint),
+        );
         let request = details
             .as_deref()
             .map(|details| FailedRequest::new(details, *wait));

@@ -6,9 +6,9 @@ use clap::error::{self, ContextKind, ContextValue};
 use clap::{CommandFactory as _, Parser as _};
 
 use super::args::Args;
-use crate::config::suggest;
 use crate::error::{Error, ErrorKind};
-use crate::mail::sanitize;
+use crate::text::sanitize;
+use crate::text::suggest::suggest;
 
 /// What a command line asks for.
 #[derive(Debug)]
@@ -64,7 +64,7 @@ fn detect_misspelled_command(args: &Args) -> Option<Error> {
         ErrorKind::Usage,
         format!("there is no command {}", sanitize::sanitize_line(word)),
     );
-    Some(failure.hint(format!(
+    Some(failure.with_hint(format!(
         "did you mean {verb}? To look for the word, quote it twice: sentbox '\"{}\"'",
         sanitize::sanitize_line(word)
     )))
@@ -73,7 +73,7 @@ fn detect_misspelled_command(args: &Args) -> Option<Error> {
 fn usage_error(error: &clap::Error) -> Error {
     let text = error.render().to_string();
     let first = text.lines().next().unwrap_or_default();
-    let sentence = first.strip_prefix("error: ").unwrap_or(first);
+    let message = first.strip_prefix("error: ").unwrap_or(first);
     // Some messages go on in indented lines, such as the list of what is missing.
     let rest: Vec<&str> = text
         .lines()
@@ -81,7 +81,7 @@ fn usage_error(error: &clap::Error) -> Error {
         .take_while(|line| line.starts_with("  ") && !line.contains("tip:"))
         .map(str::trim)
         .collect();
-    let sentence = [&[sentence], &rest[..]].concat().join(" ");
+    let message = [&[message], &rest[..]].concat().join(" ");
     let is_negation = error.kind() == clap::error::ErrorKind::UnknownArgument
         && ["search", "archive purge", "[OPTIONS]"]
             .iter()
@@ -91,8 +91,8 @@ fn usage_error(error: &clap::Error) -> Error {
     } else {
         "sentbox --help tells what there is"
     };
-    Error::new(ErrorKind::Usage, sentence)
-        .hint(clap_suggestion(error).unwrap_or_else(|| general.to_owned()))
+    Error::new(ErrorKind::Usage, message)
+        .with_hint(clap_suggestion(error).unwrap_or_else(|| general.to_owned()))
 }
 
 /// The nearest thing that would have made sense, if clap found one.
@@ -119,7 +119,7 @@ mod tests {
 
     fn wrong(line: &str) -> (String, String) {
         match parse_args(line.split(' ').map(OsString::from)) {
-            ParsedArgs::Invalid { failure, .. } => (failure.sentence, failure.hint),
+            ParsedArgs::Invalid { failure, .. } => (failure.message, failure.hint),
             other => panic!("{line} was understood: {other:?}"),
         }
     }
@@ -170,7 +170,8 @@ mod tests {
 
     #[test]
     fn there_is_one_zone() {
-        let ParsedArgs::Run(args) = parse_args(["sentbox", "list", "--utc"].map(OsString::from)) else {
+        let ParsedArgs::Run(args) = parse_args(["sentbox", "list", "--utc"].map(OsString::from))
+        else {
             panic!("--utc is a flag")
         };
         assert_eq!(args.global.flags().zone, Some(jiff::tz::TimeZone::UTC));
@@ -195,7 +196,10 @@ mod tests {
             "sentbox --version",
         ] {
             assert!(
-                matches!(parse_args(line.split(' ').map(OsString::from)), ParsedArgs::Print(_)),
+                matches!(
+                    parse_args(line.split(' ').map(OsString::from)),
+                    ParsedArgs::Print(_)
+                ),
                 "{line}"
             );
         }

@@ -3,10 +3,10 @@
 use serde::Serialize;
 
 use super::args::ProfileVerb;
-use super::output::{Output, OutputFormat, CommandExit};
+use super::output::{CommandExit, Output, OutputFormat};
 use crate::config::{Env, ProfileEntry, Profiles};
 use crate::error::{Error, ErrorKind};
-use crate::mail::sanitize;
+use crate::text::sanitize;
 
 /// A profile as JSON.
 #[derive(Serialize)]
@@ -61,12 +61,12 @@ pub(super) fn run(verb: &ProfileVerb, env: &Env, out: &mut Output) -> Result<(),
         ProfileVerb::Remove { name, yes } => {
             profiles.require(name)?;
             if let Some(archives) = profiles.existing_data_dir(name).filter(|_| !yes) {
-                let sentence = format!(
+                let message = format!(
                     "the mail that profile {name} has gathered would be deleted with it: {}",
                     archives.display()
                 );
-                return Err(Error::new(ErrorKind::Usage, sentence)
-                    .hint("add --yes if nobody needs it; the service forgets old mail")
+                return Err(Error::new(ErrorKind::Usage, message)
+                    .with_hint("add --yes if nobody needs it; the service forgets old mail")
                     .into());
             }
             profiles.remove(name)?;

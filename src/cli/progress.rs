@@ -4,8 +4,8 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::Serialize;
 
-use super::output::{Output, OutputFormat, CommandExit};
-use super::format::{format_emails, group_digits, describe_coverage};
+use super::format::{describe_coverage, format_emails, group_digits};
+use super::output::{CommandExit, Output, OutputFormat};
 use crate::archive::Coverage;
 use crate::sync::{SyncDepth, SyncReport};
 
@@ -130,9 +130,15 @@ impl SyncTotals {
         let mut line = self.summary(false, zone);
         let (new, ..) = self.totals();
         if elapsed > 0 && new > 0 {
-            line = format!("{line}; {} a second", group_digits(new / elapsed.unsigned_abs()));
+            line = format!(
+                "{line}; {} a second",
+                group_digits(new / elapsed.unsigned_abs())
+            );
         }
-        line + &self.seconds_left(elapsed, back).map(format_remaining).unwrap_or_default()
+        line + &self
+            .seconds_left(elapsed, back)
+            .map(format_remaining)
+            .unwrap_or_default()
     }
 
     /// Seconds until the walk has come as far back as it is to go, if it goes on as it went.
@@ -146,7 +152,9 @@ impl SyncTotals {
         };
         let now_at = at(&self.coverage)?;
         // Without an archive the walk began at the present.
-        let began_at = at(&self.initial_coverage).unwrap_or(self.started).max(now_at);
+        let began_at = at(&self.initial_coverage)
+            .unwrap_or(self.started)
+            .max(now_at);
         let covered = began_at.duration_since(now_at).as_secs();
         let ahead = now_at.duration_since(until).as_secs();
         (covered > 0 && ahead > 0 && elapsed > 0)

@@ -4,7 +4,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use super::args::RenderArgs;
-use super::output::{Output, CommandExit};
+use super::output::{CommandExit, Output};
 use crate::error::{Error, ErrorKind};
 use crate::render::{Body, ansi};
 
@@ -28,8 +28,10 @@ pub(super) fn run(render: &RenderArgs, out: &mut Output) -> Result<(), CommandEx
             .read_to_end(&mut bytes)
             .map_err(|error| read_error("standard input", &error))?;
     }
-    let body =
-        crate::render::lay_out_html(&String::from_utf8_lossy(&bytes), layout_width(render.width, out));
+    let body = crate::render::lay_out_html(
+        &String::from_utf8_lossy(&bytes),
+        layout_width(render.width, out),
+    );
     write_body(&body, render.links, out)
 }
 

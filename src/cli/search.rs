@@ -4,14 +4,14 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::args::{Column, SearchArgs};
+use super::format::{format_api_time, format_time};
 use super::fresh::ConfirmOutcome;
 use super::freshness::OldestConfirmation;
-use super::json::{escape_line, list_end, list_item, add_checked_at};
-use super::output::{Output, OutputFormat, CommandExit};
+use super::json::{add_checked_at, escape_line, list_end, list_item};
+use super::output::{CommandExit, Output, OutputFormat};
 use super::table::{RowLayout, tab_separated};
-use super::format::{format_time, format_api_time};
-use super::{open_archive, csv, fresh, sync, block_on};
-use crate::archive::{Archive, MatchCount, CancellationToken, Coverage, EmailRow, needs_bodies};
+use super::{block_on, csv, fresh, open_archive, sync};
+use crate::archive::{Archive, CancellationToken, Coverage, EmailRow, MatchCount, needs_bodies};
 use crate::config::Settings;
 use crate::config::clock::Clock;
 use crate::error::{Error, ErrorKind};
@@ -49,7 +49,7 @@ pub(super) fn run(
             ErrorKind::Usage,
             "JSON has all members of an email, so it goes neither with --csv nor with --columns",
         );
-        return Err(failure.hint("leave one of them out").into());
+        return Err(failure.with_hint("leave one of them out").into());
     }
     let started = clock();
     let archive = open_archive::open_on_disk(settings, clock, out)?;
@@ -102,14 +102,21 @@ pub(super) fn run(
         {
             out.note(&format!("{words}; {hint}"));
         }
-        out.note(&describe_scope(&archive, &query, settings, started, clock())?);
+        out.note(&describe_scope(
+            &archive,
+            &query,
+            settings,
+            started,
+            clock(),
+        )?);
     }
     Ok(())
 }
 
 fn print_count(archive: &Archive, query: &Query, out: &mut Output) -> Result<(), CommandExit> {
     let counted = archive.count_matches(query, u64::MAX, &CancellationToken::default())?;
-    let (MatchCount::Exactly(count) | MatchCount::MoreThan(count)) = counted.expect("nobody halts it");
+    let (MatchCount::Exactly(count) | MatchCount::MoreThan(count)) =
+        counted.expect("nobody halts it");
     let text = match out.format {
         OutputFormat::Human => count.to_string(),
         OutputFormat::Json | OutputFormat::JsonLines => {
@@ -178,7 +185,9 @@ impl SearchPrinter<'_> {
     fn write_header(&mut self) -> Result<(), CommandExit> {
         if self.search.csv {
             self.out.write_data(&csv::format_record(
-                self.columns_or(&DEFAULT_CSV_COLUMNS).iter().map(|column| column.name()),
+                self.columns_or(&DEFAULT_CSV_COLUMNS)
+                    .iter()
+                    .map(|column| column.name()),
             ))?;
         }
         Ok(())
@@ -187,9 +196,11 @@ impl SearchPrinter<'_> {
     fn print_row(&mut self, row: &EmailRow) -> Result<(), CommandExit> {
         let mail = &row.summary;
         let text = match self.out.format {
-            OutputFormat::Human if self.search.csv => {
-                csv::format_record(self.columns_or(&DEFAULT_CSV_COLUMNS).iter().map(|column| column.value(row)))
-            }
+            OutputFormat::Human if self.search.csv => csv::format_record(
+                self.columns_or(&DEFAULT_CSV_COLUMNS)
+                    .iter()
+                    .map(|column| column.value(row)),
+            ),
             OutputFormat::Human if !self.search.columns.is_empty() => {
                 let cells: Vec<String> = self
                     .search
@@ -231,7 +242,8 @@ impl SearchPrinter<'_> {
 
     fn end(&mut self, has_more: bool) -> Result<(), CommandExit> {
         if self.out.format == OutputFormat::Json {
-            self.out.write_data(&list_end(self.printed == 0, has_more))?;
+            self.out
+                .write_data(&list_end(self.printed == 0, has_more))?;
         }
         self.out.flush()
     }
@@ -263,10 +275,17 @@ fn describe_scope(
             ", which is everything the service had when it was asked last".to_owned()
         }
         (Coverage::Since(oldest), Some(asked)) if !is_asked => {
-            format!(", complete from {} to {asked}", format_api_time(&oldest, zone))
+            format!(
+                ", complete from {} to {asked}",
+                format_api_time(&oldest, zone)
+            )
         }
-        (Coverage::Since(oldest), _) => format!(", complete since {}", format_api_time(&oldest, zone)),
-        (Coverage::Unknown, _) => ", with gaps; --back 30d fetches the last 30 days first".to_owned(),
+        (Coverage::Since(oldest), _) => {
+            format!(", complete since {}", format_api_time(&oldest, zone))
+        }
+        (Coverage::Unknown, _) => {
+            ", with gaps; --back 30d fetches the last 30 days first".to_owned()
+        }
     };
     let inside = if needs_bodies(query) {
         format!(

@@ -1,7 +1,7 @@
 //! `serve`: the service's API over the sample mailbox, until a signal ends it.
 
 use super::args::ServeArgs;
-use super::output::{Output, OutputFormat, CommandExit};
+use super::output::{CommandExit, Output, OutputFormat};
 use crate::config::clock::Clock;
 use crate::error::{Error, ErrorKind};
 use crate::server::sample::SampleMailbox;
@@ -17,7 +17,11 @@ const RATE: u32 = 1000;
 /// # Errors
 ///
 /// If the address cannot be listened on; and [`Stop::Signal`] at the end.
-pub(super) async fn run(serve: &ServeArgs, clock: &Clock, out: &mut Output) -> Result<(), CommandExit> {
+pub(super) async fn run(
+    serve: &ServeArgs,
+    clock: &Clock,
+    out: &mut Output,
+) -> Result<(), CommandExit> {
     let ServeArgs {
         listen,
         allow_host,
@@ -26,14 +30,20 @@ pub(super) async fn run(serve: &ServeArgs, clock: &Clock, out: &mut Output) -> R
     } = serve;
     let failed = |error: std::io::Error| {
         let hint = "--listen 127.0.0.1:0 takes a free port";
-        Error::new(ErrorKind::Io, format!("{listen} cannot be listened on: {error}")).hint(hint)
+        Error::new(
+            ErrorKind::Io,
+            format!("{listen} cannot be listened on: {error}"),
+        )
+        .with_hint(hint)
     };
     let listener = TcpListener::bind(listen).await.map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
     let mut signals = super::listen_for_signals()?;
     let line = match out.format {
         OutputFormat::Human => format!("http://{address}\n"),
-        OutputFormat::Json | OutputFormat::JsonLines => format!("{{\"base_url\":\"http://{address}\"}}\n"),
+        OutputFormat::Json | OutputFormat::JsonLines => {
+            format!("{{\"base_url\":\"http://{address}\"}}\n")
+        }
     };
     out.write_data(&line)?;
     out.flush()?;

@@ -5,18 +5,18 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::args::{ShowForm, ShowArgs};
-use super::freshness::{is_fresh, may_change};
-use super::json::{escape_line, add_checked_at};
-use super::output::{Output, OutputFormat, CommandExit};
+use super::args::{ShowArgs, ShowForm};
 use super::format::format_time;
-use super::{open_archive, render, block_on};
-use crate::api::{ClientConfig, Client, RetryPolicy, EmailApi as _};
+use super::freshness::{is_fresh, may_change};
+use super::json::{add_checked_at, escape_line};
+use super::output::{CommandExit, Output, OutputFormat};
+use super::{block_on, open_archive, render};
+use crate::api::{Client, ClientConfig, EmailApi as _, RetryPolicy};
 use crate::archive::Archive;
 use crate::config::Settings;
 use crate::config::clock::Clock;
 use crate::error::{Error, ErrorKind};
-use crate::mail::{Address, Email, EmailId, ApiTime};
+use crate::mail::{Address, ApiTime, Email, EmailId};
 use crate::render::{BodyView, lay_out};
 
 /// More recipients than this are counted rather than named.
@@ -55,7 +55,7 @@ pub(super) fn run(
         let Some(copy) = load_copy(&archive, &id, clock(), zone)? else {
             let failure = Error::new(ErrorKind::NotFound, "the archive does not hold this email");
             return Err(failure
-                .hint("without --offline the service is asked")
+                .with_hint("without --offline the service is asked")
                 .into());
         };
         if let Some(words) = describe_status_age(&copy, clock(), zone).filter(|_| !copy.is_final) {
@@ -71,7 +71,7 @@ pub(super) fn run(
     };
     // A damaged body is fetched again, and replaced.
     let kept = copy_now().unwrap_or_else(|failure| {
-        out.note(&failure.sentence);
+        out.note(&failure.message);
         None
     });
     let has_copy = !show.fresh && kept.is_some();
@@ -80,20 +80,21 @@ pub(super) fn run(
         Err(failure) => failure,
     };
     // Without its body the copy is something for people alone.
-    let is_of_use = |copy: &ShownEmail| copy.has_body || effective_form(show, out) == ShowForm::Rendered;
+    let is_of_use =
+        |copy: &ShownEmail| copy.has_body || effective_form(show, out) == ShowForm::Rendered;
     let Some(mut copy) =
         copy_now()?.filter(|copy| has_copy && allows_copy(failure.kind) && is_of_use(copy))
     else {
         return Err(failure.into());
     };
     if failure.kind == ErrorKind::NotFound && copy.deletion_note.is_empty() {
-        copy.deletion_note = format!("{}; kept here", failure.sentence);
+        copy.deletion_note = format!("{}; kept here", failure.message);
     }
     let words = describe_status_age(&copy, clock(), zone);
     if failure.kind == ErrorKind::NotFound || words.is_some() {
         out.note(&format!(
             "{}; {}",
-            failure.sentence,
+            failure.message,
             words.unwrap_or_else(|| "this is the copy kept here".to_owned())
         ));
     }
@@ -136,7 +137,7 @@ fn retrieve(
     };
     // That it cannot be kept is no reason not to show it.
     if let Some(Err(failure)) = archive.map(|archive| archive.put_body(&retrieved, asked)) {
-        out.note(&failure.sentence);
+        out.note(&failure.message);
     }
     let email = Email::from(retrieved);
     Ok(Ok(ShownEmail {
@@ -235,7 +236,12 @@ fn effective_form(show: &ShowArgs, out: &Output) -> ShowForm {
     }
 }
 
-fn print_email(found: &ShownEmail, show: &ShowArgs, zone: &TimeZone, out: &mut Output) -> Result<(), CommandExit> {
+fn print_email(
+    found: &ShownEmail,
+    show: &ShowArgs,
+    zone: &TimeZone,
+    out: &mut Output,
+) -> Result<(), CommandExit> {
     let ShownEmail {
         email,
         has_body,
@@ -256,10 +262,12 @@ fn print_email(found: &ShownEmail, show: &ShowArgs, zone: &TimeZone, out: &mut O
             return out.flush();
         }
         ShowForm::Html | ShowForm::Source | ShowForm::Text if !has_body => {
-            let failure =
-                Error::new(ErrorKind::NoSuchPart, "the body of this email was never fetched");
+            let failure = Error::new(
+                ErrorKind::NoSuchPart,
+                "the body of this email was never fetched",
+            );
             return Err(failure
-                .hint("without --offline the service is asked")
+                .with_hint("without --offline the service is asked")
                 .into());
         }
         ShowForm::Rendered if !has_body => {
@@ -292,8 +300,11 @@ fn print_email(found: &ShownEmail, show: &ShowArgs, zone: &TimeZone, out: &mut O
 /// The part, or a failure that names the form which has something to show.
 fn require_part<'a>(part: Option<&'a Arc<str>>, name: &str, other: &str) -> Result<&'a str, Error> {
     part.map(|part| &**part).ok_or_else(|| {
-        let failure = Error::new(ErrorKind::NoSuchPart, format!("this email has no {name} part"));
-        failure.hint(format!("show it with --as {other}"))
+        let failure = Error::new(
+            ErrorKind::NoSuchPart,
+            format!("this email has no {name} part"),
+        );
+        failure.with_hint(format!("show it with --as {other}"))
     })
 }
 

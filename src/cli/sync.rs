@@ -8,11 +8,13 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::args;
-use super::output::{Output, CommandExit};
+use super::format::{describe_coverage, group_digits};
+use super::output::{CommandExit, Output};
 use super::progress::{RecheckTotals, SyncTotals, format_remaining};
-use super::format::{group_digits, describe_coverage};
-use crate::api::{ClientConfig, Client, MAX_LIMIT, RetryPolicy, EmailApi, Priority, RequestHandle, jitter};
-use crate::archive::{Archive, MatchCount, CancellationToken, ProcessLock, Coverage};
+use crate::api::{
+    Client, ClientConfig, EmailApi, MAX_LIMIT, Priority, RequestHandle, RetryPolicy, jitter,
+};
+use crate::archive::{Archive, CancellationToken, Coverage, MatchCount, ProcessLock};
 use crate::config::clock::Clock;
 use crate::config::{self, Backfill, Settings};
 use crate::error::{Error, ErrorKind};
@@ -140,14 +142,21 @@ async fn run_sync(
     out: &mut Output,
 ) -> Result<SyncOutcome, CommandExit> {
     // Nobody waits at a screen, and the team's own sending goes first.
-    let client = Client::new(ClientConfig::from(settings), RetryPolicy::LONG_RUNNING, clock.clone());
-    let client = super::with_wait_notes(client, out).with_priority(&RequestHandle::new(Priority::Backfill));
+    let client = Client::new(
+        ClientConfig::from(settings),
+        RetryPolicy::LONG_RUNNING,
+        clock.clone(),
+    );
+    let client =
+        super::with_wait_notes(client, out).with_priority(&RequestHandle::new(Priority::Backfill));
     let reach = archive.coverage()?;
     let engine = Engine::new(Arc::new(client), archive.clone(), clock.clone());
     let mut signals = super::listen_for_signals()?;
     let back = match sync.back {
         BackSpan::All => sync::SyncDepth::All,
-        BackSpan::Last(span) => sync::SyncDepth::Until(clock().checked_sub(span).unwrap_or(Timestamp::MIN)),
+        BackSpan::Last(span) => {
+            sync::SyncDepth::Until(clock().checked_sub(span).unwrap_or(Timestamp::MIN))
+        }
     };
     let tally = SyncTotals::new(clock(), reach);
     let mut mirror = SyncCommand {
@@ -243,7 +252,11 @@ impl<S: EmailApi> SyncCommand<'_, S> {
 
     /// Reads the statuses again that are due; or all of the age that is said, which this run has not
     /// confirmed since it `started`.
-    async fn recheck_statuses(&mut self, again: Option<RecheckSpan>, started: Timestamp) -> Result<(), Error> {
+    async fn recheck_statuses(
+        &mut self,
+        again: Option<RecheckSpan>,
+        started: Timestamp,
+    ) -> Result<(), Error> {
         let since = |span| {
             started
                 .checked_sub(span)
@@ -265,7 +278,9 @@ impl<S: EmailApi> SyncCommand<'_, S> {
                 MAX_DUE_REQUESTS,
             ),
         };
-        let engine = self.engine.with_priority(&RequestHandle::new(Priority::Recheck));
+        let engine = self
+            .engine
+            .with_priority(&RequestHandle::new(Priority::Recheck));
         let due = engine.count_due(recheck).await?;
         // Pages hold more than what is due, so that other rows are confirmed with them.
         let unconfirmed = match recheck {
@@ -337,11 +352,11 @@ impl<S: EmailApi> SyncCommand<'_, S> {
             sort: SortOrder::Newest,
         };
         Ok(
-            match self
-                .engine
-                .archive()
-                .count_matches(&query, u64::MAX, &CancellationToken::default())?
-            {
+            match self.engine.archive().count_matches(
+                &query,
+                u64::MAX,
+                &CancellationToken::default(),
+            )? {
                 Some(MatchCount::Exactly(count) | MatchCount::MoreThan(count)) => count,
                 None => 0,
             },
@@ -381,14 +396,18 @@ impl<S: EmailApi> SyncCommand<'_, S> {
 
     /// Goes on with what is new, and with the statuses that are due. A service that fails is asked again
     /// later.
-    async fn watch(&mut self, sync: &args::SyncArgs, mut trouble: Option<Error>) -> Result<(), CommandExit> {
+    async fn watch(
+        &mut self,
+        sync: &args::SyncArgs,
+        mut trouble: Option<Error>,
+    ) -> Result<(), CommandExit> {
         let mut failures = 0;
         loop {
             match &trouble {
                 None if failures > 0 => self.out.note("the service answers again"),
                 Some(failure) if failures == 0 => self
                     .out
-                    .note(&format!("{}; it is asked again later", failure.sentence)),
+                    .note(&format!("{}; it is asked again later", failure.message)),
                 _ => {}
             }
             failures = if trouble.is_some() { failures + 1 } else { 0 };
@@ -396,7 +415,9 @@ impl<S: EmailApi> SyncCommand<'_, S> {
                 .take()
                 .map(|failure| failure.cooldown())
                 .unwrap_or_default();
-            let pause = REFRESH_INTERVAL.saturating_mul(1 << failures.min(2)).max(asked_for);
+            let pause = REFRESH_INTERVAL
+                .saturating_mul(1 << failures.min(2))
+                .max(asked_for);
             let pause = pause.mul_f64(1.0 + jitter() / 4.0);
             if failures == 0 {
                 self.backfill_during_pause(pause).await?;
@@ -421,7 +442,8 @@ impl<S: EmailApi> SyncCommand<'_, S> {
                 Ok(Some(synced)) => {
                     let (before, over) = (self.totals.coverage.clone(), synced.new == 0);
                     self.totals.add_run(&synced);
-                    self.out.show_progress(&self.totals.summary(false, &self.zone));
+                    self.out
+                        .show_progress(&self.totals.summary(false, &self.zone));
                     if over && before == synced.coverage {
                         break;
                     }
@@ -448,7 +470,11 @@ impl<S: EmailApi> SyncCommand<'_, S> {
     }
 
     async fn refresh_once(&mut self, sync: &args::SyncArgs) -> Result<(), Error> {
-        let synced = self.engine.with_priority(&RequestHandle::new(Priority::Refresh)).refresh().await?;
+        let synced = self
+            .engine
+            .with_priority(&RequestHandle::new(Priority::Refresh))
+            .refresh()
+            .await?;
         self.totals.add_run(&synced);
         if synced.stop_reason == StopReason::OtherProcess {
             let line = format!(
@@ -530,29 +556,35 @@ pub(super) fn stop_error(stopped: &StopReason) -> Option<Error> {
     match stopped {
         StopReason::Done | StopReason::End | StopReason::OtherProcess => None,
         StopReason::PageLimit => Some(
-            Error::new(ErrorKind::RateLimited, "there is more than one run may ask for")
-                .hint("run it again to go on"),
+            Error::new(
+                ErrorKind::RateLimited,
+                "there is more than one run may ask for",
+            )
+            .with_hint("run it again to go on"),
         ),
         StopReason::NoProgress => {
             let failure = Error::new(
                 ErrorKind::NotTheApi,
                 "the service says that there is more, but sends nothing new",
             );
-            Some(failure.hint("what is here is kept; there may be more"))
+            Some(failure.with_hint("what is here is kept; there may be more"))
         }
         StopReason::Unreadable => {
             let failure = Error::new(
                 ErrorKind::NotTheApi,
                 "not every email on the service's pages could be read",
             );
-            Some(failure.hint("the others are kept; run it again later to fetch what is missing"))
+            Some(
+                failure
+                    .with_hint("the others are kept; run it again later to fetch what is missing"),
+            )
         }
         StopReason::NoLiveCursor => Some(
             Error::new(
                 ErrorKind::NotFound,
                 "the service no longer knows where to go on from",
             )
-            .hint("run it again to start from the newest"),
+            .with_hint("run it again to start from the newest"),
         ),
         StopReason::Failed(failure) => Some(failure.clone()),
     }

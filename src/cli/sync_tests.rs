@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use super::*;
-use crate::api::{Cursor, ListedEmail, EmailPage, RetrievedEmail};
+use crate::api::{Cursor, EmailPage, ListedEmail, RetrievedEmail};
 use crate::archive::ArchiveLocation;
 use crate::mail::EmailId;
 
@@ -31,7 +31,11 @@ fn who_stays_waits_for_all_but_a_key_that_is_refused_and_this_machine() {
         ErrorKind::Io,
         ErrorKind::Internal,
     ];
-    assert!(!ends.into_iter().any(|kind| is_from_service(&Error::new(kind, ""))));
+    assert!(
+        !ends
+            .into_iter()
+            .any(|kind| is_from_service(&Error::new(kind, "")))
+    );
 }
 
 #[test]

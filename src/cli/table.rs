@@ -79,7 +79,11 @@ impl RowLayout {
         );
         let sign = if gone { "†" } else { " " };
         let status = fit_width(
-            &format!("{}{sign}{}", summary.status.symbol(), summary.status.label()),
+            &format!(
+                "{}{sign}{}",
+                summary.status.symbol(),
+                summary.status.label()
+            ),
             STATUS_WIDTH,
         );
         let time = self.format_time(&summary.created);

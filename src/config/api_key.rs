@@ -44,11 +44,11 @@ impl ApiKey {
             ));
         }
         if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
-            let sentence = format!(
+            let message = format!(
                 "the API key from {from} holds a blank, a control character or a letter outside ASCII"
             );
-            return Err(Error::new(ErrorKind::KeyRejected, sentence)
-                .hint("a key is one word; it was not sent anywhere"));
+            return Err(Error::new(ErrorKind::KeyRejected, message)
+                .with_hint("a key is one word; it was not sent anywhere"));
         }
         Ok(Self(text.into()))
     }
@@ -64,7 +64,7 @@ impl ApiKey {
                 ErrorKind::KeyMissing,
                 format!("the key file {} does not exist", path.display()),
             )
-            .hint("sentbox login stores a key; --profile NAME names its profile"),
+            .with_hint("sentbox login stores a key; --profile NAME names its profile"),
             _ => Error::new(
                 ErrorKind::Config,
                 format!("the key file {} cannot be read: {error}", path.display()),
@@ -79,7 +79,7 @@ impl ApiKey {
                     path.display()
                 ),
             )
-            .hint(format!("chmod 600 {}", path.display())));
+            .with_hint(format!("chmod 600 {}", path.display())));
         }
         Self::new(&std::fs::read_to_string(path).map_err(unreadable)?, from)
     }
@@ -97,7 +97,7 @@ impl ApiKey {
             }
         };
         let failed = |why: String| {
-            Error::new(ErrorKind::Config, format!("the command of {from} {why}")).hint(hint)
+            Error::new(ErrorKind::Config, format!("the command of {from} {why}")).with_hint(hint)
         };
         let mut shell = Command::new("sh");
         if asking == Prompting::Forbidden {
@@ -199,7 +199,7 @@ mod tests {
         for bad in ["re_ca\nnary", "re_ca nary", "re_ca\u{1b}nary", "re_cañary"] {
             let failure = ApiKey::new(bad, "a test").unwrap_err();
             assert_eq!(failure.kind, ErrorKind::KeyRejected);
-            assert!(!failure.sentence.contains("re_ca"), "{}", failure.sentence);
+            assert!(!failure.message.contains("re_ca"), "{}", failure.message);
         }
         assert_eq!(
             ApiKey::new(" \n", "a test").unwrap_err().kind,

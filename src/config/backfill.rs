@@ -27,7 +27,9 @@ impl Backfill {
         match text {
             "off" => Some(Self::Off),
             "all" => Some(Self::All),
-            _ => parse_duration(text).filter(|span| !span.is_zero()).map(Self::Last),
+            _ => parse_duration(text)
+                .filter(|span| !span.is_zero())
+                .map(Self::Last),
         }
     }
 }

@@ -25,23 +25,23 @@ impl BaseUrl {
         let refused = |why: &str| Error::new(ErrorKind::Usage, format!("the base URL {why}"));
         let example = format!("a base URL looks like {}", Self::DEFAULT);
         let url = Url::parse(text.trim())
-            .map_err(|error| refused(&format!("cannot be read: {error}")).hint(&example))?;
+            .map_err(|error| refused(&format!("cannot be read: {error}")).with_hint(&example))?;
         if !matches!(url.scheme(), "http" | "https") {
-            return Err(refused("is neither https nor http").hint(example));
+            return Err(refused("is neither https nor http").with_hint(example));
         }
         if !url.username().is_empty() || url.password().is_some() {
             return Err(refused("carries a name or a password")
-                .hint("the key belongs into SENTBOX_API_KEY or a profile"));
+                .with_hint("the key belongs into SENTBOX_API_KEY or a profile"));
         }
         if url.query().is_some() || url.fragment().is_some() {
-            return Err(refused("carries a query or a fragment").hint(example));
+            return Err(refused("carries a query or a fragment").with_hint(example));
         }
         let base = Self(url);
         if base.is_plain_http() && !base.is_loopback() {
             return Err(refused(
                 "is plain http to another machine; the key could be read on the way",
             )
-            .hint("use https"));
+            .with_hint("use https"));
         }
         Ok(base)
     }
@@ -137,7 +137,8 @@ mod tests {
         let base = BaseUrl::parse("https://mail.example.com/api/").unwrap();
         assert_eq!(base.to_string(), "https://mail.example.com/api");
         assert_eq!(
-            base.join_segments(&["emails", "../a b?c#d/é\n%41"]).as_str(),
+            base.join_segments(&["emails", "../a b?c#d/é\n%41"])
+                .as_str(),
             "https://mail.example.com/api/emails/..%2Fa%20b%3Fc%23d%2F%C3%A9%0A%2541"
         );
         assert_eq!(

@@ -60,7 +60,7 @@ fn check_year(time: SystemTime) -> Result<(), Error> {
         ErrorKind::Io,
         "the clock of this machine is beyond the year 9000",
     )
-    .hint("set the clock: date"))
+    .with_hint("set the clock: date"))
 }
 
 #[cfg(test)]

@@ -13,13 +13,13 @@ use super::age::{DURATION_SYNTAX, parse_duration};
 use super::backfill::Backfill;
 use super::base_url::BaseUrl;
 use super::key_change::KeyBinding;
-use super::suggest::did_you_mean;
 use super::palette::{COLOUR_SYNTAX, Palette, ROLE_NAMES};
 use super::paths::Paths;
 use super::private_fs::why_writable_by_others;
 use super::rate::Rate;
-use super::views::{VIEW_NUMBER_RULE, SavedView, SavedViews};
+use super::views::{SavedView, SavedViews, VIEW_NUMBER_RULE};
 use crate::error::{Error, ErrorKind};
+use crate::text::suggest::did_you_mean;
 
 /// What the file says; empty if there is none.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -132,7 +132,7 @@ impl ConfigFile {
         } else {
             "sentbox config check says it line by line; sentbox config edit"
         };
-        Err(Error::new(ErrorKind::Config, file.errors.join("; ")).hint(hint))
+        Err(Error::new(ErrorKind::Config, file.errors.join("; ")).with_hint(hint))
     }
 
     /// Reads what can be understood of `text`; what is wrong is in [`File::errors`].
@@ -195,7 +195,11 @@ impl ConfigReader<'_> {
         let mut default = None;
         for (key, value) in table {
             match &**key.get_ref() {
-                "default_profile" => default = self.read_profile_name(value).map(|name| (name, value.span())),
+                "default_profile" => {
+                    default = self
+                        .read_profile_name(value)
+                        .map(|name| (name, value.span()))
+                }
                 "profiles" => {
                     for (name, profile) in self.expect_table(value).into_iter().flatten() {
                         self.check_profile_name(name.get_ref(), &name.span());
@@ -251,7 +255,10 @@ impl ConfigReader<'_> {
                     Some(_) => self.add_error(&value.span(), "archive is \"disk\" or \"memory\""),
                 },
                 "keep" => {
-                    profile.retention = self.expect_str(value).and_then(parse_duration).filter(|age| !age.is_zero());
+                    profile.retention = self
+                        .expect_str(value)
+                        .and_then(parse_duration)
+                        .filter(|age| !age.is_zero());
                     if profile.retention.is_none() && value.get_ref().is_str() {
                         self.add_error(&value.span(), &format!("keep is {DURATION_SYNTAX}"));
                     }
@@ -274,7 +281,9 @@ impl ConfigReader<'_> {
                         self.add_error(&value.span(), &format!("rate is {}", Rate::SYNTAX));
                     }
                 }
-                "ca_file" => profile.ca_file = self.expect_str(value).map(|text| self.resolve_path(text)),
+                "ca_file" => {
+                    profile.ca_file = self.expect_str(value).map(|text| self.resolve_path(text))
+                }
                 "api_key" => {
                     let place = self.file_and_line(&key.span());
                     let words = format!(
@@ -290,7 +299,7 @@ impl ConfigReader<'_> {
 
     fn read_base_url(&mut self, text: &str, at: &Range<usize>) -> Option<BaseUrl> {
         BaseUrl::parse(text)
-            .map_err(|failure| self.add_error(at, &failure.sentence))
+            .map_err(|failure| self.add_error(at, &failure.message))
             .ok()
     }
 

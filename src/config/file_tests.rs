@@ -10,7 +10,7 @@ fn parse(text: &str) -> Result<ConfigFile, String> {
         Path::new("/etc/config.toml"),
         Some(Path::new("/home/ana")),
     )
-    .map_err(|failure| failure.sentence)
+    .map_err(|failure| failure.message)
 }
 
 #[test]
@@ -32,7 +32,10 @@ fn a_whole_file() {
         Backfill::Last(SignedDuration::from_hours(720))
     );
     assert_eq!(file.profiles["other"].backfill, Backfill::Off);
-    assert_eq!(acme.retention, Some(SignedDuration::from_hours(26 * 7 * 24)));
+    assert_eq!(
+        acme.retention,
+        Some(SignedDuration::from_hours(26 * 7 * 24))
+    );
     assert!(
         acme.in_memory
             && acme.rate == Rate::explicit(0.5)
@@ -213,7 +216,8 @@ fn all_that_is_wrong_is_said_in_one_go() {
         file.warnings,
         ["c.toml:9: \"rates\" is not known here; did you mean rate?"]
     );
-    let broken = ConfigFile::parse_with_errors("a = \n[profiles.x\nb = 1 2\n", Path::new("c.toml"), None);
+    let broken =
+        ConfigFile::parse_with_errors("a = \n[profiles.x\nb = 1 2\n", Path::new("c.toml"), None);
     assert!(
         broken.errors.len() > 1
             && broken

@@ -201,7 +201,9 @@ mod tests {
         let elsewhere = dir.path().join("link.toml");
         std::os::unix::fs::symlink(&path, &elsewhere).unwrap();
         assert!(
-            why_writable_by_others(&elsewhere).unwrap().contains("mode 0770"),
+            why_writable_by_others(&elsewhere)
+                .unwrap()
+                .contains("mode 0770"),
             "the folder behind a link counts"
         );
     }

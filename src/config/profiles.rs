@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use toml_edit::{DocumentMut, Item, Table, value};
 
-use super::file::{DEFAULT_PROFILE, ConfigFile, KeySource, PROFILE_NAME_RULE, is_profile_name, read_text};
+use super::file::{
+    ConfigFile, DEFAULT_PROFILE, KeySource, PROFILE_NAME_RULE, is_profile_name, read_text,
+};
 use super::private_fs::{create_private_dir, remove_temp_files, replace_file, write_secret};
 use super::{ApiKey, BaseUrl, Env, Flags, KeyBinding, Palette, Paths, SavedViews};
 use crate::error::{Error, ErrorKind};
@@ -104,7 +106,7 @@ impl Profiles {
         &self.file.keys
     }
 
-    /// What in the file is not allowed, a sentence each; none in one that was [read](Self::read).
+    /// What in the file is not allowed, a message each; none in one that was [read](Self::read).
     #[must_use]
     pub fn errors(&self) -> &[String] {
         &self.file.errors
@@ -122,7 +124,7 @@ impl Profiles {
         self.file.views.as_ref()
     }
 
-    /// What in the file was not understood, a sentence each.
+    /// What in the file was not understood, a message each.
     #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.file.warnings
@@ -131,7 +133,10 @@ impl Profiles {
     /// The profile that is meant if none is named.
     #[must_use]
     pub fn default_name(&self) -> &str {
-        self.file.default_profile.as_deref().unwrap_or(DEFAULT_PROFILE)
+        self.file
+            .default_profile
+            .as_deref()
+            .unwrap_or(DEFAULT_PROFILE)
     }
 
     /// All profiles by name.
@@ -178,14 +183,14 @@ impl Profiles {
             && asked != written
         {
             return Err(Error::new(ErrorKind::Usage, format!("profile {name} is for {written}"))
-                .hint("name another profile with --profile, or change its base_url: sentbox config edit"));
+                .with_hint("name another profile with --profile, or change its base_url: sentbox config edit"));
         }
         let key_file = self.key_file(name);
         match known.and_then(|profile| profile.key.as_ref()) {
             Some(KeySource::File(path)) if *path == key_file => {}
             Some(source) => {
                 return Err(Error::new(ErrorKind::Usage, format!("profile {name} has its key from elsewhere: {source}"))
-                    .hint("name another profile with --profile, or take that line out: sentbox config edit"));
+                    .with_hint("name another profile with --profile, or take that line out: sentbox config edit"));
             }
             None => {}
         }
@@ -407,13 +412,13 @@ impl Profiles {
                     self.path.display()
                 ),
             )
-            .hint("change it by hand: sentbox config edit")
+            .with_hint("change it by hand: sentbox config edit")
         };
         let mut document: DocumentMut = self.text.parse().map_err(|_| stuck())?;
         change(&mut document).ok_or_else(stuck)?;
         let text = document.to_string();
-        let file =
-            ConfigFile::parse(&text, &self.path, self.paths.home.as_deref()).map_err(|_| stuck())?;
+        let file = ConfigFile::parse(&text, &self.path, self.paths.home.as_deref())
+            .map_err(|_| stuck())?;
         write_config(&self.path, &text)?;
         (self.file, self.text) = (file, text);
         Ok(())
@@ -430,7 +435,7 @@ fn config_path(paths: &Paths) -> Result<PathBuf, Error> {
     paths
         .config
         .clone()
-        .ok_or_else(|| no_home().hint("set HOME, XDG_CONFIG_HOME or SENTBOX_CONFIG"))
+        .ok_or_else(|| no_home().with_hint("set HOME, XDG_CONFIG_HOME or SENTBOX_CONFIG"))
 }
 
 fn write_config(path: &Path, text: &str) -> Result<(), Error> {

@@ -126,7 +126,10 @@ fn a_further_profile_leaves_the_others_as_they_are_written() {
 #[test]
 fn a_key_is_not_put_where_the_person_has_said_something_else() {
     let world = World::new(Some(FILE));
-    assert_eq!(world.log_in("acme", None).unwrap_err().kind, ErrorKind::Usage);
+    assert_eq!(
+        world.log_in("acme", None).unwrap_err().kind,
+        ErrorKind::Usage
+    );
     assert_eq!(
         world
             .log_in("local", Some("https://example.com"))
@@ -134,7 +137,10 @@ fn a_key_is_not_put_where_the_person_has_said_something_else() {
             .kind,
         ErrorKind::Usage
     );
-    assert_eq!(world.log_in("../x", None).unwrap_err().kind, ErrorKind::Usage);
+    assert_eq!(
+        world.log_in("../x", None).unwrap_err().kind,
+        ErrorKind::Usage
+    );
     assert_eq!(world.text(), FILE);
 }
 
@@ -161,7 +167,10 @@ fn a_profile_goes_with_its_key_and_its_archives() {
     let place = world.log_in("acme", None).unwrap();
     let archives = world.dir.path().join(".local/share/sentbox/acme");
     fs::create_dir_all(archives.join("api.example.com-00000000")).unwrap();
-    assert_eq!(world.profiles().existing_data_dir("acme"), Some(archives.clone()));
+    assert_eq!(
+        world.profiles().existing_data_dir("acme"),
+        Some(archives.clone())
+    );
     world.profiles().remove("acme").unwrap();
     assert!(!archives.exists() && !place.key_file.exists());
     assert!(

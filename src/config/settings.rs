@@ -5,11 +5,14 @@ use std::path::PathBuf;
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 
-use super::file::{DEFAULT_PROFILE, ConfigFile, KeySource, PROFILE_NAME_RULE, ProfileConfig, is_profile_name};
+use super::file::{
+    ConfigFile, DEFAULT_PROFILE, KeySource, PROFILE_NAME_RULE, ProfileConfig, is_profile_name,
+};
 use super::{
-    ApiKey, Prompting, Backfill, BaseUrl, Env, FaultPoint, Paths, Rate, SavedViews, built_in_views, suggest,
+    ApiKey, Backfill, BaseUrl, Env, FaultPoint, Paths, Prompting, Rate, SavedViews, built_in_views,
 };
 use crate::error::{Error, ErrorKind};
+use crate::text::suggest::suggest;
 
 /// What the command line says about where to go and how. There is no flag that takes a key:
 /// everybody on the machine may read the command lines of all.
@@ -74,7 +77,7 @@ pub struct Settings {
     pub zone: TimeZone,
     /// The saved views; those that are built in if the file says nothing about views.
     pub views: SavedViews,
-    /// What in the file was not understood, a sentence each.
+    /// What in the file was not understood, a message each.
     pub warnings: Vec<String>,
     /// Where a debug build is told to panic.
     pub fault_point: Option<FaultPoint>,
@@ -136,7 +139,11 @@ fn archive_dir_name(base_url: &BaseUrl, key: &ApiKey) -> String {
 }
 
 /// The profile that is meant: by flag, environment or file, else `default`, which need not be written down.
-fn select_profile(flags: &Flags, env: &Env, file: &ConfigFile) -> Result<(String, ProfileConfig), Error> {
+fn select_profile(
+    flags: &Flags,
+    env: &Env,
+    file: &ConfigFile,
+) -> Result<(String, ProfileConfig), Error> {
     let named = flags
         .profile
         .as_deref()
@@ -163,7 +170,7 @@ pub(super) fn profile_not_found(name: &str, file: &ConfigFile) -> Error {
         }
         None => format!("there is {}", known.collect::<Vec<_>>().join(", ")),
     };
-    Error::new(ErrorKind::Usage, format!("there is no profile {name}")).hint(hint)
+    Error::new(ErrorKind::Usage, format!("there is no profile {name}")).with_hint(hint)
 }
 
 fn resolve_rate(flags: &Flags, env: &Env, profile: &ProfileConfig) -> Result<Rate, Error> {
@@ -192,7 +199,12 @@ struct Credentials {
 }
 
 impl Credentials {
-    fn resolve(flags: &Flags, env: &Env, name: &str, profile: &ProfileConfig) -> Result<Self, Error> {
+    fn resolve(
+        flags: &Flags,
+        env: &Env,
+        name: &str,
+        profile: &ProfileConfig,
+    ) -> Result<Self, Error> {
         if flags.profile.is_none() {
             if let Some(pair) =
                 Self::from_environment(flags, env, "SENTBOX_API_KEY", "SENTBOX_BASE_URL")?
@@ -209,7 +221,7 @@ impl Credentials {
                     ErrorKind::KeyMissing,
                     "SENTBOX_BASE_URL is set, but not the key that belongs to it",
                 );
-                let key = Err(failure.hint("set SENTBOX_API_KEY too"));
+                let key = Err(failure.with_hint("set SENTBOX_API_KEY too"));
                 return Ok(Self {
                     base_url,
                     key,
@@ -240,7 +252,7 @@ impl Credentials {
                 )),
             },
             None => Err(Error::new(ErrorKind::KeyMissing, "there is no API key")
-                .hint("run sentbox login, or set SENTBOX_API_KEY; sentbox demo needs none")),
+                .with_hint("run sentbox login, or set SENTBOX_API_KEY; sentbox demo needs none")),
         };
         let base_url = apply_base_url_flag(flags, profile.base_url.clone(), &key_from)?;
         Ok(Self {
@@ -278,7 +290,7 @@ fn base_url_from_env(env: &Env, name: &str) -> Result<Option<BaseUrl>, Error> {
         .map(BaseUrl::parse)
         .transpose()
         .map_err(|failure| Error {
-            sentence: format!("{name}: {}", failure.sentence),
+            message: format!("{name}: {}", failure.message),
             ..failure
         })
 }
@@ -290,11 +302,11 @@ fn apply_base_url_flag(flags: &Flags, said: Option<BaseUrl>, by: &str) -> Result
     };
     match said {
         Some(said) if said.url().origin() != flag.url().origin() => {
-            let sentence = format!(
+            let message = format!(
                 "--base-url names another service than {by}, where the key belongs to {said}"
             );
-            Err(Error::new(ErrorKind::Usage, sentence)
-                .hint("use a profile of its own for each service"))
+            Err(Error::new(ErrorKind::Usage, message)
+                .with_hint("use a profile of its own for each service"))
         }
         _ => Ok(flag),
     }

@@ -51,7 +51,7 @@ impl TestEnv {
         (
             settings
                 .key
-                .map_or_else(|failure| failure.sentence, |key| key.expose().to_owned()),
+                .map_or_else(|failure| failure.message, |key| key.expose().to_owned()),
             settings.base_url.to_string(),
         )
     }
@@ -212,7 +212,7 @@ fn a_profile_that_is_not_there_is_named_with_its_neighbour() {
     assert_eq!(
         (
             failure.kind,
-            failure.sentence.as_str(),
+            failure.message.as_str(),
             failure.hint.as_str()
         ),
         (

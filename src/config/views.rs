@@ -130,7 +130,7 @@ mod tests {
         });
         ViewStore::new(env)
             .save(number, view.as_ref())
-            .map_err(|failure| failure.sentence)?;
+            .map_err(|failure| failure.message)?;
         Ok(fs::read_to_string(path).unwrap())
     }
 

@@ -4,17 +4,16 @@
 //! made from it at the moment something is to be shown.
 
 mod address;
-pub mod sanitize;
 mod id;
-mod time;
 mod status;
 mod text;
+mod time;
 
 pub use address::Address;
 pub use id::EmailId;
-pub use time::ApiTime;
-pub use status::{Finality, FINAL_AFTER, Status};
+pub use status::{FINAL_AFTER, Finality, Status};
 pub use text::SafeText;
+pub use time::ApiTime;
 
 use std::sync::Arc;
 

@@ -234,7 +234,8 @@ mod tests {
 
     #[test]
     fn the_known_events_have_distinct_words() {
-        let words: std::collections::BTreeSet<_> = Status::KNOWN.iter().map(Status::label).collect();
+        let words: std::collections::BTreeSet<_> =
+            Status::KNOWN.iter().map(Status::label).collect();
         assert_eq!(words.len(), Status::KNOWN.len());
         let symbols: std::collections::BTreeSet<_> =
             Status::KNOWN.iter().map(Status::symbol).collect();

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use super::sanitize;
+use crate::text::sanitize;
 
 /// One line of text that is safe to draw. The only way to make one is to clean something.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]

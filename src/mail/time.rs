@@ -47,7 +47,11 @@ mod tests {
         }
         assert_eq!(rfc.as_micros(), Some(1_775_254_422_674_981));
         assert!(ApiTime::parse("2026-04-01 00:00:00+00").parsed.is_some());
-        assert!(ApiTime::parse("2025-11-30 20:41:40.84216+00").parsed.is_some());
+        assert!(
+            ApiTime::parse("2025-11-30 20:41:40.84216+00")
+                .parsed
+                .is_some()
+        );
     }
 
     #[test]

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use crate::mail::Status;
 
-use super::{TimeRange, SearchText};
+use super::{SearchText, TimeRange};
 
 /// What is looked for, and in which order it is shown.
 ///
@@ -94,12 +94,15 @@ fn without_status(node: &Node, wanted: bool) -> Option<Node> {
 
 fn earliest_match(node: &Node, wanted: bool) -> Option<Timestamp> {
     match (node, wanted) {
-        (Node::And(nodes), true) | (Node::Or(nodes), false) => {
-            nodes.iter().filter_map(|node| earliest_match(node, wanted)).max()
-        }
+        (Node::And(nodes), true) | (Node::Or(nodes), false) => nodes
+            .iter()
+            .filter_map(|node| earliest_match(node, wanted))
+            .max(),
         (Node::Or(nodes), true) | (Node::And(nodes), false) => {
-            let sides: Option<Vec<Timestamp>> =
-                nodes.iter().map(|node| earliest_match(node, wanted)).collect();
+            let sides: Option<Vec<Timestamp>> = nodes
+                .iter()
+                .map(|node| earliest_match(node, wanted))
+                .collect();
             sides?.into_iter().min()
         }
         (Node::Not(inner), _) => earliest_match(inner, !wanted),

@@ -6,7 +6,7 @@ use crate::mail::{SafeText, Status};
 
 use super::lex::{TokenKind, lex};
 use super::print::quote_value as printed;
-use super::{Field, EmailPart, EmailClass, Operator, SortOrder, date, normalize};
+use super::{EmailClass, EmailPart, Field, Operator, SortOrder, date, normalize};
 
 /// How many values of the archive are offered at once.
 const MAX_SUGGESTIONS: usize = 20;
@@ -77,7 +77,9 @@ pub fn complete(text: &str, cursor: usize, known: &dyn SuggestionSource) -> Vec<
         return complete_name(cursor..cursor, "", known);
     };
     match &token.kind {
-        TokenKind::OpenParen | TokenKind::CloseParen | TokenKind::Minus => complete_name(cursor..cursor, "", known),
+        TokenKind::OpenParen | TokenKind::CloseParen | TokenKind::Minus => {
+            complete_name(cursor..cursor, "", known)
+        }
         TokenKind::Quoted(_) => Vec::new(),
         TokenKind::Operator(_, value) if cursor < value.range.start => complete_name(
             token.range.start..value.range.start,
@@ -105,7 +107,11 @@ pub fn complete(text: &str, cursor: usize, known: &dyn SuggestionSource) -> Vec<
 }
 
 /// Operators whose name begins as `typed`, then statuses and the like that do, then recipients that hold it.
-fn complete_name(range: Range<usize>, typed: &str, known: &dyn SuggestionSource) -> Vec<Completion> {
+fn complete_name(
+    range: Range<usize>,
+    typed: &str,
+    known: &dyn SuggestionSource,
+) -> Vec<Completion> {
     let typed = normalize::normalize(typed);
     let operators = Operator::all()
         .filter(|operator| operator.name().starts_with(&typed))
@@ -134,7 +140,8 @@ fn complete_name(range: Range<usize>, typed: &str, known: &dyn SuggestionSource)
                 example: String::new(),
             },
         ));
-        let recipients = known.suggest(SuggestionField::Address(Field::To), &typed, MAX_SUGGESTIONS);
+        let recipients =
+            known.suggest(SuggestionField::Address(Field::To), &typed, MAX_SUGGESTIONS);
         offered.extend(recipients.into_iter().map(|recipient| Completion {
             range: range.clone(),
             text: format!("to:{}", printed(&recipient.text)),
@@ -146,7 +153,8 @@ fn complete_name(range: Range<usize>, typed: &str, known: &dyn SuggestionSource)
 }
 
 fn example_query(operator: Operator, known: &dyn SuggestionSource) -> String {
-    let own = suggestion_field(operator).and_then(|source| known.suggest(source, "", 1).into_iter().next());
+    let own = suggestion_field(operator)
+        .and_then(|source| known.suggest(source, "", 1).into_iter().next());
     own.map_or_else(
         || operator.example().to_owned(),
         |own| format!("{}:{}", operator.name(), printed(&own.text)),
@@ -189,8 +197,16 @@ fn complete_value(
     };
     match operator {
         Operator::Status => complete_status(text, range, cursor, known),
-        Operator::Is => fixed(&mut EmailClass::ALL.into_iter().map(|is| (is.as_str(), is.description()))),
-        Operator::Has => fixed(&mut EmailPart::ALL.into_iter().map(|has| (has.as_str(), has.description()))),
+        Operator::Is => fixed(
+            &mut EmailClass::ALL
+                .into_iter()
+                .map(|is| (is.as_str(), is.description())),
+        ),
+        Operator::Has => fixed(
+            &mut EmailPart::ALL
+                .into_iter()
+                .map(|has| (has.as_str(), has.description())),
+        ),
         Operator::Sort => fixed(
             &mut SortOrder::ALL
                 .into_iter()
@@ -213,13 +229,21 @@ fn complete_value(
             Some((name, part)) => {
                 let part = part.trim_start_matches('"');
                 stored_completions(
-                    known.suggest(SuggestionField::TagValue(name), &normalize::normalize(part), MAX_SUGGESTIONS),
+                    known.suggest(
+                        SuggestionField::TagValue(name),
+                        &normalize::normalize(part),
+                        MAX_SUGGESTIONS,
+                    ),
                     &range,
                     |text| format!("{name}={text}"),
                 )
             }
             None => stored_completions(
-                known.suggest(SuggestionField::TagName, &normalize::normalize(typed), MAX_SUGGESTIONS),
+                known.suggest(
+                    SuggestionField::TagName,
+                    &normalize::normalize(typed),
+                    MAX_SUGGESTIONS,
+                ),
                 &range,
                 str::to_owned,
             ),
@@ -237,7 +261,12 @@ fn complete_value(
 }
 
 /// Statuses stand between commas; only the one under the cursor is replaced.
-fn complete_status(text: &str, value: Range<usize>, cursor: usize, known: &dyn SuggestionSource) -> Vec<Completion> {
+fn complete_status(
+    text: &str,
+    value: Range<usize>,
+    cursor: usize,
+    known: &dyn SuggestionSource,
+) -> Vec<Completion> {
     let start = text[value.start..cursor]
         .rfind([',', '"'])
         .map_or(value.start, |at| value.start + at + 1);
@@ -249,13 +278,21 @@ fn complete_status(text: &str, value: Range<usize>, cursor: usize, known: &dyn S
         .iter()
         .map(|status| (status.label(), status.meaning()));
     let mut offered = complete_keywords(&(start..end), typed, &mut offers);
-    let others = known.suggest(SuggestionField::Status, &normalize::normalize(typed), MAX_SUGGESTIONS);
+    let others = known.suggest(
+        SuggestionField::Status,
+        &normalize::normalize(typed),
+        MAX_SUGGESTIONS,
+    );
     let unknown = others.into_iter().filter(|other| {
         Status::KNOWN
             .iter()
             .all(|known| known.label() != &*other.text)
     });
-    offered.extend(stored_completions(unknown.collect(), &(start..end), str::to_owned));
+    offered.extend(stored_completions(
+        unknown.collect(),
+        &(start..end),
+        str::to_owned,
+    ));
     offered
 }
 
@@ -306,9 +343,16 @@ mod tests {
     struct Archive;
 
     impl SuggestionSource for Archive {
-        fn suggest(&self, source: SuggestionField<'_>, part: &str, limit: usize) -> Vec<Suggestion> {
+        fn suggest(
+            &self,
+            source: SuggestionField<'_>,
+            part: &str,
+            limit: usize,
+        ) -> Vec<Suggestion> {
             let values: &[(&str, u64)] = match source {
-                SuggestionField::Address(Field::To) => &[("ana@example.com", 12), ("joana@example.org", 1)],
+                SuggestionField::Address(Field::To) => {
+                    &[("ana@example.com", 12), ("joana@example.org", 1)]
+                }
                 SuggestionField::Address(_) => &[("billing@acme.example", 40)],
                 SuggestionField::Domain => &[("example.com", 12)],
                 SuggestionField::TagName => &[("category", 30), ("plan", 9)],
@@ -432,6 +476,9 @@ mod tests {
         }
         assert_eq!(complete("to", 2, &())[0].example, "to:ana@example.com");
         assert_eq!(complete("to:a", 4, &Archive)[1].description, "1 email");
-        assert_eq!(complete("is:", 3, &())[1].description, "waits for its send time");
+        assert_eq!(
+            complete("is:", 3, &())[1].description,
+            "waits for its send time"
+        );
     }
 }

@@ -175,7 +175,10 @@ impl DateExpr {
                 });
             }
             Self::Relative(count, unit) => {
-                let instant = now.checked_sub(relative_span(count, unit)?).ok()?.timestamp();
+                let instant = now
+                    .checked_sub(relative_span(count, unit)?)
+                    .ok()?
+                    .timestamp();
                 let start = Timestamp::from_second(instant.as_second()).ok()?;
                 return Some(TimeRange {
                     expr: self,
@@ -225,9 +228,13 @@ fn parse_weekday_name(text: &str) -> Option<DateExpr> {
 }
 
 fn parse_relative(text: &str) -> Option<DateExpr> {
-    let (unit, digits) = [(RelativeUnit::Hours, 'h'), (RelativeUnit::Days, 'd'), (RelativeUnit::Weeks, 'w')]
-        .into_iter()
-        .find_map(|(unit, letter)| Some((unit, text.strip_suffix(letter)?)))?;
+    let (unit, digits) = [
+        (RelativeUnit::Hours, 'h'),
+        (RelativeUnit::Days, 'd'),
+        (RelativeUnit::Weeks, 'w'),
+    ]
+    .into_iter()
+    .find_map(|(unit, letter)| Some((unit, text.strip_suffix(letter)?)))?;
     let count = digits
         .bytes()
         .all(|b| b.is_ascii_digit())

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use crate::mail::{Address, Status, Summary, Tag};
 
 use super::normalize::normalize;
-use super::{Field, EmailPart, EmailClass, SearchText, Node, Query, Term};
+use super::{EmailClass, EmailPart, Field, Node, Query, SearchText, Term};
 
 /// What is known about one email.
 #[derive(Debug, Clone, Copy)]
@@ -100,7 +100,8 @@ fn eval_term(term: &Term, facts: &EmailDocument<'_>) -> Option<bool> {
 /// fetched does not hold it. Otherwise `-word` would find nothing until every body is here.
 fn matches_word(needle: &SearchText, facts: &EmailDocument<'_>) -> bool {
     let mail = facts.summary;
-    field_addresses(Field::Any, facts).any(|address| needle.is_substring_of(&normalize(&address.to_string())))
+    field_addresses(Field::Any, facts)
+        .any(|address| needle.is_substring_of(&normalize(&address.to_string())))
         || needle.is_substring_of(&normalize(&mail.subject))
         || normalize(mail.id.as_str()) == needle.normalized()
         || is_message_id(&normalize(&mail.message_id), needle)
@@ -112,9 +113,10 @@ fn matches_word(needle: &SearchText, facts: &EmailDocument<'_>) -> bool {
 fn eval_field(field: Field, needle: &SearchText, facts: &EmailDocument<'_>) -> Option<bool> {
     let mail = facts.summary;
     match field {
-        Field::To | Field::From | Field::Cc | Field::Bcc | Field::ReplyTo | Field::Any => {
-            Some(field_addresses(field, facts).any(|address| needle.is_substring_of(&normalize(&address.to_string()))))
-        }
+        Field::To | Field::From | Field::Cc | Field::Bcc | Field::ReplyTo | Field::Any => Some(
+            field_addresses(field, facts)
+                .any(|address| needle.is_substring_of(&normalize(&address.to_string()))),
+        ),
         Field::Subject => Some(needle.is_substring_of(&normalize(&mail.subject))),
         Field::Body => facts.bodies.map(|bodies| matches_bodies(needle, &bodies)),
         Field::Id => Some(normalize(mail.id.as_str()).starts_with(needle.normalized())),
@@ -131,7 +133,10 @@ fn eval_field(field: Field, needle: &SearchText, facts: &EmailDocument<'_>) -> O
 }
 
 /// The addresses in a field; none for a field that holds no addresses.
-fn field_addresses<'a>(field: Field, facts: &EmailDocument<'a>) -> impl Iterator<Item = &'a Address> {
+fn field_addresses<'a>(
+    field: Field,
+    facts: &EmailDocument<'a>,
+) -> impl Iterator<Item = &'a Address> {
     let mail = facts.summary;
     let from = std::slice::from_ref(&mail.from);
     let none: &[Address] = &[];

@@ -5,7 +5,7 @@ use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::normalize::normalize_chars;
-use super::{Field, SearchText, Node, Query, Term};
+use super::{Field, Node, Query, SearchText, Term};
 
 impl SearchText {
     /// Where it is a part of `text`, as in addresses and subjects: ranges of bytes, in order.
@@ -40,7 +40,9 @@ impl Query {
 
 fn collect_highlight_terms<'a>(node: &'a Node, sought: &mut Vec<(Option<Field>, &'a SearchText)>) {
     match node {
-        Node::And(nodes) | Node::Or(nodes) => nodes.iter().for_each(|node| collect_highlight_terms(node, sought)),
+        Node::And(nodes) | Node::Or(nodes) => nodes
+            .iter()
+            .for_each(|node| collect_highlight_terms(node, sought)),
         Node::Term(Term::Word(needle)) => sought.push((None, needle)),
         Node::Term(Term::Text(field, needle)) => sought.push((Some(*field), needle)),
         Node::Not(_) | Node::Term(_) => {}
@@ -72,7 +74,10 @@ impl NormalizedText {
                 origins.push((before, start..start + letter.len()));
             }
         }
-        Self { text: folded, origins }
+        Self {
+            text: folded,
+            origins,
+        }
     }
 
     fn original_range(&self, folded: Range<usize>) -> Range<usize> {
@@ -88,8 +93,8 @@ impl NormalizedText {
 
 #[cfg(test)]
 mod tests {
-    use super::super::normalize::normalize;
     use super::super::language::context;
+    use super::super::normalize::normalize;
     use super::super::parse;
     use super::*;
     use proptest::prelude::*;

@@ -1,10 +1,13 @@
-//! The language as tables: each line is a sentence of its specification.
+//! The language as tables: each line is a message of its specification.
 
 use jiff::tz::TimeZone;
 
-use crate::mail::{Address, EmailId, SafeText, ApiTime, Status, Summary, Tag};
+use crate::mail::{Address, ApiTime, EmailId, SafeText, Status, Summary, Tag};
 
-use super::{BodyTexts, ParseContext, EmailDocument, SearchText, Node, ParsedQuery, Query, SyntaxRole, Term, matches, parse};
+use super::{
+    BodyTexts, EmailDocument, Node, ParseContext, ParsedQuery, Query, SearchText, SyntaxRole, Term,
+    matches, parse,
+};
 
 /// Friday, 20 November 2026, 09:41 in Berlin.
 pub(super) fn context() -> ParseContext {

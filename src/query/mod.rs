@@ -14,14 +14,15 @@
 //! - An operator whose field was never fetched for an email matches neither it nor its negation
 //!   ([`matches()`]).
 
+mod ast;
 mod complete;
 mod date;
-pub mod normalize;
+mod eval;
+mod highlight;
 #[cfg(test)]
 mod language;
 mod lex;
-mod highlight;
-mod eval;
+pub mod normalize;
 mod operators;
 mod parse;
 mod print;
@@ -29,13 +30,12 @@ mod print;
 mod properties;
 #[cfg(test)]
 pub(crate) mod samples;
-mod ast;
 mod value;
 
-pub use complete::{Completion, SuggestionSource, Suggestion, SuggestionField, complete};
-pub use date::{TimeRange, RelativeUnit, DateExpr};
-pub use normalize::SearchText;
+pub use ast::{EmailClass, EmailPart, Field, Node, Query, SortOrder, Term};
+pub use complete::{Completion, Suggestion, SuggestionField, SuggestionSource, complete};
+pub use date::{DateExpr, RelativeUnit, TimeRange};
 pub use eval::{BodyTexts, EmailDocument, matches};
+pub use normalize::SearchText;
 pub use operators::Operator;
-pub use parse::{ParseContext, Diagnostic, ParsedQuery, SyntaxRole, SyntaxSpan, parse};
-pub use ast::{Field, EmailPart, EmailClass, Node, Query, SortOrder, Term};
+pub use parse::{Diagnostic, ParseContext, ParsedQuery, SyntaxRole, SyntaxSpan, parse};

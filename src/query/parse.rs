@@ -5,9 +5,9 @@ use std::ops::Range;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
-use super::lex::{TokenKind, Token, OperatorValue, lex};
+use super::lex::{OperatorValue, Token, TokenKind, lex};
 use super::value::{self, ParsedValue};
-use super::{SearchText, Node, Operator, Query, SortOrder, Term};
+use super::{Node, Operator, Query, SearchText, SortOrder, Term};
 
 /// What the meaning of a text depends on.
 #[derive(Debug, Clone)]
@@ -77,7 +77,7 @@ pub enum SyntaxRole {
 pub struct Diagnostic {
     /// The bytes of the text that it is about.
     pub range: Range<usize>,
-    /// A sentence without a capital and a full stop, safe to show.
+    /// A message without a capital and a full stop, safe to show.
     pub message: String,
     /// Whether it may come right when the text goes on: a hint for who still types, and no mistake.
     pub is_incomplete: bool,
@@ -96,7 +96,9 @@ pub fn parse(text: &str, context: &ParseContext) -> ParsedQuery {
         diagnostics: notes,
         sort: SortOrder::default(),
     };
-    let filter = parser.parse_or().unwrap_or_else(|| Query::match_all().filter);
+    let filter = parser
+        .parse_or()
+        .unwrap_or_else(|| Query::match_all().filter);
     let Parser {
         spans,
         diagnostics: mut notes,
@@ -204,7 +206,9 @@ impl Parser<'_> {
             TokenKind::Word | TokenKind::CloseParen | TokenKind::Minus => {
                 self.parse_word(range.clone(), &self.text[range], SyntaxRole::Word)
             }
-            TokenKind::InvalidSyntax => self.parse_word(range.clone(), &self.text[range], SyntaxRole::Error),
+            TokenKind::InvalidSyntax => {
+                self.parse_word(range.clone(), &self.text[range], SyntaxRole::Error)
+            }
         }
     }
 
@@ -222,7 +226,12 @@ impl Parser<'_> {
         Some(Node::Term(Term::Word(needle)))
     }
 
-    fn parse_operator(&mut self, operator: Operator, value: Range<usize>, text: &str) -> Option<Node> {
+    fn parse_operator(
+        &mut self,
+        operator: Operator,
+        value: Range<usize>,
+        text: &str,
+    ) -> Option<Node> {
         let token = self.tokens[self.position].range.clone();
         self.position += 1;
         self.spans.push(SyntaxSpan {

@@ -75,7 +75,9 @@ impl fmt::Display for Term {
             Self::After(moment) => write_operator(f, Operator::After, &moment.expr.to_string()),
             Self::Before(moment) => write_operator(f, Operator::Before, &moment.expr.to_string()),
             Self::On(moment) => write_operator(f, Operator::On, &moment.expr.to_string()),
-            Self::SeenChange(moment) => write_operator(f, Operator::SeenChange, &moment.expr.to_string()),
+            Self::SeenChange(moment) => {
+                write_operator(f, Operator::SeenChange, &moment.expr.to_string())
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ use jiff::{Timestamp, ToSpan, Zoned};
 use proptest::prelude::*;
 
 use super::language::context;
-use super::samples::{days, mail, node, operator, term, arbitrary_text, when};
+use super::samples::{arbitrary_text, days, mail, node, operator, term, when};
 use super::*;
 
 fn query(filter: Node) -> Query {

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use proptest::prelude::*;
 
-use crate::mail::{EmailId, SafeText, ApiTime, Status, Summary, Tag};
+use crate::mail::{ApiTime, EmailId, SafeText, Status, Summary, Tag};
 
 use super::language::{address, context, summary};
 use super::*;

@@ -4,7 +4,10 @@ use jiff::Zoned;
 
 use crate::mail::{SafeText, Status};
 
-use super::{EmailPart, EmailClass, TimeRange, SearchText, Diagnostic, Operator, SortOrder, Term, DateExpr, normalize};
+use super::{
+    DateExpr, Diagnostic, EmailClass, EmailPart, Operator, SearchText, SortOrder, Term, TimeRange,
+    normalize,
+};
 
 /// What an operator with its value says.
 pub(super) enum ParsedValue {
@@ -13,9 +16,14 @@ pub(super) enum ParsedValue {
 }
 
 /// Reads the value of `operator`, or says why that cannot be done.
-pub(super) fn parse_value(operator: Operator, text: &str, now: &Zoned) -> Result<ParsedValue, String> {
-    let needle =
-        |text: &str| SearchText::new(text).ok_or_else(|| "nothing here can be looked for".to_owned());
+pub(super) fn parse_value(
+    operator: Operator,
+    text: &str,
+    now: &Zoned,
+) -> Result<ParsedValue, String> {
+    let needle = |text: &str| {
+        SearchText::new(text).ok_or_else(|| "nothing here can be looked for".to_owned())
+    };
     let term = match operator {
         Operator::Text(field) => Term::Text(field, needle(text)?),
         Operator::Recipient => Term::Recipient(needle(text)?),
@@ -36,7 +44,13 @@ pub(super) fn parse_value(operator: Operator, text: &str, now: &Zoned) -> Result
         Operator::Before => Term::Before(parse_time(text, now, DateExpr::resolve)?),
         Operator::On => Term::On(parse_time(text, now, DateExpr::resolve_range)?),
         Operator::SeenChange => Term::SeenChange(parse_time(text, now, DateExpr::resolve)?),
-        Operator::Sort => return Ok(ParsedValue::Sort(parse_choice(text, SortOrder::ALL, SortOrder::as_str)?)),
+        Operator::Sort => {
+            return Ok(ParsedValue::Sort(parse_choice(
+                text,
+                SortOrder::ALL,
+                SortOrder::as_str,
+            )?));
+        }
     };
     Ok(ParsedValue::Term(term))
 }
@@ -54,7 +68,9 @@ pub(super) fn status_warnings(term: &Term, note: impl Fn(String) -> Diagnostic) 
             None
         }
     });
-    unknown.map(|word| note(unknown_status_message(word))).collect()
+    unknown
+        .map(|word| note(unknown_status_message(word)))
+        .collect()
 }
 
 fn unknown_status_message(word: &SafeText) -> String {
@@ -98,10 +114,12 @@ fn parse_status(text: &str) -> Option<Status> {
         .into_iter()
         .chain([Status::Unknown])
         .find(|known| known.label() == word.normalized());
-    Some(known.unwrap_or_else(|| match Status::parse(word.normalized()) {
-        Status::Other(_) | Status::Unknown => Status::Other(SafeText::new(word.text())),
-        known => known,
-    }))
+    Some(
+        known.unwrap_or_else(|| match Status::parse(word.normalized()) {
+            Status::Other(_) | Status::Unknown => Status::Other(SafeText::new(word.text())),
+            known => known,
+        }),
+    )
 }
 
 fn parse_choice<T: Copy, const N: usize>(

@@ -218,7 +218,7 @@ pub struct BodyNotice {
     pub kind: NoticeKind,
     /// Two or three words for the status line: `1 tracker`.
     pub label: String,
-    /// A sentence for the end of the body, without a full stop.
+    /// A message for the end of the body, without a full stop.
     pub detail: String,
 }
 

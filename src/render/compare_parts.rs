@@ -12,7 +12,7 @@ const MIN_SHARED: f64 = 0.6;
 
 /// What a person should know about the text part, given the words of the html part.
 pub(super) fn compare_parts(html: &str, text: Option<&str>) -> Option<BodyNotice> {
-    let (short, sentence) = match text {
+    let (short, message) = match text {
         None => (
             "no text part",
             "there is no plain-text part: some people see nothing".to_owned(),
@@ -38,7 +38,7 @@ pub(super) fn compare_parts(html: &str, text: Option<&str>) -> Option<BodyNotice
     Some(BodyNotice {
         kind: NoticeKind::TextPart,
         label: short.to_owned(),
-        detail: sentence,
+        detail: message,
     })
 }
 

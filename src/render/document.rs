@@ -9,7 +9,7 @@ use super::text_part::{MAX_LINES, TextPart};
 use super::wrap::{self, WrapRun};
 use super::{compare_parts, notices};
 use crate::mail::Email;
-use crate::mail::sanitize::{self, TextKind};
+use crate::text::sanitize::{self, TextKind};
 
 /// A narrower screen shows nothing that could be read; it gets lines of this width, marked as wide.
 const MIN_WIDTH: usize = 8;
@@ -207,14 +207,14 @@ fn lay_out_or_words(page: &HtmlDocument, width: usize) -> Body {
     })
 }
 
-fn notice_lines(sentence: &str, width: usize) -> Vec<BodyLine> {
+fn notice_lines(message: &str, width: usize) -> Vec<BodyLine> {
     let mark = SpanStyle {
         role: SpanRole::Notice,
         ..SpanStyle::default()
     };
     wrap::wrap_lines(
         &[WrapRun {
-            text: sentence,
+            text: message,
             style: mark,
             no_break: false,
         }],

@@ -137,7 +137,7 @@ fn token_len(rest: &str, first: char) -> usize {
 fn escape_unsafe(token: &str) -> String {
     let mut out = String::with_capacity(token.len());
     for c in token.chars() {
-        if crate::mail::sanitize::is_safe_char(c) {
+        if crate::text::sanitize::is_safe_char(c) {
             out.push(c);
         } else {
             let mut units = [0; 2];

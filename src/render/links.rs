@@ -5,7 +5,7 @@ use std::sync::Arc;
 use url::Url;
 
 use super::body::{Link, LinkFlag, LinkKind};
-use crate::mail::sanitize;
+use crate::text::sanitize;
 
 /// A longer target is looked at only up to here; it is kept whole.
 const MAX_PARSED_BYTES: usize = 8 * 1024;

@@ -12,24 +12,24 @@ pub(super) fn truncated(reason: &str) -> BodyNotice {
 }
 
 /// Something else is shown than what was asked for.
-pub(super) fn fallback(sentence: &str) -> BodyNotice {
+pub(super) fn fallback(message: &str) -> BodyNotice {
     BodyNotice {
         kind: NoticeKind::Fallback,
         label: "fall-back".to_owned(),
-        detail: sentence.to_owned(),
+        detail: message.to_owned(),
     }
 }
 
 /// Characters were taken out in cleaning.
 pub(super) fn sanitized(count: usize) -> BodyNotice {
-    let sentence = format!(
+    let message = format!(
         "{} removed that could command the terminal or reverse text; \u{FFFD} marks where",
         count_phrase(count, "character")
     );
     BodyNotice {
         kind: NoticeKind::Sanitized,
         label: format!("{count} removed"),
-        detail: sentence,
+        detail: message,
     }
 }
 
@@ -61,14 +61,14 @@ pub(super) fn trackers(hosts: &[String]) -> Option<BodyNotice> {
     } else {
         String::new()
     };
-    let sentence = format!(
+    let message = format!(
         "{short} would report to {}{more} that this was opened; nothing was loaded",
         named[..named.len().min(3)].join(", ")
     );
     Some(BodyNotice {
         kind: NoticeKind::Tracker,
         label: short,
-        detail: sentence,
+        detail: message,
     })
 }
 

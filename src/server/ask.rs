@@ -108,7 +108,13 @@ mod tests {
             ListParams::parse("after=a&after=b"),
             Err(ErrorResponse::RepeatedParameter("after"))
         );
-        assert_eq!(ListParams::parse("after=a&before=b"), Err(ErrorResponse::BothCursors));
-        assert_eq!(ListParams::parse("after=&before="), Err(ErrorResponse::BothCursors));
+        assert_eq!(
+            ListParams::parse("after=a&before=b"),
+            Err(ErrorResponse::BothCursors)
+        );
+        assert_eq!(
+            ListParams::parse("after=&before="),
+            Err(ErrorResponse::BothCursors)
+        );
     }
 }

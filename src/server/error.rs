@@ -1,4 +1,4 @@
-//! What is answered when a request is not: the service's flat error body with its status, name and sentence.
+//! What is answered when a request is not: the service's flat error body with its status, name and message.
 
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};

@@ -19,7 +19,7 @@ use url::Host;
 use super::ask::ListParams;
 use super::error::ErrorResponse;
 use super::window::{self, RateWindow};
-use super::{SourceError, EmailSource, ServerConfig};
+use super::{EmailSource, ServerConfig, SourceError};
 use crate::api::wire::ListBody;
 use crate::config::clock::Clock;
 use crate::error::{Error, ErrorKind};
@@ -91,7 +91,11 @@ async fn run_blocking<T: Send + 'static>(
 
 /// After the name of the host the key, as on the service: without it nobody learns which paths exist. A caller without
 /// the key uses up nobody's budget, yet is told it, since every answer carries the headers.
-async fn check_request(State(gate): State<Arc<ServerState>>, request: Request, next: Next) -> Response {
+async fn check_request(
+    State(gate): State<Arc<ServerState>>,
+    request: Request,
+    next: Next,
+) -> Response {
     let now = (gate.clock)();
     let may = check_host(&request, &gate.config)
         .and_then(|()| check_key(request.headers(), &gate.config))
@@ -114,14 +118,18 @@ async fn check_request(State(gate): State<Arc<ServerState>>, request: Request, n
             .headers_mut()
             .insert(header::RETRY_AFTER, window::retry_after());
     }
-    response.headers_mut().extend(gate.lock_rate_window().headers(now));
+    response
+        .headers_mut()
+        .extend(gate.lock_rate_window().headers(now));
     response
 }
 
 impl ServerState {
     /// A counter stays right whatever panicked beside it.
     fn lock_rate_window(&self) -> std::sync::MutexGuard<'_, RateWindow> {
-        self.rate_window.lock().unwrap_or_else(PoisonError::into_inner)
+        self.rate_window
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -222,9 +230,14 @@ mod tests {
         ] {
             assert!(!accepts_hosts(&[name], &terms), "{name}");
         }
-        assert!(!accepts_hosts(&[], &terms) && !accepts_hosts(&["localhost", "evil.example"], &terms));
+        assert!(
+            !accepts_hosts(&[], &terms) && !accepts_hosts(&["localhost", "evil.example"], &terms)
+        );
         terms.hosts.push(Host::parse("Mail.Example").unwrap());
-        assert!(accepts_hosts(&["mail.example:8025"], &terms) && !accepts_hosts(&["other.example"], &terms));
+        assert!(
+            accepts_hosts(&["mail.example:8025"], &terms)
+                && !accepts_hosts(&["other.example"], &terms)
+        );
     }
 
     #[test]

@@ -16,8 +16,8 @@ use crate::error::Error;
 use crate::mail::EmailId;
 
 mod ask;
-mod http;
 mod error;
+mod http;
 pub mod sample;
 mod window;
 

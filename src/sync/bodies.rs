@@ -1,6 +1,6 @@
 //! Fetches the bodies that the archive lacks.
 
-use super::{SyncDepth, Engine};
+use super::{Engine, SyncDepth};
 use crate::api::EmailApi;
 use crate::error::{Error, ErrorKind};
 
@@ -61,8 +61,10 @@ impl<S: EmailApi> Engine<S> {
                     }
                     Err(failure) if failure.kind == ErrorKind::NotFound => done.missing += 1,
                     Err(failure)
-                        if matches!(failure.kind, ErrorKind::NotTheApi | ErrorKind::InvalidRequest)
-                            && senseless + 1 < MAX_CONSECUTIVE_INVALID =>
+                        if matches!(
+                            failure.kind,
+                            ErrorKind::NotTheApi | ErrorKind::InvalidRequest
+                        ) && senseless + 1 < MAX_CONSECUTIVE_INVALID =>
                     {
                         (done.invalid, senseless) = (done.invalid + 1, senseless + 1);
                     }

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::run::{Progress, is_cursor_error};
 use super::recheck::{RecheckScope, find_due_runs, lateness};
+use super::run::{Progress, is_cursor_error};
 use super::{Engine, StopReason, SyncReport, lock};
-use crate::api::{Cursor, MAX_LIMIT, EmailApi};
-use crate::archive::{Archive, CandidateRows, PagePosition, SortKey, EmailRow, ListingPage};
+use crate::api::{Cursor, EmailApi, MAX_LIMIT};
+use crate::archive::{Archive, CandidateRows, EmailRow, ListingPage, PagePosition, SortKey};
 use crate::error::{Error, ErrorKind};
 use crate::mail::{EmailId, Finality};
 use crate::query::Query;
@@ -123,7 +123,11 @@ impl<S: EmailApi> Engine<S> {
     /// # Errors
     ///
     /// If the service or the archive fails.
-    pub async fn confirm_emails(&self, ids: Vec<EmailId>, most: u32) -> Result<ConfirmReport, Error> {
+    pub async fn confirm_emails(
+        &self,
+        ids: Vec<EmailId>,
+        most: u32,
+    ) -> Result<ConfirmReport, Error> {
         let rows = self.run_blocking(move |archive| {
             let mut rows = ids
                 .iter()
@@ -170,7 +174,11 @@ impl<S: EmailApi> Engine<S> {
         self.confirm_matches(candidates, most).await
     }
 
-    async fn confirm_matches(&self, candidates: CandidateRows, most: u32) -> Result<ConfirmReport, Error> {
+    async fn confirm_matches(
+        &self,
+        candidates: CandidateRows,
+        most: u32,
+    ) -> Result<ConfirmReport, Error> {
         let CandidateRows {
             rows,
             last_examined: passed,
@@ -337,7 +345,9 @@ fn next_due_page(
     }
     for due in find_due_runs(&archive.confirmed_runs()?, recheck, now) {
         let row = match recheck {
-            RecheckScope::Due { .. } => archive.first_changeable(due.run.top, due.run.bottom, now)?,
+            RecheckScope::Due { .. } => {
+                archive.first_changeable(due.run.top, due.run.bottom, now)?
+            }
             RecheckScope::All { .. } => archive.first_listed(due.run.top, due.run.bottom)?,
         };
         let is_due = |row: &SortKey| {

@@ -1,6 +1,6 @@
 //! Looks in the listing for emails that the service did not have when it was asked for them one by one.
 
-use super::{SyncDepth, Engine, StopReason, SyncReport};
+use super::{Engine, StopReason, SyncDepth, SyncReport};
 use crate::api::EmailApi;
 use crate::archive::SortKey;
 use crate::error::Error;
@@ -33,14 +33,19 @@ impl<S: EmailApi> Engine<S> {
     }
 
     /// The newest that is in doubt. What comes after an email is older only where the newest is first.
-    async fn first_unconfirmed(&self, back: SyncDepth) -> Result<Option<(SortKey, EmailId)>, Error> {
+    async fn first_unconfirmed(
+        &self,
+        back: SyncDepth,
+    ) -> Result<Option<(SortKey, EmailId)>, Error> {
         self.run_blocking(move |archive| {
             let ground = archive.coverage_state()?;
             let newest = ground
                 .ranges
                 .iter()
                 .find(|span| span.reaches_top && !ground.oldest_first);
-            newest.map_or(Ok(None), |span| archive.unconfirmed_deletion(span, back.cutoff_micros()))
+            newest.map_or(Ok(None), |span| {
+                archive.unconfirmed_deletion(span, back.cutoff_micros())
+            })
         })
         .await
     }

@@ -1,8 +1,8 @@
 //! What a walk asks for, what it hears, and what it concludes.
 
-use super::report::{SyncDepth, StopReason};
+use super::report::{StopReason, SyncDepth};
 use crate::api::MAX_LIMIT;
-use crate::archive::{MergeResult, CoverageState, CoveredRange};
+use crate::archive::{CoverageState, CoveredRange, MergeResult};
 use crate::mail::EmailId;
 
 /// What a walk is for.
@@ -94,8 +94,8 @@ impl PageFacts {
     pub(super) fn is_last(&self, ground: &CoverageState) -> bool {
         // A service that ignores limits gives everything at once, and then the same again.
         let limit = usize::from(MAX_LIMIT);
-        let is_whole =
-            !self.merged.extended && (self.len > limit || (ground.oldest_first && self.len != limit));
+        let is_whole = !self.merged.extended
+            && (self.len > limit || (ground.oldest_first && self.len != limit));
         let is_short = self.len < ground.max_page_len;
         let may_end = match self.has_more {
             Some(true) => false,

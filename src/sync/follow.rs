@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::run::Progress;
 use super::report::{StopReason, SyncReport};
+use super::run::Progress;
 use crate::archive::Archive;
 use crate::error::Error;
 use crate::mail::EmailId;

@@ -2,15 +2,15 @@
 
 mod bodies;
 mod confirm;
+mod cursor_search;
 mod doubts;
 pub mod exchange;
 mod follow;
-mod cursor_search;
-mod run;
 pub mod planner;
 mod reachability;
 pub mod recheck;
 mod report;
+mod run;
 #[cfg(test)]
 mod tests;
 
@@ -21,15 +21,15 @@ use tracing::info;
 use confirm::FailedPages;
 use exchange::Goal;
 use follow::ChangeFeed;
-use run::{Progress, SyncRun, RunStep, is_cursor_error};
+use run::{Progress, RunStep, SyncRun, is_cursor_error};
 
 pub use bodies::BodiesReport;
 pub use confirm::ConfirmReport;
 pub use recheck::RecheckScope;
-pub use report::{SyncDepth, MAX_CHANGED_IDS, StopReason, SyncReport};
+pub use report::{MAX_CHANGED_IDS, StopReason, SyncDepth, SyncReport};
 
-use crate::api::{RateBudget, Cursor, MAX_LIMIT, BeforeSend, EmailPage, EmailApi, RequestHandle};
-use crate::archive::{Archive, PagePosition, ProcessLock, RequestTime, ListingPage};
+use crate::api::{BeforeSend, Cursor, EmailApi, EmailPage, MAX_LIMIT, RateBudget, RequestHandle};
+use crate::archive::{Archive, ListingPage, PagePosition, ProcessLock, RequestTime};
 use crate::config::clock::Clock;
 use crate::error::{Error, ErrorKind};
 use crate::mail::{Email, EmailId};
@@ -189,8 +189,9 @@ impl<S: EmailApi> Engine<S> {
     /// As [`head`](Self::head).
     pub async fn backfill(&self) -> Result<Option<SyncReport>, Error> {
         let now = (self.clock)();
-        let held =
-            self.run_blocking(move |archive| Ok(archive.poll_lock().try_acquire(now) && archive.backfill_lock().try_acquire(now)));
+        let held = self.run_blocking(move |archive| {
+            Ok(archive.poll_lock().try_acquire(now) && archive.backfill_lock().try_acquire(now))
+        });
         if !held.await? {
             return Ok(None);
         }
@@ -207,7 +208,11 @@ impl<S: EmailApi> Engine<S> {
     /// # Errors
     ///
     /// As [`head`](Self::head).
-    pub async fn full_sync(&self, back: SyncDepth, progress: impl FnMut(&SyncReport)) -> Result<SyncReport, Error> {
+    pub async fn full_sync(
+        &self,
+        back: SyncDepth,
+        progress: impl FnMut(&SyncReport),
+    ) -> Result<SyncReport, Error> {
         let mut synced = self.run(Goal::Full(back), progress).await?;
         if matches!(synced.stop_reason, StopReason::Done | StopReason::End) {
             self.confirm_deletions(back, &mut synced).await?;
@@ -289,7 +294,7 @@ impl<S: EmailApi> Engine<S> {
                 ErrorKind::NotTheApi,
                 "the service answered with another email than the one asked for",
             )
-            .hint("nothing was kept; ask again, or ask who runs the service"));
+            .with_hint("nothing was kept; ask again, or ask who runs the service"));
         }
         self.run_blocking(move |archive| {
             let kept = archive.put_body(&retrieved, asked).map(|_| ());
@@ -298,7 +303,11 @@ impl<S: EmailApi> Engine<S> {
         .await
     }
 
-    async fn run(&self, goal: Goal, mut progress: impl FnMut(&SyncReport)) -> Result<SyncReport, Error> {
+    async fn run(
+        &self,
+        goal: Goal,
+        mut progress: impl FnMut(&SyncReport),
+    ) -> Result<SyncReport, Error> {
         let (mut journey, mut step) = self
             .run_blocking(move |archive| SyncRun::start(archive, goal))
             .await?;

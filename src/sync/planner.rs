@@ -9,9 +9,9 @@
 
 use std::collections::HashSet;
 
-use super::exchange::{PageOutcome, PageFacts, PageRequest, Conclusion, Goal, PlannerStep};
 use super::cursor_search::CursorSearch;
-use super::report::{SyncDepth, StopReason};
+use super::exchange::{Conclusion, Goal, PageFacts, PageOutcome, PageRequest, PlannerStep};
+use super::report::{StopReason, SyncDepth};
 use crate::api::MAX_LIMIT;
 use crate::archive::{CoverageState, CoveredRange};
 use crate::mail::EmailId;
@@ -121,14 +121,14 @@ impl Planner {
             // From one row further up the end shows itself again.
             (self.cursor_search, self.is_end_rechecked) = (CursorSearch::starting_at(1), true);
         }
-        let below = self
-            .cursor_search
-            .next_offset()
-            .map_or(PlannerStep::Finished(StopReason::NoLiveCursor), |(rows, cut)| {
-                PlannerStep::Request(PageRequest::Below { span, rows, cut })
-            });
+        let below = self.cursor_search.next_offset().map_or(
+            PlannerStep::Finished(StopReason::NoLiveCursor),
+            |(rows, cut)| PlannerStep::Request(PageRequest::Below { span, rows, cut }),
+        );
         match self.goal {
-            Goal::Refresh | Goal::Full(_) if !self.started => PlannerStep::Request(PageRequest::First),
+            Goal::Refresh | Goal::Full(_) if !self.started => {
+                PlannerStep::Request(PageRequest::First)
+            }
             Goal::Refresh => {
                 let gaps = ground
                     .ranges
@@ -153,11 +153,15 @@ impl Planner {
     fn next_oldest_first(&self, span: CoveredRange) -> PlannerStep {
         match self.goal {
             _ if self.is_restarted && !self.started => PlannerStep::Request(PageRequest::First),
-            Goal::LoadOlder if span.reaches_top && span.reaches_end => PlannerStep::Finished(StopReason::End),
-            Goal::Refresh | Goal::LoadOlder | Goal::Full(_) => PlannerStep::Request(PageRequest::Above {
-                span,
-                rows: self.overlap_rows,
-            }),
+            Goal::LoadOlder if span.reaches_top && span.reaches_end => {
+                PlannerStep::Finished(StopReason::End)
+            }
+            Goal::Refresh | Goal::LoadOlder | Goal::Full(_) => {
+                PlannerStep::Request(PageRequest::Above {
+                    span,
+                    rows: self.overlap_rows,
+                })
+            }
         }
     }
 
@@ -168,14 +172,21 @@ impl Planner {
     }
 
     /// Learns from the answer to `ask`; `ground` is what is known since.
-    pub fn handle_outcome(&mut self, ask: &PageRequest, answer: &PageOutcome, ground: &CoverageState) -> Conclusion {
+    pub fn handle_outcome(
+        &mut self,
+        ask: &PageRequest,
+        answer: &PageOutcome,
+        ground: &CoverageState,
+    ) -> Conclusion {
         let past = self.continuation.take();
         let ask = match ask {
             PageRequest::Continue { ask, .. } => ask,
             ask => ask,
         };
         match answer {
-            PageOutcome::Page(page) if page.is_all_skipped() || (past.is_some() && page.is_empty_end()) => {
+            PageOutcome::Page(page)
+                if page.is_all_skipped() || (past.is_some() && page.is_empty_end()) =>
+            {
                 self.handle_skipped_page(ask, page, ground)
             }
             PageOutcome::UnknownCursor if past.is_some() => self.stop(StopReason::NoLiveCursor),
@@ -190,7 +201,9 @@ impl Planner {
                         self.handle_page_below(span, *rows, *cut, page, ground)
                     }
                     PageRequest::Above { span, .. } => self.handle_page_above(span, page, ground),
-                    PageRequest::After(_) | PageRequest::Continue { .. } => self.handle_unplaced_page(page),
+                    PageRequest::After(_) | PageRequest::Continue { .. } => {
+                        self.handle_unplaced_page(page)
+                    }
                 }
             }
             PageOutcome::UnknownCursor => self.handle_unknown_cursor(ask),
@@ -201,7 +214,9 @@ impl Planner {
                     self.cursor_search.mark_known(*rows);
                     self.continue_search(span)
                 }
-                PageRequest::Below { span, .. } if self.saw_empty_page => self.conclude(Conclusion::End(*span)),
+                PageRequest::Below { span, .. } if self.saw_empty_page => {
+                    self.conclude(Conclusion::End(*span))
+                }
                 PageRequest::First
                 | PageRequest::Below { .. }
                 | PageRequest::Above { .. }
@@ -213,7 +228,12 @@ impl Planner {
 
     /// A page of which nothing was taken in, because all of it was removed before or is too old to be
     /// kept. What is older than that is too old as well; else the walk goes on behind the page.
-    fn handle_skipped_page(&mut self, ask: &PageRequest, page: &PageFacts, ground: &CoverageState) -> Conclusion {
+    fn handle_skipped_page(
+        &mut self,
+        ask: &PageRequest,
+        page: &PageFacts,
+        ground: &CoverageState,
+    ) -> Conclusion {
         self.pages += 1;
         if page.merged.too_old > 0 {
             return self.stop(StopReason::Done);
@@ -230,9 +250,15 @@ impl Planner {
             };
         }
         match ask {
-            PageRequest::Below { span, .. } => self.conclude(Conclusion::End(page.merged.range.unwrap_or(*span))),
-            PageRequest::Above { span, .. } => self.conclude(Conclusion::Top(page.merged.range.unwrap_or(*span))),
-            PageRequest::First | PageRequest::After(_) | PageRequest::Continue { .. } => self.stop(StopReason::End),
+            PageRequest::Below { span, .. } => {
+                self.conclude(Conclusion::End(page.merged.range.unwrap_or(*span)))
+            }
+            PageRequest::Above { span, .. } => {
+                self.conclude(Conclusion::Top(page.merged.range.unwrap_or(*span)))
+            }
+            PageRequest::First | PageRequest::After(_) | PageRequest::Continue { .. } => {
+                self.stop(StopReason::End)
+            }
         }
     }
 
@@ -295,7 +321,8 @@ impl Planner {
         if !page.merged.extended && rows == 0 {
             return self.stop(StopReason::NoProgress);
         }
-        (self.cursor_search, self.is_searching, self.saw_empty_page) = (CursorSearch::default(), false, false);
+        (self.cursor_search, self.is_searching, self.saw_empty_page) =
+            (CursorSearch::default(), false, false);
         if page.merged.extended && self.goal == Goal::LoadOlder {
             self.stop(StopReason::Done)
         } else {
@@ -328,7 +355,12 @@ impl Planner {
         }
     }
 
-    fn handle_page_above(&mut self, span: &CoveredRange, page: &PageFacts, ground: &CoverageState) -> Conclusion {
+    fn handle_page_above(
+        &mut self,
+        span: &CoveredRange,
+        page: &PageFacts,
+        ground: &CoverageState,
+    ) -> Conclusion {
         if page.is_empty_end() {
             return self.conclude(Conclusion::Top(*span));
         }
@@ -370,9 +402,10 @@ impl Planner {
                 self.continue_search(span)
             }
             PageRequest::Above { .. } if !self.started => self.restart_at_first_page(),
-            PageRequest::First | PageRequest::Above { .. } | PageRequest::After(_) | PageRequest::Continue { .. } => {
-                self.stop(StopReason::NoLiveCursor)
-            }
+            PageRequest::First
+            | PageRequest::Above { .. }
+            | PageRequest::After(_)
+            | PageRequest::Continue { .. } => self.stop(StopReason::NoLiveCursor),
         }
     }
 
@@ -383,9 +416,10 @@ impl Planner {
                 self.continue_search(span)
             }
             PageRequest::Above { .. } if !self.started => self.restart_at_first_page(),
-            PageRequest::First | PageRequest::Above { .. } | PageRequest::After(_) | PageRequest::Continue { .. } => {
-                self.stop(StopReason::NoProgress)
-            }
+            PageRequest::First
+            | PageRequest::Above { .. }
+            | PageRequest::After(_)
+            | PageRequest::Continue { .. } => self.stop(StopReason::NoProgress),
         }
     }
 

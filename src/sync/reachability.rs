@@ -33,7 +33,11 @@ impl<S: EmailApi> Engine<S> {
 }
 
 /// Records how a refresh by this process ended, and makes the others look.
-pub(super) fn record_reachability<T>(archive: &Archive, outcome: &Result<T, Error>, now: Timestamp) {
+pub(super) fn record_reachability<T>(
+    archive: &Archive,
+    outcome: &Result<T, Error>,
+    now: Timestamp,
+) {
     let has_turned = match outcome {
         Ok(_) => archive.poll_lock().record_response(now),
         Err(failure) if failure.is_offline() => archive.poll_lock().record_outage(now, failure),

@@ -5,13 +5,13 @@ use std::collections::HashSet;
 
 use tracing::debug;
 
-use super::exchange::{PageOutcome, PageFacts, PageRequest, Conclusion, Goal, PlannerStep};
+use super::exchange::{Conclusion, Goal, PageFacts, PageOutcome, PageRequest, PlannerStep};
 use super::planner::Planner;
 use super::report::{MAX_CHANGED_IDS, StopReason, SyncReport};
-use crate::api::{Cursor, ListedEmail, EmailPage};
-use crate::archive::{Archive, MergeResult, CoverageState, PagePosition, RequestTime, ListingPage};
+use crate::api::{Cursor, EmailPage, ListedEmail};
+use crate::archive::{Archive, CoverageState, ListingPage, MergeResult, PagePosition, RequestTime};
 use crate::error::{Error, ErrorKind};
-use crate::mail::{EmailId, ApiTime};
+use crate::mail::{ApiTime, EmailId};
 
 /// A walk under way.
 pub(super) struct SyncRun {
@@ -71,7 +71,9 @@ impl SyncRun {
         self.requested_at = Some(asked);
         let answer = match answer {
             Ok(page) => self.merge_page(page, asked)?,
-            Err(failure) if self.request != PageRequest::First && is_cursor_error(&failure) => PageOutcome::UnknownCursor,
+            Err(failure) if self.request != PageRequest::First && is_cursor_error(&failure) => {
+                PageOutcome::UnknownCursor
+            }
             Err(failure) if self.progress.pages > 0 => {
                 return Ok((self, RunStep::Finished(StopReason::Failed(failure))));
             }
@@ -195,15 +197,23 @@ impl SyncRun {
                 is_end: *cut,
             },
             (PageRequest::Above { .. }, Some(cursor)) => PagePosition::Above(cursor.clone()),
-            (PageRequest::Below { .. } | PageRequest::Above { .. } | PageRequest::After(_) | PageRequest::Continue { .. }, _) => {
-                PagePosition::Unknown
-            }
+            (
+                PageRequest::Below { .. }
+                | PageRequest::Above { .. }
+                | PageRequest::After(_)
+                | PageRequest::Continue { .. },
+                _,
+            ) => PagePosition::Unknown,
         }
     }
 
     fn update_planner(&mut self, answer: &PageOutcome) -> Result<(), Error> {
         self.coverage = self.archive.coverage_state()?;
-        match (self.planner.handle_outcome(&self.request, answer, &self.coverage), self.requested_at) {
+        match (
+            self.planner
+                .handle_outcome(&self.request, answer, &self.coverage),
+            self.requested_at,
+        ) {
             (Conclusion::None, _) | (_, None) => return Ok(()),
             (Conclusion::End(span), Some(asked)) => {
                 self.archive
@@ -222,7 +232,10 @@ impl SyncRun {
         match answer {
             PageOutcome::Page(page) if page.len > 0 => page.last_id.as_ref(),
             PageOutcome::Page(_) if self.planner.rejects_unknown_cursors() => self.cursor.as_ref(),
-            PageOutcome::Page(_) | PageOutcome::UnknownCursor | PageOutcome::NoSuchRow | PageOutcome::RepeatedCursor => None,
+            PageOutcome::Page(_)
+            | PageOutcome::UnknownCursor
+            | PageOutcome::NoSuchRow
+            | PageOutcome::RepeatedCursor => None,
         }
     }
 }
@@ -253,7 +266,11 @@ impl Progress {
         self.changed_ids.truncate(MAX_CHANGED_IDS);
     }
 
-    pub(super) fn to_report(&self, archive: &Archive, stopped: StopReason) -> Result<SyncReport, Error> {
+    pub(super) fn to_report(
+        &self,
+        archive: &Archive,
+        stopped: StopReason,
+    ) -> Result<SyncReport, Error> {
         let Self {
             new,
             changes,
@@ -277,7 +294,10 @@ impl Progress {
 
 /// Whether the service refuses the cursor: it is gone, or no id of a kind that it knows.
 pub(super) const fn is_cursor_error(failure: &Error) -> bool {
-    matches!(failure.kind, ErrorKind::NotFound | ErrorKind::InvalidRequest)
+    matches!(
+        failure.kind,
+        ErrorKind::NotFound | ErrorKind::InvalidRequest
+    )
 }
 
 /// Whether a first page lists the oldest first; `None` if its times do not tell.

@@ -10,10 +10,10 @@ use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 
 use proptest::prelude::*;
-use sim::{Dates, ServiceFault, FakeService, ticking};
+use sim::{Dates, FakeService, ServiceFault, ticking};
 
 use super::*;
-use crate::archive::{WindowAnchor, ArchiveLocation, Coverage};
+use crate::archive::{ArchiveLocation, Coverage, WindowAnchor};
 use crate::mail::Status;
 
 /// A service, an empty archive, and the engine between them.
@@ -225,8 +225,14 @@ fn a_gap_is_known_and_closed() {
     world.full_sync();
     world.sim.state().arrive(1500);
     let synced = world.refresh();
-    assert_eq!((synced.stop_reason, synced.new), (StopReason::PageLimit, 300));
-    assert!(matches!(synced.coverage, Coverage::Since(_)), "a gap is open");
+    assert_eq!(
+        (synced.stop_reason, synced.new),
+        (StopReason::PageLimit, 300)
+    );
+    assert!(
+        matches!(synced.coverage, Coverage::Since(_)),
+        "a gap is open"
+    );
     world.check_spans().unwrap();
     let closed = std::iter::repeat_with(|| world.refresh())
         .take(10)
@@ -245,7 +251,10 @@ fn extending_goes_one_page_at_a_time_to_the_end() {
         .map(|(requests, synced)| (requests, synced.new))
         .collect();
     assert_eq!(pages, [(1, 100), (1, 100), (1, 50), (0, 0)]);
-    assert_eq!(world.engine.archive().coverage().unwrap(), Coverage::Complete);
+    assert_eq!(
+        world.engine.archive().coverage().unwrap(),
+        Coverage::Complete
+    );
 }
 
 #[test]
@@ -315,7 +324,11 @@ fn a_service_that_knows_no_cursor_is_asked_a_few_times_only() {
 
 #[test]
 fn a_service_in_a_circle_is_left_alone() {
-    for fault in [ServiceFault::Repeat, ServiceFault::FirstPage, ServiceFault::EmptyMore] {
+    for fault in [
+        ServiceFault::Repeat,
+        ServiceFault::FirstPage,
+        ServiceFault::EmptyMore,
+    ] {
         let world = SyncEnv::new(Dates::Distinct, 450);
         world.refresh();
         world.sim.state().faults = vec![Some(fault); 50].into();
@@ -443,7 +456,8 @@ fn ids_whose_case_changed_do_not_end_a_walk() {
     for pattern in 0..16_u32 {
         for run in [SyncEnv::refresh, SyncEnv::full_sync] {
             let world = SyncEnv::new(Dates::Distinct, 350);
-            let faults = (0..4).map(|bit| (pattern >> bit & 1 == 1).then_some(ServiceFault::UpperCase));
+            let faults =
+                (0..4).map(|bit| (pattern >> bit & 1 == 1).then_some(ServiceFault::UpperCase));
             world.sim.state().faults = faults.collect();
             run(&world);
             run(&world);
@@ -486,7 +500,10 @@ fn changes_are_observed_with_the_time_they_were_seen() {
 fn a_body_is_kept_and_its_status_is_the_latest_known() {
     let world = SyncEnv::new(Dates::Distinct, 30);
     let id = EmailId::new(&world.sim.state().mails[3].id);
-    let email = world.runtime.block_on(world.engine.fetch_email(&id)).unwrap();
+    let email = world
+        .runtime
+        .block_on(world.engine.fetch_email(&id))
+        .unwrap();
     assert_eq!(email.html.as_deref(), Some("<p>Hi</p>"));
     assert_eq!(
         world.engine.archive().coverage().unwrap(),

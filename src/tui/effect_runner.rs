@@ -13,9 +13,12 @@ use super::queries::{
 };
 use super::render_cache::RenderCache;
 use super::session::{OpenedSession, Session, SessionOpener};
-use crate::api::{RateBudget, EmailApi, Priority, RequestHandle, jitter};
-use crate::app::{StatusCheckStep, ConfirmResult, Effect, RequestKind, Message, SyncUpdate, OpenedEmail, TimerKind, RequestId, find_matches};
-use crate::archive::{Archive, CancellationToken, ProcessLock, PeerNotice, PeerNoticeReceiver};
+use crate::api::{EmailApi, Priority, RateBudget, RequestHandle, jitter};
+use crate::app::{
+    ConfirmResult, Effect, Message, OpenedEmail, RequestId, RequestKind, StatusCheckStep,
+    SyncUpdate, TimerKind, find_matches,
+};
+use crate::archive::{Archive, CancellationToken, PeerNotice, PeerNoticeReceiver, ProcessLock};
 use crate::config::{FaultPoint, ViewStore};
 use crate::error::{Error, ErrorKind};
 use crate::mail::{Email, EmailId};
@@ -236,17 +239,25 @@ impl<S: EmailApi> EffectRunner<S> {
                         id,
                     )
                     .await;
-                    message_unless_cancelled(&wish, RequestKind::LoadEmail, ticket, outcome, |outcome| {
-                        Message::EmailLoaded { ticket, outcome }
-                    })
+                    message_unless_cancelled(
+                        &wish,
+                        RequestKind::LoadEmail,
+                        ticket,
+                        outcome,
+                        |outcome| Message::EmailLoaded { ticket, outcome },
+                    )
                 });
             }
             Effect::PrefetchEmail { ticket, id } => {
                 let wish = self.register_request(RequestKind::Prefetch, ticket, Priority::Prefetch);
                 self.background.spawn(async move {
                     // The list may not know yet that it is here. Whoever opens it is told what is wrong with it.
-                    let _ =
-                        load_email(&archive, engine.map(|engine| engine.with_priority(&wish)), &id).await;
+                    let _ = load_email(
+                        &archive,
+                        engine.map(|engine| engine.with_priority(&wish)),
+                        &id,
+                    )
+                    .await;
                     Message::EmailPrefetched { ticket }
                 });
             }
@@ -264,15 +275,21 @@ impl<S: EmailApi> EffectRunner<S> {
                     };
                     let outcome = outcome.map(
                         |ConfirmReport {
-                             sync_report: synced, requests, ..
+                             sync_report: synced,
+                             requests,
+                             ..
                          }| ConfirmResult {
                             update: to_sync_update(synced),
                             requests,
                         },
                     );
-                    message_unless_cancelled(&wish, RequestKind::ConfirmStatuses, ticket, outcome, |outcome| {
-                        Message::StatusesConfirmed { ticket, outcome }
-                    })
+                    message_unless_cancelled(
+                        &wish,
+                        RequestKind::ConfirmStatuses,
+                        ticket,
+                        outcome,
+                        |outcome| Message::StatusesConfirmed { ticket, outcome },
+                    )
                 });
             }
             Effect::CheckStatuses {
@@ -283,7 +300,11 @@ impl<S: EmailApi> EffectRunner<S> {
                 most,
                 most_rows,
             } => {
-                let wish = self.register_request(RequestKind::CheckStatuses, ticket, Priority::Interactive);
+                let wish = self.register_request(
+                    RequestKind::CheckStatuses,
+                    ticket,
+                    Priority::Interactive,
+                );
                 self.background.spawn(async move {
                     let outcome = match engine {
                         Some(engine) => {
@@ -320,16 +341,21 @@ impl<S: EmailApi> EffectRunner<S> {
                 });
             }
             Effect::RecheckStatuses { ticket } => {
-                let wish = self.register_request(RequestKind::RecheckStatuses, ticket, Priority::Recheck);
+                let wish =
+                    self.register_request(RequestKind::RecheckStatuses, ticket, Priority::Recheck);
                 self.background.spawn(async move {
                     let outcome = match engine {
                         Some(engine) => engine.with_priority(&wish).recheck_background().await,
                         None => Err(no_key_error()),
                     };
                     let outcome = outcome.map(|(synced, due)| (synced.map(to_sync_update), due));
-                    message_unless_cancelled(&wish, RequestKind::RecheckStatuses, ticket, outcome, |outcome| {
-                        Message::StatusesRechecked { ticket, outcome }
-                    })
+                    message_unless_cancelled(
+                        &wish,
+                        RequestKind::RecheckStatuses,
+                        ticket,
+                        outcome,
+                        |outcome| Message::StatusesRechecked { ticket, outcome },
+                    )
                 });
             }
             Effect::RenderBody {
@@ -359,15 +385,24 @@ impl<S: EmailApi> EffectRunner<S> {
                 });
             }
             Effect::LoadOlder { ticket } => {
-                let wish = self.register_request(RequestKind::LoadOlder, ticket, Priority::Interactive);
+                let wish =
+                    self.register_request(RequestKind::LoadOlder, ticket, Priority::Interactive);
                 self.interactive.spawn(async move {
                     let outcome = match engine {
-                        Some(engine) => engine.with_priority(&wish).load_older().await.map(to_sync_update),
+                        Some(engine) => engine
+                            .with_priority(&wish)
+                            .load_older()
+                            .await
+                            .map(to_sync_update),
                         None => Err(no_key_error()),
                     };
-                    message_unless_cancelled(&wish, RequestKind::LoadOlder, ticket, outcome, |outcome| {
-                        Message::OlderLoaded { ticket, outcome }
-                    })
+                    message_unless_cancelled(
+                        &wish,
+                        RequestKind::LoadOlder,
+                        ticket,
+                        outcome,
+                        |outcome| Message::OlderLoaded { ticket, outcome },
+                    )
                 });
             }
             Effect::Backfill { ticket } => {
@@ -381,9 +416,13 @@ impl<S: EmailApi> EffectRunner<S> {
                             .map(|synced| synced.map(to_sync_update)),
                         None => Err(no_key_error()),
                     };
-                    message_unless_cancelled(&wish, RequestKind::Backfill, ticket, outcome, |outcome| {
-                        Message::Backfilled { ticket, outcome }
-                    })
+                    message_unless_cancelled(
+                        &wish,
+                        RequestKind::Backfill,
+                        ticket,
+                        outcome,
+                        |outcome| Message::Backfilled { ticket, outcome },
+                    )
                 });
             }
             Effect::Refresh { ticket, urgency } => {
@@ -395,15 +434,25 @@ impl<S: EmailApi> EffectRunner<S> {
                 };
                 tasks.spawn(async move {
                     let outcome = match engine {
-                        Some(engine) if urgency.is_background() => {
-                            engine.with_priority(&wish).refresh().await.map(to_sync_update)
-                        }
-                        Some(engine) => engine.with_priority(&wish).refresh_now().await.map(to_sync_update),
+                        Some(engine) if urgency.is_background() => engine
+                            .with_priority(&wish)
+                            .refresh()
+                            .await
+                            .map(to_sync_update),
+                        Some(engine) => engine
+                            .with_priority(&wish)
+                            .refresh_now()
+                            .await
+                            .map(to_sync_update),
                         None => Err(no_key_error()),
                     };
-                    message_unless_cancelled(&wish, RequestKind::Refresh, ticket, outcome, |outcome| {
-                        Message::Refreshed { ticket, outcome }
-                    })
+                    message_unless_cancelled(
+                        &wish,
+                        RequestKind::Refresh,
+                        ticket,
+                        outcome,
+                        |outcome| Message::Refreshed { ticket, outcome },
+                    )
                 });
             }
             Effect::LoadProfiles { ticket } => {
@@ -497,7 +546,8 @@ impl<S: EmailApi> EffectRunner<S> {
                 }
                 PeerNotice::Removed => {
                     if let Err(failure) = archive.check_file() {
-                        self.background.spawn(async { Message::ArchiveLost(failure) });
+                        self.background
+                            .spawn(async { Message::ArchiveLost(failure) });
                         return;
                     }
                 }
@@ -564,7 +614,12 @@ impl<S: EmailApi> EffectRunner<S> {
         });
     }
 
-    fn register_request(&mut self, errand: RequestKind, ticket: RequestId, urgency: Priority) -> RequestHandle {
+    fn register_request(
+        &mut self,
+        errand: RequestKind,
+        ticket: RequestId,
+        urgency: Priority,
+    ) -> RequestHandle {
         let wish = RequestHandle::new(urgency);
         self.requests.push((errand, ticket, wish.clone()));
         wish
@@ -701,10 +756,16 @@ fn to_sync_update(synced: SyncReport) -> SyncUpdate {
 }
 
 fn no_key_error() -> Error {
-    Error::new(ErrorKind::KeyMissing, "there is no key to ask the service with")
-        .hint("set SENTBOX_API_KEY, or try sentbox demo")
+    Error::new(
+        ErrorKind::KeyMissing,
+        "there is no key to ask the service with",
+    )
+    .with_hint("set SENTBOX_API_KEY, or try sentbox demo")
 }
 
 fn task_error(error: &JoinError) -> Error {
-    Error::new(ErrorKind::Internal, format!("a task of sentbox failed: {error}"))
+    Error::new(
+        ErrorKind::Internal,
+        format!("a task of sentbox failed: {error}"),
+    )
 }

@@ -17,7 +17,7 @@ use super::filter_history::FilterHistory;
 use super::input::Input;
 use super::session::{Session, SessionOpener};
 use crate::api::EmailApi;
-use crate::app::{ExitReason, Model, Message, SessionInfo};
+use crate::app::{ExitReason, Message, Model, SessionInfo};
 use crate::archive::ProcessLock;
 use crate::config::FaultPoint;
 use crate::config::clock::Clock;
@@ -174,7 +174,11 @@ where
     ///
     /// If the terminal cannot be written.
     pub async fn step(&mut self) -> Result<Option<LoopExit>, B::Error> {
-        let before = (self.model.suspend_requests, self.model.mouse, self.model.redraw_requests);
+        let before = (
+            self.model.suspend_requests,
+            self.model.mouse,
+            self.model.redraw_requests,
+        );
         let due = self.frame_due;
         let mut by_hand = false;
         tokio::select! {
@@ -235,7 +239,9 @@ where
                 // A terminal that cannot be resized is found out by the next frame.
                 let _ = self.terminal.resize(area);
             }
-            Message::KeyPressed(_) => FaultPoint::panic_if_requested(self.panic_at, FaultPoint::Input),
+            Message::KeyPressed(_) => {
+                FaultPoint::panic_if_requested(self.panic_at, FaultPoint::Input)
+            }
             _ => {}
         }
         self.model
@@ -306,11 +312,11 @@ pub(super) fn check_size(size: Size) -> Result<(), Error> {
     if u32::from(size.width) * u32::from(size.height) <= MAX_CELLS {
         return Ok(());
     }
-    let sentence = format!(
+    let message = format!(
         "the terminal says that it has {} columns and {} rows, which is too large to be drawn on",
         size.width, size.height
     );
-    Err(Error::new(ErrorKind::Io, sentence).hint("set its size: stty cols 120 rows 40"))
+    Err(Error::new(ErrorKind::Io, message).with_hint("set its size: stty cols 120 rows 40"))
 }
 
 /// The first state of a session, and who performs what it asks for.

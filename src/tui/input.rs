@@ -84,7 +84,9 @@ impl<E: Stream<Item = io::Result<Event>> + Unpin> Input<E> {
             Event::Resize(width, height) => self
                 .ready
                 .push_back(Message::Resized(Size::new(*width, *height))),
-            Event::Paste(text) => self.ready.push_back(Message::Pasted(SecretInput::new(text))),
+            Event::Paste(text) => self
+                .ready
+                .push_back(Message::Pasted(SecretInput::new(text))),
             Event::Key(_) | Event::FocusGained | Event::FocusLost => {}
         }
     }

@@ -32,7 +32,7 @@ pub use sessions::SessionFactory;
 use crate::api::EmailApi;
 use crate::app::ExitReason;
 use crate::config::clock::Clock;
-use crate::config::{Palette, FaultPoint};
+use crate::config::{FaultPoint, Palette};
 use crate::error::{Error, ErrorKind};
 use crate::signals::{self, Signals};
 use crate::view::{Glyphs, RenderCtx, Theme};
@@ -79,9 +79,10 @@ pub async fn run<S: EmailApi>(start: TuiOptions<S>) -> Result<ProgramExit, Error
             ErrorKind::Usage,
             "the terminal program needs a terminal for its input and output",
         )
-        .hint("in a script, use: sentbox list, sentbox show"));
+        .with_hint("in a script, use: sentbox list, sentbox show"));
     }
-    let mut signals = Signals::listen(&signals::TERMINATING_SIGNALS).map_err(|error| terminal_error(&error))?;
+    let mut signals =
+        Signals::listen(&signals::TERMINATING_SIGNALS).map_err(|error| terminal_error(&error))?;
     signals
         .watch_terminal_hangup()
         .map_err(|error| terminal_error(&error))?;
@@ -93,7 +94,9 @@ pub async fn run<S: EmailApi>(start: TuiOptions<S>) -> Result<ProgramExit, Error
         // A terminal that fails because of the signal, or is gone, is no error of its own.
         Err(error) => match signals.try_recv() {
             Some(number) => Ok(ProgramExit::Signal(number)),
-            None if is_hangup(&error) => Ok(ProgramExit::Signal(signals::signal_number(Signal::HUP))),
+            None if is_hangup(&error) => {
+                Ok(ProgramExit::Signal(signals::signal_number(Signal::HUP)))
+            }
             None => Err(terminal_error(&error)),
         },
     }
@@ -172,7 +175,10 @@ async fn run_in_terminal<S: EmailApi>(
 }
 
 fn terminal_error(error: &io::Error) -> Error {
-    Error::new(ErrorKind::Io, format!("the terminal cannot be used: {error}"))
+    Error::new(
+        ErrorKind::Io,
+        format!("the terminal cannot be used: {error}"),
+    )
 }
 
 /// Whether the other end of the terminal is closed.

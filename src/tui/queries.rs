@@ -3,9 +3,11 @@
 use jiff::Timestamp;
 
 use crate::app::{ListCounts, RecipientSummary};
-use crate::archive::{Archive, MatchCount, CancellationToken, SortKey};
+use crate::archive::{Archive, CancellationToken, MatchCount, SortKey};
 use crate::error::{Error, ErrorKind};
-use crate::query::{SuggestionSource, Suggestion, SearchText, Node, Query, SortOrder, SuggestionField, Term};
+use crate::query::{
+    Node, Query, SearchText, SortOrder, Suggestion, SuggestionField, SuggestionSource, Term,
+};
 
 /// A switch for the next search; the one before is broken off.
 pub(super) fn cancel_and_renew(halt: &mut CancellationToken) -> CancellationToken {

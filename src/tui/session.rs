@@ -7,10 +7,10 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 
 use crate::api::EmailApi;
-use crate::app::start::{ConfirmAnswer, OpenOutcome, ConfirmDialog};
-use crate::app::{ProfileChoice, SessionTarget, StartScreen, StorageMode, Keymap};
+use crate::app::start::{ConfirmAnswer, ConfirmDialog, OpenOutcome};
+use crate::app::{Keymap, ProfileChoice, SessionTarget, StartScreen, StorageMode};
 use crate::archive::Archive;
-use crate::config::{Backfill, SecretInput, SavedViews, ViewStore};
+use crate::config::{Backfill, SavedViews, SecretInput, ViewStore};
 use crate::error::Error;
 use crate::sync::Engine;
 

@@ -8,19 +8,21 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 use super::session::{KeyCheck, OpenedSession, Session, SessionOpener};
-use crate::api::{ClientConfig, Client, RetryPolicy, verify_key};
+use crate::api::{Client, ClientConfig, RetryPolicy, verify_key};
 use crate::app::start::{ConfirmAnswer, ConfirmDialog, SetupInfo};
-use crate::app::{ProfileChoice, SessionTarget, StartScreen, StorageMode, Keymap};
-use crate::archive::{WindowAnchor, Archive, ArchiveLocation, OpenResult, OnMismatch, IdentityMismatch};
+use crate::app::{Keymap, ProfileChoice, SessionTarget, StartScreen, StorageMode};
+use crate::archive::{
+    Archive, ArchiveLocation, IdentityMismatch, OnMismatch, OpenResult, WindowAnchor,
+};
 use crate::config::clock::Clock;
 use crate::config::{
-    ApiKey, Prompting, Backfill, BaseUrl, Env, Flags, SecretInput, Paths, Profiles, Rate, Settings,
+    ApiKey, Backfill, BaseUrl, Env, Flags, Paths, Profiles, Prompting, Rate, SecretInput, Settings,
     ViewStore, built_in_views,
 };
 use crate::error::{Error, ErrorKind};
-use crate::mail::sanitize;
 use crate::server::{self, ServerConfig, sample};
 use crate::sync::Engine;
+use crate::text::sanitize;
 
 /// How often the service is asked for what is new: one request, which also re-reads the statuses of
 /// the newest hundred emails.
@@ -57,22 +59,34 @@ impl SessionFactory {
             let hall = StartScreen::setup(self.build_setup_info(settings));
             return Ok(Session {
                 start_screen: Some(hall),
-                ..self.open_session(settings, SessionTarget::Default, Archive::open(&settings.archive))?
+                ..self.open_session(
+                    settings,
+                    SessionTarget::Default,
+                    Archive::open(&settings.archive),
+                )?
             });
         }
         let opened = match Archive::open_for(settings, OnMismatch::Ask) {
             Ok(OpenResult::Mismatch(stranger)) => {
-                let no_service =
-                    Error::new(ErrorKind::Archive, "it is not known yet where the mail goes");
+                let no_service = Error::new(
+                    ErrorKind::Archive,
+                    "it is not known yet where the mail goes",
+                );
                 let nowhere = Settings {
                     archive: ArchiveLocation::Memory,
                     key: Err(no_service),
                     ..settings.clone()
                 };
-                let hall = Some(StartScreen::confirm(self.build_confirm(&stranger, &SessionTarget::Default)));
+                let hall = Some(StartScreen::confirm(
+                    self.build_confirm(&stranger, &SessionTarget::Default),
+                ));
                 return Ok(Session {
                     start_screen: hall,
-                    ..self.open_session(&nowhere, SessionTarget::Default, Archive::open(&ArchiveLocation::Memory))?
+                    ..self.open_session(
+                        &nowhere,
+                        SessionTarget::Default,
+                        Archive::open(&ArchiveLocation::Memory),
+                    )?
                 });
             }
             Ok(OpenResult::Opened(archive)) => Ok(archive),
@@ -83,9 +97,9 @@ impl SessionFactory {
 
     /// What must be known before an archive is opened whose mail belongs to another key.
     fn build_confirm(&self, stranger: &IdentityMismatch, door: &SessionTarget) -> ConfirmDialog {
-        let sentence = stranger.message();
+        let message = stranger.message();
         let about = vec![
-            format!("{}{}.", sentence[..1].to_uppercase(), &sentence[1..]),
+            format!("{}{}.", message[..1].to_uppercase(), &message[1..]),
             "Is the new key of the same team? The mail of two teams should not be mixed."
                 .to_owned(),
             format!(
@@ -94,7 +108,10 @@ impl SessionFactory {
             ),
         ];
         let answers = vec![
-            (ConfirmAnswer::SameTeam, "Same team: go on with it".to_owned()),
+            (
+                ConfirmAnswer::SameTeam,
+                "Same team: go on with it".to_owned(),
+            ),
             (
                 ConfirmAnswer::OtherTeam,
                 "Another team: begin a new one".to_owned(),
@@ -126,7 +143,7 @@ impl SessionFactory {
         let (archive, kept, notice) = match (opened, &settings.archive) {
             (Ok(archive), ArchiveLocation::Disk(path)) => {
                 if let Some(failure) = archive.read_only_reason() {
-                    let notice = Some(failure.sentence.clone());
+                    let notice = Some(failure.message.clone());
                     return Ok(self.build_session(
                         archive,
                         StorageMode::ReadOnly(failure),
@@ -135,13 +152,19 @@ impl SessionFactory {
                         door,
                     ));
                 }
-                let aside = archive.outdated_backup().map(|path| self.display_path(path));
+                let aside = archive
+                    .outdated_backup()
+                    .map(|path| self.display_path(path));
                 let notice = aside.map(|path| {
                     format!(
                         "the archive of an older version is now {path}; its mail is fetched again"
                     )
                 });
-                (archive, StorageMode::InFile(self.display_path(path)), notice)
+                (
+                    archive,
+                    StorageMode::InFile(self.display_path(path)),
+                    notice,
+                )
             }
             (Ok(archive), ArchiveLocation::Memory) => (
                 archive,
@@ -153,10 +176,11 @@ impl SessionFactory {
             (Err(failure), _) => {
                 let notice = format!(
                     "{}, so nothing is kept this time: {}",
-                    failure.sentence, failure.hint
+                    failure.message, failure.hint
                 );
                 (
-                    Archive::open(&ArchiveLocation::Memory)?.with_retention(settings.retention, now)?,
+                    Archive::open(&ArchiveLocation::Memory)?
+                        .with_retention(settings.retention, now)?,
                     StorageMode::Unavailable(failure),
                     Some(notice),
                 )
@@ -173,14 +197,20 @@ impl SessionFactory {
         settings: &Settings,
         door: SessionTarget,
     ) -> Session<Client> {
-        let client = Client::new(ClientConfig::from(settings), RetryPolicy::TUI, self.clock.clone());
+        let client = Client::new(
+            ClientConfig::from(settings),
+            RetryPolicy::TUI,
+            self.clock.clone(),
+        );
         let engine = settings
             .key
             .clone()
             .map(|_| Engine::new(Arc::new(client), archive.clone(), self.clock.clone()));
         // Beside the archive, and only where that is kept: what is looked for names the same people.
         let history = match (&settings.archive, &kept) {
-            (ArchiveLocation::Disk(path), StorageMode::InFile(_)) => Some(path.with_file_name("history")),
+            (ArchiveLocation::Disk(path), StorageMode::InFile(_)) => {
+                Some(path.with_file_name("history"))
+            }
             _ => None,
         };
         Session {
@@ -210,7 +240,9 @@ impl SessionFactory {
                 base_url: None,
                 ..self.flags.clone()
             },
-            SessionTarget::Default | SessionTarget::Demo | SessionTarget::NewKey { .. } => self.flags.clone(),
+            SessionTarget::Default | SessionTarget::Demo | SessionTarget::NewKey { .. } => {
+                self.flags.clone()
+            }
         };
         Settings::resolve(
             &Flags {
@@ -221,7 +253,11 @@ impl SessionFactory {
         )
     }
 
-    fn open_target(&self, door: &SessionTarget, answer: ConfirmAnswer) -> Result<OpenedSession<Client>, Error> {
+    fn open_target(
+        &self,
+        door: &SessionTarget,
+        answer: ConfirmAnswer,
+    ) -> Result<OpenedSession<Client>, Error> {
         let settings = self.resolve_settings(door)?;
         settings.key.as_ref().map_err(Clone::clone)?;
         let said = match answer {
@@ -253,7 +289,10 @@ impl SessionFactory {
         let mut profiles = Profiles::load(&self.env)?;
         let place = profiles.key_target(&self.flags_with_base_url(base_url), &self.env)?;
         profiles.store_key(&place, &key)?;
-        let entry = self.open_target(&SessionTarget::Profile(place.profile.clone()), ConfirmAnswer::None)?;
+        let entry = self.open_target(
+            &SessionTarget::Profile(place.profile.clone()),
+            ConfirmAnswer::None,
+        )?;
         if let OpenedSession::Ready(mut session) = entry {
             let stored = format!(
                 "the key may read, send and delete; it is stored in {}",
@@ -508,7 +547,11 @@ impl SessionOpener<Client> for SessionFactory {
         })
     }
 
-    fn open(&self, door: &SessionTarget, answer: ConfirmAnswer) -> Result<OpenedSession<Client>, Error> {
+    fn open(
+        &self,
+        door: &SessionTarget,
+        answer: ConfirmAnswer,
+    ) -> Result<OpenedSession<Client>, Error> {
         match door {
             SessionTarget::Default | SessionTarget::Profile(_) => self.open_target(door, answer),
             SessionTarget::Demo => Ok(OpenedSession::Ready(Box::new(self.open_demo()?))),

@@ -7,7 +7,7 @@ use ratatui::widgets::{Paragraph, Wrap};
 
 use super::render_ctx::{RenderCtx, Theme};
 use crate::app::{Layout, Model};
-use crate::error::{RequestDetails, Error};
+use crate::error::{Error, RequestDetails};
 
 /// Draws the details if somebody looks at them; says whether somebody does.
 pub fn draw(model: &Model, layout: &Layout, look: &RenderCtx, frame: &mut Frame) -> bool {
@@ -33,7 +33,7 @@ fn build_lines<'a>(failure: &'a Error, look: &RenderCtx) -> Vec<Line<'a>> {
     let mut lines = vec![
         Line::styled("What failed", Theme::title()),
         Line::default(),
-        Line::styled(&*failure.sentence, theme.error()),
+        Line::styled(&*failure.message, theme.error()),
     ];
     if !failure.hint.is_empty() {
         lines.push(Line::raw(&*failure.hint));

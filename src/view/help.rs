@@ -5,9 +5,9 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::render_ctx::{RenderCtx, Theme};
-use super::width;
 use crate::app::help::{HelpLine, help_lines};
 use crate::app::{Layout, Model};
+use crate::text::width;
 
 /// Columns of the keys.
 const MAX_KEYS_WIDTH: usize = 22;

@@ -17,7 +17,8 @@ pub fn match_ranges(text: &str, fields: &[Field], sought: &SearchTerms) -> Vec<R
     let here = sought
         .iter()
         .filter(|(field, _)| field.is_none_or(|field| fields.contains(&field)));
-    here.flat_map(|(_, needle)| needle.find_substrings(text)).collect()
+    here.flat_map(|(_, needle)| needle.find_substrings(text))
+        .collect()
 }
 
 /// Underlines these bytes of `text`, which is drawn from `at` on in so many columns.

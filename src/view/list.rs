@@ -7,11 +7,12 @@ use unicode_width::UnicodeWidthStr;
 
 use super::highlight::{self, SearchTerms};
 use super::render_ctx::{RenderCtx, Theme};
-use super::{status_bar, time, width};
+use super::{status_bar, time};
 use crate::app::{Command, Focus, Layout, Model, is_stale};
 use crate::archive::EmailRow;
 use crate::mail::Address;
 use crate::query::Field;
+use crate::text::width;
 
 /// Columns before the recipient: bar, symbol, blank, status word, blank.
 const STATUS_WIDTH: usize = 10;
@@ -65,7 +66,9 @@ fn draw_load_more_row(model: &Model, layout: &Layout, look: &RenderCtx, frame: &
         .keymap
         .key_for(Focus::List, Command::Open)
         .unwrap_or_default();
-    let check = model.status_check().filter(|_| model.is_status_check_paused());
+    let check = model
+        .status_check()
+        .filter(|_| model.is_status_check_paused());
     let long = match (model.load_older, check) {
         (None, Some(check)) => format!(
             "{}; {key} goes on",

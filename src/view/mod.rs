@@ -15,7 +15,6 @@ mod status_bar;
 #[cfg(test)]
 pub mod tests;
 mod time;
-mod width;
 
 pub use render_ctx::{Glyphs, RenderCtx, Theme};
 

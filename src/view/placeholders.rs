@@ -9,7 +9,7 @@ use ratatui::widgets::{Paragraph, Wrap};
 use super::render_ctx::{RenderCtx, Theme};
 use super::status_bar;
 use crate::app::keymap::key_hints;
-use crate::app::{Command, Focus, StorageMode, Layout, Model};
+use crate::app::{Command, Focus, Layout, Model, StorageMode};
 use crate::archive::Coverage;
 use crate::error::Error;
 
@@ -51,7 +51,11 @@ pub fn draw(model: &Model, layout: &Layout, look: &RenderCtx, frame: &mut Frame)
             frame,
         );
     } else if let Some(problem) = model.service.error() {
-        let help = key_hints(&model.keymap, Focus::List, [(Command::Refresh, "tries now")]);
+        let help = key_hints(
+            &model.keymap,
+            Focus::List,
+            [(Command::Refresh, "tries now")],
+        );
         draw_error(
             problem,
             "there is nothing to show yet",
@@ -121,7 +125,12 @@ fn draw_no_matches(model: &Model, area: Rect, look: &RenderCtx, frame: &mut Fram
             )));
         }
     }
-    let key = |command| model.keymap.key_for(Focus::List, command).unwrap_or_default();
+    let key = |command| {
+        model
+            .keymap
+            .key_for(Focus::List, command)
+            .unwrap_or_default()
+    };
     if model.prompt.is_none() && list.filter().query().depends_on_status() {
         let words = match model.status_check().filter(|_| model.service.can_confirm()) {
             Some(check) => status_bar::format_status_check(check, look),
@@ -139,7 +148,10 @@ fn draw_no_matches(model: &Model, area: Rect, look: &RenderCtx, frame: &mut Fram
         };
         lines.extend([
             Line::default(),
-            Line::raw(format!("{back}{} shows all mail again", key(Command::CloseLayer))),
+            Line::raw(format!(
+                "{back}{} shows all mail again",
+                key(Command::CloseLayer)
+            )),
         ]);
     }
     draw_centered(lines, area, frame);
@@ -157,7 +169,7 @@ pub fn draw_error(
     let mut lines = vec![
         Line::styled(capitalize(here), look.theme.error()),
         Line::default(),
-        Line::raw(capitalize(&failure.sentence)),
+        Line::raw(capitalize(&failure.message)),
     ];
     if !failure.hint.is_empty() {
         lines.push(Line::raw(capitalize(&failure.hint)));
@@ -188,15 +200,15 @@ fn draw_centered(lines: Vec<Line>, area: Rect, frame: &mut Frame) {
 }
 
 /// With a large first letter, unless it begins with an address, which has its own spelling.
-fn capitalize(sentence: &str) -> String {
-    if sentence
+fn capitalize(message: &str) -> String {
+    if message
         .split_whitespace()
         .next()
         .is_some_and(|word| word.contains("://"))
     {
-        return sentence.to_owned();
+        return message.to_owned();
     }
-    let mut letters = sentence.chars();
+    let mut letters = message.chars();
     letters.next().map_or_else(String::new, |first| {
         first.to_uppercase().chain(letters).collect()
     })

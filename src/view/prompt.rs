@@ -8,10 +8,11 @@ use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
 use super::render_ctx::{RenderCtx, Theme};
-use super::{status_bar, width};
+use super::status_bar;
 use crate::app::key::Focus;
-use crate::app::{PromptKind, Command, Layout, Model, Prompt, parse_numbered_name, parse_query};
-use crate::query::{Diagnostic, ParsedQuery, SyntaxRole, DateExpr};
+use crate::app::{Command, Layout, Model, Prompt, PromptKind, parse_numbered_name, parse_query};
+use crate::query::{DateExpr, Diagnostic, ParsedQuery, SyntaxRole};
+use crate::text::width;
 
 /// Draws the prompt on the bottom line, if there is one.
 pub fn draw(model: &Model, layout: &Layout, look: &RenderCtx, frame: &mut Frame) {
@@ -38,7 +39,9 @@ pub fn draw(model: &Model, layout: &Layout, look: &RenderCtx, frame: &mut Frame)
 
     // What is still being typed is no mistake yet.
     let at_end = prompt.cursor() == text.len() && !prompt.is_rejected();
-    let note = meaning.diagnostic_at(prompt.cursor()).or(meaning.diagnostics.first());
+    let note = meaning
+        .diagnostic_at(prompt.cursor())
+        .or(meaning.diagnostics.first());
     let is_calm = note.is_none_or(|note| note.is_incomplete) && at_end;
 
     let buffer = frame.buffer_mut();
@@ -110,7 +113,9 @@ fn draw_suggestions(
     let typed = &prompt.text()[..prompt.cursor()];
     // After a blank anything could follow; who wants to see all of it asks for it.
     let begun = typed.is_empty() || !typed.ends_with(' ') || prompt.chosen_suggestion().is_some();
-    let whole = offers.len() == 1 && prompt.chosen_suggestion().is_none() && typed.ends_with(&offers[0].text);
+    let whole = offers.len() == 1
+        && prompt.chosen_suggestion().is_none()
+        && typed.ends_with(&offers[0].text);
     let height = MOST
         .min(lowest.y / 3)
         .min(u16::try_from(offers.len()).unwrap_or(MOST));

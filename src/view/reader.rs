@@ -6,14 +6,15 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::render_ctx::{RenderCtx, Theme};
-use super::{highlight, placeholders, time, width};
+use super::{highlight, placeholders, time};
 use crate::app::email_header::{HeaderLine, LABEL_WIDTH};
-use crate::app::keymap::key_hints;
 use crate::app::key::Focus;
+use crate::app::keymap::key_hints;
 use crate::app::{Command, Layout, MARGIN, Model, ReaderState, is_stale, line_width};
-use crate::archive::{ObservedStatus, EmailRow};
+use crate::archive::{EmailRow, ObservedStatus};
 use crate::query::Field;
 use crate::render::{Body, BodyView};
+use crate::text::width;
 
 /// Draws the reader's pane.
 pub fn draw(model: &Model, layout: &Layout, look: &RenderCtx, frame: &mut Frame) {
@@ -278,7 +279,9 @@ fn build_head_line<'a>(
                 .collect();
             build_labelled_line("tags", &tags.join("  "), Style::new(), width, look)
         }
-        HeaderLine::Field(name, value) => build_labelled_line(name, value, Style::new(), width, look),
+        HeaderLine::Field(name, value) => {
+            build_labelled_line(name, value, Style::new(), width, look)
+        }
         HeaderLine::MoreFields(1) => build_labelled_line(
             "",
             "1 more field in the raw view",

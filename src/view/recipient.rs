@@ -6,9 +6,12 @@ use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
 
 use super::render_ctx::{RenderCtx, Theme};
-use super::{status_bar, time, width};
-use crate::app::{RecipientCard, Command, Focus, Layout, EmailRef, Model, StatusCheck, RecipientSummary};
+use super::{status_bar, time};
+use crate::app::{
+    Command, EmailRef, Focus, Layout, Model, RecipientCard, RecipientSummary, StatusCheck,
+};
 use crate::mail::{ApiTime, Status};
+use crate::text::width;
 
 /// Draws the card and the rule below it, if there is one.
 pub fn draw(model: &Model, layout: &Layout, look: &RenderCtx, frame: &mut Frame) {
@@ -43,7 +46,7 @@ fn build_lines<'a>(
     let mut lines = vec![build_heading(card, look, width)];
     let Some(tally) = card.summary() else {
         lines.push(match card.error() {
-            Some(failure) => Line::styled(failure.sentence.as_str(), look.theme.error()),
+            Some(failure) => Line::styled(failure.message.as_str(), look.theme.error()),
             None => Line::styled(format!("counting{}", look.glyphs.ellipsis), Theme::chrome()),
         });
         return lines;
@@ -121,7 +124,12 @@ fn format_time_variants(tally: &RecipientSummary, look: &RenderCtx) -> Vec<Strin
 }
 
 /// `12 of 48 310 emails since 3 May; b looks further back`.
-fn format_totals(tally: &RecipientSummary, model: &Model, look: &RenderCtx, width: usize) -> String {
+fn format_totals(
+    tally: &RecipientSummary,
+    model: &Model,
+    look: &RenderCtx,
+    width: usize,
+) -> String {
     let more = if tally.is_capped { "more than " } else { "" };
     let total = status_bar::group_digits(tally.total);
     let reach = model
@@ -187,7 +195,12 @@ fn build_status_counts<'a>(tally: &RecipientSummary, look: &RenderCtx, width: us
 }
 
 /// What went wrong, said plainly; and just as plainly that nothing did.
-fn build_problem<'a>(tally: &RecipientSummary, model: &Model, look: &RenderCtx, width: usize) -> Line<'a> {
+fn build_problem<'a>(
+    tally: &RecipientSummary,
+    model: &Model,
+    look: &RenderCtx,
+    width: usize,
+) -> Line<'a> {
     let Some(last) = &tally.newest_problem else {
         return Line::styled(
             width::truncate(

@@ -7,8 +7,8 @@ use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
 
 use super::render_ctx::{RenderCtx, Theme};
-use super::width;
 use crate::app::{Layout, Model};
+use crate::text::width;
 
 /// Draws the list if it is shown; says whether it is.
 pub fn draw(model: &Model, layout: &Layout, look: &RenderCtx, frame: &mut Frame) -> bool {

@@ -8,11 +8,13 @@ use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
 
 use super::render_ctx::{RenderCtx, Theme};
-use super::width;
-use crate::app::start::{StartScreenKind, FormField, LoginForm, StartItem, ConfirmDialog, SetupInfo};
 use crate::app::key::Focus;
-use crate::app::{Command, StartScreen, Keymap, Layout, Model, Direction};
+use crate::app::start::{
+    ConfirmDialog, FormField, LoginForm, SetupInfo, StartItem, StartScreenKind,
+};
+use crate::app::{Command, Direction, Keymap, Layout, Model, StartScreen};
 use crate::error::Error;
+use crate::text::width;
 
 /// Text is no wider than this.
 const MAX_TEXT_WIDTH: u16 = 96;
@@ -168,7 +170,10 @@ fn build_set_up<'a>(
         new_section(2, places),
         new_section(0, menu),
         new_section(0, build_state(hall, keys, columns, look)),
-        new_section(4, wrap_lines(&welcome.key_command_hint, columns, Style::new())),
+        new_section(
+            4,
+            wrap_lines(&welcome.key_command_hint, columns, Style::new()),
+        ),
     ]
 }
 
@@ -256,11 +261,11 @@ fn build_confirm<'a>(
     look: &RenderCtx,
 ) -> Vec<Section<'a>> {
     let mut blocks: Vec<Section> = Vec::new();
-    for (n, sentence) in question.lines.iter().enumerate() {
+    for (n, message) in question.lines.iter().enumerate() {
         let style = if n == 0 { Theme::title() } else { Style::new() };
         blocks.push(new_section(
             u8::try_from(n).unwrap_or(u8::MAX),
-            wrap_lines(sentence, columns, style),
+            wrap_lines(message, columns, style),
         ));
     }
     blocks.push(new_section(0, menu));
@@ -290,7 +295,11 @@ fn build_menu<'a>(
         .map(|item| item.label.width())
         .max()
         .unwrap_or(0);
-    let parts = items.iter().map(|item| item.columns.len()).max().unwrap_or(0);
+    let parts = items
+        .iter()
+        .map(|item| item.columns.len())
+        .max()
+        .unwrap_or(0);
     let all: usize = (0..parts).map(|nth| widest(nth) + 2).sum();
     let beside = names + 4 + all <= columns || (parts <= 1 && columns >= MIN_SIDE_BY_SIDE_WIDTH);
     let brief = items.len() * 2 > room;
@@ -357,7 +366,12 @@ fn build_menu<'a>(
 }
 
 /// What goes on, or why a door did not open.
-fn build_state<'a>(hall: &StartScreen, keys: &Keymap, columns: usize, look: &RenderCtx) -> Vec<Line<'a>> {
+fn build_state<'a>(
+    hall: &StartScreen,
+    keys: &Keymap,
+    columns: usize,
+    look: &RenderCtx,
+) -> Vec<Line<'a>> {
     if hall.is_pending() {
         let words = if hall.form().is_some() {
             "asking the service"
@@ -383,7 +397,7 @@ fn build_state<'a>(hall: &StartScreen, keys: &Keymap, columns: usize, look: &Ren
 }
 
 fn build_error<'a>(failure: &Error, columns: usize, look: &RenderCtx) -> Vec<Line<'a>> {
-    let mut lines = wrap_lines(&failure.sentence, columns, look.theme.error());
+    let mut lines = wrap_lines(&failure.message, columns, look.theme.error());
     lines.extend(wrap_lines(&failure.hint, columns, Style::new()));
     lines
 }

@@ -9,14 +9,16 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::render_ctx::{RenderCtx, Theme};
-use super::{time, width};
-use crate::app::start::StartScreenKind;
-use crate::app::keymap::key_hints;
+use super::time;
 use crate::app::key::format_sequence;
+use crate::app::keymap::key_hints;
+use crate::app::start::StartScreenKind;
 use crate::app::{
-    CheckState, Command, SessionTarget, Focus, StorageMode, Layout, Liveness, Model, Direction, ReaderState, StatusCheck, Motion,
+    CheckState, Command, Direction, Focus, Layout, Liveness, Model, Motion, ReaderState,
+    SessionTarget, StatusCheck, StorageMode,
 };
 use crate::archive::Coverage;
+use crate::text::width;
 
 /// Below this many columns there is no room for what can be had otherwise.
 const MIN_DETAIL_WIDTH: u16 = 50;
@@ -133,7 +135,11 @@ fn build_title_left<'a>(model: &Model, look: &RenderCtx, width: u16) -> Vec<Span
 }
 
 fn build_title_right<'a>(model: &Model, look: &RenderCtx, width: u16) -> Vec<Span<'a>> {
-    if model.start_screen.as_ref().is_some_and(|hall| !hall.has_mail_behind()) {
+    if model
+        .start_screen
+        .as_ref()
+        .is_some_and(|hall| !hall.has_mail_behind())
+    {
         return Vec::new();
     }
     let dot = format!(" {} ", look.glyphs.separator);
@@ -261,15 +267,17 @@ pub fn format_count(model: &Model, look: &RenderCtx) -> Option<String> {
         .reach()
         .map(|reach| format_coverage(reach, look))
         .unwrap_or_default();
-    Some(match list.archive_total().filter(|_| !list.filter().is_empty()) {
-        Some(all) => format!(
-            "{}{} of {}{reach}",
-            if list.is_capped() { "more than " } else { "" },
-            group_digits(total),
-            group_digits(all)
-        ),
-        None => format!("{}{reach}", format_emails(total)),
-    })
+    Some(
+        match list.archive_total().filter(|_| !list.filter().is_empty()) {
+            Some(all) => format!(
+                "{}{} of {}{reach}",
+                if list.is_capped() { "more than " } else { "" },
+                group_digits(total),
+                group_digits(all)
+            ),
+            None => format!("{}{reach}", format_emails(total)),
+        },
+    )
 }
 
 /// `1 email`, `48 310 emails`.
@@ -347,7 +355,11 @@ fn build_bottom_left<'a>(model: &Model, look: &RenderCtx, width: u16) -> Vec<Spa
     }
     if !model.pending_keys.is_empty() {
         spans.push(Span::styled(
-            format!("{} {}", format_sequence(&model.pending_keys), look.glyphs.ellipsis),
+            format!(
+                "{} {}",
+                format_sequence(&model.pending_keys),
+                look.glyphs.ellipsis
+            ),
             look.theme.accent(),
         ));
         return spans;
@@ -360,7 +372,7 @@ fn build_bottom_left<'a>(model: &Model, look: &RenderCtx, width: u16) -> Vec<Spa
         .filter(|_| model.focus() == Focus::List && !model.list.rows().is_empty())
     {
         spans.push(Span::styled(
-            format!("{} {} ", trouble.sentence, look.glyphs.separator),
+            format!("{} {} ", trouble.message, look.glyphs.separator),
             look.theme.error(),
         ));
         // Trouble can last; who works on with what is here needs the keys more than that comfort.
@@ -440,7 +452,8 @@ fn format_position(model: &Model) -> String {
     }
     match (model.list.position(), model.list.total()) {
         (Some(position), Some(total)) => {
-            let older = model.list.is_capped() || model.service.reach() != Some(&Coverage::Complete);
+            let older =
+                model.list.is_capped() || model.service.reach() != Some(&Coverage::Complete);
             let total = format!("{}{}", group_digits(total), if older { "+" } else { " " });
             format!(
                 " {:>width$}/{total}  ",
@@ -535,7 +548,11 @@ fn push_key_hints(model: &Model, look: &RenderCtx, spans: &mut Vec<Span>, width:
         Command::Undo,
     ];
     const PROMPT: &[Command] = &[Command::Accept, Command::Cancel];
-    const CHOICE: &[Command] = &[Command::Confirm, Command::MoveChoice(Direction::Right), Command::Back];
+    const CHOICE: &[Command] = &[
+        Command::Confirm,
+        Command::MoveChoice(Direction::Right),
+        Command::Back,
+    ];
     const NOTHING: &[Command] = &[Command::Refresh, Command::Back];
     let focus = model.focus();
     let wanted = match focus {
@@ -584,7 +601,9 @@ fn push_key_hints(model: &Model, look: &RenderCtx, spans: &mut Vec<Span>, width:
 
 /// What there is to know about the body, as much as fits, and how much of the email has been seen.
 fn build_bottom_right<'a>(model: &Model, look: &RenderCtx, room: usize) -> Vec<Span<'a>> {
-    let (ReaderState::Ready(_, Some(body)), Some(row)) = (model.reader_state(), model.list.selected()) else {
+    let (ReaderState::Ready(_, Some(body)), Some(row)) =
+        (model.reader_state(), model.list.selected())
+    else {
         return Vec::new();
     };
     if model.focus() != Focus::Reader {

@@ -3,13 +3,13 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use crate::api::{RateBudget, Priority, wire};
+use crate::api::{Priority, RateBudget, wire};
 use crate::app::tests::env::{Mailbox, NOW, World, opening, row_of};
 use crate::app::{Effect, Message, SyncUpdate};
-use crate::archive::{MissingUpstream, MissingReason, Coverage, EmailRow};
+use crate::archive::{Coverage, EmailRow, MissingReason, MissingUpstream};
 use crate::config::Backfill;
 use crate::config::Palette;
-use crate::error::{RequestDetails, Error, ErrorKind};
+use crate::error::{Error, ErrorKind, RequestDetails};
 use crate::mail::EmailId;
 use crate::tui::tests::start_screens::setting_up;
 use crate::view::{Glyphs, RenderCtx, Theme, draw};
@@ -313,8 +313,11 @@ fn the_first_page_failed() {
     world.answer(0);
     fail_refresh(
         &mut world,
-        Error::new(ErrorKind::Unreachable, "127.0.0.1:8025 refuses the connection")
-            .hint("is the service running there?"),
+        Error::new(
+            ErrorKind::Unreachable,
+            "127.0.0.1:8025 refuses the connection",
+        )
+        .with_hint("is the service running there?"),
     );
     insta::assert_snapshot!(screen(&world));
 }
@@ -324,7 +327,7 @@ fn there_is_no_key() {
     let mut start = opening(80, 24);
     start.service_error = Some(
         Error::new(ErrorKind::KeyMissing, "there is no API key")
-            .hint("set SENTBOX_API_KEY, or try: sentbox demo"),
+            .with_hint("set SENTBOX_API_KEY, or try: sentbox demo"),
     );
     let mut world = World::start(start, Mailbox::of(0));
     world.settle();
@@ -337,7 +340,10 @@ fn offline_with_an_archive() {
     world.answer(0);
     fail_refresh(
         &mut world,
-        Error::new(ErrorKind::Unreachable, "127.0.0.1:8025 refuses the connection"),
+        Error::new(
+            ErrorKind::Unreachable,
+            "127.0.0.1:8025 refuses the connection",
+        ),
     );
     world.settle();
     insta::assert_snapshot!(screen(&world));
@@ -351,7 +357,10 @@ fn offline_since_when_and_as_of_when() {
     world.answer(0);
     fail_refresh(
         &mut world,
-        Error::new(ErrorKind::Unreachable, "127.0.0.1:8025 refuses the connection"),
+        Error::new(
+            ErrorKind::Unreachable,
+            "127.0.0.1:8025 refuses the connection",
+        ),
     );
     world.settle();
     let title = screen(&world).lines().next().unwrap().to_owned();
@@ -426,8 +435,11 @@ fn what_failed_in_detail() {
     world.answer(0);
     world.press("!");
     assert_eq!(world.model.notice.as_deref(), Some("nothing has failed"));
-    let mut failure = Error::new(ErrorKind::RateLimited, "too many requests for the team's limit")
-        .hint("try again in 30 s");
+    let mut failure = Error::new(
+        ErrorKind::RateLimited,
+        "too many requests for the team's limit",
+    )
+    .with_hint("try again in 30 s");
     failure.retry_after = Some(std::time::Duration::from_secs(30));
     let details = RequestDetails {
         endpoint: "GET /emails",
@@ -472,7 +484,8 @@ fn new_and_changed_emails_are_marked() {
 fn emails_without_an_id_are_reported_once() {
     let mut world = World::at_rest(120, 12, varied());
     let mut refresh = |unreadable| {
-        let Some(Effect::Refresh { ticket, .. }) = world.model.service.request_refresh(Priority::Refresh)
+        let Some(Effect::Refresh { ticket, .. }) =
+            world.model.service.request_refresh(Priority::Refresh)
         else {
             panic!("it may be asked")
         };

@@ -6,7 +6,9 @@ use std::io::Write as _;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use sentbox::api::{ClientConfig, Client, Cursor, RetryPolicy, EmailApi as _, Priority, RequestHandle};
+use sentbox::api::{
+    Client, ClientConfig, Cursor, EmailApi as _, Priority, RequestHandle, RetryPolicy,
+};
 use sentbox::config::{ApiKey, BaseUrl, Rate, clock};
 use sentbox::error::{Error, ErrorKind};
 use sentbox::mail::EmailId;
@@ -228,10 +230,18 @@ async fn what_may_pass_is_tried_four_times_and_what_will_not_once() {
             ErrorKind::Server,
             4,
         ),
-        (answer("502 Bad Gateway", "", "<html>"), ErrorKind::Server, 4),
+        (
+            answer("502 Bad Gateway", "", "<html>"),
+            ErrorKind::Server,
+            4,
+        ),
         (cut_short, ErrorKind::Unreachable, 4),
         (truncated, ErrorKind::Unreachable, 4),
-        (ok(r#"{"object":"list","data":[{"id":"#), ErrorKind::NotTheApi, 4),
+        (
+            ok(r#"{"object":"list","data":[{"id":"#),
+            ErrorKind::NotTheApi,
+            4,
+        ),
         (Vec::new(), ErrorKind::Unreachable, 4),
         (
             answer(
@@ -324,7 +334,7 @@ async fn the_words_say_what_came_instead() {
         "http://{} answered something that is not this API's JSON: \"<html><title>\u{fffd}[31mLog in\u{fffd} to the hotel</title>\"",
         double.address
     );
-    assert_eq!(failure.sentence, expected);
+    assert_eq!(failure.message, expected);
     assert!(failure.hint.contains("base URL"));
 }
 
@@ -434,7 +444,9 @@ async fn the_budget_is_what_the_service_last_said() {
     let double = Double::new(vec![answer("200 OK", headers, PAGE)]).await;
     let client = double.client();
     client.list(20, &Cursor::Start).await.unwrap();
-    let budget = client.with_priority(&RequestHandle::new(Priority::Backfill)).rate_budget();
+    let budget = client
+        .with_priority(&RequestHandle::new(Priority::Backfill))
+        .rate_budget();
     assert_eq!(
         (budget.limit, budget.remaining, budget.paused_for),
         (Some(10), Some(7), Duration::ZERO)
@@ -459,9 +471,9 @@ async fn an_answer_without_end_is_not_read_to_its_end() {
     let failure = Double::new(vec![bomb]).await.fails().await;
     assert_eq!(failure.kind, ErrorKind::NotTheApi);
     assert!(
-        failure.sentence.contains("more than 24 MB"),
+        failure.message.contains("more than 24 MB"),
         "{}",
-        failure.sentence
+        failure.message
     );
 
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
@@ -513,9 +525,9 @@ async fn silence_ends_with_patience() {
         .unwrap_err();
     assert_eq!(failure.kind, ErrorKind::Unreachable);
     assert!(
-        failure.sentence.ends_with("did not answer in time"),
+        failure.message.ends_with("did not answer in time"),
         "{}",
-        failure.sentence
+        failure.message
     );
 }
 
@@ -526,7 +538,7 @@ async fn nobody_there_is_said_at_once() {
     drop(listener);
     let failure = client(&base).list(20, &Cursor::Start).await.unwrap_err();
     assert_eq!(
-        (failure.kind, failure.sentence),
+        (failure.kind, failure.message),
         (ErrorKind::Unreachable, format!("nothing listens at {base}"))
     );
 }

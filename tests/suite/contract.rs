@@ -14,9 +14,9 @@ use reqwest::{Method, Response, StatusCode};
 use sentbox::api::Cursor;
 use sentbox::config::clock::Clock;
 use sentbox::error::{Error, ErrorKind};
-use sentbox::mail::{EmailId, ApiTime};
+use sentbox::mail::{ApiTime, EmailId};
 use sentbox::server::sample::SampleMailbox;
-use sentbox::server::{DEMO_KEY, SourceError, SourcePage, EmailSource, ServerConfig, serve};
+use sentbox::server::{DEMO_KEY, EmailSource, ServerConfig, SourceError, SourcePage, serve};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::io::AsyncWriteExt;
@@ -51,7 +51,10 @@ struct Served {
 
 impl Served {
     async fn sample(emails: u32) -> Self {
-        Self::with(10_000, |start, clock| SampleMailbox::new(7, emails, start, clock)).await
+        Self::with(10_000, |start, clock| {
+            SampleMailbox::new(7, emails, start, clock)
+        })
+        .await
     }
 
     async fn with<S: EmailSource>(rate: u32, source: impl FnOnce(Timestamp, Clock) -> S) -> Self {

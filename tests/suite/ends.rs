@@ -14,8 +14,8 @@ use sentbox::api::Cursor;
 use sentbox::config::clock;
 use sentbox::mail::EmailId;
 use sentbox::server::sample::SampleMailbox;
-use sentbox::server::{SourceError, SourcePage, EmailSource};
-use sentbox::signals::{TERMINATING_SIGNALS, SHUTDOWN_SIGNALS, signal_number};
+use sentbox::server::{EmailSource, SourceError, SourcePage};
+use sentbox::signals::{SHUTDOWN_SIGNALS, TERMINATING_SIGNALS, signal_number};
 use serde_json::value::RawValue;
 
 use crate::harness::process::Sentbox;

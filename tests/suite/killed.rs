@@ -9,11 +9,11 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 
 use sentbox::api::Cursor;
-use sentbox::archive::{WindowAnchor, Archive, ArchiveLocation, Coverage};
+use sentbox::archive::{Archive, ArchiveLocation, Coverage, WindowAnchor};
 use sentbox::config::clock;
 use sentbox::mail::EmailId;
 use sentbox::server::sample::SampleMailbox;
-use sentbox::server::{SourceError, SourcePage, EmailSource};
+use sentbox::server::{EmailSource, SourceError, SourcePage};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -124,7 +124,10 @@ fn check(path: &Path, truth: &[(String, Value)]) -> usize {
     );
     drop(connection);
     let archive = Archive::open(&ArchiveLocation::Disk(path.to_owned())).unwrap();
-    let rows = archive.window(&WindowAnchor::Newest, usize::MAX).unwrap().rows;
+    let rows = archive
+        .window(&WindowAnchor::Newest, usize::MAX)
+        .unwrap()
+        .rows;
     for span in archive.coverage_state().unwrap().ranges {
         let index = |place| {
             let row = rows
@@ -201,7 +204,10 @@ fn same(path: &Path, truth: &[(String, Value)], seed: u64) {
     assert_eq!(check(path, truth), truth.len(), "seed {seed}");
     let archive = Archive::open(&ArchiveLocation::Disk(path.to_owned())).unwrap();
     assert_eq!(archive.coverage().unwrap(), Coverage::Complete);
-    let rows = archive.window(&WindowAnchor::Newest, usize::MAX).unwrap().rows;
+    let rows = archive
+        .window(&WindowAnchor::Newest, usize::MAX)
+        .unwrap()
+        .rows;
     for (row, (id, email)) in rows.iter().zip(truth) {
         assert_eq!(row.summary.id.as_str(), id, "seed {seed}");
         let kept: Value =

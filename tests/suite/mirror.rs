@@ -11,7 +11,7 @@ use sentbox::api::Cursor;
 use sentbox::config::clock;
 use sentbox::mail::EmailId;
 use sentbox::server::sample::SampleMailbox;
-use sentbox::server::{SourceError, SourcePage, EmailSource};
+use sentbox::server::{EmailSource, SourceError, SourcePage};
 use serde_json::Value;
 use serde_json::value::RawValue;
 

@@ -123,7 +123,12 @@ fn what_cannot_be_done_is_said_in_words() {
 #[test]
 fn more_is_fetched_first_if_that_is_asked_for() {
     let now = clock::now();
-    let service = Service::new(SampleMailbox::new(7, 250, now, std::sync::Arc::new(move || now)));
+    let service = Service::new(SampleMailbox::new(
+        7,
+        250,
+        now,
+        std::sync::Arc::new(move || now),
+    ));
     let sentbox = Sentbox::at(&service);
     assert_eq!(sentbox.stdout("search --count from:@"), "0\n");
     assert_snapshot!(sentbox.told("search --count --back all --rate 1000 from:@"), @r"

@@ -124,10 +124,16 @@ impl BackgroundQuota {
     }
 
     /// How long until the next request; zero if it may go now.
-    pub(super) fn time_until_allowed(&mut self, now: Duration, speed: f64, window: Duration) -> Duration {
+    pub(super) fn time_until_allowed(
+        &mut self,
+        now: Duration,
+        speed: f64,
+        window: Duration,
+    ) -> Duration {
         let per_second = self.background_rate(speed);
         self.bucket.refill(now, per_second, BACKGROUND_BURST);
-        let is_blind = self.has_limit_headers && now >= self.probed_at + window * PROBE_INTERVAL_WINDOWS;
+        let is_blind =
+            self.has_limit_headers && now >= self.probed_at + window * PROBE_INTERVAL_WINDOWS;
         let lonely = self
             .recent_sends
             .back()
@@ -158,7 +164,8 @@ impl BackgroundQuota {
 
     /// Whether somebody else was noticed lately.
     pub(super) fn is_contended(&self, now: Duration) -> bool {
-        self.contention_seen_at.is_some_and(|noticed| now < noticed + CONTENTION_TIMEOUT)
+        self.contention_seen_at
+            .is_some_and(|noticed| now < noticed + CONTENTION_TIMEOUT)
     }
 
     /// An answer that said nothing about the limit.
@@ -178,7 +185,8 @@ impl BackgroundQuota {
         } = told;
         self.has_limit_headers = true;
         let own = f64::from(u32::try_from(self.recent_sends.len()).unwrap_or(u32::MAX));
-        self.bucket.refill(now, self.background_rate(speed), BACKGROUND_BURST);
+        self.bucket
+            .refill(now, self.background_rate(speed), BACKGROUND_BURST);
         // By the time that has passed, not by answers: who is slow would stay slow.
         let step = INCREASE_PER_SECOND * now.saturating_sub(self.updated_at).as_secs_f64();
         self.updated_at = now;

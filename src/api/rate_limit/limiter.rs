@@ -12,7 +12,9 @@ use tokio::time::{Instant, sleep};
 use tracing::{info, trace};
 
 use super::retry::DEFAULT_PAUSE;
-use super::{RateBudget, LimitHeaders, LimiterState, QueuePosition, SharedBucket, SharedDecision, Decision};
+use super::{
+    Decision, LimitHeaders, LimiterState, QueuePosition, RateBudget, SharedBucket, SharedDecision,
+};
 use crate::api::request::{Priority, RequestHandle};
 use crate::config::Rate;
 use crate::config::clock::Clock;
@@ -76,7 +78,9 @@ impl RateLimiter {
                 Decision::Contended => return Err(Denied::Abandoned),
                 Decision::NotFirst => (Duration::MAX, false),
                 Decision::Wait(wait) => (wait, false),
-                Decision::Paused(wait) if !bearable(*paused, wait) => return Err(Denied::PausedTooLong(wait)),
+                Decision::Paused(wait) if !bearable(*paused, wait) => {
+                    return Err(Denied::PausedTooLong(wait));
+                }
                 Decision::Paused(wait) => (wait, true),
             };
             if is_pause && !std::mem::replace(&mut told, true) {
@@ -107,7 +111,8 @@ impl RateLimiter {
             }
             turn
         });
-        let Some((bucket, clock)) = self.shared.as_ref().filter(|_| turn == Decision::Allowed) else {
+        let Some((bucket, clock)) = self.shared.as_ref().filter(|_| turn == Decision::Allowed)
+        else {
             return turn;
         };
         let (bucket, at, demand) = (
@@ -156,9 +161,10 @@ impl RateLimiter {
         self.changed.notify_waiters();
         if let Some((bucket, clock)) = self.shared.clone() {
             // What cannot be written holds for this process all the same.
-            let _ =
-                tokio::task::spawn_blocking(move || bucket.pause(clock(), wait.unwrap_or(DEFAULT_PAUSE)))
-                    .await;
+            let _ = tokio::task::spawn_blocking(move || {
+                bucket.pause(clock(), wait.unwrap_or(DEFAULT_PAUSE))
+            })
+            .await;
         }
     }
 
@@ -189,7 +195,8 @@ struct QueueGuard<'a> {
 
 impl Drop for QueueGuard<'_> {
     fn drop(&mut self) {
-        self.limiter.with_state(|pace, _| pace.dequeue(self.position));
+        self.limiter
+            .with_state(|pace, _| pace.dequeue(self.position));
         self.limiter.changed.notify_waiters();
     }
 }
@@ -224,12 +231,19 @@ mod tests {
     async fn exhausted_limiter() -> Arc<RateLimiter> {
         let gate = RateLimiter::new(Rate::default(), None, crate::config::clock::system_clock());
         for _ in 0..4 {
-            acquire(&gate, &RequestHandle::new(Priority::Interactive)).await.unwrap();
+            acquire(&gate, &RequestHandle::new(Priority::Interactive))
+                .await
+                .unwrap();
         }
         Arc::new(gate)
     }
 
-    fn spawn_acquire(gate: &Arc<RateLimiter>, tasks: &mut JoinSet<&'static str>, name: &'static str, wish: &RequestHandle) {
+    fn spawn_acquire(
+        gate: &Arc<RateLimiter>,
+        tasks: &mut JoinSet<&'static str>,
+        name: &'static str,
+        wish: &RequestHandle,
+    ) {
         let (gate, wish) = (Arc::clone(gate), wish.clone());
         tasks.spawn(async move {
             if acquire(&gate, &wish).await.is_ok() {
@@ -243,11 +257,26 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn the_more_urgent_goes_first_however_late_it_comes() {
         let (gate, mut tasks) = (exhausted_limiter().await, JoinSet::new());
-        spawn_acquire(&gate, &mut tasks, "older mail", &RequestHandle::new(Priority::Backfill));
+        spawn_acquire(
+            &gate,
+            &mut tasks,
+            "older mail",
+            &RequestHandle::new(Priority::Backfill),
+        );
         yield_now().await;
-        spawn_acquire(&gate, &mut tasks, "new mail", &RequestHandle::new(Priority::Refresh));
+        spawn_acquire(
+            &gate,
+            &mut tasks,
+            "new mail",
+            &RequestHandle::new(Priority::Refresh),
+        );
         yield_now().await;
-        spawn_acquire(&gate, &mut tasks, "an email", &RequestHandle::new(Priority::Interactive));
+        spawn_acquire(
+            &gate,
+            &mut tasks,
+            "an email",
+            &RequestHandle::new(Priority::Interactive),
+        );
         let order: Vec<_> = [
             tasks.join_next().await,
             tasks.join_next().await,
@@ -265,11 +294,14 @@ mod tests {
         let withdrawn = RequestHandle::new(Priority::Interactive);
         spawn_acquire(&gate, &mut tasks, "withdrawn", &withdrawn);
         let dropped = RequestHandle::new(Priority::Interactive);
-        let dropped = tokio::time::timeout(Duration::from_millis(10), acquire(&gate, &dropped)).await;
+        let dropped =
+            tokio::time::timeout(Duration::from_millis(10), acquire(&gate, &dropped)).await;
         assert!(dropped.is_err(), "it waits its turn");
         withdrawn.cancel();
         assert_eq!(tasks.join_next().await.unwrap().unwrap(), "turned away");
-        acquire(&gate, &RequestHandle::new(Priority::Interactive)).await.unwrap();
+        acquire(&gate, &RequestHandle::new(Priority::Interactive))
+            .await
+            .unwrap();
         assert!(
             began.elapsed() < Duration::from_millis(510),
             "the next token is for who is left: {:?}",
@@ -298,8 +330,12 @@ mod tests {
         };
         let (one, other) = (gate(), gate());
         for _ in 0..10 {
-            acquire(&one, &RequestHandle::new(Priority::Interactive)).await.unwrap();
-            acquire(&other, &RequestHandle::new(Priority::Interactive)).await.unwrap();
+            acquire(&one, &RequestHandle::new(Priority::Interactive))
+                .await
+                .unwrap();
+            acquire(&other, &RequestHandle::new(Priority::Interactive))
+                .await
+                .unwrap();
         }
         let took = began.elapsed();
         assert!(
@@ -307,7 +343,9 @@ mod tests {
             "20 requests, 4 of them at once: {took:?}"
         );
         one.on_rate_limited(Some(Duration::from_secs(3))).await;
-        acquire(&other, &RequestHandle::new(Priority::Interactive)).await.unwrap();
+        acquire(&other, &RequestHandle::new(Priority::Interactive))
+            .await
+            .unwrap();
         assert!(
             began.elapsed() >= took + Duration::from_secs(3),
             "{:?}",
@@ -325,7 +363,9 @@ mod tests {
         );
         let began = Instant::now();
         for _ in 0..8 {
-            acquire(&gate, &RequestHandle::new(Priority::Interactive)).await.unwrap();
+            acquire(&gate, &RequestHandle::new(Priority::Interactive))
+                .await
+                .unwrap();
         }
         assert!(
             began.elapsed() < Duration::from_secs(5),

@@ -7,10 +7,10 @@
 //! All requests share one token bucket, whose rate falls to the [`share`] of this process when others use
 //! the limit as well. Background requests must also pass a second bucket at that rate.
 
+mod background_quota;
 mod bucket;
 mod limiter;
 mod retry;
-mod background_quota;
 mod shared;
 #[cfg(test)]
 mod tests;
@@ -18,15 +18,15 @@ mod tests;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use background_quota::{BackgroundQuota, LimitUsage};
 use bucket::TokenBucket;
 use retry::DEFAULT_PAUSE;
-use background_quota::{BackgroundQuota, LimitUsage};
-use shared::{TokenDemand, SharedBucket, SharedDecision};
+use shared::{SharedBucket, SharedDecision, TokenDemand};
 
 pub use limiter::jitter;
-pub(super) use limiter::{RateLimiter, Denied};
+pub(super) use limiter::{Denied, RateLimiter};
 pub use retry::RetryPolicy;
-pub(super) use retry::{RetryAction, Elapsed, backoff};
+pub(super) use retry::{Elapsed, RetryAction, backoff};
 
 use super::request::Priority;
 use crate::config::Rate;
@@ -207,7 +207,9 @@ impl LimiterState {
             return token;
         }
         let silent = self.background_paused_until.saturating_sub(now);
-        silent.max(token).max(self.background.time_until_allowed(now, speed, window))
+        silent
+            .max(token)
+            .max(self.background.time_until_allowed(now, speed, window))
     }
 
     /// Learns what an answer says about the limit. `jitter`, a number from 0 to 1, keeps those who are
@@ -273,14 +275,18 @@ impl LimiterState {
             rate: self.max_rate(),
             background: self.background.background_rate(self.max_rate()),
             limit: self.limit_headers.limit,
-            remaining: self.limit_headers.remaining.filter(|_| self.limits_expire_at > now),
+            remaining: self
+                .limit_headers
+                .remaining
+                .filter(|_| self.limits_expire_at > now),
             paused_for: self.paused_until.saturating_sub(now),
         }
     }
 
     /// Lets the tokens flow in that have come since the last time.
     fn refill(&mut self, now: Duration) {
-        self.tokens.refill(now, self.interactive_rate(), self.burst_size());
+        self.tokens
+            .refill(now, self.interactive_rate(), self.burst_size());
     }
 
     /// Requests a second that all may use together: fewer while others use the limit as well.
@@ -304,7 +310,8 @@ impl LimiterState {
 
     /// Requests that may follow each other at once: no more than our part of one window.
     fn burst_size(&self) -> f64 {
-        self.own_quota().map_or(BURST, |part| part.clamp(1.0, BURST))
+        self.own_quota()
+            .map_or(BURST, |part| part.clamp(1.0, BURST))
     }
 
     /// The part of the service's limit that is ours, if it has stated one.

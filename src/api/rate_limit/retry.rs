@@ -115,7 +115,11 @@ mod tests {
 
     #[test]
     fn silent_service_is_given_up_within_thirty_seconds() {
-        for patience in [RetryPolicy::ONE_SHOT, RetryPolicy::TUI, RetryPolicy::LONG_RUNNING] {
+        for patience in [
+            RetryPolicy::ONE_SHOT,
+            RetryPolicy::TUI,
+            RetryPolicy::LONG_RUNNING,
+        ] {
             let (mut spent, mut tries) = (Elapsed::default(), 0);
             loop {
                 tries += 1;
@@ -150,14 +154,29 @@ mod tests {
         );
         assert_eq!(soon(1, 24.5), None);
         let after = |patience: &RetryPolicy, paused, wait| {
-            backoff(patience, 1, spent(10.0, paused), RetryAction::After(S(wait)), 0.5)
+            backoff(
+                patience,
+                1,
+                spent(10.0, paused),
+                RetryAction::After(S(wait)),
+                0.5,
+            )
         };
         assert_eq!(after(&RetryPolicy::ONE_SHOT, 0.0, 7.0), Some(S(7.0)));
         assert_eq!(after(&RetryPolicy::ONE_SHOT, 10.0, 7.0), None);
-        assert_eq!(after(&RetryPolicy::LONG_RUNNING, 200.0, 100.0), Some(S(100.0)));
+        assert_eq!(
+            after(&RetryPolicy::LONG_RUNNING, 200.0, 100.0),
+            Some(S(100.0))
+        );
         assert_eq!(after(&RetryPolicy::LONG_RUNNING, 0.0, 86400.0), None);
         assert_eq!(
-            backoff(&RetryPolicy::LONG_RUNNING, 1, Elapsed::default(), RetryAction::Never, 0.5),
+            backoff(
+                &RetryPolicy::LONG_RUNNING,
+                1,
+                Elapsed::default(),
+                RetryAction::Never,
+                0.5
+            ),
             None
         );
     }

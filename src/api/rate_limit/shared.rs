@@ -206,7 +206,9 @@ mod tests {
         let mut sent = 0_u32;
         for step in 0..200 {
             for bucket in &both {
-                sent += u32::from(try_take_at(bucket, f64::from(step) / 10.0) == SharedDecision::Allowed);
+                sent += u32::from(
+                    try_take_at(bucket, f64::from(step) / 10.0) == SharedDecision::Allowed,
+                );
             }
         }
         assert_eq!(sent, 4 + 39, "a burst, and two a second for 19.9 seconds");
@@ -218,7 +220,10 @@ mod tests {
         let (one, other) = (SharedBucket::new(path.clone()), SharedBucket::new(path));
         one.pause(at(0.0), Duration::from_secs(3));
         one.pause(at(1.0), Duration::from_secs(1));
-        assert_eq!(try_take_at(&other, 1.0), SharedDecision::Paused(Duration::from_secs(2)));
+        assert_eq!(
+            try_take_at(&other, 1.0),
+            SharedDecision::Paused(Duration::from_secs(2))
+        );
         assert_eq!(try_take_at(&other, 3.0), SharedDecision::Allowed);
     }
 

@@ -30,10 +30,19 @@ fn try_once(pace: &mut LimiterState, now: f64, urgency: Priority) -> Decision {
 fn a_burst_goes_at_once_and_then_the_rate_holds() {
     let mut pace = LimiterState::new(Rate::default());
     for _ in 0..4 {
-        assert_eq!(try_once(&mut pace, 0.0, Priority::Interactive), Decision::Allowed);
+        assert_eq!(
+            try_once(&mut pace, 0.0, Priority::Interactive),
+            Decision::Allowed
+        );
     }
-    assert_eq!(try_once(&mut pace, 0.0, Priority::Interactive), Decision::Wait(S(0.5)));
-    assert_eq!(try_once(&mut pace, 0.5, Priority::Interactive), Decision::Allowed);
+    assert_eq!(
+        try_once(&mut pace, 0.0, Priority::Interactive),
+        Decision::Wait(S(0.5))
+    );
+    assert_eq!(
+        try_once(&mut pace, 0.5, Priority::Interactive),
+        Decision::Allowed
+    );
 }
 
 #[test]
@@ -42,7 +51,10 @@ fn background_leaves_a_token_for_the_person() {
     for now in [0.0, 0.1, 0.2, 0.3] {
         while try_once(&mut pace, now, Priority::Backfill) == Decision::Allowed {}
     }
-    assert_eq!(try_once(&mut pace, 0.3, Priority::Interactive), Decision::Allowed);
+    assert_eq!(
+        try_once(&mut pace, 0.3, Priority::Interactive),
+        Decision::Allowed
+    );
 }
 
 #[test]
@@ -63,7 +75,9 @@ fn the_queue_is_let_through_by_urgency_and_then_in_turn() {
     let mut gone = Vec::new();
     for second in 0..20 {
         for (n, place) in places.iter().enumerate() {
-            if !gone.contains(&n) && pace.try_acquire(S(f64::from(second)), *place, NO_JITTER) == Decision::Allowed {
+            if !gone.contains(&n)
+                && pace.try_acquire(S(f64::from(second)), *place, NO_JITTER) == Decision::Allowed
+            {
                 gone.push(n);
             }
         }
@@ -74,8 +88,14 @@ fn the_queue_is_let_through_by_urgency_and_then_in_turn() {
 #[test]
 fn who_leaves_the_queue_holds_up_nobody() {
     let mut pace = LimiterState::new(Rate::default());
-    let (person, head) = (pace.enqueue(Priority::Interactive), pace.enqueue(Priority::Refresh));
-    assert_eq!(pace.try_acquire(S(0.0), head, NO_JITTER), Decision::NotFirst);
+    let (person, head) = (
+        pace.enqueue(Priority::Interactive),
+        pace.enqueue(Priority::Refresh),
+    );
+    assert_eq!(
+        pace.try_acquire(S(0.0), head, NO_JITTER),
+        Decision::NotFirst
+    );
     pace.dequeue(person);
     assert_eq!(pace.try_acquire(S(0.0), head, NO_JITTER), Decision::Allowed);
 }
@@ -94,8 +114,14 @@ fn the_rate_is_a_share_of_the_stated_limit() {
 fn a_small_limit_makes_a_small_burst_and_background_still_gets_its_turn() {
     let mut pace = LimiterState::new(Rate::default());
     pace.update_limits(S(0.0), limits(2, 2, 1.0), NO_JITTER);
-    assert_eq!(try_once(&mut pace, 1.0, Priority::Backfill), Decision::Allowed);
-    assert_eq!(try_once(&mut pace, 1.0, Priority::Interactive), Decision::Wait(S(2.0)));
+    assert_eq!(
+        try_once(&mut pace, 1.0, Priority::Backfill),
+        Decision::Allowed
+    );
+    assert_eq!(
+        try_once(&mut pace, 1.0, Priority::Interactive),
+        Decision::Wait(S(2.0))
+    );
 }
 
 #[test]
@@ -106,15 +132,23 @@ fn background_yields_when_less_than_half_is_left_and_everybody_when_nothing_is()
         try_once(&mut pace, 0.2, Priority::Refresh),
         Decision::Wait(S(0.8)).max_of(&mut pace, 0.2)
     );
-    assert_eq!(try_once(&mut pace, 0.2, Priority::Interactive), Decision::Allowed);
+    assert_eq!(
+        try_once(&mut pace, 0.2, Priority::Interactive),
+        Decision::Allowed
+    );
     pace.update_limits(S(1.0), limits(10, 0, 0.5), 0.0);
-    assert_eq!(try_once(&mut pace, 1.25, Priority::Interactive), Decision::Paused(S(0.25)));
+    assert_eq!(
+        try_once(&mut pace, 1.25, Priority::Interactive),
+        Decision::Paused(S(0.25))
+    );
 }
 
 impl Decision {
     /// The later of this and what the share of background work still asks for.
     fn max_of(self, pace: &mut LimiterState, now: f64) -> Self {
-        let share = pace.background.time_until_allowed(S(now), pace.max_rate(), pace.window());
+        let share = pace
+            .background
+            .time_until_allowed(S(now), pace.max_rate(), pace.window());
         match self {
             Self::Wait(wait) => Self::Wait(wait.max(share)),
             other => other,
@@ -136,9 +170,15 @@ fn what_is_left_bounds_what_a_person_may_take_at_once() {
 #[test]
 fn warming_is_for_when_there_is_plenty() {
     let mut pace = LimiterState::new(Rate::default());
-    assert_eq!(try_once(&mut pace, 0.0, Priority::Prefetch), Decision::Allowed);
+    assert_eq!(
+        try_once(&mut pace, 0.0, Priority::Prefetch),
+        Decision::Allowed
+    );
     assert!(
-        matches!(try_once(&mut pace, 0.0, Priority::Prefetch), Decision::Wait(_)),
+        matches!(
+            try_once(&mut pace, 0.0, Priority::Prefetch),
+            Decision::Wait(_)
+        ),
         "one token is missing"
     );
     assert_eq!(
@@ -157,7 +197,10 @@ fn warming_is_for_when_there_is_plenty() {
         Decision::Contended,
         "somebody was there just now"
     );
-    assert_eq!(try_once(&mut pace, 60.0, Priority::Prefetch), Decision::Allowed);
+    assert_eq!(
+        try_once(&mut pace, 60.0, Priority::Prefetch),
+        Decision::Allowed
+    );
 }
 
 /// How long it takes one who is alone to make so many requests, one after the other.
@@ -171,7 +214,9 @@ fn alone(rate: f64, told: LimitHeaders, requests: u32) -> f64 {
                 pace.update_limits(now, told, NO_JITTER);
             }
             Decision::Wait(wait) => now += wait,
-            turn @ (Decision::NotFirst | Decision::Paused(_) | Decision::Contended) => panic!("{turn:?}"),
+            turn @ (Decision::NotFirst | Decision::Paused(_) | Decision::Contended) => {
+                panic!("{turn:?}")
+            }
         }
     }
     now.as_secs_f64()
@@ -198,10 +243,19 @@ fn one_alone_loses_little_to_holding_its_breath_however_fast_it_goes() {
 fn a_refusal_silences_everybody_and_background_for_longer() {
     let mut pace = LimiterState::new(Rate::default());
     pace.on_rate_limited(S(0.0), Some(S(3.0)), 0.0);
-    assert_eq!(try_once(&mut pace, 1.0, Priority::Interactive), Decision::Paused(S(2.0)));
+    assert_eq!(
+        try_once(&mut pace, 1.0, Priority::Interactive),
+        Decision::Paused(S(2.0))
+    );
     assert_eq!(pace.budget(S(1.0)).paused_for, S(2.0));
-    assert_eq!(try_once(&mut pace, 3.0, Priority::Interactive), Decision::Allowed);
-    assert_eq!(try_once(&mut pace, 3.0, Priority::Backfill), Decision::Wait(S(5.0)));
+    assert_eq!(
+        try_once(&mut pace, 3.0, Priority::Interactive),
+        Decision::Allowed
+    );
+    assert_eq!(
+        try_once(&mut pace, 3.0, Priority::Backfill),
+        Decision::Wait(S(5.0))
+    );
     pace.on_rate_limited(S(20.0), Some(S(3.0)), 1.0);
     assert_eq!(
         pace.budget(S(20.0)).paused_for,

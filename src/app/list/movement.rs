@@ -1,10 +1,10 @@
 //! How the selection moves, and which rows are asked for so that it can.
 
 use super::{List, WINDOW_ROWS};
+use crate::app::anchors::JumpTarget;
 use crate::app::command::Motion;
 use crate::app::effect::Effect;
-use crate::app::anchors::JumpTarget;
-use crate::archive::{WindowAnchor, SortKey};
+use crate::archive::{SortKey, WindowAnchor};
 
 impl List {
     /// Moves the selection; asks for other rows where this needs them.

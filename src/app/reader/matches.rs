@@ -5,10 +5,10 @@ use std::sync::Arc;
 use super::Reader;
 use crate::app::command::Direction;
 use crate::app::effect::Effect;
-use crate::app::text_match::{TextMatch, SearchPattern};
 use crate::app::pending::RequestId;
+use crate::app::text_match::{SearchPattern, TextMatch};
 use crate::archive::EmailRow;
-use crate::query::{SearchText, Query};
+use crate::query::{Query, SearchText};
 
 /// Text that a person looks for in the email.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,7 +24,10 @@ pub(super) struct FindState {
 impl Reader {
     /// Looks for text in the email, from here on; without any, for what the filter looks for.
     pub fn set_find_text(&mut self, text: &str) {
-        let from = self.find.as_ref().map_or(self.scroll, |find| find.start_line);
+        let from = self
+            .find
+            .as_ref()
+            .map_or(self.scroll, |find| find.start_line);
         self.find = SearchText::new(text).map(|needle| FindState {
             text: needle,
             start_line: from,
@@ -98,7 +101,12 @@ impl Reader {
     }
 
     /// Takes the marks. What a person looks for in the email is gone to at once.
-    pub fn apply_matches(&mut self, ticket: RequestId, marks: Vec<TextMatch>, row: Option<&EmailRow>) {
+    pub fn apply_matches(
+        &mut self,
+        ticket: RequestId,
+        marks: Vec<TextMatch>,
+        row: Option<&EmailRow>,
+    ) {
         if !self.matches.resolve(ticket, Ok(marks)) {
             return;
         }

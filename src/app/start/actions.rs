@@ -1,11 +1,14 @@
 //! What choosing in the hall does to the model.
 
-use super::{StartAction, ConfirmAnswer, OpenOutcome, ProfileChoice, SessionTarget, StartScreenKind, LoginForm, StartScreen, ConfirmDialog};
+use super::{
+    ConfirmAnswer, ConfirmDialog, LoginForm, OpenOutcome, ProfileChoice, SessionTarget,
+    StartAction, StartScreen, StartScreenKind,
+};
 use crate::app::command::Direction;
 use crate::app::effect::Effect;
 use crate::app::model::{ExitReason, Model};
-use crate::app::prompt::LineEdit;
 use crate::app::pending::{Pending, RequestId};
+use crate::app::prompt::LineEdit;
 use crate::error::{Error, ErrorKind};
 
 impl Model {
@@ -25,22 +28,28 @@ impl Model {
         ticket: RequestId,
         outcome: Result<Vec<ProfileChoice>, Error>,
     ) {
-        let Some(hall) = &mut self.start_screen else { return };
+        let Some(hall) = &mut self.start_screen else {
+            return;
+        };
         let StartScreenKind::Profiles(choices) = &mut hall.kind else {
             return;
         };
         hall.error = outcome.as_ref().err().cloned();
         if choices.resolve(ticket, outcome) {
-            let here = choices
-                .value()
-                .and_then(|choices| choices.iter().position(|choice| choice.target == self.target));
+            let here = choices.value().and_then(|choices| {
+                choices
+                    .iter()
+                    .position(|choice| choice.target == self.target)
+            });
             hall.selected = here.unwrap_or(0);
         }
     }
 
     /// Marks the next or the previous item.
     pub(in crate::app) fn move_choice(&mut self, side: Direction) {
-        let Some(hall) = &mut self.start_screen else { return };
+        let Some(hall) = &mut self.start_screen else {
+            return;
+        };
         let last = hall.items(&self.target).len().saturating_sub(1);
         hall.selected = match side {
             Direction::Left => hall.selected.saturating_sub(1),
@@ -50,9 +59,17 @@ impl Model {
 
     /// Takes the marked item.
     pub(in crate::app) fn confirm_choice(&mut self) -> Option<Effect> {
-        let hall = self.start_screen.as_mut().filter(|hall| !hall.is_pending())?;
+        let hall = self
+            .start_screen
+            .as_mut()
+            .filter(|hall| !hall.is_pending())?;
         hall.error = None;
-        match hall.items(&self.target).into_iter().nth(hall.selected)?.action {
+        match hall
+            .items(&self.target)
+            .into_iter()
+            .nth(hall.selected)?
+            .action
+        {
             StartAction::LogIn => {
                 if let StartScreenKind::SetUp { welcome, form } = &mut hall.kind {
                     *form = Some(LoginForm::new(&welcome.base_url));
@@ -121,7 +138,10 @@ impl Model {
 
     /// Has the key tried.
     pub(in crate::app) fn log_in(&mut self) -> Option<Effect> {
-        let hall = self.start_screen.as_mut().filter(|hall| !hall.is_pending())?;
+        let hall = self
+            .start_screen
+            .as_mut()
+            .filter(|hall| !hall.is_pending())?;
         let StartScreenKind::SetUp {
             form: Some(form), ..
         } = &hall.kind
@@ -132,7 +152,7 @@ impl Model {
         if key.char_count() == 0 {
             hall.error = Some(
                 Error::new(ErrorKind::KeyMissing, "there is no key yet")
-                    .hint("type it or paste it; it is not shown"),
+                    .with_hint("type it or paste it; it is not shown"),
             );
             return None;
         }
@@ -180,8 +200,14 @@ impl Model {
     }
 
     /// A door is open, or asks, or stays shut.
-    pub(in crate::app) fn apply_session_opened(&mut self, ticket: RequestId, outcome: Result<OpenOutcome, Error>) {
-        let Some(hall) = &mut self.start_screen else { return };
+    pub(in crate::app) fn apply_session_opened(
+        &mut self,
+        ticket: RequestId,
+        outcome: Result<OpenOutcome, Error>,
+    ) {
+        let Some(hall) = &mut self.start_screen else {
+            return;
+        };
         if !hall.pending.resolve(ticket, Ok(())) {
             return;
         }
@@ -193,7 +219,10 @@ impl Model {
     }
 
     fn show_confirm_dialog(&mut self, question: ConfirmDialog) {
-        let over_mail = self.start_screen.as_ref().is_some_and(StartScreen::has_mail_behind);
+        let over_mail = self
+            .start_screen
+            .as_ref()
+            .is_some_and(StartScreen::has_mail_behind);
         self.start_screen = Some(StartScreen::new(StartScreenKind::Confirm {
             question,
             over_mail,

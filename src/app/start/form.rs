@@ -4,7 +4,7 @@ use tui_input::{Input, InputRequest};
 
 use crate::app::prompt::LineEdit;
 use crate::config::SecretInput;
-use crate::mail::sanitize;
+use crate::text::sanitize;
 
 /// No address is longer than this.
 const MAX_URL_LEN: usize = 500;

@@ -4,11 +4,13 @@
 //! question that must be answered before a door opens.
 
 mod actions;
-mod target;
 mod form;
+mod target;
 
-pub use target::{ConfirmAnswer, OpenOutcome, ProfileChoice, SessionTarget, StorageMode, ConfirmDialog, SetupInfo};
 pub use form::{FormField, LoginForm};
+pub use target::{
+    ConfirmAnswer, ConfirmDialog, OpenOutcome, ProfileChoice, SessionTarget, SetupInfo, StorageMode,
+};
 
 use super::pending::Pending;
 use crate::error::Error;
@@ -111,7 +113,11 @@ impl StartScreen {
             StartScreenKind::SetUp { welcome, .. } => {
                 let mut items = Vec::new();
                 if welcome.storage.is_ok() {
-                    items.push(item("Log in", "type or paste an API key", StartAction::LogIn));
+                    items.push(item(
+                        "Log in",
+                        "type or paste an API key",
+                        StartAction::LogIn,
+                    ));
                 }
                 items.extend(welcome.profiles.iter().map(|(name, base_url)| {
                     let door = SessionTarget::Profile(name.clone());
@@ -144,7 +150,11 @@ impl StartScreen {
                     .answers
                     .iter()
                     .map(|(answer, words)| {
-                        item(words, "", StartAction::OpenSession(question.target.clone(), *answer))
+                        item(
+                            words,
+                            "",
+                            StartAction::OpenSession(question.target.clone(), *answer),
+                        )
                     })
                     .collect();
                 items.push(if *over_mail {

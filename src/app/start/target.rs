@@ -82,7 +82,7 @@ pub struct SetupInfo {
 pub struct ConfirmDialog {
     /// Where one wants to go.
     pub target: SessionTarget,
-    /// What is asked about, a sentence each.
+    /// What is asked about, a message each.
     pub lines: Vec<String>,
     /// What may be answered, in words.
     pub answers: Vec<(ConfirmAnswer, String)>,

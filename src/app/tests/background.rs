@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::api::{RateBudget, Priority};
-use crate::app::{Effect, RequestKind, Message, SessionInfo, TimerKind, RequestId};
+use crate::api::{Priority, RateBudget};
+use crate::app::{Effect, Message, RequestId, RequestKind, SessionInfo, TimerKind};
 use crate::archive::Coverage;
 use crate::config::Backfill;
 use crate::error::{Error, ErrorKind};
@@ -100,7 +100,9 @@ fn a_page_that_was_not_asked_for_yet_is_withdrawn_with_the_look_back() {
     assert!(!world.model.service.is_loading_older() && world.model.service.error().is_none());
     world.press("b");
     assert!(
-        world.model.is_wanted(RequestKind::LoadOlder, extending(&world)),
+        world
+            .model
+            .is_wanted(RequestKind::LoadOlder, extending(&world)),
         "and can be wanted again"
     );
 }
@@ -121,7 +123,10 @@ fn older_mail_for_a_place_that_was_left_is_withdrawn() {
         "the filter changed"
     );
     world.press("Esc").answer_archive();
-    assert!(world.model.is_wanted(RequestKind::LoadOlder, ticket), "back again");
+    assert!(
+        world.model.is_wanted(RequestKind::LoadOlder, ticket),
+        "back again"
+    );
     world.press("g g").answer_archive();
     assert!(
         !world.model.is_wanted(RequestKind::LoadOlder, ticket),
@@ -171,7 +176,10 @@ fn what_is_shown_first_is_less_urgent_until_somebody_asks_for_it() {
     world.press("Enter");
     assert_eq!(urgency(&world), Some(Priority::Interactive));
     assert!(
-        !world.model.is_wanted(RequestKind::LoadEmail, first) && world.model.is_wanted(RequestKind::LoadEmail, reading(&world))
+        !world.model.is_wanted(RequestKind::LoadEmail, first)
+            && world
+                .model
+                .is_wanted(RequestKind::LoadEmail, reading(&world))
     );
 }
 
@@ -262,7 +270,10 @@ fn filling_yields_to_the_person_and_ends_with_a_key() {
         world.answer(0);
     }
     let ticket = filling(&world);
-    assert!(world.model.is_wanted(RequestKind::Backfill, ticket) && world.model.service.is_backfilling());
+    assert!(
+        world.model.is_wanted(RequestKind::Backfill, ticket)
+            && world.model.service.is_backfilling()
+    );
     world.press("G").answer_archive();
     assert!(
         !world.model.is_wanted(RequestKind::Backfill, ticket),
@@ -286,7 +297,10 @@ fn filling_yields_to_the_person_and_ends_with_a_key() {
     assert_eq!(fills(&world), 2, "and goes on after it");
     let ticket = filling(&world);
     world.press("Ctrl-x");
-    assert!(!world.model.is_wanted(RequestKind::Backfill, ticket) && !world.model.service.is_backfilling());
+    assert!(
+        !world.model.is_wanted(RequestKind::Backfill, ticket)
+            && !world.model.service.is_backfilling()
+    );
     world.settle();
     assert_eq!(fills(&world), 2);
 }

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use crate::api::wire;
 use crate::app::start::OpenOutcome;
 use crate::app::{
-    StatusCheckStep, ProfileChoice, ConfirmResult, ListCounts, SessionTarget, Effect, StorageMode, Model, Message, SyncUpdate, OpenedEmail, SessionInfo,
-    RecipientSummary, find_matches,
+    ConfirmResult, Effect, ListCounts, Message, Model, OpenedEmail, ProfileChoice,
+    RecipientSummary, SessionInfo, SessionTarget, StatusCheckStep, StorageMode, SyncUpdate,
+    find_matches,
 };
-use crate::archive::{WindowAnchor, ObservedStatus, SortKey, Coverage, EmailRow, RowWindow};
+use crate::archive::{Coverage, EmailRow, ObservedStatus, RowWindow, SortKey, WindowAnchor};
 use crate::config::{Backfill, built_in_views};
 use crate::mail::{Email, EmailId, SafeText, Status, Summary, Tag};
 use crate::query::{EmailDocument, Node, Query, SortOrder, Term, complete, matches};
@@ -312,7 +313,10 @@ impl Mailbox {
                 .iter()
                 .position(|row| row.sort_key != *place && down(row, *place))
                 .unwrap_or(len),
-            WindowAnchor::Around { sort_key: place, above } => at(*place).saturating_sub(*above),
+            WindowAnchor::Around {
+                sort_key: place,
+                above,
+            } => at(*place).saturating_sub(*above),
             WindowAnchor::AtTime(micros) => at(SortKey::from_micros(*micros).unwrap()),
         };
         let end = (start + count).min(len);
@@ -520,7 +524,10 @@ impl World {
             matches!(
                 effect,
                 Effect::Timer {
-                    what: TimerKind::Refresh | TimerKind::LoadOlder | TimerKind::Countdown | TimerKind::Freshness,
+                    what: TimerKind::Refresh
+                        | TimerKind::LoadOlder
+                        | TimerKind::Countdown
+                        | TimerKind::Freshness,
                     ..
                 }
             )

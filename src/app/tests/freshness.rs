@@ -1,6 +1,9 @@
 //! What is looked at is confirmed, and nothing on the screen is older than it says.
 
-use crate::app::{CheckState, StatusCheckStep, ConfirmResult, Effect, RequestKind, Liveness, Message, SyncUpdate, TimerKind};
+use crate::app::{
+    CheckState, ConfirmResult, Effect, Liveness, Message, RequestKind, StatusCheckStep, SyncUpdate,
+    TimerKind,
+};
 use crate::archive::Coverage;
 use crate::error::{Error, ErrorKind};
 use crate::mail::Status;
@@ -222,11 +225,13 @@ fn title_is_live_only_while_it_is_true() {
         "once they are confirmed"
     );
     // The newest page is not answered any more.
-    world.model.set_time(world
-        .model
-        .now()
-        .checked_add(SignedDuration::from_secs(61))
-        .unwrap());
+    world.model.set_time(
+        world
+            .model
+            .now()
+            .checked_add(SignedDuration::from_secs(61))
+            .unwrap(),
+    );
     assert_eq!(
         world.model.liveness(),
         Liveness::ListAsOf(now().timestamp())
@@ -412,11 +417,13 @@ fn row_to(address: &str) -> Vec<crate::mail::Address> {
 #[test]
 fn failed_confirmation_ends_live_and_is_tried_again() {
     let mut world = World::at_rest(160, 40, sent(50, 31));
-    world.model.set_time(world
-        .model
-        .now()
-        .checked_add(SignedDuration::from_secs(1))
-        .unwrap());
+    world.model.set_time(
+        world
+            .model
+            .now()
+            .checked_add(SignedDuration::from_secs(1))
+            .unwrap(),
+    );
     let n = world
         .pending
         .iter()
@@ -463,11 +470,13 @@ fn change_shows_in_row_and_head_in_one_frame() {
         unreadable: 0,
         head_at: None,
     };
-    world.model.set_time(world
-        .model
-        .now()
-        .checked_add(SignedDuration::from_secs(40))
-        .unwrap());
+    world.model.set_time(
+        world
+            .model
+            .now()
+            .checked_add(SignedDuration::from_secs(40))
+            .unwrap(),
+    );
     world.press("q Enter");
     let n = world
         .pending
@@ -479,7 +488,10 @@ fn change_shows_in_row_and_head_in_one_frame() {
     };
     world.happen(Message::StatusesConfirmed {
         ticket,
-        outcome: Ok(ConfirmResult { update: news, requests: 1 }),
+        outcome: Ok(ConfirmResult {
+            update: news,
+            requests: 1,
+        }),
     });
     let n = world
         .pending

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use crate::app::tests::env::{Mailbox, World, opening};
 use crate::app::{
-    Command, Effect, ExitReason, Focus, Keymap, Message, SessionInfo, MouseInput, TimerKind, Direction, ReaderState, Motion,
+    Command, Direction, Effect, ExitReason, Focus, Keymap, Message, Motion, MouseInput,
+    ReaderState, SessionInfo, TimerKind,
 };
 use crate::archive::WindowAnchor;
-use crate::config::{SecretInput, KeyBinding};
+use crate::config::{KeyBinding, SecretInput};
 use crate::error::{Error, ErrorKind};
 use proptest::prelude::*;
 use ratatui::layout::{Position, Size};
@@ -98,7 +99,10 @@ fn new_emails_do_not_move_the_cursor_and_are_counted() {
     assert_eq!(world.model.list.unseen_above(), 3);
     assert_eq!(world.model.list.position(), Some(7));
     world.press("Home").settle();
-    assert_eq!((world.selected(), world.model.list.unseen_above()), (502, 0));
+    assert_eq!(
+        (world.selected(), world.model.list.unseen_above()),
+        (502, 0)
+    );
 }
 
 #[test]
@@ -311,7 +315,10 @@ fn a_key_that_means_nothing_says_so_and_a_prefix_waits_without_a_timer() {
     );
     world.press("j g");
     assert_eq!(
-        (world.model.notice.as_deref(), world.model.pending_keys.len()),
+        (
+            world.model.notice.as_deref(),
+            world.model.pending_keys.len()
+        ),
         (None, 1)
     );
     world.press("g");
@@ -568,7 +575,10 @@ fn what_could_be_typed_is_chosen_with_one_key_and_taken_back_with_another() {
     );
     world.settle().press("Enter").settle();
     assert_eq!(
-        (world.model.list.filter().text(), world.model.suggestions().len()),
+        (
+            world.model.list.filter().text(),
+            world.model.suggestions().len()
+        ),
         ("#2 status:delivered #29", 0)
     );
 }

@@ -98,7 +98,11 @@ fn a_card_has_all_mail_to_one_address_and_leads_back() {
     assert_eq!(filter(&world), "recipient:ana@example.com status:opened");
     world.press("Esc").settle();
     assert_eq!(
-        (filter(&world), world.selected(), world.model.recipient_card.is_some()),
+        (
+            filter(&world),
+            world.selected(),
+            world.model.recipient_card.is_some()
+        ),
         ("", 290, false),
         "where one was"
     );
@@ -192,7 +196,10 @@ fn a_card_is_counted_again_when_something_changes_and_not_while_one_types() {
     world.wait_for_refresh();
     assert_eq!(tallies(&world), 3);
     world.press("/ Ctrl-u").settle();
-    assert!(world.model.recipient_card.is_some(), "nothing jumps while one types");
+    assert!(
+        world.model.recipient_card.is_some(),
+        "nothing jumps while one types"
+    );
     world.press("Enter").settle();
     assert!(world.model.recipient_card.is_none());
 }
@@ -349,7 +356,10 @@ fn a_view_that_cannot_be_written_is_there_until_one_leaves() {
     };
     world.happen(Message::ViewSaved {
         ticket,
-        outcome: Err(Error::new(ErrorKind::Config, "config.toml cannot be written")),
+        outcome: Err(Error::new(
+            ErrorKind::Config,
+            "config.toml cannot be written",
+        )),
     });
     assert_eq!(
         world.model.notice.as_deref(),
@@ -423,13 +433,19 @@ fn text_is_found_while_one_types_and_forgotten_with_esc() {
     assert!(world.model.reader.scroll() > 0, "what is found is gone to");
     world.press("Backspace").settle();
     assert_eq!(
-        (world.model.reader.scroll(), world.model.reader.current_match()),
+        (
+            world.model.reader.scroll(),
+            world.model.reader.current_match()
+        ),
         (0, Some(0)),
         "from where one began"
     );
     world.press("Enter n n").settle();
     assert_eq!(
-        (world.model.notice.as_deref(), world.model.reader.current_match()),
+        (
+            world.model.notice.as_deref(),
+            world.model.reader.current_match()
+        ),
         (Some("match 3 of 11"), Some(2))
     );
     world.press("G").settle();
@@ -443,12 +459,18 @@ fn text_is_found_while_one_types_and_forgotten_with_esc() {
     assert!(world.model.reader.scroll() > 0);
     world.press("n J").settle();
     assert_eq!(
-        (world.model.reader.scroll(), world.model.reader.current_match()),
+        (
+            world.model.reader.scroll(),
+            world.model.reader.current_match()
+        ),
         (0, None),
         "another email begins at its start"
     );
     assert_eq!(
-        (world.model.reader.find_text(), world.model.reader.matches().len()),
+        (
+            world.model.reader.find_text(),
+            world.model.reader.matches().len()
+        ),
         (Some("line 2"), 11),
         "in the next email, too"
     );

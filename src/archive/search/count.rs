@@ -1,7 +1,7 @@
 //! How many: of what a query finds, and of what the archive knows.
 
 use super::halt::CancellationToken;
-use super::scan::{Scan, Direction};
+use super::scan::{Direction, Scan};
 use crate::archive::window::TOP;
 use crate::archive::{Archive, SortKey};
 use crate::error::Error;

@@ -3,9 +3,9 @@
 use rusqlite::Connection;
 
 use super::halt::CancellationToken;
-use super::scan::{Scan, Direction};
+use super::scan::{Direction, Scan};
 use crate::archive::window::{BOTTOM, EmailRow, TOP};
-use crate::archive::{WindowAnchor, Archive, SortKey, RowWindow};
+use crate::archive::{Archive, RowWindow, SortKey, WindowAnchor};
 use crate::error::Error;
 use crate::query::{Query, SortOrder};
 
@@ -109,18 +109,22 @@ impl Archive {
     ) -> Result<CandidateRows, Error> {
         self.connections.read(|connection| {
             let (mut rows, mut passed, mut count, mut is_end) = (Vec::new(), None, 0, true);
-            Scan::new(connection, query)?.for_each_match(Direction::Older, below.unwrap_or(TOP), |row| {
-                if rows.len() == most || count == MAX_EXAMINED {
-                    is_end = false;
-                    return false;
-                }
-                count += 1;
-                passed = Some(row.sort_key);
-                if choose(&row) {
-                    rows.push(row);
-                }
-                true
-            })?;
+            Scan::new(connection, query)?.for_each_match(
+                Direction::Older,
+                below.unwrap_or(TOP),
+                |row| {
+                    if rows.len() == most || count == MAX_EXAMINED {
+                        is_end = false;
+                        return false;
+                    }
+                    count += 1;
+                    passed = Some(row.sort_key);
+                    if choose(&row) {
+                        rows.push(row);
+                    }
+                    true
+                },
+            )?;
             Ok(CandidateRows {
                 rows,
                 last_examined: passed,
@@ -160,7 +164,10 @@ impl MatchList<'_> {
             WindowAnchor::Oldest => self.rows_before(bottom, rows),
             WindowAnchor::Above(place) => self.rows_before(place, rows),
             WindowAnchor::Below(place) => self.rows_after(place, rows),
-            WindowAnchor::Around { sort_key: place, above } => self.rows_around(self.key_before(place), above, rows),
+            WindowAnchor::Around {
+                sort_key: place,
+                above,
+            } => self.rows_around(self.key_before(place), above, rows),
             WindowAnchor::AtTime(micros) => {
                 let place = if self.forward == Direction::Older {
                     SortKey::newest_at(micros)
@@ -182,12 +189,14 @@ impl MatchList<'_> {
     }
 
     fn rows_after(&self, from: SortKey, rows: usize) -> Result<RowWindow, Error> {
-        let mut found = self.scan.collect_rows(self.forward, from, rows.saturating_add(1))?;
+        let mut found = self
+            .scan
+            .collect_rows(self.forward, from, rows.saturating_add(1))?;
         let more_below = found.len() > rows;
         found.truncate(rows);
         // What began at the top has nothing above it; to find that out costs as much as the rows.
-        let more_above =
-            from != list_end(self.forward.reverse()) && self.has_more(self.forward.reverse(), found.first())?;
+        let more_above = from != list_end(self.forward.reverse())
+            && self.has_more(self.forward.reverse(), found.first())?;
         Ok(RowWindow {
             rows: found,
             more_above,
@@ -196,13 +205,14 @@ impl MatchList<'_> {
     }
 
     fn rows_before(&self, from: SortKey, rows: usize) -> Result<RowWindow, Error> {
-        let mut found = self
-            .scan
-            .collect_rows(self.forward.reverse(), from, rows.saturating_add(1))?;
+        let mut found =
+            self.scan
+                .collect_rows(self.forward.reverse(), from, rows.saturating_add(1))?;
         let more_above = found.len() > rows;
         found.truncate(rows);
         found.reverse();
-        let more_below = from != list_end(self.forward) && self.has_more(self.forward, found.last())?;
+        let more_below =
+            from != list_end(self.forward) && self.has_more(self.forward, found.last())?;
         Ok(RowWindow {
             rows: found,
             more_above,
@@ -220,9 +230,9 @@ impl MatchList<'_> {
             edge.next_newer()
         };
         // The row at the edge itself is below it, so what is above begins past that.
-        let mut found = self
-            .scan
-            .collect_rows(self.forward.reverse(), inclusive, rows - older.len())?;
+        let mut found =
+            self.scan
+                .collect_rows(self.forward.reverse(), inclusive, rows - older.len())?;
         found.reverse();
         found.append(&mut older);
         if let Some(last) = found
@@ -230,7 +240,10 @@ impl MatchList<'_> {
             .filter(|_| found.len() < rows)
             .map(|row| row.sort_key)
         {
-            found.extend(self.scan.collect_rows(self.forward, last, rows - found.len())?);
+            found.extend(
+                self.scan
+                    .collect_rows(self.forward, last, rows - found.len())?,
+            );
         }
         let (more_above, more_below) = (
             self.has_more(self.forward.reverse(), found.first())?,

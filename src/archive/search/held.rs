@@ -8,12 +8,12 @@ use std::collections::VecDeque;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::plan::FtsExpr;
-use super::tokens::{MAX_WORD_CHARS, PREFIX_CHARS, kind, encode_token, unspaced_char};
 use super::scan::Direction;
+use super::tokens::{MAX_WORD_CHARS, PREFIX_CHARS, encode_token, kind, unspaced_char};
 use crate::archive::SortKey;
 use crate::error::Error;
 use crate::query::normalize::split_words;
-use crate::query::{Field, EmailPart, SearchText, Node, Query, Term};
+use crate::query::{EmailPart, Field, Node, Query, SearchText, Term};
 
 /// More words are looked for in the bodies.
 const MAX_WORDS: usize = 8;
@@ -43,11 +43,13 @@ impl<'a> BodyWords<'a> {
     /// `None` if the query asks more of bodies than whether they hold single words.
     pub(super) fn new(connection: &'a Connection, query: &Query, way: Direction) -> Option<Self> {
         let mut words = Vec::new();
-        (collect_body_words(&query.filter, &mut words) && words.len() <= MAX_WORDS).then_some(Self {
-            connection,
-            direction: way,
-            words,
-        })
+        (collect_body_words(&query.filter, &mut words) && words.len() <= MAX_WORDS).then_some(
+            Self {
+                connection,
+                direction: way,
+                words,
+            },
+        )
     }
 
     /// Those words that the body at `place` holds; `None` if it had better be read. No place may come
@@ -66,7 +68,9 @@ impl<'a> BodyWords<'a> {
                     word.reads_left -= 1;
                     return Ok(None);
                 }
-                None => word.full_prefix.contains(self.connection, self.direction, slot)?,
+                None => word
+                    .full_prefix
+                    .contains(self.connection, self.direction, slot)?,
                 Some(is_held) => is_held,
             };
             if is_held {
@@ -98,8 +102,12 @@ impl BodyWord {
         Self {
             text: text.to_owned(),
             whole: ReadAhead::new(&FtsExpr::Token(tokens(kind::WORD))),
-            short_prefix: (start.len() > 1)
-                .then(|| ReadAhead::new(&FtsExpr::Token(encode_token(kind::START, start.into_iter())))),
+            short_prefix: (start.len() > 1).then(|| {
+                ReadAhead::new(&FtsExpr::Token(encode_token(
+                    kind::START,
+                    start.into_iter(),
+                )))
+            }),
             full_prefix: ReadAhead::new(&FtsExpr::Prefix(tokens(kind::WORD))),
             reads_left: if text.chars().nth(1).is_none() {
                 READ_BEFORE_PREFIX_QUERY.0
@@ -144,7 +152,12 @@ impl ReadAhead {
         }
     }
 
-    fn contains(&mut self, connection: &Connection, way: Direction, slot: i64) -> Result<bool, Error> {
+    fn contains(
+        &mut self,
+        connection: &Connection,
+        way: Direction,
+        slot: i64,
+    ) -> Result<bool, Error> {
         loop {
             while let Some(ahead) = self.rowids.front() {
                 let is_past = if way == Direction::Older {
@@ -166,9 +179,17 @@ impl ReadAhead {
 
     /// Reads on from `slot`, each time more: a question for the beginning of a word gathers all its
     /// answers before it gives the first.
-    fn read_batch(&mut self, connection: &Connection, way: Direction, slot: i64) -> Result<(), Error> {
-        let mut statement =
-            connection.prepare_cached(if way == Direction::Older { MATCHES_OLDER } else { MATCHES_NEWER })?;
+    fn read_batch(
+        &mut self,
+        connection: &Connection,
+        way: Direction,
+        slot: i64,
+    ) -> Result<(), Error> {
+        let mut statement = connection.prepare_cached(if way == Direction::Older {
+            MATCHES_OLDER
+        } else {
+            MATCHES_NEWER
+        })?;
         let mut rows = statement.query(params![slot, self.match_text])?;
         while self.rowids.len() < self.batch_size {
             let Some(row) = rows.next()? else {
@@ -185,14 +206,17 @@ impl ReadAhead {
 /// Adds the words that bodies are asked for; false if something else is.
 fn collect_body_words(node: &Node, found: &mut Vec<BodyWord>) -> bool {
     match node {
-        Node::And(nodes) | Node::Or(nodes) => nodes.iter().all(|node| collect_body_words(node, found)),
+        Node::And(nodes) | Node::Or(nodes) => {
+            nodes.iter().all(|node| collect_body_words(node, found))
+        }
         Node::Not(inner) => collect_body_words(inner, found),
         Node::Term(Term::Word(needle) | Term::Text(Field::Body, needle)) => {
             single_word(needle).map(|word| found.push(word)).is_some()
         }
-        Node::Term(Term::Tag { .. } | Term::Has(EmailPart::Text | EmailPart::Html | EmailPart::Body | EmailPart::Tag)) => {
-            false
-        }
+        Node::Term(
+            Term::Tag { .. }
+            | Term::Has(EmailPart::Text | EmailPart::Html | EmailPart::Body | EmailPart::Tag),
+        ) => false,
         Node::Term(_) => true,
     }
 }

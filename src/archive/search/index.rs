@@ -64,7 +64,13 @@ impl<'a> Index<'a> {
         changed: bool,
         whole: Option<&wire::Email>,
     ) -> Result<&str, Error> {
-        self.build_tokens(mail, &IndexExtras { status_changed: changed, email: whole })?;
+        self.build_tokens(
+            mail,
+            &IndexExtras {
+                status_changed: changed,
+                email: whole,
+            },
+        )?;
         Ok(self.tokens.as_str())
     }
 
@@ -153,7 +159,12 @@ impl<'a> Index<'a> {
     }
 
     /// An address that many emails share: its label, or its grams if there are too many of those.
-    fn push_shared_address(&mut self, of: &str, kind: char, address: &Address) -> Result<(), Error> {
+    fn push_shared_address(
+        &mut self,
+        of: &str,
+        kind: char,
+        address: &Address,
+    ) -> Result<(), Error> {
         let folded = normalize(&address.to_string());
         match self.intern(of, &folded)? {
             Some(nth) => self.tokens.push_interned(nth),

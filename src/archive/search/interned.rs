@@ -31,7 +31,8 @@ pub(super) fn tag_value_kind(tag: &str) -> String {
 
 pub(super) const FIND_ID: &str = "SELECT nth FROM label WHERE kind = ?1 AND text = ?2";
 pub(super) const HAS_ROW_AT: &str = "SELECT 1 FROM label WHERE kind = ?1 LIMIT 1 OFFSET ?2";
-pub(super) const IDS_CONTAINING: &str = "SELECT nth FROM label WHERE kind = ?1 AND instr(text, ?2) > 0";
+pub(super) const IDS_CONTAINING: &str =
+    "SELECT nth FROM label WHERE kind = ?1 AND instr(text, ?2) > 0";
 pub(super) const ALL_OF_KIND: &str = "SELECT nth, text FROM label WHERE kind = ?1";
 
 /// The number of a label, which is new if need be; `None` if there are too many of its kind.
@@ -90,7 +91,10 @@ pub(super) fn ids_containing(
 }
 
 /// Every label of a kind.
-pub(super) fn all_of_kind(connection: &Connection, kind: &str) -> Result<Vec<(i64, String)>, Error> {
+pub(super) fn all_of_kind(
+    connection: &Connection,
+    kind: &str,
+) -> Result<Vec<(i64, String)>, Error> {
     let mut statement = connection.prepare_cached(ALL_OF_KIND)?;
     let rows = statement.query_map([kind], |row| Ok((row.get(0)?, row.get(1)?)))?;
     Ok(rows.collect::<Result<_, _>>()?)

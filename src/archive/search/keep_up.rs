@@ -2,11 +2,11 @@
 
 use rusqlite::{OptionalExtension, Transaction, params};
 
-use super::index::{IndexExtras, Index};
+use super::index::{Index, IndexExtras};
 use super::slot;
 use crate::archive::SortKey;
-use crate::archive::row_codec::{RowFields, row_columns, summary_columns};
 use crate::archive::body_codec::CompressedBody;
+use crate::archive::row_codec::{RowFields, row_columns, summary_columns};
 use crate::archive::window::{BOTTOM, TOP};
 use crate::error::Error;
 use crate::mail::Summary;
@@ -54,7 +54,11 @@ fn reindex_batch(change: &Transaction, limit: i64) -> Result<bool, Error> {
     Ok(true)
 }
 
-fn dirty_keys(change: &Transaction, within: (SortKey, SortKey), limit: i64) -> Result<Vec<SortKey>, Error> {
+fn dirty_keys(
+    change: &Transaction,
+    within: (SortKey, SortKey),
+    limit: i64,
+) -> Result<Vec<SortKey>, Error> {
     let mut statement = change.prepare_cached(DIRTY_KEYS)?;
     Ok(statement
         .query_map(params![within.0, within.1, limit], |row| row.get(0))?

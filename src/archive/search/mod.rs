@@ -15,27 +15,27 @@ mod forget;
 mod halt;
 mod held;
 mod index;
-mod matcher;
-mod keep_up;
-mod suggest;
 mod interned;
+mod keep_up;
+mod matcher;
 mod plan;
 #[cfg(test)]
 mod plans;
+mod scan;
 mod slot;
+mod suggest;
 #[cfg(test)]
 mod tests;
 mod tokens;
-mod scan;
 
-pub use count::{MatchCount, BodyAvailability};
+pub use count::{BodyAvailability, MatchCount};
 pub(super) use digest::IndexChecksum;
 pub use find::CandidateRows;
 pub(super) use find::matching_keys;
 pub(super) use forget::erase_deleted;
 pub use halt::CancellationToken;
 pub(super) use index::{Index, is_out_of_order};
-pub(super) use keep_up::reindex_dirty;
 pub(super) use interned::{STORED_SENDER, intern as label};
+pub(super) use keep_up::reindex_dirty;
 pub use plan::needs_bodies;
 pub(super) use slot::assign_rowids;

@@ -12,7 +12,7 @@ use crate::archive::{SortKey, time_codec};
 use crate::error::Error;
 use crate::mail::Status;
 use crate::query::normalize::split_words;
-use crate::query::{Field, EmailPart, EmailClass, SearchText, Node, Query, Term};
+use crate::query::{EmailClass, EmailPart, Field, Node, Query, SearchText, Term};
 
 /// Grams of one needle that are asked for; more hardly narrow it further.
 const MAX_TRIGRAMS: usize = 16;
@@ -211,14 +211,22 @@ impl FtsExpr {
                     _ => format!("({with} NOT {})", joined(&without, " OR ")),
                 }
             }
-            Self::Not(inner) => format!("({} NOT {})", Self::All.to_match_text(), inner.to_match_text()),
+            Self::Not(inner) => format!(
+                "({} NOT {})",
+                Self::All.to_match_text(),
+                inner.to_match_text()
+            ),
         }
     }
 }
 
 /// Whether the index knows exactly where `node` comes out as `wanted`.
 fn is_exact_in_index(node: &Node, wanted: bool, deep: usize) -> bool {
-    let all = |nodes: &[Node]| nodes.iter().all(|node| is_exact_in_index(node, wanted, deep + 1));
+    let all = |nodes: &[Node]| {
+        nodes
+            .iter()
+            .all(|node| is_exact_in_index(node, wanted, deep + 1))
+    };
     match node {
         _ if deep > MAX_DEPTH => false,
         Node::And(nodes) | Node::Or(nodes) => all(nodes),
@@ -292,13 +300,18 @@ impl Translator<'_> {
                 trigram_expr(kind::SUBJECT, needle),
                 body_expr(needle),
                 id_expr(kind::ID, needle.normalized()),
-                id_expr(kind::MESSAGE_ID, tokens::trim_angle_brackets(needle.normalized())),
+                id_expr(
+                    kind::MESSAGE_ID,
+                    tokens::trim_angle_brackets(needle.normalized()),
+                ),
             ]),
             Term::Text(Field::To | Field::Cc | Field::Bcc, needle) => {
                 trigram_expr(kind::RECIPIENT, needle)
             }
             Term::Text(Field::From, needle) => self.match_shared_address(interned::FROM, needle)?,
-            Term::Text(Field::ReplyTo, needle) => self.match_shared_address(interned::REPLY_TO, needle)?,
+            Term::Text(Field::ReplyTo, needle) => {
+                self.match_shared_address(interned::REPLY_TO, needle)?
+            }
             Term::Text(Field::Any, needle) => FtsExpr::or([
                 trigram_expr(kind::RECIPIENT, needle),
                 self.match_shared_address(interned::FROM, needle)?,
@@ -307,9 +320,10 @@ impl Translator<'_> {
             Term::Text(Field::Subject, needle) => trigram_expr(kind::SUBJECT, needle),
             Term::Text(Field::Body, needle) => body_expr(needle),
             Term::Text(Field::Id, needle) => id_prefix_expr(kind::ID, needle.normalized()),
-            Term::Text(Field::MessageId, needle) => {
-                id_prefix_expr(kind::MESSAGE_ID, tokens::trim_angle_brackets(needle.normalized()))
-            }
+            Term::Text(Field::MessageId, needle) => id_prefix_expr(
+                kind::MESSAGE_ID,
+                tokens::trim_angle_brackets(needle.normalized()),
+            ),
             Term::Recipient(needle) => roughly(trigram_expr(kind::RECIPIENT, needle)),
             Term::Domain(needle) => exactly(FtsExpr::Token(tokens::encode_token(
                 kind::DOMAIN,
@@ -326,16 +340,26 @@ impl Translator<'_> {
             Term::Is(EmailClass::Scheduled) => roughly(status_expr(&[Status::Scheduled])),
             // That mail leaves the service changes no token; a table index knows those that did.
             Term::Is(EmailClass::Gone) => FtsExpr::All,
-            Term::Has(EmailPart::Body) => if_fetched(FtsExpr::or([flag_expr(EmailPart::Text), flag_expr(EmailPart::Html)])),
-            Term::Has(part @ (EmailPart::Text | EmailPart::Html | EmailPart::Tag)) => if_fetched(flag_expr(*part)),
-            Term::Has(part @ (EmailPart::Cc | EmailPart::Bcc | EmailPart::ReplyTo)) => exactly(flag_expr(*part)),
+            Term::Has(EmailPart::Body) => if_fetched(FtsExpr::or([
+                flag_expr(EmailPart::Text),
+                flag_expr(EmailPart::Html),
+            ])),
+            Term::Has(part @ (EmailPart::Text | EmailPart::Html | EmailPart::Tag)) => {
+                if_fetched(flag_expr(*part))
+            }
+            Term::Has(part @ (EmailPart::Cc | EmailPart::Bcc | EmailPart::ReplyTo)) => {
+                exactly(flag_expr(*part))
+            }
             Term::Tag { name, value: None } => {
                 if_fetched(FtsExpr::Token(tokens::tag_name_token(name.normalized())))
             }
             Term::Tag {
                 name,
                 value: Some(value),
-            } => if_fetched(FtsExpr::Token(tokens::tag_value_token(name.normalized(), value.normalized()))),
+            } => if_fetched(FtsExpr::Token(tokens::tag_value_token(
+                name.normalized(),
+                value.normalized(),
+            ))),
             Term::After(_) | Term::Before(_) | Term::On(_) => FtsExpr::All,
             Term::SeenChange(_) => roughly(FtsExpr::Token(flag::CHANGED.to_owned())),
         })
@@ -394,7 +418,8 @@ fn trigram_expr(kind: char, needle: &SearchText) -> FtsExpr {
                 .filter(|sign| *sign > 2);
             let (own, shared) =
                 sign.map_or((&*chars, &[][..]), |sign| (&chars[..=sign], &chars[sign..]));
-            let grams = |chars: &[char], most| sample_evenly(chars.windows(3).map(gram).collect(), most);
+            let grams =
+                |chars: &[char], most| sample_evenly(chars.windows(3).map(gram).collect(), most);
             FtsExpr::and(grams(own, MAX_TRIGRAMS).chain(grams(shared, MAX_SHARED_TRIGRAMS)))
         }
     }
@@ -415,10 +440,14 @@ fn body_expr(needle: &SearchText) -> FtsExpr {
     let Some((last, whole)) = words.split_last() else {
         return FtsExpr::Nothing;
     };
-    let pairs = words
-        .windows(2)
-        .filter_map(|pair| Some([tokens::unspaced_char(pair[0])?, tokens::unspaced_char(pair[1])?]));
-    let pairs = pairs.map(|pair| FtsExpr::Token(tokens::encode_token(kind::WORD, pair.into_iter())));
+    let pairs = words.windows(2).filter_map(|pair| {
+        Some([
+            tokens::unspaced_char(pair[0])?,
+            tokens::unspaced_char(pair[1])?,
+        ])
+    });
+    let pairs =
+        pairs.map(|pair| FtsExpr::Token(tokens::encode_token(kind::WORD, pair.into_iter())));
     let whole = whole.iter().map(|word| FtsExpr::Token(cut(word)));
     let end = match last.chars().count() {
         _ if tokens::unspaced_char(last).is_some() => FtsExpr::Token(cut(last)),

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, params};
 
 use super::plan::{FtsExpr, Plan};
-use super::{count, held, matcher, keep_up, interned, slot, scan};
+use super::{count, held, interned, keep_up, matcher, scan, slot};
 use crate::archive::schema;
 use crate::query::{parse, samples};
 
@@ -43,7 +43,11 @@ fn plan_text(text: &str) -> String {
     };
     format!(
         "{asked}{bounds}{}",
-        if plan.prefilter.is_some() { ", costly" } else { "" }
+        if plan.prefilter.is_some() {
+            ", costly"
+        } else {
+            ""
+        }
     )
 }
 
@@ -166,8 +170,14 @@ fn every_question_walks_an_index_and_sorts_nothing() {
             held::ROWID_BY_KEY,
             "SEARCH mail USING INTEGER PRIMARY KEY (rowid=?)",
         ),
-        (held::MATCHES_OLDER, "SCAN search VIRTUAL TABLE INDEX 64:M1>"),
-        (held::MATCHES_NEWER, "SCAN search VIRTUAL TABLE INDEX 192:M1<"),
+        (
+            held::MATCHES_OLDER,
+            "SCAN search VIRTUAL TABLE INDEX 64:M1>",
+        ),
+        (
+            held::MATCHES_NEWER,
+            "SCAN search VIRTUAL TABLE INDEX 192:M1<",
+        ),
         (
             matcher::BODY_BY_KEY,
             "SEARCH body USING INTEGER PRIMARY KEY (rowid=?)",
@@ -251,7 +261,9 @@ fn the_index_takes_whatever_is_asked() {
             .unwrap()
             .expr;
         let mut statement = connection.prepare(scan::INDEXED_OLDER).unwrap();
-        let mut rows = statement.query(params![9, 0, 0, 0, ask.to_match_text()]).unwrap();
+        let mut rows = statement
+            .query(params![9, 0, 0, 0, ask.to_match_text()])
+            .unwrap();
         assert!(rows.next().unwrap().is_none(), "{text}");
     }
 }

@@ -139,12 +139,18 @@ impl<'a> Scan<'a> {
             }
         }
         self.for_each_candidate(&self.plan.expr, way, from, |place| {
-            Ok(self.match_readable_row(&mut judge, place)?.is_none_or(&mut take))
+            Ok(self
+                .match_readable_row(&mut judge, place)?
+                .is_none_or(&mut take))
         })
     }
 
     /// The row at `place`, if it matches. One that cannot be read is noted, and the walk goes on.
-    fn match_readable_row(&self, judge: &mut RowMatcher<'_>, place: SortKey) -> Result<Option<EmailRow>, Error> {
+    fn match_readable_row(
+        &self,
+        judge: &mut RowMatcher<'_>,
+        place: SortKey,
+    ) -> Result<Option<EmailRow>, Error> {
         match judge.match_row(place) {
             Err(failure) if integrity::is_damage_error(&failure) => {
                 self.unreadable.borrow_mut().insert(place);
@@ -165,7 +171,12 @@ impl<'a> Scan<'a> {
     }
 
     /// How many match past `from`, as far as `most`.
-    pub(super) fn count_matches(&self, way: Direction, from: SortKey, most: u64) -> Result<u64, Error> {
+    pub(super) fn count_matches(
+        &self,
+        way: Direction,
+        from: SortKey,
+        most: u64,
+    ) -> Result<u64, Error> {
         let mut found = 0;
         if self.plan.is_exact {
             let (above, below) = match way {
@@ -174,10 +185,10 @@ impl<'a> Scan<'a> {
             };
             let most = i64::try_from(most).unwrap_or(i64::MAX);
             let mut statement = self.connection.prepare_cached(COUNT_BETWEEN)?;
-            let count: i64 = statement
-                .query_row(params![self.plan.expr.to_match_text(), above, below, most], |row| {
-                    row.get(0)
-                })?;
+            let count: i64 = statement.query_row(
+                params![self.plan.expr.to_match_text(), above, below, most],
+                |row| row.get(0),
+            )?;
             found = count.unsigned_abs();
         } else if most > 0 {
             self.for_each_match(way, from, |_| {
@@ -189,7 +200,12 @@ impl<'a> Scan<'a> {
     }
 
     /// At most `limit` matches past `from`, nearest first.
-    pub(super) fn collect_rows(&self, way: Direction, from: SortKey, limit: usize) -> Result<Vec<EmailRow>, Error> {
+    pub(super) fn collect_rows(
+        &self,
+        way: Direction,
+        from: SortKey,
+        limit: usize,
+    ) -> Result<Vec<EmailRow>, Error> {
         let mut found = Vec::new();
         if limit > 0 {
             self.for_each_match(way, from, |mut row| {
@@ -224,8 +240,14 @@ impl<'a> Scan<'a> {
         let mut displaced = displaced.into_iter().peekable();
         if *ask != FtsExpr::Nothing {
             let (first, last) = match way {
-                Direction::Older => (from.min(self.plan.newest_key.next_newer()), self.plan.oldest_key),
-                Direction::Newer => (from.max(self.plan.oldest_key.next_older()), self.plan.newest_key),
+                Direction::Older => (
+                    from.min(self.plan.newest_key.next_newer()),
+                    self.plan.oldest_key,
+                ),
+                Direction::Newer => (
+                    from.max(self.plan.oldest_key.next_older()),
+                    self.plan.newest_key,
+                ),
             };
             let slot = if way == Direction::Older {
                 slot::rowid_at_or_newer

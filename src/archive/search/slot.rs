@@ -17,7 +17,8 @@ pub(super) const ROWID_AT_OR_NEWER: &str =
 pub(super) const ROWID_AT_OR_OLDER: &str =
     "SELECT slot FROM mail WHERE place >= ?1 AND slot IS NOT NULL ORDER BY place LIMIT 1";
 pub(super) const HAS_ROWID: &str = "SELECT 1 FROM mail WHERE place = ?1 AND slot IS NOT NULL";
-pub(super) const NEXT_ROWID: &str = "SELECT place, slot FROM mail WHERE slot > ?1 ORDER BY slot LIMIT 1";
+pub(super) const NEXT_ROWID: &str =
+    "SELECT place, slot FROM mail WHERE slot > ?1 ORDER BY slot LIMIT 1";
 pub(super) const ROWIDS_FROM: &str = "SELECT slot, place FROM mail WHERE slot >= ?1 ORDER BY slot";
 
 /// The largest slot of what stands at `place` or is newer.

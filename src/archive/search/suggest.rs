@@ -8,13 +8,15 @@ use rusqlite::{Connection, params};
 use super::count::COUNT_MATCHES;
 use super::interned;
 use super::plan::{FtsExpr, Plan};
-use super::scan::{Scan, Direction};
+use super::scan::{Direction, Scan};
 use crate::archive::Archive;
 use crate::archive::window::TOP;
 use crate::error::Error;
 use crate::mail::{Address, SafeText, Status, Summary};
 use crate::query::normalize::normalize;
-use crate::query::{Field, SuggestionSource, Suggestion, SearchText, Node, Query, SortOrder, SuggestionField, Term};
+use crate::query::{
+    Field, Node, Query, SearchText, SortOrder, Suggestion, SuggestionField, SuggestionSource, Term,
+};
 
 /// So many of the newest emails that hold what is typed are looked at for addresses and domains.
 const SAMPLED_EMAILS: usize = 200;
@@ -32,10 +34,14 @@ impl SuggestionSource for Archive {
                 SuggestionField::Address(field) => {
                     recent_values(connection, field, &part, limit, |address| &address.email)?
                 }
-                SuggestionField::Domain => recent_values(connection, Field::To, &part, limit, Address::domain)?,
+                SuggestionField::Domain => {
+                    recent_values(connection, Field::To, &part, limit, Address::domain)?
+                }
                 SuggestionField::Status => interned_values(connection, interned::STATUS, &part)?,
                 SuggestionField::TagName => interned_values(connection, interned::TAG, &part)?,
-                SuggestionField::TagValue(name) => interned_values(connection, &interned::tag_value_kind(name), &part)?,
+                SuggestionField::TagValue(name) => {
+                    interned_values(connection, &interned::tag_value_kind(name), &part)?
+                }
             };
             let counted = |text: SafeText| {
                 Ok(Suggestion {
@@ -70,8 +76,9 @@ fn recent_values(
     limit: usize,
     of: fn(&Address) -> &str,
 ) -> Result<Vec<SafeText>, Error> {
-    let query =
-        SearchText::new(part).map_or_else(Query::match_all, |needle| single_term_query(Term::Text(field, needle)));
+    let query = SearchText::new(part).map_or_else(Query::match_all, |needle| {
+        single_term_query(Term::Text(field, needle))
+    });
     let mut times: HashMap<String, usize> = HashMap::new();
     for row in Scan::new(connection, &query)?.collect_rows(Direction::Older, TOP, SAMPLED_EMAILS)? {
         for value in field_addresses(field, &row.summary)
@@ -109,7 +116,11 @@ fn field_addresses(field: Field, mail: &Summary) -> Vec<&Address> {
     }
 }
 
-fn interned_values(connection: &Connection, kind: &str, part: &str) -> Result<Vec<SafeText>, Error> {
+fn interned_values(
+    connection: &Connection,
+    kind: &str,
+    part: &str,
+) -> Result<Vec<SafeText>, Error> {
     let labels = interned::all_of_kind(connection, kind)?.into_iter();
     Ok(labels
         .map(|(_, text)| SafeText::new(&text))
@@ -118,7 +129,11 @@ fn interned_values(connection: &Connection, kind: &str, part: &str) -> Result<Ve
 }
 
 /// In how many emails a value occurs.
-fn count_emails_with(connection: &Connection, source: SuggestionField<'_>, text: &str) -> Result<u64, Error> {
+fn count_emails_with(
+    connection: &Connection,
+    source: SuggestionField<'_>,
+    text: &str,
+) -> Result<u64, Error> {
     let Some(needle) = SearchText::new(text) else {
         return Ok(0);
     };

@@ -7,10 +7,13 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::api::{ListedEmail, RetrievedEmail, wire};
-use crate::archive::{WindowAnchor, Archive, PagePosition, ArchiveLocation, EmailRow, ListingPage, RowWindow};
+use crate::archive::{
+    Archive, ArchiveLocation, EmailRow, ListingPage, PagePosition, RowWindow, WindowAnchor,
+};
 use crate::query::samples::{self, ArbitraryEmail};
 use crate::query::{
-    BodyTexts, EmailDocument, Field, SuggestionSource as _, SearchText, Node, Query, SortOrder, SuggestionField, Term, matches,
+    BodyTexts, EmailDocument, Field, Node, Query, SearchText, SortOrder, SuggestionField,
+    SuggestionSource as _, Term, matches,
 };
 use crate::render;
 
@@ -109,7 +112,10 @@ fn build_archive(mails: &[(ArbitraryEmail, bool)]) -> Archive {
 }
 
 fn all(archive: &Archive) -> Vec<EmailRow> {
-    archive.window(&WindowAnchor::Newest, usize::MAX).unwrap().rows
+    archive
+        .window(&WindowAnchor::Newest, usize::MAX)
+        .unwrap()
+        .rows
 }
 
 /// What a plain filter over all rows finds, in the order of the query.
@@ -144,7 +150,12 @@ fn filter_naively(archive: &Archive, query: &Query) -> Vec<EmailRow> {
     rows
 }
 
-fn search_window(archive: &Archive, query: &Query, anchor: &WindowAnchor, rows: usize) -> RowWindow {
+fn search_window(
+    archive: &Archive,
+    query: &Query,
+    anchor: &WindowAnchor,
+    rows: usize,
+) -> RowWindow {
     archive
         .search(query, anchor, rows, &CancellationToken::default())
         .unwrap()
@@ -382,7 +393,9 @@ fn the_index_follows_every_change() {
     );
     // The other way round: both rows move.
     let swapped = ListingPage {
-        items: [&two, &one].map(|json| ListedEmail::parse(json).unwrap()).to_vec(),
+        items: [&two, &one]
+            .map(|json| ListedEmail::parse(json).unwrap())
+            .to_vec(),
         position: PagePosition::Top,
         oldest_first: false,
         requested: at(1_800_000_200).into(),
@@ -468,7 +481,9 @@ fn an_email_far_from_its_time_is_found_by_its_time() {
         mail("b", "2026-11-02T09:00:00Z"),
         mail("a", "2026-10-02T09:00:00Z"),
     ];
-    let items = items.map(|json| ListedEmail::parse(&json).unwrap()).to_vec();
+    let items = items
+        .map(|json| ListedEmail::parse(&json).unwrap())
+        .to_vec();
     archive
         .merge_page(&ListingPage {
             items,
@@ -495,7 +510,9 @@ fn what_is_halted_has_no_answer_and_the_next_question_has() {
     halt.cancel();
     let query = parsed("ana");
     assert_eq!(
-        archive.search(&query, &WindowAnchor::Newest, 9, &halt).unwrap(),
+        archive
+            .search(&query, &WindowAnchor::Newest, 9, &halt)
+            .unwrap(),
         None
     );
     assert_eq!(archive.count_matches(&query, 9, &halt).unwrap(), None);
@@ -549,8 +566,14 @@ fn what_occurs_is_offered_with_its_number() {
         known(SuggestionField::Address(Field::To), "ANA@"),
         "ana@example.com 3, joana@example.org 2"
     );
-    assert_eq!(known(SuggestionField::Address(Field::From), ""), "hi@acme.example 6");
-    assert_eq!(known(SuggestionField::Domain, "ex"), "example.com 3, example.org 2");
+    assert_eq!(
+        known(SuggestionField::Address(Field::From), ""),
+        "hi@acme.example 6"
+    );
+    assert_eq!(
+        known(SuggestionField::Domain, "ex"),
+        "example.com 3, example.org 2"
+    );
     assert_eq!(known(SuggestionField::Status, ""), "sent 5, bounced 1");
     assert_eq!(known(SuggestionField::TagName, "pl"), "Plan 1");
     assert_eq!(known(SuggestionField::TagValue("plan"), ""), "pro max 1");
@@ -571,7 +594,9 @@ fn emails_of_one_moment_make_room_for_those_between_them() {
     archive
         .merge_page(&page(&(0..200).step_by(2).collect::<Vec<_>>()))
         .unwrap();
-    archive.merge_page(&page(&(0..200).collect::<Vec<_>>())).unwrap();
+    archive
+        .merge_page(&page(&(0..200).collect::<Vec<_>>()))
+        .unwrap();
     let expected: Vec<String> = (0..200).map(|n| format!("m{n:03}")).collect();
     assert_eq!(
         ids(&archive, "to:ana").split(' ').collect::<Vec<_>>(),
@@ -635,7 +660,10 @@ fn words_of_bodies_are_told_by_the_index_as_they_are_by_the_bodies() {
             .flat_map(|other| [format!("{word} {other}"), format!("-{word} {other}")])
         {
             let query = parsed(&text);
-            let (found, plain) = (all_matches(&archive, &query), filter_naively(&archive, &query));
+            let (found, plain) = (
+                all_matches(&archive, &query),
+                filter_naively(&archive, &query),
+            );
             assert_eq!(found, plain, "{text}");
             let counted = archive
                 .count_matches(&query, u64::MAX, &CancellationToken::default())

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 
 use crate::mail::{Status, Summary, Tag};
 use crate::query::BodyTexts;
-use crate::query::normalize::{normalize, is_unspaced_script, split_words};
+use crate::query::normalize::{is_unspaced_script, normalize, split_words};
 
 /// Characters of a body's word that take part in its token; more would tell nothing apart.
 pub(super) const MAX_WORD_CHARS: usize = 24;
@@ -97,9 +97,15 @@ impl TokenBuffer {
         }
         self.push_trigrams(kind::SUBJECT, &normalize(&mail.subject));
         self.push_token(&status_token(&mail.status));
-        self.push_token(&encode_token(kind::ID, normalize(mail.id.as_str()).chars().take(ID_CHARS)));
+        self.push_token(&encode_token(
+            kind::ID,
+            normalize(mail.id.as_str()).chars().take(ID_CHARS),
+        ));
         let message_id = normalize(&mail.message_id);
-        self.push_token(&encode_token(kind::MESSAGE_ID, trim_angle_brackets(&message_id).chars().take(ID_CHARS)));
+        self.push_token(&encode_token(
+            kind::MESSAGE_ID,
+            trim_angle_brackets(&message_id).chars().take(ID_CHARS),
+        ));
         for (has, name) in [
             (!mail.cc.is_empty(), "cc"),
             (!mail.bcc.is_empty(), "bcc"),
@@ -120,7 +126,10 @@ impl TokenBuffer {
         self.push_flag_if(!tags.is_empty(), "tag");
         for tag in tags {
             self.push_token(&tag_name_token(&normalize(&tag.name)));
-            self.push_token(&tag_value_token(&normalize(&tag.name), &normalize(&tag.value)));
+            self.push_token(&tag_value_token(
+                &normalize(&tag.name),
+                &normalize(&tag.value),
+            ));
         }
         let folded: Vec<String> = [bodies.text, bodies.html]
             .into_iter()

@@ -10,11 +10,11 @@ use jiff::tz::TimeZone;
 
 pub use super::column::Column;
 pub use verbs::{
-    ConfigVerb, ShowForm, ImportArgs, ListArgs, ProfileVerb, PurgeArgs, RenderArgs, SampleArgs, SearchArgs, ServeArgs, ShowArgs, SyncArgs,
-    ArchiveVerb,
+    ArchiveVerb, ConfigVerb, ImportArgs, ListArgs, ProfileVerb, PurgeArgs, RenderArgs, SampleArgs,
+    SearchArgs, ServeArgs, ShowArgs, ShowForm, SyncArgs,
 };
 
-use crate::config::{Prompting, Flags};
+use crate::config::{Flags, Prompting};
 
 /// The sent box of a team, in a terminal: did we send it, what did it say, what became of it?
 #[derive(Debug, Parser)]

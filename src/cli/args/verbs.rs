@@ -10,7 +10,7 @@ use url::Host;
 
 use super::{Column, NO_HELP};
 use crate::api::Cursor;
-use crate::cli::sync::{RecheckSpan, BackSpan, parse_recheck, parse_back};
+use crate::cli::sync::{BackSpan, RecheckSpan, parse_back, parse_recheck};
 use crate::config;
 use crate::mail::EmailId;
 use crate::query::SortOrder;

@@ -7,14 +7,14 @@ use serde::Serialize;
 use tokio::time::Instant;
 
 use super::CommandContext;
+use super::format::{describe_past_coverage, format_emails};
 use super::json::escape_line;
-use super::output::{Output, OutputFormat, CommandExit};
-use super::format::{format_emails, describe_past_coverage};
-use crate::api::{ClientConfig, Client, Cursor, RetryPolicy, EmailApi as _};
+use super::output::{CommandExit, Output, OutputFormat};
+use crate::api::{Client, ClientConfig, Cursor, EmailApi as _, RetryPolicy};
 use crate::archive::{Archive, ArchiveLocation, IdentityMismatch};
 use crate::config::{Env, Paths, Profiles, Settings};
 use crate::error::{Error, ErrorKind};
-use crate::mail::sanitize;
+use crate::text::sanitize;
 
 /// Clocks that differ by more make ages and dates look wrong.
 const MAX_CLOCK_SKEW: SignedDuration = SignedDuration::from_secs(60);
@@ -61,7 +61,7 @@ impl DoctorCheck {
     fn failed(what: &'static str, failure: Error) -> Self {
         Self {
             name: what,
-            message: failure.sentence.clone(),
+            message: failure.message.clone(),
             state: DoctorState::Failed(failure),
         }
     }
@@ -99,7 +99,11 @@ pub(super) fn run(is_quick: bool, world: CommandContext<'_>) -> Result<(), Comma
             found.push(DoctorCheck::ok("profile", settings.profile.clone()));
             check_key(&settings, profiles.as_ref(), &mut found);
             if settings.key.is_ok() {
-                let client = Client::new(ClientConfig::from(&settings), RetryPolicy::TUI, clock.clone());
+                let client = Client::new(
+                    ClientConfig::from(&settings),
+                    RetryPolicy::TUI,
+                    clock.clone(),
+                );
                 super::block_on(async {
                     check_service(&client, &settings, env, &mut found).await;
                     Ok(())
@@ -175,7 +179,12 @@ fn check_key(settings: &Settings, profiles: Option<&Profiles>, found: &mut Vec<D
 }
 
 /// Asks for one email, and tells what can be told from the answer.
-async fn check_service(client: &Client, settings: &Settings, env: &Env, found: &mut Vec<DoctorCheck>) {
+async fn check_service(
+    client: &Client,
+    settings: &Settings,
+    env: &Env,
+    found: &mut Vec<DoctorCheck>,
+) {
     let proxy = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"]
         .into_iter()
         .find(|name| env.get(name).is_some());
@@ -282,7 +291,7 @@ fn check_archive(
     };
     let examined = Archive::open(&settings.archive).and_then(|archive| {
         if let Some(failure) = archive.read_only_reason() {
-            found.push(DoctorCheck::note("archive", failure.sentence));
+            found.push(DoctorCheck::note("archive", failure.message));
         }
         if is_quick {
             archive.quick_check()?;
@@ -293,7 +302,11 @@ fn check_archive(
                 }
             })?;
         }
-        Ok((archive.query_count()?, archive.coverage()?, archive.head_at()?))
+        Ok((
+            archive.query_count()?,
+            archive.coverage()?,
+            archive.head_at()?,
+        ))
     });
     found.push(match examined {
         Ok((count, reach, asked)) => {
@@ -355,7 +368,11 @@ fn to_json_line(value: &impl Serialize) -> String {
 }
 
 fn check_json(finding: &DoctorCheck) -> CheckJson<'_> {
-    let DoctorCheck { name: what, state, message: words } = finding;
+    let DoctorCheck {
+        name: what,
+        state,
+        message: words,
+    } = finding;
     let (state, hint) = match state {
         DoctorState::Ok => ("ok", ""),
         DoctorState::Note => ("note", ""),
@@ -382,7 +399,10 @@ fn format_check(finding: &DoctorCheck) -> String {
     } else {
         format!("\n                  {}", sanitize::sanitize_line(hint))
     };
-    format!("{mark:6}  {name:9} {}{hint}\n", sanitize::sanitize_line(message))
+    format!(
+        "{mark:6}  {name:9} {}{hint}\n",
+        sanitize::sanitize_line(message)
+    )
 }
 
 #[cfg(test)]

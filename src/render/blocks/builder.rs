@@ -9,13 +9,13 @@ use super::cursor::VerticalCursor;
 use super::element_info::ElementInfo;
 use super::inline::LineBox;
 use super::{BlockContent, MAX_BLOCKS, TINY_FONT_PX};
-use crate::mail::sanitize::{self, TextKind};
 use crate::render::body::{SpanRole, SpanStyle};
 use crate::render::css::{
     BOTTOM, ComputedStyle, Display, LEFT, RIGHT, Rgba, TOP, WhiteSpace, is_closed_details,
 };
 use crate::render::html::{Dom, NodeData, NodeId};
 use crate::render::links;
+use crate::text::sanitize::{self, TextKind};
 
 /// More links than anybody follows; the words of the others stay.
 const MAX_LINKS: u16 = 20_000;

@@ -3,10 +3,10 @@
 use url::Url;
 
 use super::builder::{BlockBuilder, LayoutContext};
-use crate::mail::sanitize;
 use crate::render::body::{SpanRole, SpanStyle};
 use crate::render::css::{ComputedStyle, Display, Length};
 use crate::render::html::NodeId;
+use crate::text::sanitize;
 
 /// Longer words that stand for a picture are cut.
 const MAX_ALT_CHARS: usize = 300;
@@ -138,7 +138,9 @@ impl BlockBuilder<'_> {
             .filter(|url| matches!(url.scheme(), "http" | "https"))
             .and_then(|url| url.host_str().map(str::to_owned))
         {
-            self.output.trackers.push(sanitize::sanitize_line(&host).into_owned());
+            self.output
+                .trackers
+                .push(sanitize::sanitize_line(&host).into_owned());
         }
     }
 
@@ -235,7 +237,8 @@ impl BlockBuilder<'_> {
 
 /// Words from an attribute, on one line.
 fn attribute_text(text: &str) -> String {
-    let clean = sanitize::sanitize_block(text.get(..text.len().min(8 * 1024)).unwrap_or_default()).into_owned();
+    let clean = sanitize::sanitize_block(text.get(..text.len().min(8 * 1024)).unwrap_or_default())
+        .into_owned();
     let words = clean.split_whitespace().collect::<Vec<_>>().join(" ");
     match words.char_indices().nth(MAX_ALT_CHARS) {
         Some((end, _)) => format!("{}…", &words[..end]),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::mail::{Address, EmailId, SafeText, ApiTime, Status, Summary};
+use crate::mail::{Address, ApiTime, EmailId, SafeText, Status, Summary};
 
 fn email(html: Option<&str>, text: Option<&str>) -> Email {
     let summary = Summary {

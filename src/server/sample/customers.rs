@@ -1,7 +1,7 @@
 //! `Customer`: who gets the mail: a few thousand people, some of them very often, most of them rarely.
 
-use super::rng::{Rng, mix64};
 use super::cultures::{CULTURES, Culture, NAMES_PER_CULTURE, NameOrder};
+use super::rng::{Rng, mix64};
 
 /// The best customers, who are equally likely; each further circle is twice as large and gets as much mail.
 const TOP_TIER_SIZE: u64 = 16;
@@ -76,7 +76,9 @@ impl Customers {
         let circle = TOP_TIER_SIZE << chance.below(TIERS);
         let rank = circle - TOP_TIER_SIZE + chance.below(circle);
         let cultures = CULTURES.len() as u64;
-        self.customer_of_rank(culture.map_or(rank, |culture| rank - rank % cultures + culture as u64))
+        self.customer_of_rank(
+            culture.map_or(rank, |culture| rank - rank % cultures + culture as u64),
+        )
     }
 
     /// The customer of a rank; no two ranks have the same name.
@@ -147,8 +149,8 @@ fn format_full_name(culture: &Culture, given: &str, family: &str) -> String {
 mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
-    use super::super::rng::Stream;
     use super::super::cultures::JAPANESE_CULTURE;
+    use super::super::rng::Stream;
     use super::*;
 
     const ALL: u64 = (TOP_TIER_SIZE << TIERS) - TOP_TIER_SIZE;
@@ -157,8 +159,9 @@ mod tests {
     fn no_two_customers_share_an_address_and_every_address_is_plain() {
         for seed in [0, 1, 77] {
             let people = Customers::new(seed);
-            let addresses: BTreeSet<String> =
-                (0..ALL).map(|rank| people.customer_of_rank(rank).email).collect();
+            let addresses: BTreeSet<String> = (0..ALL)
+                .map(|rank| people.customer_of_rank(rank).email)
+                .collect();
             assert_eq!(addresses.len() as u64, ALL);
             let plain = |address: &String| {
                 address
@@ -201,7 +204,10 @@ mod tests {
                 Some(JAPANESE_CULTURE),
             );
             assert!(
-                customer.full_name.chars().all(|c| c == ' ' || c > '\u{3000}'),
+                customer
+                    .full_name
+                    .chars()
+                    .all(|c| c == ' ' || c > '\u{3000}'),
                 "{}",
                 customer.full_name
             );

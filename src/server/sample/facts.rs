@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp, Zoned, tz::TimeZone};
 
-use super::rng::{Rng, Stream, mix64};
-use super::template::{RowVariables, VariableSource};
 use super::customers::Customer;
 use super::phrases as p;
+use super::rng::{Rng, Stream, mix64};
+use super::template::{RowVariables, VariableSource};
 
 /// The language of a letter, with its ways of writing dates and money.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -180,7 +180,10 @@ impl<'a> Variables<'a> {
                 ("sku", format!("HP{:04}", 1000 + line.product_index * 37)),
                 ("item", self.product_name(line).to_owned()),
                 ("qty", line.count.to_string()),
-                ("price", self.format_money(p::PRODUCTS[line.product_index].pence)),
+                (
+                    "price",
+                    self.format_money(p::PRODUCTS[line.product_index].pence),
+                ),
                 ("amount", self.format_money(line.pence())),
             ]
         };
@@ -256,7 +259,11 @@ impl VariableSource for Variables<'_> {
             "name" => (&*self.customer.full_name).into(),
             "email" => (&*self.customer.email).into(),
             "city" => self.customer.city.into(),
-            "billed" => self.customer.company.unwrap_or(&self.customer.full_name).into(),
+            "billed" => self
+                .customer
+                .company
+                .unwrap_or(&self.customer.full_name)
+                .into(),
             "customer" => (10_000 + self.customer.rank * 17).to_string().into(),
             "street" => p::STREETS[self.customer.rank as usize % p::STREETS.len()].into(),
             "digits" => format!("{:04}", mix64(self.customer.rank) % 10_000).into(),
@@ -289,7 +296,9 @@ impl VariableSource for Variables<'_> {
             "lead_text" => lead_text.into(),
             "quote" => p::QUOTES[self.issue_number() % p::QUOTES.len()].into(),
             "product" => self.product_name(&self.basket[0]).into(),
-            "price" => self.format_money(p::PRODUCTS[self.basket[0].product_index].pence).into(),
+            "price" => self
+                .format_money(p::PRODUCTS[self.basket[0].product_index].pence)
+                .into(),
             "sale_price" => self
                 .format_money(p::PRODUCTS[self.basket[0].product_index].pence * 7 / 10)
                 .into(),
@@ -330,7 +339,12 @@ impl VariableSource for Variables<'_> {
                 self.between(name, 1, 6)
             )
             .into(),
-            "value" => format!("{}.{}", self.between(name, 91, 99), self.hash_name(name) % 10).into(),
+            "value" => format!(
+                "{}.{}",
+                self.between(name, 91, 99),
+                self.hash_name(name) % 10
+            )
+            .into(),
             "pid" => self.between(name, 300, 32_000).to_string().into(),
             "nasty_name" => p::HOSTILE_NAME.into(),
             "nasty_title" => p::HOSTILE_TITLE.into(),

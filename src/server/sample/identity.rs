@@ -117,7 +117,8 @@ mod tests {
     #[test]
     fn ids_look_like_uuids_and_are_all_different() {
         let identity = IdCodec::new(1);
-        let ids: std::collections::BTreeSet<String> = (0..5000).map(|n| identity.encode(n)).collect();
+        let ids: std::collections::BTreeSet<String> =
+            (0..5000).map(|n| identity.encode(n)).collect();
         assert_eq!(ids.len(), 5000);
         for id in &ids {
             assert_eq!((id.len(), &id[14..15]), (36, "4"), "{id}");
@@ -148,7 +149,10 @@ mod tests {
             identity.decode(&IdCodec::new(2).encode(7)),
             Err(IdError::Unknown)
         );
-        assert_eq!(identity.decode(&identity.encode_message_id(7)), Err(IdError::Unknown));
+        assert_eq!(
+            identity.decode(&identity.encode_message_id(7)),
+            Err(IdError::Unknown)
+        );
     }
 
     proptest! {

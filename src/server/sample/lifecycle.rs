@@ -190,7 +190,9 @@ mod tests {
     #[test]
     fn a_few_emails_in_a_row_meet_a_delay() {
         for first in 0..1000 {
-            let lots: BTreeSet<u64> = (first..first + 48).map(|number| delivery_draw(0, number)).collect();
+            let lots: BTreeSet<u64> = (first..first + 48)
+                .map(|number| delivery_draw(0, number))
+                .collect();
             assert!(lots.range(60..110).next().is_some(), "from {first}");
         }
     }
@@ -213,7 +215,10 @@ mod tests {
             waited += 1;
             assert!(due > accepted && due.as_second() % 60 == 0);
             assert_eq!(fate.event_at(accepted), "scheduled");
-            assert!(matches!(fate.event_at(due), "canceled" | "queued"), "{fate:?}");
+            assert!(
+                matches!(fate.event_at(due), "canceled" | "queued"),
+                "{fate:?}"
+            );
         }
         assert!((100..400).contains(&waited), "{waited}");
     }

@@ -3,29 +3,29 @@
 use jiff::Timestamp;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::{SourceError, SourcePage, EmailSource};
+use super::{EmailSource, SourceError, SourcePage};
 use crate::api::{Cursor, wire};
 use crate::config::clock::Clock;
 use crate::mail::EmailId;
-use schedule::Schedule;
-use rng::{Rng, Stream};
+use customers::{Customer, Customers};
 use facts::Variables;
-use lifecycle::Lifecycle;
-use template::{Escaping, render_template};
 use identity::{IdCodec, IdError};
 use letters::{CopyRecipients, EmailTemplate};
-use customers::{Customer, Customers};
+use lifecycle::Lifecycle;
+use rng::{Rng, Stream};
+use schedule::Schedule;
+use template::{Escaping, render_template};
 
-mod schedule;
-mod rng;
 mod cultures;
+mod customers;
 mod facts;
-mod lifecycle;
-mod template;
 mod identity;
 mod letters;
-mod customers;
+mod lifecycle;
 mod phrases;
+mod rng;
+mod schedule;
+mod template;
 #[cfg(test)]
 mod tests;
 
@@ -161,7 +161,13 @@ impl SampleMailbox {
             lifecycle::delivery_draw(self.seed, number),
             self.rng(number, Stream::Lifecycle),
         );
-        let fate = Lifecycle::generate(*accepted, lot, letter.engagement, letter.is_schedulable, &mut course);
+        let fate = Lifecycle::generate(
+            *accepted,
+            lot,
+            letter.engagement,
+            letter.is_schedulable,
+            &mut course,
+        );
         let domain = letter
             .from
             .rsplit_once('@')

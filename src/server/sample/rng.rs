@@ -69,8 +69,14 @@ mod tests {
         let first = |matter| Rng::new(1, 7, matter).next_u64();
         assert_eq!(first(Stream::Lifecycle), first(Stream::Lifecycle));
         assert_ne!(first(Stream::Lifecycle), first(Stream::Body));
-        assert_ne!(Rng::new(1, 8, Stream::Lifecycle).next_u64(), first(Stream::Lifecycle));
-        assert_ne!(Rng::new(2, 7, Stream::Lifecycle).next_u64(), first(Stream::Lifecycle));
+        assert_ne!(
+            Rng::new(1, 8, Stream::Lifecycle).next_u64(),
+            first(Stream::Lifecycle)
+        );
+        assert_ne!(
+            Rng::new(2, 7, Stream::Lifecycle).next_u64(),
+            first(Stream::Lifecycle)
+        );
     }
 
     #[test]

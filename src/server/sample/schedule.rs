@@ -52,7 +52,8 @@ impl Schedule {
             cumulative_weights: Vec::new(),
         };
         let begin = calendar.history_start();
-        let weights = (0..HISTORY_HOURS).map(|hour| hourly_weight(begin + SignedDuration::from_hours(hour)));
+        let weights =
+            (0..HISTORY_HOURS).map(|hour| hourly_weight(begin + SignedDuration::from_hours(hour)));
         calendar.cumulative_weights = std::iter::once(0)
             .chain(weights.scan(0, |sum, weight| {
                 *sum += u128::from(weight) * HOUR_MICROS;
@@ -84,7 +85,8 @@ impl Schedule {
         let share = u128::from(number) * 1024 + u128::from(chance.between(100, 924));
         let place = all * share / (u128::from(self.first_steady) * 1024);
         let hour = self.cumulative_weights.partition_point(|sum| *sum <= place) - 1;
-        let rate = (self.cumulative_weights[hour + 1] - self.cumulative_weights[hour]) / HOUR_MICROS;
+        let rate =
+            (self.cumulative_weights[hour + 1] - self.cumulative_weights[hour]) / HOUR_MICROS;
         let micros = hour as u128 * HOUR_MICROS + (place - self.cumulative_weights[hour]) / rate;
         self.history_start() + SignedDuration::from_micros(micros as i64)
     }

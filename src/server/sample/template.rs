@@ -25,7 +25,11 @@ pub(super) enum Escaping {
 
 /// The template with its values. The templates are our own, so a fault in one is a defect, which
 /// the tests find: they fill each of them.
-pub(super) fn render_template(template: &str, form: Escaping, values: &dyn VariableSource) -> String {
+pub(super) fn render_template(
+    template: &str,
+    form: Escaping,
+    values: &dyn VariableSource,
+) -> String {
     let mut out = String::with_capacity(template.len() + template.len() / 4);
     render_into(template, form, values, &[], &mut out);
     out

@@ -32,7 +32,10 @@ fn start() -> Timestamp {
 
 fn mailbox(seed: u64, emails: u32) -> (SampleMailbox, ManualClock) {
     let hand = ManualClock(Arc::default());
-    (SampleMailbox::new(seed, emails, start(), hand.clock()), hand)
+    (
+        SampleMailbox::new(seed, emails, start(), hand.clock()),
+        hand,
+    )
 }
 
 fn page(mailbox: &SampleMailbox, cursor: &Cursor, limit: u8) -> (Vec<wire::Summary>, bool) {
@@ -244,7 +247,12 @@ fn every_status_and_every_letter_is_among_the_first_two_thousand() {
             let draft = mailbox.plan_email(number);
             *letters.entry(draft.template.name).or_default() += 1;
             *statuses
-                .entry(mailbox.build_summary(number, &draft, now).last_event.unwrap())
+                .entry(
+                    mailbox
+                        .build_summary(number, &draft, now)
+                        .last_event
+                        .unwrap(),
+                )
                 .or_default() += 1;
         }
         assert_eq!(statuses.len(), Status::KNOWN.len(), "{statuses:?}");

@@ -6,12 +6,14 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 
-use super::sim::{Dates, EPOCH, ServiceFault, FakeService, address};
-use crate::archive::{WindowAnchor, Archive, ConfirmedRun, MissingReason, ArchiveLocation, SortKey, EmailRow};
+use super::sim::{Dates, EPOCH, FakeService, ServiceFault, address};
+use crate::archive::{
+    Archive, ArchiveLocation, ConfirmedRun, EmailRow, MissingReason, SortKey, WindowAnchor,
+};
 use crate::mail::{EmailId, Finality, Status};
 use crate::query::{ParseContext, Query, parse};
 use crate::sync::recheck::{find_due_runs, lateness};
-use crate::sync::{SyncDepth, ConfirmReport, Engine, RecheckScope};
+use crate::sync::{ConfirmReport, Engine, RecheckScope, SyncDepth};
 
 const MINUTE: i64 = 60;
 const DAY: i64 = 86_400;
@@ -122,7 +124,13 @@ impl RecheckEnv {
         }
     }
 
-    fn check(&self, text: &str, below: Option<SortKey>, since: Timestamp, most: u32) -> ConfirmReport {
+    fn check(
+        &self,
+        text: &str,
+        below: Option<SortKey>,
+        since: Timestamp,
+        most: u32,
+    ) -> ConfirmReport {
         self.runtime
             .block_on(
                 self.engine
@@ -239,12 +247,18 @@ fn doubt_after_a_missing_retrieve_is_settled_by_its_page() {
     world.full_sync();
     world.sim.state().forgetful = true;
     let id = EmailId::new(&world.sim.state().mails[180].id);
-    world.runtime.block_on(world.engine.fetch_email(&id)).unwrap_err();
+    world
+        .runtime
+        .block_on(world.engine.fetch_email(&id))
+        .unwrap_err();
     world.sim.state().forgetful = false;
     world.advance(1);
     assert_eq!(world.recheck(RecheckScope::background(world.now())), 1);
     assert_eq!(
-        (world.wrong(), world.engine.archive().first_unconfirmed_deletion().unwrap()),
+        (
+            world.wrong(),
+            world.engine.archive().first_unconfirmed_deletion().unwrap()
+        ),
         (Vec::new(), None)
     );
 }
@@ -276,7 +290,11 @@ fn confirming_takes_pages_or_ids_whichever_is_fewer() {
     );
     let scattered = confirm(&[5, 205, 405, 605, 805], 2);
     assert_eq!(
-        (scattered.requests, scattered.confirmed_rows, scattered.is_done),
+        (
+            scattered.requests,
+            scattered.confirmed_rows,
+            scattered.is_done
+        ),
         (2, 2, false)
     );
     let rows = world.rows();
@@ -292,7 +310,10 @@ fn candidates_of_a_status_query_are_confirmed_newest_first() {
     world.change("bounced", (0..900).step_by(2));
     let since = world.now();
     let first = world.check("", None, since, 3);
-    assert_eq!((first.requests, first.confirmed_rows, first.is_done), (2, 200, false));
+    assert_eq!(
+        (first.requests, first.confirmed_rows, first.is_done),
+        (2, 200, false)
+    );
     let (mut below, mut requests) = (first.confirmed_down_to, first.requests);
     loop {
         let next = world.check("", below, since, 50);

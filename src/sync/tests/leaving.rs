@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::SyncEnv;
 use super::sim::{Dates, address};
-use crate::archive::{WindowAnchor, PurgeTarget, EmailRow};
+use crate::archive::{EmailRow, PurgeTarget, WindowAnchor};
 use crate::error::ErrorKind;
 use crate::mail::EmailId;
 use crate::sync::SyncDepth;
@@ -111,7 +111,14 @@ fn what_the_service_denies_for_a_while_is_not_gone_for_good() {
             .unwrap_err();
     }
     assert_eq!(world.gone(), Vec::<String>::new());
-    assert!(world.engine.archive().first_unconfirmed_deletion().unwrap().is_some());
+    assert!(
+        world
+            .engine
+            .archive()
+            .first_unconfirmed_deletion()
+            .unwrap()
+            .is_some()
+    );
     world.check_spans().unwrap();
     world.sim.state().forgetful = false;
     let really: Vec<usize> = vec![300, 320];
@@ -139,7 +146,10 @@ fn a_customer_who_was_removed_does_not_come_back_although_pages_hold_nothing_els
         world.sim.state().arrive(mails);
     }
     world.full_sync();
-    assert_eq!(world.remove(&PurgeTarget::To(address(1).to_uppercase())), 610);
+    assert_eq!(
+        world.remove(&PurgeTarget::To(address(1).to_uppercase())),
+        610
+    );
     assert_eq!(world.ids().len(), 180);
     let synced = world.full_sync();
     assert_eq!((synced.new, world.ids().len()), (0, 180));
@@ -185,7 +195,9 @@ fn nothing_is_taken_in_that_is_older_than_the_archive_keeps() {
         requests < 5,
         "{requests} requests to see that the rest is too old"
     );
-    assert!(matches!(synced.coverage, crate::archive::Coverage::Since(stamp) if stamp.parsed == Some(edge)));
+    assert!(
+        matches!(synced.coverage, crate::archive::Coverage::Since(stamp) if stamp.parsed == Some(edge))
+    );
 }
 
 #[derive(Debug, Clone, Copy)]

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use jiff::Timestamp;
 
-use crate::api::{Cursor, ListedEmail, EmailPage, RetrievedEmail, EmailApi, wire};
+use crate::api::{Cursor, EmailApi, EmailPage, ListedEmail, RetrievedEmail, wire};
 use crate::config::clock::Clock;
 use crate::error::{Error, ErrorKind};
 use crate::mail::EmailId;
@@ -218,7 +218,9 @@ impl State {
     fn answer(&mut self, limit: usize, cursor: &Cursor) -> Result<EmailPage, Error> {
         self.requests.push(cursor.clone());
         let mut page = match self.faults.pop_front().flatten() {
-            Some(ServiceFault::Unreachable) => return Err(Error::new(ErrorKind::Unreachable, "no answer")),
+            Some(ServiceFault::Unreachable) => {
+                return Err(Error::new(ErrorKind::Unreachable, "no answer"));
+            }
             Some(ServiceFault::Gone) if *cursor != Cursor::Start => {
                 return Err(Error::new(ErrorKind::InvalidRequest, "bad cursor"));
             }

@@ -6,7 +6,7 @@ use super::SyncEnv;
 use super::sim::{self, Dates, ServiceFault, item};
 use crate::archive::Coverage;
 use crate::mail::EmailId;
-use crate::sync::{SyncDepth, StopReason};
+use crate::sync::{StopReason, SyncDepth};
 
 #[derive(Debug, Clone, Copy)]
 enum Action {

@@ -11,11 +11,11 @@ use super::faulty_server::{Answer, Faulty, START, truth};
 use super::harness::{TuiHarness, client};
 use crate::api::{Cursor, EmailApi as _};
 use crate::app::ReaderState;
-use crate::archive::{WindowAnchor, Archive, ArchiveLocation, Coverage};
+use crate::archive::{Archive, ArchiveLocation, Coverage, WindowAnchor};
 use crate::config::clock::Clock;
 use crate::error::{Error, ErrorKind};
 use crate::mail::EmailId;
-use crate::sync::{SyncDepth, Engine, StopReason, SyncReport};
+use crate::sync::{Engine, StopReason, SyncDepth, SyncReport};
 use serde_json::Value;
 
 /// One that answers from the time when everything takes place.
@@ -29,12 +29,9 @@ fn check(name: &str, verb: &str, end: End, outcome: &Result<(), Error>) {
         (End::Well, Ok(())) => {}
         (End::Fails(kind, words), Err(failure)) => {
             assert_eq!(failure.kind, kind, "{name}: {verb}: {failure}");
+            assert!(failure.message.contains(words), "{name}: {verb}: {failure}");
             assert!(
-                failure.sentence.contains(words),
-                "{name}: {verb}: {failure}"
-            );
-            assert!(
-                !failure.sentence.chars().any(char::is_control),
+                !failure.message.chars().any(char::is_control),
                 "{name}: {verb}: {failure:?}"
             );
         }
@@ -60,7 +57,10 @@ fn ended(synced: Result<SyncReport, Error>) -> Result<(), Error> {
 /// The archive has what the service has, in its order, and claims all of it.
 fn compare(name: &str, archive: &Archive, garbled: bool) {
     let truth = truth();
-    let rows = archive.window(&WindowAnchor::Newest, usize::MAX).unwrap().rows;
+    let rows = archive
+        .window(&WindowAnchor::Newest, usize::MAX)
+        .unwrap()
+        .rows;
     let ids: Vec<&str> = rows.iter().map(|row| row.summary.id.as_str()).collect();
     let wanted: Vec<&str> = truth.iter().map(|(id, _)| id.as_str()).collect();
     assert!(
@@ -117,7 +117,9 @@ async fn sync(row: &Row) {
         )
     };
     service.does(row.does);
-    let synced = engine(row.patience(8)).full_sync(SyncDepth::All, |_| ()).await;
+    let synced = engine(row.patience(8))
+        .full_sync(SyncDepth::All, |_| ())
+        .await;
     check(row.name, "sync", row.sync, &ended(synced));
     // A walk may come some way before it fails.
     assert!(
@@ -134,7 +136,12 @@ async fn sync(row: &Row) {
         is_silent: false,
         ..*row
     };
-    ended(engine(good.patience(1)).full_sync(SyncDepth::All, |_| ()).await).unwrap();
+    ended(
+        engine(good.patience(1))
+            .full_sync(SyncDepth::All, |_| ())
+            .await,
+    )
+    .unwrap();
     compare(row.name, &archive, row.garbles);
 }
 

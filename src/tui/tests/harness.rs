@@ -6,8 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use crate::api::{ClientConfig, Client, RetryPolicy};
-use crate::app::{SessionTarget, StorageMode, Key, Model, TimerKind, ReaderState};
+use crate::api::{Client, ClientConfig, RetryPolicy};
+use crate::app::{Key, Model, ReaderState, SessionTarget, StorageMode, TimerKind};
 use crate::archive::{Archive, ArchiveLocation};
 use crate::config::clock::Clock;
 use crate::config::{
@@ -120,9 +120,10 @@ impl TuiHarness {
             },
             clock.clone(),
         );
-        let kept = archive
-            .read_only_reason()
-            .map_or_else(|| StorageMode::InFile(path.display().to_string()), StorageMode::ReadOnly);
+        let kept = archive.read_only_reason().map_or_else(
+            || StorageMode::InFile(path.display().to_string()),
+            StorageMode::ReadOnly,
+        );
         Self::on(archive, kept, size, client, Backfill::Off, now, clock).await
     }
 
@@ -280,7 +281,10 @@ impl TuiHarness {
         self.loop_exit = self.program.step().await.unwrap();
         let settled = |model: &Model| {
             !model.service.is_refreshing()
-                && matches!(model.reader_state(), ReaderState::Ready(_, Some(_)) | ReaderState::Failed(_))
+                && matches!(
+                    model.reader_state(),
+                    ReaderState::Ready(_, Some(_)) | ReaderState::Failed(_)
+                )
         };
         while self.loop_exit.is_none() && !settled(self.program.model()) {
             self.loop_exit = self.program.step().await.unwrap();
@@ -340,7 +344,9 @@ impl TuiHarness {
 
     pub fn open_email(&self) -> Option<String> {
         match self.program.model().reader_state() {
-            ReaderState::Ready(opened, Some(_)) => Some(opened.email.summary.id.as_str().to_owned()),
+            ReaderState::Ready(opened, Some(_)) => {
+                Some(opened.email.summary.id.as_str().to_owned())
+            }
             _ => None,
         }
     }
@@ -375,7 +381,9 @@ fn test_timer(refresh: Arc<Notify>) -> TimerFn {
         let refresh = refresh.clone();
         match what {
             TimerKind::Selection => Box::pin(std::future::ready(())),
-            TimerKind::Refresh | TimerKind::LoadOlder => Box::pin(async move { refresh.notified().await }),
+            TimerKind::Refresh | TimerKind::LoadOlder => {
+                Box::pin(async move { refresh.notified().await })
+            }
             TimerKind::Countdown | TimerKind::Freshness => Box::pin(std::future::pending()),
         }
     })

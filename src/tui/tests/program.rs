@@ -6,7 +6,7 @@ use crate::api::{Cursor, RetryPolicy};
 use crate::app::ExitReason;
 use crate::config::{Backfill, clock};
 use crate::mail::EmailId;
-use crate::server::{SourceError, SourcePage, EmailSource, ServerConfig, sample, serve};
+use crate::server::{EmailSource, ServerConfig, SourceError, SourcePage, sample, serve};
 use crate::tui::LoopExit;
 use ratatui::layout::Size;
 use serde_json::value::RawValue;
@@ -54,7 +54,11 @@ async fn it_lives_new_emails_arrive_and_statuses_move_on() {
     let selected = it.selected();
     it.wait(600).await;
     assert_eq!(it.selected(), selected);
-    assert!(it.program.model().list.unseen_above() > 5, "{}", it.screen());
+    assert!(
+        it.program.model().list.unseen_above() > 5,
+        "{}",
+        it.screen()
+    );
     let changed = it
         .program
         .model()

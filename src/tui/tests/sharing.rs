@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::app::{StorageMode, Model, ReaderState};
+use crate::app::{Model, ReaderState, StorageMode};
 use crate::server::{ServerConfig, sample, serve};
 use jiff::{SignedDuration, Timestamp};
 use ratatui::layout::Size;

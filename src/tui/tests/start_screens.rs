@@ -5,9 +5,12 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::app::start::{ConfirmAnswer, OpenOutcome, StartScreenKind, FormField, SetupInfo};
+use crate::app::start::{ConfirmAnswer, FormField, OpenOutcome, SetupInfo, StartScreenKind};
 use crate::app::tests::env::{Mailbox, World, opening};
-use crate::app::{ProfileChoice, SessionTarget, Effect, ExitReason, Focus, StartScreen, StorageMode, Message, SessionInfo};
+use crate::app::{
+    Effect, ExitReason, Focus, Message, ProfileChoice, SessionInfo, SessionTarget, StartScreen,
+    StorageMode,
+};
 use crate::config::{Env, SecretInput};
 use crate::error::{Error, ErrorKind};
 use crate::server::sample::SampleMailbox as Sample;
@@ -237,7 +240,7 @@ fn what_is_marked_and_what_failed_is_seen_on_the_smallest_screen_too() {
         panic!("{:?}", last(&world))
     };
     let failure = Error::new(ErrorKind::Config, "the command of profile team25 failed")
-        .hint("run it by hand to see what is wrong");
+        .with_hint("run it by hand to see what is wrong");
     world.happen(Message::SessionOpened {
         ticket,
         outcome: Err(failure),
@@ -452,7 +455,7 @@ async fn whatever_ails_the_file_the_mail_is_shown_and_the_file_stays_as_it_is() 
             },
         ),
     ];
-    for (sentence, spoil) in spoil {
+    for (message, spoil) in spoil {
         let (home, env) = home([&team, &team]);
         TuiHarness::with_env(SIZE, env.clone())
             .await
@@ -475,11 +478,11 @@ async fn whatever_ails_the_file_the_mail_is_shown_and_the_file_stays_as_it_is() 
             screen.starts_with(" acme (not kept) ▸ all mail") && it.position().1 == Some(40),
             "{screen}"
         );
-        assert!(screen.contains(&sentence[..25]), "{screen}");
+        assert!(screen.contains(&message[..25]), "{screen}");
         it.press("j").await;
         it.press("!").await;
         assert!(
-            it.screen().contains(sentence) && it.screen().contains("archive.sqlite"),
+            it.screen().contains(message) && it.screen().contains("archive.sqlite"),
             "{}",
             it.screen()
         );
@@ -487,7 +490,7 @@ async fn whatever_ails_the_file_the_mail_is_shown_and_the_file_stays_as_it_is() 
         drop(it);
         assert!(
             fs::read(&file).unwrap() == before,
-            "{sentence}: the file is another"
+            "{message}: the file is another"
         );
         // From another profile one comes to it just so.
         let mut it = TuiHarness::with_env(SIZE, env).await;

@@ -14,7 +14,7 @@ use super::faulty_server::{Answer, Asked, Does, http, packed, refused, truth};
 #[derive(Debug, Clone, Copy)]
 pub enum End {
     Well,
-    /// With this kind of failure, whose sentence has these words.
+    /// With this kind of failure, whose message has these words.
     Fails(ErrorKind, &'static str),
 }
 

@@ -3,7 +3,7 @@
 use sentbox::api::Cursor;
 use sentbox::error::{Error, ErrorKind};
 use sentbox::mail::EmailId;
-use sentbox::server::{SourceError, SourcePage, EmailSource};
+use sentbox::server::{EmailSource, SourceError, SourcePage};
 use serde_json::value::RawValue;
 
 /// A source of exactly these emails, given as the retrieve operation gives them, newest first.
@@ -37,7 +37,10 @@ impl EmailSource for Fixed {
 
     fn email(&self, id: &EmailId) -> Result<Box<RawValue>, SourceError> {
         if id.as_str() == "broken" {
-            return Err(SourceError::Internal(Error::new(ErrorKind::Io, "the disk is gone")));
+            return Err(SourceError::Internal(Error::new(
+                ErrorKind::Io,
+                "the disk is gone",
+            )));
         }
         let page = self.page(&Cursor::Start, 100)?;
         let wanted = |json: &RawValue| {

@@ -90,7 +90,8 @@ impl SimulatedService {
 
     /// Whether nothing was refused and in no second came more than the limit. A bucket may hold a whole second's requests beside those that flow in meanwhile.
     fn keeps_within(&self) -> bool {
-        self.refused.is_empty() && (self.counts == LimitWindow::Bucket || self.peak() <= LIMIT as usize)
+        self.refused.is_empty()
+            && (self.counts == LimitWindow::Bucket || self.peak() <= LIMIT as usize)
     }
 
     fn mean(&self, from: f64, to: f64) -> f64 {
@@ -209,7 +210,9 @@ impl SimulatedUser {
             );
             match answer {
                 Ok(_) => self.got += 1,
-                Err(()) => self.limiter.on_rate_limited(S(now), Some(S(1.0)), chance.next()),
+                Err(()) => self
+                    .limiter
+                    .on_rate_limited(S(now), Some(S(1.0)), chance.next()),
             }
             if answer.is_err() && self.activity == Activity::Busy {
                 if refusals + 1 < RetryPolicy::TUI.max_attempts {
@@ -220,7 +223,8 @@ impl SimulatedUser {
                 }
             }
             if self.activity == Activity::Mirroring {
-                self.waiting.push((self.limiter.enqueue(Priority::Backfill), 0));
+                self.waiting
+                    .push((self.limiter.enqueue(Priority::Backfill), 0));
             }
         }
         let mut n = 0;
@@ -272,7 +276,11 @@ fn together(
     (service, people)
 }
 
-const WAYS: [LimitWindow; 3] = [LimitWindow::Windows, LimitWindow::Sliding, LimitWindow::Bucket];
+const WAYS: [LimitWindow; 3] = [
+    LimitWindow::Windows,
+    LimitWindow::Sliding,
+    LimitWindow::Bucket,
+];
 
 #[test]
 fn eight_who_mirror_at_once_stay_within_the_limit_and_leave_half_of_it_free() {

@@ -135,7 +135,10 @@ pub fn sanitize(text: &str, place: TextKind) -> Sanitized<'_> {
 /// Whether `c` can stand anywhere by itself: it neither controls a device nor turns or hides text.
 #[must_use]
 pub fn is_safe_char(c: char) -> bool {
-    matches!(classify_char(c, None, None, TextKind::SingleLine), CharAction::Keep)
+    matches!(
+        classify_char(c, None, None, TextKind::SingleLine),
+        CharAction::Keep
+    )
 }
 
 /// One mark for a run of removals.
@@ -178,7 +181,9 @@ fn classify_char(c: char, before: Option<char>, next: Option<char>, place: TextK
             CharAction::Keep
         }
         '\u{FE00}'..='\u{FE0F}'
-            if before.is_some_and(|b| !b.is_whitespace() && b != REPLACEMENT && !is_variation_selector(b)) =>
+            if before.is_some_and(|b| {
+                !b.is_whitespace() && b != REPLACEMENT && !is_variation_selector(b)
+            }) =>
         {
             CharAction::Keep
         }
@@ -263,7 +268,10 @@ mod tests {
     #[test]
     fn sequences_lose_their_introducer_and_leave_a_mark() {
         assert_eq!(sanitize_line("a\u{1b}[31mred"), "a\u{FFFD}[31mred");
-        assert_eq!(sanitize_line("a\u{9b}31mred\u{7}"), "a\u{FFFD}31mred\u{FFFD}");
+        assert_eq!(
+            sanitize_line("a\u{9b}31mred\u{7}"),
+            "a\u{FFFD}31mred\u{FFFD}"
+        );
         assert_eq!(sanitize_line("safe\u{202e}gpj.exe"), "safe\u{FFFD}gpj.exe");
         assert_eq!(sanitize_line("rubout\rover"), "rubout\u{FFFD}over");
     }
@@ -307,7 +315,10 @@ mod tests {
 
     #[test]
     fn padding_goes_silently_from_a_body_and_visibly_from_a_line() {
-        assert_eq!(sanitize_block("Hi\u{200c}\u{200b}\u{feff} there"), "Hi there");
+        assert_eq!(
+            sanitize_block("Hi\u{200c}\u{200b}\u{feff} there"),
+            "Hi there"
+        );
         assert_eq!(sanitize_block("12\u{200e}:\u{200f}05 \u{61c}"), "12:05 ");
         assert_eq!(sanitize_line("12\u{200e}:05"), "12\u{FFFD}:05");
         assert_eq!(sanitize_line("pay\u{200b}pal"), "pay\u{FFFD}pal");
@@ -316,13 +327,19 @@ mod tests {
 
     #[test]
     fn a_flood_of_combining_marks_is_capped() {
-        let cleaned = sanitize("z\u{300}\u{301}\u{302}\u{303}\u{304}\u{305}a", TextKind::SingleLine);
+        let cleaned = sanitize(
+            "z\u{300}\u{301}\u{302}\u{303}\u{304}\u{305}a",
+            TextKind::SingleLine,
+        );
         assert_eq!(cleaned.removed.combining, 2);
         assert_eq!(cleaned.text, "z\u{300}\u{301}\u{302}\u{303}\u{FFFD}a");
         assert_eq!(
-            sanitize("z\u{300}\u{300}\u{300}\u{300}\u{200d}\u{300}", TextKind::MultiLine)
-                .removed
-                .combining,
+            sanitize(
+                "z\u{300}\u{300}\u{300}\u{300}\u{200d}\u{300}",
+                TextKind::MultiLine
+            )
+            .removed
+            .combining,
             1
         );
     }

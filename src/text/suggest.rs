@@ -36,7 +36,7 @@ fn edit_distance(a: &str, b: &str) -> usize {
 }
 
 /// `; did you mean acme?`, if there is something near.
-pub(super) fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+pub fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     suggest(name, known)
         .map(|word| format!("; did you mean {word}?"))
         .unwrap_or_default()

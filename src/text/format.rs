@@ -1,0 +1,80 @@
+//! Numbers, plurals and durations in words.
+
+use std::time::Duration;
+
+/// Writes a number with `separator` between groups of three digits: `48 310`.
+pub fn group_digits(number: u64, separator: char) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push(separator);
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// Writes a number with its noun: `1 email`, `48 310 emails`, `2 statuses`.
+pub fn count(number: u64, noun: &str) -> String {
+    let ending = match noun {
+        _ if number == 1 => "",
+        _ if noun.ends_with('s') => "es",
+        _ => "s",
+    };
+    format!("{} {noun}{ending}", group_digits(number, ' '))
+}
+
+/// Writes how long a pause lasts, rounded up: `12 s`, `5 min`, `24 h`; at least `1 s`.
+pub fn format_pause(pause: Duration) -> String {
+    let seconds = pause.as_secs() + u64::from(pause.subsec_nanos() > 0);
+    match seconds {
+        0..120 => format!("{} s", seconds.max(1)),
+        120..7200 => format!("{} min", seconds.div_ceil(60)),
+        _ => format!("{} h", seconds.div_ceil(3600)),
+    }
+}
+
+/// Writes the first character in upper case.
+pub fn capitalize(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| {
+        first.to_uppercase().chain(chars).collect()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_are_grouped_by_three() {
+        assert_eq!(
+            [0, 999, 1_000, 48_310, 1_000_000].map(|number| group_digits(number, ' ')),
+            ["0", "999", "1 000", "48 310", "1 000 000"]
+        );
+    }
+
+    #[test]
+    fn nouns_follow_their_number() {
+        assert_eq!(count(1, "email"), "1 email");
+        assert_eq!(count(48_310, "email"), "48 310 emails");
+        assert_eq!(count(2, "status"), "2 statuses");
+    }
+
+    #[test]
+    fn pauses_are_rounded_up() {
+        let pause = |millis| format_pause(Duration::from_millis(millis));
+        assert_eq!(
+            [0, 1_100, 119_000, 121_000].map(pause),
+            ["1 s", "2 s", "119 s", "3 min"]
+        );
+        assert_eq!(pause(86_400_000), "24 h");
+    }
+
+    #[test]
+    fn any_first_character_is_capitalized() {
+        assert_eq!(capitalize("état"), "État");
+        assert_eq!(capitalize(""), "");
+    }
+}
