@@ -103,21 +103,21 @@ pub struct Error {
     /// How long the service asks us to wait, if it said so.
     pub retry_after: Option<Duration>,
     /// What was seen of the request that failed, if one was made.
-    pub details: Option<Box<RequestDetails>>,
+    pub(crate) details: Option<Box<RequestDetails>>,
 }
 
 /// A request that failed, for whoever asks the people who run the service. Nothing in it is secret
 /// or personal.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RequestDetails {
+pub(crate) struct RequestDetails {
     /// What was asked, without ids.
-    pub endpoint: &'static str,
+    pub(crate) endpoint: &'static str,
     /// The status of the last answer, if one came.
-    pub status: Option<u16>,
+    pub(crate) status: Option<u16>,
     /// The name of that answer at the service, if it gave one.
-    pub request_id: Option<String>,
+    pub(crate) request_id: Option<String>,
     /// How often it was asked.
-    pub attempts: u32,
+    pub(crate) attempts: u32,
 }
 
 impl Error {
@@ -135,21 +135,21 @@ impl Error {
 
     /// The same failure with something to do about it.
     #[must_use]
-    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = hint.into();
         self
     }
 
     /// The same failure with the time that the service asks us to wait.
     #[must_use]
-    pub fn with_retry_after(mut self, wait: Option<Duration>) -> Self {
+    pub(crate) fn with_retry_after(mut self, wait: Option<Duration>) -> Self {
         self.retry_after = wait;
         self
     }
 
     /// The same failure with what was seen of the request.
     #[must_use]
-    pub fn with_details(mut self, details: RequestDetails) -> Self {
+    pub(crate) fn with_details(mut self, details: RequestDetails) -> Self {
         self.details = Some(Box::new(details));
         self
     }
@@ -157,7 +157,7 @@ impl Error {
     /// How long the service is left alone after this, as it asked or as the kind of failure calls for:
     /// what uses up a quota is not asked for again and again.
     #[must_use]
-    pub fn cooldown(&self) -> Duration {
+    pub(crate) fn cooldown(&self) -> Duration {
         let own = if self.kind == ErrorKind::Quota {
             Duration::from_hours(1)
         } else {
@@ -168,7 +168,7 @@ impl Error {
 
     /// Whether the service could not be reached at all, so that what is shown is the archive alone.
     #[must_use]
-    pub const fn is_offline(&self) -> bool {
+    pub(crate) const fn is_offline(&self) -> bool {
         matches!(self.kind, ErrorKind::Unreachable)
     }
 }

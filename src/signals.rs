@@ -46,7 +46,7 @@ static SHUTTING_DOWN: AtomicBool = AtomicBool::new(false);
 static DEADLINE_SENDER: OnceLock<mpsc::Sender<u8>> = OnceLock::new();
 
 /// Receives signals from its creation on.
-pub struct Signals {
+pub(crate) struct Signals {
     receiver: UnboundedReceiver<u8>,
     sender: UnboundedSender<u8>,
 }
@@ -57,7 +57,7 @@ impl Signals {
     /// # Errors
     ///
     /// If the system refuses a handler, a descriptor or a thread.
-    pub fn listen(signals: &'static [Signal]) -> io::Result<Self> {
+    pub(crate) fn listen(signals: &'static [Signal]) -> io::Result<Self> {
         let (sender, received) = unbounded_channel();
         let (ready, installed) = mpsc::channel();
         let forward = sender.clone();
@@ -89,7 +89,7 @@ impl Signals {
     /// # Errors
     ///
     /// If the system refuses a thread.
-    pub fn watch_terminal_hangup(&self) -> io::Result<()> {
+    pub(crate) fn watch_terminal_hangup(&self) -> io::Result<()> {
         let forward = self.sender.clone();
         thread::Builder::new()
             .name("hang-up".to_owned())
@@ -101,7 +101,7 @@ impl Signals {
     }
 
     /// Waits for the first signal and returns its number. Safe to cancel.
-    pub async fn recv(&mut self) -> u8 {
+    pub(crate) async fn recv(&mut self) -> u8 {
         self.receiver
             .recv()
             .await
@@ -109,20 +109,20 @@ impl Signals {
     }
 
     /// The number of a signal that has arrived already.
-    pub fn try_recv(&mut self) -> Option<u8> {
+    pub(crate) fn try_recv(&mut self) -> Option<u8> {
         self.receiver.try_recv().ok()
     }
 }
 
 /// Whether a signal ends the process now, so that no write may wait any longer.
 #[must_use]
-pub fn is_shutting_down() -> bool {
+pub(crate) fn is_shutting_down() -> bool {
     SHUTTING_DOWN.load(Ordering::SeqCst)
 }
 
 /// Sends the number of a signal to `late` when the process has not ended in time after it. Only the
 /// first call has an effect.
-pub fn set_deadline_sender(late: mpsc::Sender<u8>) {
+pub(crate) fn set_deadline_sender(late: mpsc::Sender<u8>) {
     let _ = DEADLINE_SENDER.set(late);
 }
 

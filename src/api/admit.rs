@@ -10,7 +10,11 @@ use crate::error::Error;
 /// # Errors
 ///
 /// If the service does not take the key or does not let it read, or cannot be asked.
-pub async fn verify_key(place: &KeyTarget, key: &ApiKey, clock: &Clock) -> Result<(), Error> {
+pub(crate) async fn verify_key(
+    place: &KeyTarget,
+    key: &ApiKey,
+    clock: &Clock,
+) -> Result<(), Error> {
     let KeyTarget {
         profile: _,
         base_url,

@@ -44,15 +44,15 @@ const MAX_ERROR_BODY: usize = 64 << 10;
 #[derive(Debug, Clone)]
 pub struct ClientConfig {
     /// Where the service is.
-    pub base_url: BaseUrl,
+    pub(crate) base_url: BaseUrl,
     /// The key, or the failure that every request ends with because there is none.
-    pub key: Result<ApiKey, Error>,
+    pub(crate) key: Result<ApiKey, Error>,
     /// Certificates to trust beside the system's.
-    pub ca_file: Option<PathBuf>,
+    pub(crate) ca_file: Option<PathBuf>,
     /// Requests a second.
-    pub rate: Rate,
+    pub(crate) rate: Rate,
     /// The file through which all processes with this access on this machine share that rate.
-    pub rate_file: Option<PathBuf>,
+    pub(crate) rate_file: Option<PathBuf>,
 }
 
 impl From<&Settings> for ClientConfig {
@@ -129,7 +129,7 @@ impl Client {
 
     /// Reports long waits for the rate limit: the first one, and each that is twice as long as any before.
     #[must_use]
-    pub fn on_long_wait(self, report: impl Fn(Duration) + Send + Sync + 'static) -> Self {
+    pub(crate) fn on_long_wait(self, report: impl Fn(Duration) + Send + Sync + 'static) -> Self {
         // The first one who wants the reports gets them.
         let _ = self.inner.on_wait.set(Box::new(report));
         self
@@ -143,7 +143,7 @@ impl Client {
 
     /// How far the service's clock is ahead of ours, as its last answer said.
     #[must_use]
-    pub fn clock_skew(&self) -> Option<SignedDuration> {
+    pub(crate) fn clock_skew(&self) -> Option<SignedDuration> {
         *self
             .inner
             .clock_skew

@@ -1,5 +1,6 @@
 //! Everything that can go wrong with a request, by cause; and the one place where causes become words.
 
+use crate::text::format::format_pause;
 use std::error::Error as _;
 use std::io;
 use std::time::Duration;
@@ -413,16 +414,6 @@ impl HttpError {
             ),
             _ => not_the_api(),
         }
-    }
-}
-
-/// A pause in words: `3 s`, `5 min`, `24 h`.
-#[must_use]
-pub fn format_pause(wait: Duration) -> String {
-    match wait.as_secs() {
-        seconds @ 0..120 => format!("{} s", seconds.max(1)),
-        seconds @ 120..7200 => format!("{} min", seconds.div_ceil(60)),
-        seconds => format!("{} h", seconds.div_ceil(3600)),
     }
 }
 

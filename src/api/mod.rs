@@ -19,10 +19,10 @@ mod seen;
 mod unpack;
 pub mod wire;
 
-pub use admit::verify_key;
+pub(crate) use admit::verify_key;
 pub use client::{Client, ClientConfig};
-pub use error::format_pause;
-pub use rate_limit::{RateBudget, RetryPolicy, jitter};
+pub use rate_limit::RetryPolicy;
+pub(crate) use rate_limit::{RateBudget, jitter};
 pub use request::{Priority, RequestHandle};
 
 /// Where a page begins. The service refuses both cursors in one request, so a request has one.
@@ -37,7 +37,7 @@ pub enum Cursor {
 }
 
 /// The most emails the service gives in one page.
-pub const MAX_LIMIT: u8 = 100;
+pub(crate) const MAX_LIMIT: u8 = 100;
 
 /// One page as it came.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,9 +55,9 @@ pub struct EmailPage {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedEmail {
     /// Its id.
-    pub id: String,
+    pub(crate) id: String,
     /// When it was created, in the words of the service.
-    pub created_at: Option<String>,
+    pub(crate) created_at: Option<String>,
     /// Its JSON text, as it was sent.
     pub json: Arc<str>,
 }
@@ -79,7 +79,7 @@ impl ListedEmail {
 
     /// Its fields.
     #[must_use]
-    pub fn parse_summary(&self) -> wire::Summary {
+    pub(crate) fn parse_summary(&self) -> wire::Summary {
         wire::Summary::parse(&self.json).unwrap_or_else(|_| wire::Summary {
             id: self.id.clone(),
             ..wire::Summary::default()
@@ -93,11 +93,12 @@ pub struct RetrievedEmail {
     /// Its fields.
     pub email: wire::Email,
     /// Its JSON text, as it was sent.
-    pub json: Arc<str>,
+    pub(crate) json: Arc<str>,
 }
 
 /// Runs right before a request is sent, after it has waited for its turn; before each attempt.
-pub type BeforeSend = Arc<dyn Fn() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
+pub(crate) type BeforeSend =
+    Arc<dyn Fn() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
 
 /// The two operations, for whoever needs them: the real client, and simulated services in tests.
 pub trait EmailApi: Clone + Send + Sync + 'static {

@@ -21,7 +21,7 @@ pub enum Priority {
 impl Priority {
     /// Whether nobody waits for it, so that it yields to the team's sending.
     #[must_use]
-    pub const fn is_background(self) -> bool {
+    pub(crate) const fn is_background(self) -> bool {
         match self {
             Self::Interactive => false,
             Self::Refresh | Self::Recheck | Self::Backfill | Self::Prefetch => true,
@@ -48,7 +48,7 @@ impl RequestHandle {
 
     /// How urgent it is.
     #[must_use]
-    pub const fn priority(&self) -> Priority {
+    pub(crate) const fn priority(&self) -> Priority {
         self.priority
     }
 
@@ -60,7 +60,7 @@ impl RequestHandle {
 
     /// Whether nobody wants it any more.
     #[must_use]
-    pub fn is_cancelled(&self) -> bool {
+    pub(crate) fn is_cancelled(&self) -> bool {
         self.cancellation.is_cancelled()
     }
 

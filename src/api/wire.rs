@@ -14,102 +14,102 @@ pub struct Summary {
     /// Opaque; a UUID on the real service.
     pub id: String,
     /// Recipients.
-    pub to: Option<Vec<String>>,
+    pub(crate) to: Option<Vec<String>>,
     /// `Display name <address>`, or a bare address.
-    pub from: Option<String>,
+    pub(crate) from: Option<String>,
     /// RFC 3339, or Postgres text.
-    pub created_at: Option<String>,
+    pub(crate) created_at: Option<String>,
     /// The subject line.
-    pub subject: Option<String>,
+    pub(crate) subject: Option<String>,
     /// `<uuid@domain>`, brackets included; not every service has it.
-    pub message_id: Option<String>,
+    pub(crate) message_id: Option<String>,
     /// Null when there are none.
-    pub bcc: Option<Vec<String>>,
+    pub(crate) bcc: Option<Vec<String>>,
     /// Null when there are none.
-    pub cc: Option<Vec<String>>,
+    pub(crate) cc: Option<Vec<String>>,
     /// Null when there are none.
-    pub reply_to: Option<Vec<String>>,
+    pub(crate) reply_to: Option<Vec<String>>,
     /// The most recent event.
-    pub last_event: Option<String>,
+    pub(crate) last_event: Option<String>,
     /// Null unless it is to be sent later.
-    pub scheduled_at: Option<String>,
+    pub(crate) scheduled_at: Option<String>,
     /// Members that this version does not know: name and JSON text, verbatim and in order.
     #[serde(skip)]
-    pub extra: Vec<(String, String)>,
+    pub(crate) extra: Vec<(String, String)>,
 }
 
 /// An email as the retrieve operation describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Email {
     /// Always `email`.
-    pub object: String,
+    pub(crate) object: String,
     /// As in the summary.
     pub id: String,
     /// As in the summary.
-    pub to: Vec<String>,
+    pub(crate) to: Vec<String>,
     /// As in the summary.
-    pub from: Option<String>,
+    pub(crate) from: Option<String>,
     /// As in the summary.
-    pub created_at: Option<String>,
+    pub(crate) created_at: Option<String>,
     /// As in the summary.
-    pub subject: Option<String>,
+    pub(crate) subject: Option<String>,
     /// As in the summary.
-    pub message_id: Option<String>,
+    pub(crate) message_id: Option<String>,
     /// The html part.
-    pub html: Option<String>,
+    pub(crate) html: Option<String>,
     /// The plain-text part.
     pub text: Option<String>,
     /// Empty when there are none.
-    pub bcc: Vec<String>,
+    pub(crate) bcc: Vec<String>,
     /// Empty when there are none.
-    pub cc: Vec<String>,
+    pub(crate) cc: Vec<String>,
     /// Empty when there are none.
-    pub reply_to: Vec<String>,
+    pub(crate) reply_to: Vec<String>,
     /// As in the summary.
-    pub last_event: Option<String>,
+    pub(crate) last_event: Option<String>,
     /// As in the summary.
-    pub scheduled_at: Option<String>,
+    pub(crate) scheduled_at: Option<String>,
     /// Labels.
-    pub tags: Vec<Tag>,
+    pub(crate) tags: Vec<Tag>,
     /// As in the summary.
     #[serde(skip)]
-    pub extra: Vec<(String, String)>,
+    pub(crate) extra: Vec<(String, String)>,
 }
 
 /// A label: at most 256 characters of `A-Za-z0-9_-` each on the real service.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Tag {
+pub(crate) struct Tag {
     /// Its name.
     #[serde(default, deserialize_with = "string_or_empty")]
-    pub name: String,
+    pub(crate) name: String,
     /// Its value.
     #[serde(default, deserialize_with = "string_or_empty")]
-    pub value: String,
+    pub(crate) value: String,
 }
 
 /// The list operation's answer, its items still as they were sent.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub struct ListBody<Item> {
+pub(crate) struct ListBody<Item> {
     /// Always `list`; some services leave it out.
     #[serde(default)]
-    pub object: Option<String>,
+    pub(crate) object: Option<String>,
     /// Whether more emails exist in the direction asked. Missing on some services: then unknown.
     #[serde(default)]
-    pub has_more: Option<bool>,
+    pub(crate) has_more: Option<bool>,
     /// The page's items.
-    pub data: Vec<Item>,
+    pub(crate) data: Vec<Item>,
 }
 
 /// The flat error body of the real service.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct ErrorBody {
+pub(crate) struct ErrorBody {
     /// Repeats the HTTP status.
     #[serde(rename = "statusCode")]
-    pub status_code: u16,
+    pub(crate) status_code: u16,
     /// A message.
-    pub message: String,
+    pub(crate) message: String,
     /// A stable word, such as `not_found`.
-    pub name: String,
+    pub(crate) name: String,
 }
 
 impl Summary {
@@ -159,7 +159,7 @@ impl Email {
     /// # Errors
     ///
     /// If `json` is not an object, or has no usable `id`.
-    pub fn parse(json: &str) -> Result<Self, serde_json::Error> {
+    pub(crate) fn parse(json: &str) -> Result<Self, serde_json::Error> {
         let mut members: OrderedObject = serde_json::from_str(json)?;
         let mut known = Self {
             id: members.remove_id()?,

@@ -26,7 +26,7 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be read.
-    pub fn without_body(
+    pub(crate) fn without_body(
         &self,
         below: Option<SortKey>,
         since: i64,
@@ -51,7 +51,7 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be read.
-    pub fn count_without_body(&self, since: i64) -> Result<u64, Error> {
+    pub(crate) fn count_without_body(&self, since: i64) -> Result<u64, Error> {
         let everywhere = SortKey(i64::MAX);
         self.connections.read(|connection| {
             let count: i64 = connection.query_row(
@@ -68,7 +68,7 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be read.
-    pub fn newest_changes(&self, rows: u32) -> Result<Vec<(EmailId, i64)>, Error> {
+    pub(crate) fn newest_changes(&self, rows: u32) -> Result<Vec<(EmailId, i64)>, Error> {
         self.connections.read(|connection| {
             let mut statement = connection
                 .prepare_cached("SELECT id, changes FROM mail ORDER BY place LIMIT ?1")?;

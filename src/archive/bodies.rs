@@ -24,7 +24,7 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be read, or what it holds is damaged.
-    pub fn email(&self, id: &EmailId) -> Result<Option<Email>, Error> {
+    pub(crate) fn email(&self, id: &EmailId) -> Result<Option<Email>, Error> {
         let found = self.connections.read(|connection| {
             let mut statement = connection.prepare_cached(BODY_BY_ID)?;
             let found = statement
@@ -65,7 +65,11 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be written.
-    pub fn put_body(&self, retrieved: &RetrievedEmail, asked: RequestTime) -> Result<bool, Error> {
+    pub(crate) fn put_body(
+        &self,
+        retrieved: &RetrievedEmail,
+        asked: RequestTime,
+    ) -> Result<bool, Error> {
         let mut entries = vec![IncomingEmail::parse(&retrieved.json, asked.at, true)?];
         self.connections.write(|change| {
             if !purge::filter_purged(change, &mut entries, self.retention, asked.at)?.is_empty() {

@@ -20,15 +20,15 @@ const MAX_RUNS: i64 = 4096;
 
 /// One run of rows that were confirmed together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ConfirmedRun {
+pub(crate) struct ConfirmedRun {
     /// Sort key of its newest row.
-    pub top: SortKey,
+    pub(crate) top: SortKey,
     /// Sort key of its oldest row.
-    pub bottom: SortKey,
+    pub(crate) bottom: SortKey,
     /// When the oldest of its requests was sent.
-    pub at: Timestamp,
+    pub(crate) at: Timestamp,
     /// Whether it may hold a status that is not final.
-    pub may_change: bool,
+    pub(crate) may_change: bool,
     /// The number of the oldest of its answers.
     response_seq: i64,
 }
@@ -70,7 +70,7 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be read.
-    pub fn confirmed_runs(&self) -> Result<Vec<ConfirmedRun>, Error> {
+    pub(crate) fn confirmed_runs(&self) -> Result<Vec<ConfirmedRun>, Error> {
         self.connections.read(|connection| {
             let mut statement = connection.prepare_cached(RUNS)?;
             Ok(statement
@@ -84,7 +84,7 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be read.
-    pub fn head_at(&self) -> Result<Option<Timestamp>, Error> {
+    pub(crate) fn head_at(&self) -> Result<Option<Timestamp>, Error> {
         self.connections.read(|connection| {
             let at: Option<i64> =
                 connection.query_row("SELECT head_at FROM listing", [], |row| row.get(0))?;
@@ -97,7 +97,7 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be read.
-    pub fn first_changeable(
+    pub(crate) fn first_changeable(
         &self,
         top: SortKey,
         bottom: SortKey,
@@ -121,7 +121,7 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be read.
-    pub fn first_unconfirmed_deletion(&self) -> Result<Option<SortKey>, Error> {
+    pub(crate) fn first_unconfirmed_deletion(&self) -> Result<Option<SortKey>, Error> {
         self.connections.read(|connection| {
             let sql =
                 "SELECT place FROM mail WHERE gone IS NOT NULL AND listed ORDER BY place LIMIT 1";
@@ -138,7 +138,7 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be read.
-    pub fn unlisted_emails(&self, most: u32) -> Result<Vec<(EmailId, ConfirmedRun)>, Error> {
+    pub(crate) fn unlisted_emails(&self, most: u32) -> Result<Vec<(EmailId, ConfirmedRun)>, Error> {
         self.connections.read(|connection| {
             let sql = "SELECT id, place, checked, last_event FROM mail \
                        WHERE listed = 0 AND gone IS NULL AND checked IS NOT NULL ORDER BY checked LIMIT ?1";
@@ -159,7 +159,12 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be read.
-    pub fn count_listed(&self, top: SortKey, bottom: SortKey, most: u32) -> Result<u32, Error> {
+    pub(crate) fn count_listed(
+        &self,
+        top: SortKey,
+        bottom: SortKey,
+        most: u32,
+    ) -> Result<u32, Error> {
         self.connections.read(|connection| {
             let sql = "SELECT count(*) FROM (SELECT 1 FROM mail WHERE place BETWEEN ?1 AND ?2 AND listed LIMIT ?3)";
             Ok(connection.prepare_cached(sql)?.query_row(params![top, bottom, most], |row| row.get(0))?)
@@ -171,7 +176,7 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be read.
-    pub fn listed_above(
+    pub(crate) fn listed_above(
         &self,
         place: SortKey,
         ceiling: SortKey,
@@ -190,7 +195,11 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be read.
-    pub fn first_listed(&self, top: SortKey, bottom: SortKey) -> Result<Option<SortKey>, Error> {
+    pub(crate) fn first_listed(
+        &self,
+        top: SortKey,
+        bottom: SortKey,
+    ) -> Result<Option<SortKey>, Error> {
         self.connections.read(|connection| {
             let sql = "SELECT place FROM mail WHERE place BETWEEN ?1 AND ?2 AND listed ORDER BY place LIMIT 1";
             Ok(connection.prepare_cached(sql)?.query_row([top, bottom], |row| row.get(0)).optional()?)
@@ -202,7 +211,7 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be read.
-    pub fn is_listed(&self, place: SortKey) -> Result<bool, Error> {
+    pub(crate) fn is_listed(&self, place: SortKey) -> Result<bool, Error> {
         Ok(self.first_listed(place, place)?.is_some())
     }
 
@@ -212,7 +221,7 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be read.
-    pub fn cursors_above(&self, place: SortKey, most: u32) -> Result<Vec<EmailId>, Error> {
+    pub(crate) fn cursors_above(&self, place: SortKey, most: u32) -> Result<Vec<EmailId>, Error> {
         self.connections.read(|connection| {
             let sql = "SELECT id FROM mail WHERE place < ?1 AND listed AND gone IS NULL ORDER BY place DESC LIMIT ?2";
             let mut statement = connection.prepare_cached(sql)?;

@@ -30,7 +30,7 @@ pub struct CoveredRange {
     /// Its oldest email.
     pub bottom: SortKey,
     /// Whether the service listed nothing newer when it was last asked.
-    pub reaches_top: bool,
+    pub(crate) reaches_top: bool,
     /// Whether the service listed nothing older when it was last asked.
     pub reaches_end: bool,
 }
@@ -38,7 +38,7 @@ pub struct CoveredRange {
 impl CoveredRange {
     /// Whether `place` lies within. That a row is part of the span is known only if it is listed.
     #[must_use]
-    pub fn contains(&self, place: SortKey) -> bool {
+    pub(crate) fn contains(&self, place: SortKey) -> bool {
         (self.bottom..=self.top).contains(&place)
     }
 }
@@ -49,9 +49,9 @@ pub struct CoverageState {
     /// The spans, newest first.
     pub ranges: Vec<CoveredRange>,
     /// Whether the service lists the oldest first.
-    pub oldest_first: bool,
+    pub(crate) oldest_first: bool,
     /// The longest page that the service has given.
-    pub max_page_len: usize,
+    pub(crate) max_page_len: usize,
 }
 
 pub(super) const NTH_ABOVE_BOTTOM: &str = "SELECT id FROM mail WHERE place BETWEEN ?2 AND ?1 AND listed ORDER BY place DESC LIMIT 1 OFFSET ?3";
@@ -120,7 +120,7 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be read.
-    pub fn id_above_bottom(
+    pub(crate) fn id_above_bottom(
         &self,
         span: &CoveredRange,
         steps: u32,
@@ -133,7 +133,11 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be read.
-    pub fn id_below_top(&self, span: &CoveredRange, steps: u32) -> Result<Option<EmailId>, Error> {
+    pub(crate) fn id_below_top(
+        &self,
+        span: &CoveredRange,
+        steps: u32,
+    ) -> Result<Option<EmailId>, Error> {
         self.nth_listed(NTH_BELOW_TOP, span, steps)
     }
 
@@ -159,7 +163,7 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be written.
-    pub fn record_end(
+    pub(crate) fn record_end(
         &self,
         bottom: SortKey,
         last: Option<&EmailId>,
@@ -186,7 +190,7 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be written.
-    pub fn record_top(&self, top: SortKey, asked: RequestTime) -> Result<(), Error> {
+    pub(crate) fn record_top(&self, top: SortKey, asked: RequestTime) -> Result<(), Error> {
         self.connections.write(|change| {
             if mark_reaches_top(change, top)? {
                 self.connections.mark_changed();

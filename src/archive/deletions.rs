@@ -29,16 +29,16 @@ const EXPIRY_MARGIN: SignedDuration = SignedDuration::from_hours(24);
 
 /// An email that the service does not have any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MissingUpstream {
+pub(crate) struct MissingUpstream {
     /// When that was noticed.
-    pub noticed: Timestamp,
+    pub(crate) noticed: Timestamp,
     /// Why, as far as its position tells.
-    pub reason: MissingReason,
+    pub(crate) reason: MissingReason,
 }
 
 /// Why the service does not have an email any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MissingReason {
+pub(crate) enum MissingReason {
     /// It is newer than the oldest email that the service lists, so it was deleted.
     Deleted,
     /// It is older than that: the service does not keep mail for so long.
@@ -50,7 +50,7 @@ pub enum MissingReason {
 impl MissingReason {
     /// What to tell people about it.
     #[must_use]
-    pub const fn description(self) -> &'static str {
+    pub(crate) const fn description(self) -> &'static str {
         match self {
             Self::Deleted => "deleted from the service; kept here",
             Self::Expired => "no longer kept by the service, as it is too old; kept here",
@@ -97,7 +97,7 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be written.
-    pub fn mark_missing(&self, id: &EmailId, asked: RequestTime) -> Result<(), Error> {
+    pub(crate) fn mark_missing(&self, id: &EmailId, asked: RequestTime) -> Result<(), Error> {
         if self.read_only_reason().is_some() {
             return Ok(());
         }
@@ -121,7 +121,7 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be read.
-    pub fn unconfirmed_deletion(
+    pub(crate) fn unconfirmed_deletion(
         &self,
         span: &CoveredRange,
         since: i64,

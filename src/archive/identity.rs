@@ -13,16 +13,16 @@ use crate::error::{Error, ErrorKind};
 
 /// The service and the key that an archive belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Identity {
+pub(crate) struct Identity {
     /// Where the service is.
-    pub service: String,
+    pub(crate) service: String,
     /// The key's fingerprint, which gives nothing away.
-    pub key_fingerprint: String,
+    pub(crate) key_fingerprint: String,
 }
 
 /// What somebody has said about an archive that belongs to another key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OnMismatch {
+pub(crate) enum OnMismatch {
     /// Nothing: whoever opens must ask.
     Ask,
     /// It holds mail of the same team: go on with it.
@@ -33,20 +33,20 @@ pub enum OnMismatch {
 
 /// An archive that stands where mail is to go, and belongs to somebody else.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct IdentityMismatch {
+pub(crate) struct IdentityMismatch {
     /// The name of the profile.
-    pub profile: String,
+    pub(crate) profile: String,
     /// Its file.
-    pub path: PathBuf,
+    pub(crate) path: PathBuf,
     /// Whose it is, as far as it says so.
-    pub identity: Option<Identity>,
+    pub(crate) identity: Option<Identity>,
     /// How many emails it holds.
-    pub emails: u64,
+    pub(crate) emails: u64,
 }
 
 /// What came of opening an archive for somebody.
 #[derive(Debug)]
-pub enum OpenResult {
+pub(crate) enum OpenResult {
     /// It is theirs.
     Opened(Archive),
     /// It may not be.
@@ -61,7 +61,7 @@ impl IdentityMismatch {
     /// # Errors
     ///
     /// If the archive cannot be read.
-    pub fn find(settings: &Settings) -> Result<Option<Self>, Error> {
+    pub(crate) fn find(settings: &Settings) -> Result<Option<Self>, Error> {
         let (ArchiveLocation::Disk(path), Some(ours)) = (&settings.archive, identity_of(settings))
         else {
             return Ok(None);
@@ -105,7 +105,7 @@ impl IdentityMismatch {
 
     /// What there is to know, a message.
     #[must_use]
-    pub fn message(&self) -> String {
+    pub(crate) fn message(&self) -> String {
         let Self {
             profile,
             path: _,
@@ -139,7 +139,7 @@ impl Archive {
     /// # Errors
     ///
     /// If the file cannot be used.
-    pub fn open_for(settings: &Settings, said: OnMismatch) -> Result<OpenResult, Error> {
+    pub(crate) fn open_for(settings: &Settings, said: OnMismatch) -> Result<OpenResult, Error> {
         let (ArchiveLocation::Disk(path), Some(ours)) = (&settings.archive, identity_of(settings))
         else {
             return Self::open(&settings.archive).map(OpenResult::Opened);
@@ -186,7 +186,7 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be read.
-    pub fn identity(&self) -> Result<Option<Identity>, Error> {
+    pub(crate) fn identity(&self) -> Result<Option<Identity>, Error> {
         self.connections.read(load_identity)
     }
 

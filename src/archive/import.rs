@@ -25,15 +25,15 @@ const MAX_REPORTED: usize = 100;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ImportReport {
     /// How many lines were read, blank ones not counted.
-    pub lines: u64,
+    pub(crate) lines: u64,
     /// How many emails the archive did not have before.
-    pub new: u64,
+    pub(crate) new: u64,
     /// How many were removed from this archive before, or are older than it keeps; they stay out.
-    pub skipped: u64,
+    pub(crate) skipped: u64,
     /// How many lines were no email.
-    pub invalid: u64,
+    pub(crate) invalid: u64,
     /// Which ones (from 1 on) and why; the first hundred of them.
-    pub invalid_lines: Vec<(u64, String)>,
+    pub(crate) invalid_lines: Vec<(u64, String)>,
 }
 
 impl Archive {

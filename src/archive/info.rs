@@ -8,21 +8,21 @@ use crate::mail::ApiTime;
 
 /// What the archive holds. In part it is counted and not remembered: not for the hot path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ArchiveInfo {
+pub(crate) struct ArchiveInfo {
     /// The version of its tables.
-    pub version: u32,
+    pub(crate) version: u32,
     /// Emails.
-    pub emails: u64,
+    pub(crate) emails: u64,
     /// Emails with their bodies.
-    pub bodies: u64,
+    pub(crate) bodies: u64,
     /// Emails that the service no longer lists.
-    pub missing_upstream: u64,
+    pub(crate) missing_upstream: u64,
     /// When the newest was created.
-    pub newest: Option<ApiTime>,
+    pub(crate) newest: Option<ApiTime>,
     /// When the oldest was created.
-    pub oldest: Option<ApiTime>,
+    pub(crate) oldest: Option<ApiTime>,
     /// How far back it is complete.
-    pub coverage: Coverage,
+    pub(crate) coverage: Coverage,
 }
 
 impl Archive {
@@ -31,7 +31,7 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be read.
-    pub fn info(&self) -> Result<ArchiveInfo, Error> {
+    pub(crate) fn info(&self) -> Result<ArchiveInfo, Error> {
         let reach = self.coverage()?;
         self.connections.read(|connection| {
             let count = |sql: &str| {

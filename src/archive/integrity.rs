@@ -17,7 +17,7 @@ impl Archive {
     /// # Errors
     ///
     /// If it is damaged, or cannot be read.
-    pub fn quick_check(&self) -> Result<(), Error> {
+    pub(crate) fn quick_check(&self) -> Result<(), Error> {
         let found: String = self.connections.read(|connection| {
             Ok(connection.pragma_query_value(None, "quick_check", |row| row.get(0))?)
         })?;
@@ -34,7 +34,7 @@ impl Archive {
     /// # Errors
     ///
     /// If something is damaged, or the archive cannot be read at all.
-    pub fn check_integrity(&self, progress: impl FnMut(u64)) -> Result<(), Error> {
+    pub(crate) fn check_integrity(&self, progress: impl FnMut(u64)) -> Result<(), Error> {
         let damage = self
             .connections
             .read(|connection| find_damage(connection, progress))?;
@@ -215,7 +215,7 @@ pub(super) const START_NEW_HINT: &str = "sentbox archive begin puts it aside and
 /// Whether the file will never be of use to this version: it is damaged, no archive, or of a newer
 /// version. One that somebody holds, or that may not be read, is none of these. Changes nothing.
 #[must_use]
-pub fn is_unusable(path: &Path) -> bool {
+pub(crate) fn is_unusable(path: &Path) -> bool {
     let looked = || -> rusqlite::Result<bool> {
         let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         let is_whole = connection.pragma_query_value(None, "quick_check", |row| {

@@ -50,20 +50,20 @@ pub enum PagePosition {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct MergeResult {
     /// Emails that the archive did not have.
-    pub new: Vec<EmailId>,
+    pub(crate) new: Vec<EmailId>,
     /// Emails that stay out: they were removed from the archive before.
-    pub purged: u64,
+    pub(crate) purged: u64,
     /// Emails that stay out because they are older than the archive keeps.
-    pub too_old: u64,
+    pub(crate) too_old: u64,
     /// Emails it had, whose status has changed.
-    pub changed: Vec<EmailId>,
+    pub(crate) changed: Vec<EmailId>,
     /// The span that the page is part of now; `None` if it contradicts what it was asked for, so that
     /// nothing can be claimed from it.
-    pub range: Option<CoveredRange>,
+    pub(crate) range: Option<CoveredRange>,
     /// Whether more of the listing is known whole than before.
-    pub extended: bool,
+    pub(crate) extended: bool,
     /// Whether nothing of that span is older than the page.
-    pub is_lowest: bool,
+    pub(crate) is_lowest: bool,
 }
 
 /// A service that ignores limits may give everything at once: then each email is taken apart again when

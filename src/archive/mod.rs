@@ -56,22 +56,27 @@ use std::sync::Arc;
 use connections::Connections;
 use jiff::{SignedDuration, Timestamp};
 
-pub use confirmations::ConfirmedRun;
-pub use coverage::{Coverage, CoverageState, CoveredRange};
-pub use deletions::{MissingReason, MissingUpstream};
-pub use identity::{Identity, IdentityMismatch, OnMismatch, OpenResult};
-pub use import::ImportReport;
-pub use info::ArchiveInfo;
-pub use integrity::is_unusable;
-pub use merge::{ListingPage, MergeResult, PagePosition};
-pub use peer_notice::{PeerNotice, PeerNoticeReceiver};
-pub use process_lock::ProcessLock;
-pub use purge::PurgeTarget;
-pub use repair::RepairOutcome;
-pub use request_time::RequestTime;
-pub use search::{BodyAvailability, CancellationToken, CandidateRows, MatchCount, needs_bodies};
-pub use sort_key::SortKey;
-pub use window::{EmailRow, ObservedStatus, RowWindow, WindowAnchor};
+pub(crate) use confirmations::ConfirmedRun;
+pub use coverage::Coverage;
+pub(crate) use coverage::{CoverageState, CoveredRange};
+#[cfg(test)]
+pub(crate) use deletions::MissingReason;
+pub(crate) use deletions::MissingUpstream;
+pub(crate) use identity::{IdentityMismatch, OnMismatch, OpenResult};
+pub(crate) use info::ArchiveInfo;
+pub(crate) use integrity::is_unusable;
+pub(crate) use merge::MergeResult;
+pub use merge::{ListingPage, PagePosition};
+pub(crate) use peer_notice::{PeerNotice, PeerNoticeReceiver};
+pub(crate) use process_lock::ProcessLock;
+pub(crate) use purge::PurgeTarget;
+pub(crate) use repair::RepairOutcome;
+pub(crate) use request_time::RequestTime;
+pub use search::CancellationToken;
+pub(crate) use search::{BodyAvailability, CandidateRows, MatchCount, needs_bodies};
+pub(crate) use sort_key::SortKey;
+pub use window::WindowAnchor;
+pub(crate) use window::{EmailRow, ObservedStatus, RowWindow};
 
 pub use crate::config::ArchiveLocation;
 use crate::error::Error;
@@ -124,19 +129,19 @@ impl Archive {
     /// Where the archive of an older version is now that was at this place, if opening has moved one: its
     /// mail is fetched from the service again.
     #[must_use]
-    pub const fn outdated_backup(&self) -> Option<&PathBuf> {
+    pub(crate) const fn outdated_backup(&self) -> Option<&PathBuf> {
         self.outdated_backup.as_ref()
     }
 
     /// Who of all processes on this archive asks the service for what is new.
     #[must_use]
-    pub const fn poll_lock(&self) -> &ProcessLock {
+    pub(crate) const fn poll_lock(&self) -> &ProcessLock {
         &self.poll_lock
     }
 
     /// Who of all processes on this archive fetches older mail that nobody waits for.
     #[must_use]
-    pub const fn backfill_lock(&self) -> &ProcessLock {
+    pub(crate) const fn backfill_lock(&self) -> &ProcessLock {
         &self.backfill_lock
     }
 
@@ -146,7 +151,7 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be written.
-    pub fn with_retention(
+    pub(crate) fn with_retention(
         mut self,
         keep: Option<SignedDuration>,
         now: Timestamp,

@@ -18,7 +18,7 @@ use crate::error::{Error, ErrorKind};
 
 /// What another process reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PeerNotice {
+pub(crate) enum PeerNotice {
     /// It has committed a change to the archive.
     Changed,
     /// It could not reach the service, or has reached it again.
@@ -175,7 +175,7 @@ impl Archive {
     /// What other processes do with this archive from now on; `None` if it is in memory, or its folder
     /// cannot be watched.
     #[must_use]
-    pub fn watch_peers(&self) -> Option<PeerNoticeReceiver> {
+    pub(crate) fn watch_peers(&self) -> Option<PeerNoticeReceiver> {
         let notifier = self.connections.notifier()?.clone();
         let watch = Watch::start(parent_dir(notifier.path())).ok()?;
         notifier.remove_leftovers();
@@ -186,7 +186,7 @@ impl Archive {
     }
 
     /// Makes the other processes that show this archive look at the service's state again.
-    pub fn notify_service_state(&self) {
+    pub(crate) fn notify_service_state(&self) {
         if let Some(notifier) = self.connections.notifier() {
             notifier.send(PeerNotice::ServiceState);
         }
@@ -197,13 +197,13 @@ impl Archive {
     /// # Errors
     ///
     /// If it was removed or replaced.
-    pub fn check_file(&self) -> Result<(), Error> {
+    pub(crate) fn check_file(&self) -> Result<(), Error> {
         self.connections.check_file()
     }
 }
 
 /// Receives notices.
-pub struct PeerNoticeReceiver {
+pub(crate) struct PeerNoticeReceiver {
     watch: Watch,
     archive: Archive,
 }
@@ -211,7 +211,7 @@ pub struct PeerNoticeReceiver {
 impl PeerNoticeReceiver {
     /// The next notices, each kind once; waits without waking up until there are some. Needs a runtime
     /// with I/O. Safe to cancel.
-    pub async fn next(&mut self) -> Vec<PeerNotice> {
+    pub(crate) async fn next(&mut self) -> Vec<PeerNotice> {
         loop {
             let mut notices = Vec::new();
             let events = self.watch.next().await;

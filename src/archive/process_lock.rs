@@ -18,7 +18,7 @@ const ABANDONED_AFTER: SignedDuration = SignedDuration::from_mins(5);
 /// A lock on a file beside the archive. The system takes it away from a process that ends, however
 /// that ends, so that there is nothing to clean up. Clones are the same lease.
 #[derive(Clone)]
-pub struct ProcessLock {
+pub(crate) struct ProcessLock {
     /// `None` if the archive belongs to this process alone.
     path: Option<PathBuf>,
     file: Arc<Mutex<Option<File>>>,
@@ -40,7 +40,7 @@ impl ProcessLock {
     /// Whether it is this process that asks, as of `now`. It is from the moment on that nobody else
     /// does. Where files cannot be locked everybody asks: that is wasteful, and nobody goes without.
     #[must_use]
-    pub fn try_acquire(&self, now: Timestamp) -> bool {
+    pub(crate) fn try_acquire(&self, now: Timestamp) -> bool {
         let Some(path) = &self.path else { return true };
         let mut held = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(file) = &*held {
@@ -76,7 +76,7 @@ impl ProcessLock {
 
     /// Whether no process holds it now.
     #[must_use]
-    pub fn is_free(&self) -> bool {
+    pub(crate) fn is_free(&self) -> bool {
         let Some(path) = &self.path else { return true };
         // A file that is not there was never locked; one that cannot be opened says nothing.
         File::open(path)
@@ -87,14 +87,14 @@ impl ProcessLock {
     /// Records for all processes that the service has answered, if it is held here. Returns whether
     /// that ends an outage.
     #[must_use]
-    pub fn record_response(&self, now: Timestamp) -> bool {
+    pub(crate) fn record_response(&self, now: Timestamp) -> bool {
         self.write_record(now, &format!("{now}\n"))
     }
 
     /// Records for all processes that the service cannot be reached, if it is held here. Returns whether
     /// that begins an outage.
     #[must_use]
-    pub fn record_outage(&self, now: Timestamp, failure: &Error) -> bool {
+    pub(crate) fn record_outage(&self, now: Timestamp, failure: &Error) -> bool {
         let line = |text: &str| text.replace('\n', " ");
         let answered = self
             .last_response_at()
@@ -126,13 +126,13 @@ impl ProcessLock {
 
     /// When the service has answered last whoever held this, if that was noted.
     #[must_use]
-    pub fn last_response_at(&self) -> Option<Timestamp> {
+    pub(crate) fn last_response_at(&self) -> Option<Timestamp> {
         self.read_record()?.lines().next()?.parse().ok()
     }
 
     /// Why the service cannot be reached, if the process that held this last has recorded an outage.
     #[must_use]
-    pub fn outage(&self) -> Option<Error> {
+    pub(crate) fn outage(&self) -> Option<Error> {
         let recorded = self.read_record()?;
         let mut lines = recorded.lines().skip(1);
         let message = lines.next()?;
@@ -143,7 +143,7 @@ impl ProcessLock {
 
     /// Whether this process holds it.
     #[must_use]
-    pub fn is_held(&self) -> bool {
+    pub(crate) fn is_held(&self) -> bool {
         self.file
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -155,7 +155,7 @@ impl ProcessLock {
     }
 
     /// Gives it to whoever wants it next.
-    pub fn release(&self) {
+    pub(crate) fn release(&self) {
         *self.file.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }

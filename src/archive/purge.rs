@@ -21,7 +21,7 @@ const COMPACT_RATIO: u64 = 20;
 
 /// Which mail to remove.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum PurgeTarget {
+pub(crate) enum PurgeTarget {
     /// What is older than this.
     Before(Timestamp),
     /// What went to this address, alone or with others, openly or not.
@@ -55,7 +55,7 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be read.
-    pub fn count_purge(&self, removal: &PurgeTarget) -> Result<u64, Error> {
+    pub(crate) fn count_purge(&self, removal: &PurgeTarget) -> Result<u64, Error> {
         self.connections
             .read(|connection| Ok(find_targets(connection, removal)?.len() as u64))
     }
@@ -67,7 +67,7 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be written.
-    pub fn purge(&self, removal: &PurgeTarget) -> Result<(u64, bool), Error> {
+    pub(crate) fn purge(&self, removal: &PurgeTarget) -> Result<(u64, bool), Error> {
         let count = self.connections.write(|change| {
             let places = find_targets(change, removal)?;
             let horizon = match removal {
@@ -93,7 +93,7 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be written.
-    pub fn compact(&self) -> Result<bool, Error> {
+    pub(crate) fn compact(&self) -> Result<bool, Error> {
         self.connections.compact()
     }
 

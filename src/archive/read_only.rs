@@ -76,7 +76,7 @@ pub(super) fn read_only_error() -> Error {
 impl Archive {
     /// Why nothing is kept, if the archive was opened for reading only.
     #[must_use]
-    pub fn read_only_reason(&self) -> Option<Error> {
+    pub(crate) fn read_only_reason(&self) -> Option<Error> {
         self.connections.is_read_only().then(read_only_error)
     }
 }

@@ -20,19 +20,19 @@ const BATCH_BYTES: usize = 4 << 20;
 
 /// What a repair has done.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RepairOutcome {
+pub(crate) struct RepairOutcome {
     /// Emails that are in the archive now.
-    pub emails: u64,
+    pub(crate) emails: u64,
     /// Bodies that are in the archive now.
-    pub bodies: u64,
+    pub(crate) bodies: u64,
     /// Emails that could not be read, as far as their number is known.
-    pub lost_emails: u64,
+    pub(crate) lost_emails: u64,
     /// Bodies that could not be read.
-    pub lost_bodies: u64,
+    pub(crate) lost_bodies: u64,
     /// Whether nothing is claimed to be complete any more, so that sync reads the whole list again.
-    pub is_coverage_reset: bool,
+    pub(crate) is_coverage_reset: bool,
     /// Where the file is that was damaged.
-    pub backup: PathBuf,
+    pub(crate) backup: PathBuf,
 }
 
 /// One email with all that the new file takes over.
@@ -93,7 +93,10 @@ impl Archive {
     ///
     /// If another process uses the archive, no email can be read, or the new file cannot be written. Then
     /// the archive is as it was.
-    pub fn repair(path: &Path, mut progress: impl FnMut(u64)) -> Result<RepairOutcome, Error> {
+    pub(crate) fn repair(
+        path: &Path,
+        mut progress: impl FnMut(u64),
+    ) -> Result<RepairOutcome, Error> {
         let lease = ProcessLock::new(&ArchiveLocation::Disk(path.to_owned()), "lease");
         if !lease.is_free() {
             return Err(

@@ -11,7 +11,7 @@ use crate::error::Error;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestTime {
     /// By the wall clock, for display.
-    pub at: Timestamp,
+    pub(crate) at: Timestamp,
     /// The number: microseconds since 1970 as long as the clock moves forward.
     pub(super) seq: i64,
 }
@@ -39,7 +39,7 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be written.
-    pub fn stamp_request(&self, now: Timestamp) -> Result<RequestTime, Error> {
+    pub(crate) fn stamp_request(&self, now: Timestamp) -> Result<RequestTime, Error> {
         if self.read_only_reason().is_some() {
             return Ok(now.into());
         }

@@ -32,7 +32,7 @@ impl FromSql for SortKey {
 impl SortKey {
     /// The natural place of an email of that time; `None` if the time is absurd.
     #[must_use]
-    pub fn from_micros(micros: i64) -> Option<Self> {
+    pub(crate) fn from_micros(micros: i64) -> Option<Self> {
         (-MAX_MICROS..MAX_MICROS)
             .contains(&micros)
             .then_some(Self(micros << FRACTION_BITS))
@@ -60,7 +60,7 @@ impl SortKey {
 
     /// The time that the place stands for, in microseconds since 1970: nearly always the email's own.
     #[must_use]
-    pub const fn micros(self) -> i64 {
+    pub(crate) const fn micros(self) -> i64 {
         self.0 >> FRACTION_BITS
     }
 }

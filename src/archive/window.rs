@@ -18,22 +18,22 @@ pub struct EmailRow {
     /// What the list shows. In a window it is shortened ([`Summary::shorten`]).
     pub summary: Summary,
     /// How many recipients it has, of whom a window names the first.
-    pub to_count: usize,
+    pub(crate) to_count: usize,
     /// The latest change of its status that was observed; `None` if it never changed since it was
     /// first seen.
-    pub last_change: Option<ObservedStatus>,
+    pub(crate) last_change: Option<ObservedStatus>,
     /// Whether its bodies are in the archive.
-    pub has_body: bool,
+    pub(crate) has_body: bool,
     /// That the service does not have it any more; `None` as long as it does, or if it is only in doubt.
-    pub missing: Option<MissingUpstream>,
+    pub(crate) missing: Option<MissingUpstream>,
     /// When a request was sent whose answer confirmed the status; `None` if the service never did.
-    pub confirmed_at: Option<Timestamp>,
+    pub(crate) confirmed_at: Option<Timestamp>,
 }
 
 impl EmailRow {
     /// Whether its status can still change. That of an email that the service does not have any more cannot.
     #[must_use]
-    pub fn finality(&self, now: Timestamp) -> Finality {
+    pub(crate) fn finality(&self, now: Timestamp) -> Finality {
         let age = now.duration_since(self.summary.created.parsed.unwrap_or(now));
         if self.missing.is_some() {
             Finality::Final
@@ -45,11 +45,11 @@ impl EmailRow {
 
 /// A status and when it was first seen, which is later than when it came about.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ObservedStatus {
+pub(crate) struct ObservedStatus {
     /// The status.
-    pub status: Status,
+    pub(crate) status: Status,
     /// When it was first seen.
-    pub seen: Timestamp,
+    pub(crate) seen: Timestamp,
 }
 
 /// Where a window is to be.
@@ -80,9 +80,9 @@ pub struct RowWindow {
     /// The rows, newest first.
     pub rows: Vec<EmailRow>,
     /// Whether newer emails exist.
-    pub more_above: bool,
+    pub(crate) more_above: bool,
     /// Whether older emails exist.
-    pub more_below: bool,
+    pub(crate) more_below: bool,
 }
 
 /// The columns of a row and the tables they come from.
@@ -186,7 +186,7 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be read.
-    pub fn history(&self, id: &EmailId) -> Result<Vec<ObservedStatus>, Error> {
+    pub(crate) fn history(&self, id: &EmailId) -> Result<Vec<ObservedStatus>, Error> {
         self.connections.read(|connection| {
             let mut statement = connection.prepare_cached(OBSERVED)?;
             let earlier = statement.query_map([id_codec::encode_id(id.as_str())], |row| {

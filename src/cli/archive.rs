@@ -1,12 +1,13 @@
 //! `archive`: what is kept, and how to keep less.
 
+use crate::text::format::{group_digits, plural};
 use std::path::Path;
 
 use jiff::Timestamp;
 use serde::Serialize;
 
 use super::args::{ArchiveVerb, PurgeArgs};
-use super::format::{describe_past_coverage, format_api_time, format_emails, group_digits};
+use super::format::{describe_past_coverage, format_api_time};
 use super::open_archive;
 use super::output::{CommandExit, Output, OutputFormat};
 use crate::archive::{
@@ -85,7 +86,7 @@ fn repair_archive(settings: &Settings, out: &mut Output) -> Result<(), CommandEx
         );
     };
     let repaired = Archive::repair(path, |written| {
-        out.show_progress(&format!("{} written", format_emails(written)));
+        out.show_progress(&format!("{} written", plural(written, "email")));
     });
     out.show_progress("");
     let RepairOutcome {
@@ -99,8 +100,8 @@ fn repair_archive(settings: &Settings, out: &mut Output) -> Result<(), CommandEx
     if lost_emails > 0 || lost_bodies > 0 {
         out.note(&format!(
             "could not be read: {}, bodies: {}",
-            format_emails(lost_emails),
-            group_digits(lost_bodies)
+            plural(lost_emails, "email"),
+            group_digits(lost_bodies, ' ')
         ));
     }
     if is_unclaimed || lost_emails > 0 {
@@ -122,8 +123,8 @@ fn repair_archive(settings: &Settings, out: &mut Output) -> Result<(), CommandEx
         &report,
         &format!(
             "{} and {} bodies are in the repaired archive",
-            format_emails(count),
-            group_digits(bodies)
+            plural(count, "email"),
+            group_digits(bodies, ' ')
         ),
         out,
     )
@@ -208,7 +209,7 @@ impl DueStatuses {
             } => {
                 format!(
                     "{} due, the oldest {lateness:.1} times as old as it should be",
-                    group_digits(*due)
+                    group_digits(*due, ' ')
                 )
             }
             Self {
@@ -216,7 +217,7 @@ impl DueStatuses {
                 lateness: None,
             } => format!(
                 "{} due, some of which were never confirmed",
-                group_digits(*due)
+                group_digits(*due, ' ')
             ),
         }
     }
@@ -302,11 +303,14 @@ fn print_info(
         ("size", format_bytes(told_as.bytes)),
         ("service", settings.base_url.to_string()),
         ("key", format!("fingerprint {key}")),
-        ("emails", group_digits(emails)),
-        ("bodies", group_digits(bodies)),
+        ("emails", group_digits(emails, ' ')),
+        ("bodies", group_digits(bodies, ' ')),
         (
             "gone",
-            format!("{} that the service no longer lists", group_digits(gone)),
+            format!(
+                "{} that the service no longer lists",
+                group_digits(gone, ' ')
+            ),
         ),
         ("newest", when(newest.as_ref())),
         ("oldest", when(oldest.as_ref())),
@@ -339,8 +343,8 @@ fn purge_emails(
         if fetched < emails {
             let words = format!(
                 "bodies and tags are known of {} of {} emails; what the others say in theirs is not found",
-                group_digits(fetched),
-                group_digits(emails)
+                group_digits(fetched, ' '),
+                group_digits(emails, ' ')
             );
             out.note(&words);
         }
@@ -349,7 +353,7 @@ fn purge_emails(
         open_archive::check_writable(archive)?;
     }
     let count = archive.count_purge(&removal)?;
-    let would = format!("{} {which}", format_emails(count));
+    let would = format!("{} {which}", plural(count, "email"));
     if purge.dry_run {
         return write_report(
             &PurgePreviewJson {
@@ -376,7 +380,7 @@ fn purge_emails(
     note_remaining_wal(emptied, out);
     write_report(
         &PurgeJson { removed },
-        &format!("{} removed", format_emails(removed)),
+        &format!("{} removed", plural(removed, "email")),
         out,
     )
 }
@@ -460,7 +464,7 @@ fn disk_size(settings: &Settings) -> u64 {
 fn format_bytes(count: u64) -> String {
     match count {
         0..10_000 => format!("{count} bytes"),
-        10_000..10_000_000 => format!("{} kB", group_digits(count / 1_000)),
-        _ => format!("{} MB", group_digits(count / 1_000_000)),
+        10_000..10_000_000 => format!("{} kB", group_digits(count / 1_000, ' ')),
+        _ => format!("{} MB", group_digits(count / 1_000_000, ' ')),
     }
 }

@@ -6,28 +6,6 @@ use jiff::tz::TimeZone;
 use crate::archive::Coverage;
 use crate::mail::ApiTime;
 
-/// `48 310`.
-pub(super) fn group_digits(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(' ');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// `1 email`, `48 310 emails`.
-pub(super) fn format_emails(number: u64) -> String {
-    format!(
-        "{} {}",
-        group_digits(number),
-        if number == 1 { "email" } else { "emails" }
-    )
-}
-
 /// `3 May 2026 09:14`, or the time as it came if it cannot be read.
 pub(super) fn format_api_time(stamp: &ApiTime, zone: &TimeZone) -> String {
     let time = stamp.parsed.map(|at| {
@@ -98,18 +76,5 @@ mod tests {
         assert_eq!(of("2026-11-20T20:41:00Z"), "20:41");
         assert_eq!(of("2026-11-18T09:14:00Z"), "18 Nov 09:14");
         assert_eq!(of("2025-11-18T09:14:00Z"), "18 Nov 2025 09:14");
-    }
-
-    #[test]
-    fn digits_stand_in_threes() {
-        for (number, text) in [
-            (0, "0"),
-            (999, "999"),
-            (1_000, "1 000"),
-            (48_310, "48 310"),
-            (1_234_567, "1 234 567"),
-        ] {
-            assert_eq!(group_digits(number), text);
-        }
     }
 }

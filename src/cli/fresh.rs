@@ -1,11 +1,12 @@
 //! `search --fresh`: asks the service for the statuses of what a query may find, before that is printed.
 
+use crate::text::format::{group_digits, plural};
 use std::sync::Arc;
 
 use jiff::Timestamp;
 
 use super::args::SearchArgs;
-use super::format::{format_emails, format_time, group_digits};
+use super::format::format_time;
 use super::freshness::{is_fresh, may_change};
 use super::output::{CommandExit, Output};
 use super::sync::stop_error;
@@ -130,8 +131,8 @@ impl<S: EmailApi> StatusRefresh<'_, S> {
             }
             let words = format!(
                 "{} of {} statuses checked; --max-requests allows more",
-                group_digits(confirmed.confirmed_rows.into()),
-                group_digits(wanted)
+                group_digits(confirmed.confirmed_rows.into(), ' '),
+                group_digits(wanted, ' ')
             );
             self.out.note(&words);
             return Ok(ConfirmOutcome::Partial);
@@ -167,8 +168,8 @@ impl<S: EmailApi> StatusRefresh<'_, S> {
             }
             self.out.show_progress(&format!(
                 "{} confirmed, {} of {}",
-                format_emails(rows.into()),
-                group_digits(spent.into()),
+                plural(rows.into(), "email"),
+                group_digits(spent.into(), ' '),
                 first.format_requests()
             ));
         }
@@ -268,7 +269,7 @@ impl PendingStatuses {
         format!(
             "{}{}",
             if self.is_more { "more than " } else { "" },
-            group_digits(self.emails)
+            group_digits(self.emails, ' ')
         )
     }
 
@@ -290,7 +291,7 @@ impl PendingStatuses {
         format!(
             "{} {} requests",
             if more { "more than" } else { "about" },
-            group_digits(self.requests.min(MAX_ESTIMATED_REQUESTS).into())
+            group_digits(self.requests.min(MAX_ESTIMATED_REQUESTS).into(), ' ')
         )
     }
 }

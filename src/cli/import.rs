@@ -1,5 +1,6 @@
 //! `import`: emails as JSON lines into the archive.
 
+use crate::text::format::{group_digits, plural};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
@@ -7,7 +8,6 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::args::ImportArgs;
-use super::format::{format_emails, group_digits};
 use super::open_archive;
 use super::output::{CommandExit, Output, OutputFormat};
 use crate::config::Settings;
@@ -50,7 +50,7 @@ pub(super) fn run(
     let imported = archive.import(lines, clock(), |done| {
         out.show_progress(&format!(
             "{} read",
-            format_emails(done.lines - done.invalid)
+            plural(done.lines - done.invalid, "email")
         ));
     });
     out.show_progress("");
@@ -73,8 +73,8 @@ pub(super) fn run(
     let text = match out.format {
         OutputFormat::Human => format!(
             "{} read, {} of them new\n",
-            format_emails(report.lines - report.bad),
-            group_digits(report.new)
+            plural(report.lines - report.bad, "email"),
+            group_digits(report.new, ' ')
         ),
         OutputFormat::Json | OutputFormat::JsonLines => {
             serde_json::to_string(&report).expect("numbers are JSON") + "\n"

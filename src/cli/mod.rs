@@ -35,11 +35,12 @@ pub use args::{Args, CliCommand, Verb};
 pub use output::{CommandExit, Output};
 pub use parse::{ParsedArgs, parse_args};
 
-use crate::api::{Client, ClientConfig, RetryPolicy, format_pause};
+use crate::api::{Client, ClientConfig, RetryPolicy};
 use crate::config::clock::Clock;
 use crate::config::{Env, KeyBinding, Settings};
 use crate::error::{Error, ErrorKind};
 use crate::signals::{SHUTDOWN_SIGNALS, Signals};
+use crate::text::format::format_pause;
 use args::Global;
 
 /// What every command is given.

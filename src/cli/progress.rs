@@ -1,10 +1,11 @@
 //! What a `sync` has brought so far, as a line that moves and as the report at the end.
 
+use crate::text::format::{group_digits, plural};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::Serialize;
 
-use super::format::{describe_coverage, format_emails, group_digits};
+use super::format::describe_coverage;
 use super::output::{CommandExit, Output, OutputFormat};
 use crate::archive::Coverage;
 use crate::sync::{SyncDepth, SyncReport};
@@ -95,7 +96,7 @@ impl SyncTotals {
         let (new, changes, _) = self.totals();
         let noun = if self.bodies == 1 { "body" } else { "bodies" };
         let bodies = if bodies {
-            format!(", {} {noun}", group_digits(self.bodies))
+            format!(", {} {noun}", group_digits(self.bodies, ' '))
         } else {
             String::new()
         };
@@ -109,17 +110,17 @@ impl SyncTotals {
                 let noun = if statuses == 1 { "status" } else { "statuses" };
                 format!(
                     "; re-read {} {noun}, {} changed, {} gone",
-                    group_digits(statuses),
-                    group_digits(changes),
-                    group_digits(gone)
+                    group_digits(statuses, ' '),
+                    group_digits(changes, ' '),
+                    group_digits(gone, ' ')
                 )
             }
             Some(_) | None => String::new(),
         };
         format!(
             "{} new, {} changed{bodies}{rechecked}; {}",
-            format_emails(new),
-            group_digits(changes),
+            plural(new, "email"),
+            group_digits(changes, ' '),
             describe_coverage(&self.coverage, zone)
         )
     }
@@ -132,7 +133,7 @@ impl SyncTotals {
         if elapsed > 0 && new > 0 {
             line = format!(
                 "{line}; {} a second",
-                group_digits(new / elapsed.unsigned_abs())
+                group_digits(new / elapsed.unsigned_abs(), ' ')
             );
         }
         line + &self

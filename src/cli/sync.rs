@@ -1,5 +1,6 @@
 //! `sync`: mirrors the service into the archive, and says how far that got.
 
+use crate::text::format::group_digits;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::args;
-use super::format::{describe_coverage, group_digits};
+use super::format::describe_coverage;
 use super::output::{CommandExit, Output};
 use super::progress::{RecheckTotals, SyncTotals, format_remaining};
 use crate::api::{
@@ -313,8 +314,8 @@ impl<S: EmailApi> SyncCommand<'_, S> {
             let time = format_remaining(each * i128::from(left.div_ceil(MAX_LIMIT.into())) / 1000);
             self.out.show_progress(&format!(
                 "re-reading statuses: {} to go, {} changed{time}",
-                group_digits(left),
-                group_digits(changes)
+                group_digits(left, ' '),
+                group_digits(changes, ' ')
             ));
         }
         let left = engine.count_due(recheck).await?;
@@ -380,15 +381,15 @@ impl<S: EmailApi> SyncCommand<'_, S> {
             let left = format_remaining(each * i128::from(done.remaining) / 1000);
             out.show_progress(&format!(
                 "{} bodies here, {} to go{left}",
-                group_digits(tally.bodies),
-                group_digits(done.remaining)
+                group_digits(tally.bodies, ' '),
+                group_digits(done.remaining, ' ')
             ));
         });
         let done = done.await?;
         if done.invalid > 0 {
             out.note(&format!(
                 "{} bodies could not be read; the next run asks for them again",
-                group_digits(done.invalid)
+                group_digits(done.invalid, ' ')
             ));
         }
         done.error.map_or(Ok(()), Err)
@@ -546,7 +547,7 @@ const fn is_from_service(failure: &Error) -> bool {
 fn format_statuses(number: u64) -> String {
     format!(
         "{} {}",
-        group_digits(number),
+        group_digits(number, ' '),
         if number == 1 { "status" } else { "statuses" }
     )
 }

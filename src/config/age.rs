@@ -3,11 +3,11 @@
 use jiff::SignedDuration;
 
 /// What is allowed, in words.
-pub const DURATION_SYNTAX: &str = "a number of hours, days or weeks such as 12h, 30d, 8w";
+pub(crate) const DURATION_SYNTAX: &str = "a number of hours, days or weeks such as 12h, 30d, 8w";
 
 /// Reads a number of hours, days or weeks; `None` if it is none.
 #[must_use]
-pub fn parse_duration(text: &str) -> Option<SignedDuration> {
+pub(crate) fn parse_duration(text: &str) -> Option<SignedDuration> {
     let (number, hours) = [('h', 1), ('d', 24), ('w', 24 * 7)]
         .into_iter()
         .find_map(|(unit, hours)| Some((text.strip_suffix(unit)?, hours)))?;

@@ -17,7 +17,7 @@ const COMMAND_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Whether a command that gives a key may ask a person for something on the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Prompting {
+pub(crate) enum Prompting {
     /// It may: the terminal is nobody's yet.
     #[default]
     Allowed,
@@ -58,7 +58,7 @@ impl ApiKey {
     /// # Errors
     ///
     /// If it cannot be read, may be read by others, or holds no key.
-    pub fn from_file(path: &Path, from: &str) -> Result<Self, Error> {
+    pub(crate) fn from_file(path: &Path, from: &str) -> Result<Self, Error> {
         let unreadable = |error: std::io::Error| match error.kind() {
             std::io::ErrorKind::NotFound => Error::new(
                 ErrorKind::KeyMissing,
@@ -89,7 +89,11 @@ impl ApiKey {
     /// # Errors
     ///
     /// If it cannot be run, fails, takes longer than a minute, or prints no key.
-    pub fn from_command(command: &str, from: &str, asking: Prompting) -> Result<Self, Error> {
+    pub(crate) fn from_command(
+        command: &str,
+        from: &str,
+        asking: Prompting,
+    ) -> Result<Self, Error> {
         let hint = match asking {
             Prompting::Allowed => "run it by hand to see what is wrong",
             Prompting::Forbidden => {
@@ -132,13 +136,13 @@ impl ApiKey {
 
     /// The key itself, for the one header that carries it.
     #[must_use]
-    pub fn expose(&self) -> &str {
+    pub(crate) fn expose(&self) -> &str {
         self.0.expose_secret()
     }
 
     /// The key as it may be shown: what kind it looks like, and which one it is.
     #[must_use]
-    pub fn masked(&self) -> String {
+    pub(crate) fn masked(&self) -> String {
         let start = if self.expose().starts_with("re_") {
             "re_"
         } else {
@@ -149,7 +153,7 @@ impl ApiKey {
 
     /// Eight hex digits that tell two keys apart and give nothing away: an archive is bound to them.
     #[must_use]
-    pub fn fingerprint(&self) -> String {
+    pub(crate) fn fingerprint(&self) -> String {
         let digest = digest::digest(&digest::SHA256, self.expose().as_bytes());
         let start = digest
             .as_ref()
@@ -160,7 +164,7 @@ impl ApiKey {
 }
 
 /// Keeps the keys of the environment from a program that sentbox starts.
-pub fn remove_key_variables(command: &mut Command) -> &mut Command {
+pub(crate) fn remove_key_variables(command: &mut Command) -> &mut Command {
     command
         .env_remove("SENTBOX_API_KEY")
         .env_remove("RESEND_API_KEY")

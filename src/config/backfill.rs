@@ -6,7 +6,7 @@ use super::age::parse_duration;
 
 /// How far back mail is fetched without anybody asking for it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Backfill {
+pub(crate) enum Backfill {
     /// Not at all: what is new, and what somebody looks for.
     #[default]
     Off,
@@ -18,12 +18,12 @@ pub enum Backfill {
 
 impl Backfill {
     /// What it may be, for messages.
-    pub const SYNTAX: &str =
+    pub(crate) const SYNTAX: &str =
         "\"off\", \"all\", or a number of hours, days or weeks such as 12h, 30d, 8w";
 
     /// Reads it as it is written in a profile.
     #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         match text {
             "off" => Some(Self::Off),
             "all" => Some(Self::All),

@@ -13,7 +13,7 @@ pub struct BaseUrl(Url);
 
 impl BaseUrl {
     /// Where the real service is.
-    pub const DEFAULT: &'static str = "https://api.resend.com";
+    pub(crate) const DEFAULT: &'static str = "https://api.resend.com";
 
     /// Reads an address given by hand.
     ///
@@ -48,19 +48,19 @@ impl BaseUrl {
 
     /// The real service.
     #[must_use]
-    pub fn resend() -> Self {
+    pub(crate) fn resend() -> Self {
         Self(Url::parse(Self::DEFAULT).expect("the default base URL is one"))
     }
 
     /// The address as a URL.
     #[must_use]
-    pub const fn url(&self) -> &Url {
+    pub(crate) const fn url(&self) -> &Url {
         &self.0
     }
 
     /// The address below the base of these path segments, each percent-encoded.
     #[must_use]
-    pub fn join_segments(&self, segments: &[&str]) -> Url {
+    pub(crate) fn join_segments(&self, segments: &[&str]) -> Url {
         let mut path = self.0.path().trim_end_matches('/').to_owned();
         for segment in segments {
             path.push('/');
@@ -80,13 +80,13 @@ impl BaseUrl {
 
     /// Whether it is http without TLS.
     #[must_use]
-    pub fn is_plain_http(&self) -> bool {
+    pub(crate) fn is_plain_http(&self) -> bool {
         self.0.scheme() == "http"
     }
 
     /// Whether it is on this machine.
     #[must_use]
-    pub fn is_loopback(&self) -> bool {
+    pub(crate) fn is_loopback(&self) -> bool {
         match self.0.host() {
             Some(Host::Ipv4(ip)) => IpAddr::V4(ip).is_loopback(),
             Some(Host::Ipv6(ip)) => IpAddr::V6(ip).is_loopback(),
@@ -98,7 +98,7 @@ impl BaseUrl {
 
     /// A name for a directory that belongs to this address.
     #[must_use]
-    pub fn directory_name(&self) -> String {
+    pub(crate) fn directory_name(&self) -> String {
         let mut name = self
             .0
             .host_str()

@@ -29,7 +29,7 @@ pub fn now() -> Timestamp {
 /// # Errors
 ///
 /// If the clock of this machine is beyond the year 9000.
-pub fn check_system_clock() -> Result<(), Error> {
+pub(crate) fn check_system_clock() -> Result<(), Error> {
     check_year(read_system_time())
 }
 

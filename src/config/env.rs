@@ -5,13 +5,13 @@ use std::path::PathBuf;
 
 /// A copy of the environment. A variable that is blank counts as not set.
 #[derive(Clone, Default)]
-pub struct Env(BTreeMap<String, String>);
+pub(crate) struct Env(BTreeMap<String, String>);
 
 impl Env {
     /// The environment of this process. A variable that is not Unicode is left out: none that
     /// matters here may be.
     #[must_use]
-    pub fn from_process() -> Self {
+    pub(crate) fn from_process() -> Self {
         std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .collect()
@@ -19,7 +19,7 @@ impl Env {
 
     /// The value of a variable, without blanks around it.
     #[must_use]
-    pub fn get(&self, name: &str) -> Option<&str> {
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.0
             .get(name)
             .map(|value| value.trim())
@@ -28,7 +28,7 @@ impl Env {
 
     /// A directory: the variable `name` if it is an absolute path, else `below` in the home directory.
     #[must_use]
-    pub fn base_dir(&self, name: &str, below: &str) -> Option<PathBuf> {
+    pub(crate) fn base_dir(&self, name: &str, below: &str) -> Option<PathBuf> {
         let absolute = |name| {
             self.get(name)
                 .map(PathBuf::from)
@@ -39,7 +39,7 @@ impl Env {
 
     /// The time zone of the person: `TZ` if it names one, else the zone of this machine.
     #[must_use]
-    pub fn time_zone(&self) -> jiff::tz::TimeZone {
+    pub(crate) fn time_zone(&self) -> jiff::tz::TimeZone {
         let named = self.get("TZ").map(|name| name.trim_start_matches(':'));
         named
             .and_then(|name| jiff::tz::TimeZone::get(name).ok())
@@ -48,7 +48,7 @@ impl Env {
 
     /// Whether styled output is wanted on a stream that is (or is not) a terminal.
     #[must_use]
-    pub fn wants_colour(&self, is_terminal: bool) -> bool {
+    pub(crate) fn wants_colour(&self, is_terminal: bool) -> bool {
         if self.get("NO_COLOR").is_some() {
             return false;
         }

@@ -25,38 +25,38 @@ use crate::text::suggest::did_you_mean;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct ConfigFile {
     /// The profile that is meant if none is named.
-    pub default_profile: Option<String>,
+    pub(crate) default_profile: Option<String>,
     /// The profiles by name.
-    pub profiles: BTreeMap<String, ProfileConfig>,
+    pub(crate) profiles: BTreeMap<String, ProfileConfig>,
     /// The saved views, if there is a table of them.
-    pub views: Option<SavedViews>,
+    pub(crate) views: Option<SavedViews>,
     /// What the table of keys changes.
-    pub keys: Vec<KeyBinding>,
+    pub(crate) keys: Vec<KeyBinding>,
     /// The colours.
-    pub palette: Palette,
+    pub(crate) palette: Palette,
     /// What was not understood and ignored, in words.
-    pub warnings: Vec<String>,
+    pub(crate) warnings: Vec<String>,
     /// What is not allowed, in words, each with its line.
-    pub errors: Vec<String>,
+    pub(crate) errors: Vec<String>,
 }
 
 /// A profile as it stands in the file.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct ProfileConfig {
     /// Where the service is, if not at the default address.
-    pub base_url: Option<BaseUrl>,
+    pub(crate) base_url: Option<BaseUrl>,
     /// Where the key comes from.
-    pub key: Option<KeySource>,
+    pub(crate) key: Option<KeySource>,
     /// Whether nothing may be kept on disk.
-    pub in_memory: bool,
+    pub(crate) in_memory: bool,
     /// How old mail may become before it is removed; for ever if nothing is said.
-    pub retention: Option<SignedDuration>,
+    pub(crate) retention: Option<SignedDuration>,
     /// How far back mail is fetched by itself.
-    pub backfill: Backfill,
+    pub(crate) backfill: Backfill,
     /// Requests a second.
-    pub rate: Option<Rate>,
+    pub(crate) rate: Option<Rate>,
     /// Certificates to trust beside the system's.
-    pub ca_file: Option<PathBuf>,
+    pub(crate) ca_file: Option<PathBuf>,
 }
 
 /// Where a profile's key comes from; never the key itself, so that the file can be shown.

@@ -10,29 +10,29 @@ const MAX_CHARS: usize = 1_000;
 /// What a person puts in without seeing it: wiped from memory when dropped or changed, redacted
 /// wherever it is formatted.
 #[derive(Clone, Default)]
-pub struct SecretInput(SecretString);
+pub(crate) struct SecretInput(SecretString);
 
 impl SecretInput {
     /// Takes the text as it is.
     #[must_use]
-    pub fn new(text: &str) -> Self {
+    pub(crate) fn new(text: &str) -> Self {
         Self(text.into())
     }
 
     /// The text itself, for the one place that needs it.
     #[must_use]
-    pub fn expose(&self) -> &str {
+    pub(crate) fn expose(&self) -> &str {
         self.0.expose_secret()
     }
 
     /// How many letters there are.
     #[must_use]
-    pub fn char_count(&self) -> usize {
+    pub(crate) fn char_count(&self) -> usize {
         self.expose().chars().count()
     }
 
     /// Puts text at the end, without the blanks and line ends that come along with a paste.
-    pub fn push(&mut self, text: &str) {
+    pub(crate) fn push(&mut self, text: &str) {
         // Grown at once: a string that grows by and by leaves copies behind that nobody wipes.
         let mut grown = String::with_capacity(self.expose().len() + text.len());
         grown.push_str(self.expose());
@@ -46,7 +46,7 @@ impl SecretInput {
     }
 
     /// Takes the last letter away.
-    pub fn pop(&mut self) {
+    pub(crate) fn pop(&mut self) {
         let kept = self
             .expose()
             .char_indices()
@@ -56,7 +56,7 @@ impl SecretInput {
     }
 
     /// Takes everything away.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.0 = SecretString::default();
     }
 }

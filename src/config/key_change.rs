@@ -2,11 +2,11 @@
 
 /// A key that is to mean another command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeyBinding {
+pub(crate) struct KeyBinding {
     /// The key, or several after each other, as people write them.
-    pub keys: String,
+    pub(crate) keys: String,
     /// The name of the command, or `none`.
-    pub command: String,
+    pub(crate) command: String,
     /// Where it stands: file and line.
-    pub declared_at: String,
+    pub(crate) declared_at: String,
 }

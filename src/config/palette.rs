@@ -4,19 +4,19 @@ use ratatui::style::Color;
 
 /// A colour for each role; a role is what something is, not where it stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Palette {
+pub(crate) struct Palette {
     /// What the eye is to find first: the selection bar, keys.
-    pub accent: Color,
+    pub(crate) accent: Color,
     /// What is as it should be: delivered, new.
-    pub good: Color,
+    pub(crate) good: Color,
     /// What went wrong: bounced, failed.
-    pub bad: Color,
+    pub(crate) bad: Color,
     /// What may go wrong: delayed.
-    pub warning: Color,
+    pub(crate) warning: Color,
     /// What is under way, and what leads elsewhere: queued, links.
-    pub pending: Color,
+    pub(crate) pending: Color,
     /// What stands apart: complaints, code.
-    pub apart: Color,
+    pub(crate) apart: Color,
 }
 
 impl Default for Palette {

@@ -5,7 +5,7 @@ use super::Env;
 /// A kind of work in which a debug build panics on request (`SENTBOX_PANIC`). The terminal must be
 /// given back and the archive stay whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FaultPoint {
+pub(crate) enum FaultPoint {
     /// While a request runs.
     Fetch,
     /// While the archive is asked.
@@ -19,7 +19,7 @@ pub enum FaultPoint {
 impl FaultPoint {
     /// What the environment asks for; nothing in a release build.
     #[must_use]
-    pub fn from_env(env: &Env) -> Option<Self> {
+    pub(crate) fn from_env(env: &Env) -> Option<Self> {
         if !cfg!(debug_assertions) {
             return None;
         }
@@ -33,7 +33,7 @@ impl FaultPoint {
     }
 
     /// Panics if `asked` is `here`.
-    pub fn panic_if_requested(asked: Option<Self>, here: Self) {
+    pub(crate) fn panic_if_requested(asked: Option<Self>, here: Self) {
         assert!(
             asked != Some(here),
             "SENTBOX_PANIC asked for this in {here:?}"

@@ -6,15 +6,15 @@ use super::Env;
 
 /// The files and folders of sentbox. What has no place because there is no home directory is `None`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Paths {
+pub(crate) struct Paths {
     /// The configuration file; it need not be there.
-    pub config: Option<PathBuf>,
+    pub(crate) config: Option<PathBuf>,
     /// Whether `SENTBOX_CONFIG` names it, so that it must be there.
-    pub config_is_explicit: bool,
+    pub(crate) config_is_explicit: bool,
     /// The folder of the archives.
-    pub data: Option<PathBuf>,
+    pub(crate) data: Option<PathBuf>,
     /// The folder of the log and of crash reports.
-    pub state: Option<PathBuf>,
+    pub(crate) state: Option<PathBuf>,
     /// What `~/` means in the configuration file.
     pub(super) home: Option<PathBuf>,
 }
@@ -22,7 +22,7 @@ pub struct Paths {
 impl Paths {
     /// The paths that `env` asks for.
     #[must_use]
-    pub fn from_env(env: &Env) -> Self {
+    pub(crate) fn from_env(env: &Env) -> Self {
         let folder = |name, below| {
             env.base_dir(name, below)
                 .map(|folder| folder.join("sentbox"))
@@ -41,7 +41,7 @@ impl Paths {
 
     /// The folder of a profile's archives: one for each address and key it has had.
     #[must_use]
-    pub fn profile_data_dir(&self, profile: &str) -> Option<PathBuf> {
+    pub(crate) fn profile_data_dir(&self, profile: &str) -> Option<PathBuf> {
         self.data.as_ref().map(|data| data.join(profile))
     }
 }

@@ -14,7 +14,7 @@ use crate::error::{Error, ErrorKind};
 
 /// The profiles of the configuration file.
 #[derive(Debug)]
-pub struct Profiles {
+pub(crate) struct Profiles {
     path: PathBuf,
     paths: Paths,
     text: String,
@@ -23,30 +23,30 @@ pub struct Profiles {
 
 /// A profile as a list shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProfileEntry {
+pub(crate) struct ProfileEntry {
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// Whether it is meant if none is named.
-    pub is_default: bool,
+    pub(crate) is_default: bool,
     /// Where its service is.
-    pub base_url: String,
+    pub(crate) base_url: String,
     /// Where its key comes from, in words; nothing secret. Empty if it has none.
-    pub key_source: String,
+    pub(crate) key_source: String,
     /// Whether nothing of its mail is kept on disk.
-    pub in_memory: bool,
+    pub(crate) in_memory: bool,
 }
 
 /// What a new key is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeyTarget {
+pub(crate) struct KeyTarget {
     /// The profile.
-    pub profile: String,
+    pub(crate) profile: String,
     /// The service that the key belongs to.
-    pub base_url: BaseUrl,
+    pub(crate) base_url: BaseUrl,
     /// The file that is to hold it.
-    pub key_file: PathBuf,
+    pub(crate) key_file: PathBuf,
     /// Certificates to trust beside the system's.
-    pub ca_file: Option<PathBuf>,
+    pub(crate) ca_file: Option<PathBuf>,
 }
 
 impl Profiles {
@@ -55,7 +55,7 @@ impl Profiles {
     /// # Errors
     ///
     /// If it cannot be read or understood, or there is no home directory.
-    pub fn load(env: &Env) -> Result<Self, Error> {
+    pub(crate) fn load(env: &Env) -> Result<Self, Error> {
         let paths = Paths::from_env(env);
         let path = config_path(&paths)?;
         let text = if path.exists() {
@@ -77,7 +77,7 @@ impl Profiles {
     /// # Errors
     ///
     /// If it cannot be read, or there is no home directory.
-    pub fn load_with_errors(env: &Env) -> Result<Self, Error> {
+    pub(crate) fn load_with_errors(env: &Env) -> Result<Self, Error> {
         let paths = Paths::from_env(env);
         let path = config_path(&paths)?;
         let text = if path.exists() {
@@ -96,43 +96,43 @@ impl Profiles {
 
     /// The colours of the screen.
     #[must_use]
-    pub const fn palette(&self) -> Palette {
+    pub(crate) const fn palette(&self) -> Palette {
         self.file.palette
     }
 
     /// What the file changes in the meaning of keys.
     #[must_use]
-    pub fn keys(&self) -> &[KeyBinding] {
+    pub(crate) fn keys(&self) -> &[KeyBinding] {
         &self.file.keys
     }
 
     /// What in the file is not allowed, a message each; none in one that was [read](Self::read).
     #[must_use]
-    pub fn errors(&self) -> &[String] {
+    pub(crate) fn errors(&self) -> &[String] {
         &self.file.errors
     }
 
     /// The configuration file.
     #[must_use]
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// The saved views, if the file says something about views.
     #[must_use]
-    pub const fn views(&self) -> Option<&SavedViews> {
+    pub(crate) const fn views(&self) -> Option<&SavedViews> {
         self.file.views.as_ref()
     }
 
     /// What in the file was not understood, a message each.
     #[must_use]
-    pub fn warnings(&self) -> &[String] {
+    pub(crate) fn warnings(&self) -> &[String] {
         &self.file.warnings
     }
 
     /// The profile that is meant if none is named.
     #[must_use]
-    pub fn default_name(&self) -> &str {
+    pub(crate) fn default_name(&self) -> &str {
         self.file
             .default_profile
             .as_deref()
@@ -141,7 +141,7 @@ impl Profiles {
 
     /// All profiles by name.
     #[must_use]
-    pub fn entries(&self) -> Vec<ProfileEntry> {
+    pub(crate) fn entries(&self) -> Vec<ProfileEntry> {
         let listed = |(name, profile): (&String, &super::file::ProfileConfig)| ProfileEntry {
             name: name.clone(),
             is_default: name == self.default_name(),
@@ -167,7 +167,7 @@ impl Profiles {
     ///
     /// If the profile's name or the address is not allowed, or the profile has another address or
     /// another source of its key.
-    pub fn key_target(&self, flags: &Flags, env: &Env) -> Result<KeyTarget, Error> {
+    pub(crate) fn key_target(&self, flags: &Flags, env: &Env) -> Result<KeyTarget, Error> {
         let name = flags
             .profile
             .as_deref()
@@ -214,7 +214,7 @@ impl Profiles {
     /// # Errors
     ///
     /// If a file cannot be written; then the profile is as it was.
-    pub fn store_key(&mut self, place: &KeyTarget, key: &ApiKey) -> Result<(), Error> {
+    pub(crate) fn store_key(&mut self, place: &KeyTarget, key: &ApiKey) -> Result<(), Error> {
         let KeyTarget {
             profile,
             base_url,
@@ -259,7 +259,7 @@ impl Profiles {
     }
 
     /// Removes the files that logins have left which were killed while they wrote, and returns them.
-    pub fn remove_temp_files(&self) -> Vec<PathBuf> {
+    pub(crate) fn remove_temp_files(&self) -> Vec<PathBuf> {
         let path = fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
         let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
             return Vec::new();
@@ -271,7 +271,7 @@ impl Profiles {
 
     /// The stored keys that no profile uses.
     #[must_use]
-    pub fn unused_key_files(&self) -> Vec<PathBuf> {
+    pub(crate) fn unused_key_files(&self) -> Vec<PathBuf> {
         let used = |path: &PathBuf| {
             self.file
                 .profiles
@@ -298,7 +298,7 @@ impl Profiles {
     /// # Errors
     ///
     /// If there is no such profile, or the file cannot be written.
-    pub fn make_default(&mut self, name: &str) -> Result<(), Error> {
+    pub(crate) fn make_default(&mut self, name: &str) -> Result<(), Error> {
         self.require(name)?;
         self.edit(|document| {
             write_default_profile(document, name);
@@ -308,7 +308,7 @@ impl Profiles {
 
     /// The archives of a profile, if there are any.
     #[must_use]
-    pub fn existing_data_dir(&self, name: &str) -> Option<PathBuf> {
+    pub(crate) fn existing_data_dir(&self, name: &str) -> Option<PathBuf> {
         self.paths
             .profile_data_dir(name)
             .filter(|folder| folder.exists())
@@ -319,7 +319,7 @@ impl Profiles {
     /// # Errors
     ///
     /// If there is none.
-    pub fn require(&self, name: &str) -> Result<(), Error> {
+    pub(crate) fn require(&self, name: &str) -> Result<(), Error> {
         if self.file.profiles.contains_key(name) {
             return Ok(());
         }
@@ -331,7 +331,7 @@ impl Profiles {
     /// # Errors
     ///
     /// If there is no such profile, or something cannot be deleted.
-    pub fn remove(&mut self, name: &str) -> Result<(), Error> {
+    pub(crate) fn remove(&mut self, name: &str) -> Result<(), Error> {
         self.require(name)?;
         let kept = |path: &Path, error: std::io::Error| {
             Error::new(
@@ -369,7 +369,7 @@ impl Profiles {
     /// # Errors
     ///
     /// If there is no home directory, or the file cannot be made.
-    pub fn create_if_missing(env: &Env) -> Result<PathBuf, Error> {
+    pub(crate) fn create_if_missing(env: &Env) -> Result<PathBuf, Error> {
         let path = config_path(&Paths::from_env(env))?;
         if !path.exists() {
             write_config(&path, CONFIG_TEMPLATE)?;
@@ -379,7 +379,7 @@ impl Profiles {
 
     /// The variable of the environment whose key goes before the default profile's, if one is set.
     #[must_use]
-    pub fn overriding_variable(env: &Env) -> Option<&'static str> {
+    pub(crate) fn overriding_variable(env: &Env) -> Option<&'static str> {
         let theirs = env
             .get("SENTBOX_PROFILE")
             .is_none()

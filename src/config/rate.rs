@@ -5,14 +5,14 @@
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rate {
     /// Requests a second.
-    pub per_second: f64,
+    pub(crate) per_second: f64,
     /// The part of the service's stated limit that may be used at most.
-    pub max_share: f64,
+    pub(crate) max_share: f64,
 }
 
 impl Rate {
     /// What a rate may be, for messages.
-    pub const SYNTAX: &str = "a number of requests a second from 0.01 to 10000";
+    pub(crate) const SYNTAX: &str = "a number of requests a second from 0.01 to 10000";
 
     /// A rate that a person chose: it may go to 90 % of the service's limit.
     #[must_use]

@@ -8,30 +8,28 @@ use jiff::tz::TimeZone;
 use super::file::{
     ConfigFile, DEFAULT_PROFILE, KeySource, PROFILE_NAME_RULE, ProfileConfig, is_profile_name,
 };
-use super::{
-    ApiKey, Backfill, BaseUrl, Env, FaultPoint, Paths, Prompting, Rate, SavedViews, built_in_views,
-};
+use super::{ApiKey, Backfill, BaseUrl, Env, Paths, Prompting, Rate, SavedViews, built_in_views};
 use crate::error::{Error, ErrorKind};
 use crate::text::suggest::suggest;
 
 /// What the command line says about where to go and how. There is no flag that takes a key:
 /// everybody on the machine may read the command lines of all.
 #[derive(Debug, Clone, Default)]
-pub struct Flags {
+pub(crate) struct Flags {
     /// The profile to use; the environment's keys are then ignored.
-    pub profile: Option<String>,
+    pub(crate) profile: Option<String>,
     /// Where the service is.
-    pub base_url: Option<String>,
+    pub(crate) base_url: Option<String>,
     /// Whether nothing may be kept on disk.
-    pub in_memory: bool,
+    pub(crate) in_memory: bool,
     /// Requests a second.
-    pub rate: Option<f64>,
+    pub(crate) rate: Option<f64>,
     /// Certificates to trust beside the system's.
-    pub ca_file: Option<PathBuf>,
+    pub(crate) ca_file: Option<PathBuf>,
     /// Whether a command that gives the key may ask for something.
-    pub prompting: Prompting,
+    pub(crate) prompting: Prompting,
     /// The zone in which times are shown and read.
-    pub zone: Option<TimeZone>,
+    pub(crate) zone: Option<TimeZone>,
 }
 
 /// Where the archive is.
@@ -45,42 +43,40 @@ pub enum ArchiveLocation {
 
 /// Everything that was settled before the program does anything.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub(crate) struct Settings {
     /// The profile's name.
-    pub profile: String,
+    pub(crate) profile: String,
     /// Where the service is.
-    pub base_url: BaseUrl,
+    pub(crate) base_url: BaseUrl,
     /// The key that belongs to that address, or why there is none: that is no reason not to start.
-    pub key: Result<ApiKey, Error>,
+    pub(crate) key: Result<ApiKey, Error>,
     /// Where the key comes from, in words.
-    pub key_source: String,
+    pub(crate) key_source: String,
     /// Whether nothing says where a key would come from: nobody has set sentbox up yet.
-    pub is_unconfigured: bool,
+    pub(crate) is_unconfigured: bool,
     /// Whether key and address come from the profile, and not from the environment.
-    pub is_from_profile: bool,
+    pub(crate) is_from_profile: bool,
     /// Where the archive is. On disk it is bound to the profile, the address and the key's
     /// fingerprint by its path, so that two teams' mail is never mixed; a new key starts a new one.
-    pub archive: ArchiveLocation,
+    pub(crate) archive: ArchiveLocation,
     /// Whether it is in memory because flag or profile say so.
-    pub in_memory: bool,
+    pub(crate) in_memory: bool,
     /// How old mail may become in it; `None` is for ever.
-    pub retention: Option<SignedDuration>,
+    pub(crate) retention: Option<SignedDuration>,
     /// How far back it is to reach by itself.
-    pub backfill: Backfill,
+    pub(crate) backfill: Backfill,
     /// Whether it is in memory for want of a home directory, which whoever opens it should say.
-    pub no_home: bool,
+    pub(crate) no_home: bool,
     /// Requests a second.
-    pub rate: Rate,
+    pub(crate) rate: Rate,
     /// Certificates to trust beside the system's.
-    pub ca_file: Option<PathBuf>,
+    pub(crate) ca_file: Option<PathBuf>,
     /// The zone in which times are shown and read.
-    pub zone: TimeZone,
+    pub(crate) zone: TimeZone,
     /// The saved views; those that are built in if the file says nothing about views.
-    pub views: SavedViews,
+    pub(crate) views: SavedViews,
     /// What in the file was not understood, a message each.
-    pub warnings: Vec<String>,
-    /// Where a debug build is told to panic.
-    pub fault_point: Option<FaultPoint>,
+    pub(crate) warnings: Vec<String>,
 }
 
 impl Settings {
@@ -89,7 +85,7 @@ impl Settings {
     /// # Errors
     ///
     /// If a value given by hand or in the file is not allowed. A missing key is no error here.
-    pub fn resolve(flags: &Flags, env: &Env) -> Result<Self, Error> {
+    pub(crate) fn resolve(flags: &Flags, env: &Env) -> Result<Self, Error> {
         let paths = Paths::from_env(env);
         let file = ConfigFile::load(&paths)?;
         let (name, profile) = select_profile(flags, env, &file)?;
@@ -122,7 +118,6 @@ impl Settings {
             no_home,
             views: file.views.unwrap_or_else(built_in_views),
             warnings: file.warnings,
-            fault_point: FaultPoint::from_env(env),
             profile: name,
             base_url: pair.base_url,
             key: pair.key,

@@ -10,19 +10,19 @@ use crate::error::Error;
 
 /// A saved view.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SavedView {
+pub(crate) struct SavedView {
     /// What people call it.
-    pub name: String,
+    pub(crate) name: String,
     /// What it shows, in the language of the search, as it was typed: `today` stays a word.
-    pub query: String,
+    pub(crate) query: String,
 }
 
 /// The views by their numbers, which are 1 to 9.
-pub type SavedViews = BTreeMap<u8, SavedView>;
+pub(crate) type SavedViews = BTreeMap<u8, SavedView>;
 
 /// The views of a file that says nothing about views.
 #[must_use]
-pub fn built_in_views() -> SavedViews {
+pub(crate) fn built_in_views() -> SavedViews {
     let views = [
         (1, "Today", "after:today"),
         (2, "Trouble", "is:trouble after:7d"),
@@ -51,12 +51,12 @@ pub(super) const VIEW_NUMBER_RULE: &str = "a view has a number from 1 to 9";
 /// where the manual says, and what was saved with a key can be edited, copied and shared like the
 /// rest. Only the line of the view is changed; comments and order stay.
 #[derive(Clone, Default)]
-pub struct ViewStore(Option<Env>);
+pub(crate) struct ViewStore(Option<Env>);
 
 impl ViewStore {
     /// The configuration file that the environment means.
     #[must_use]
-    pub const fn new(env: Env) -> Self {
+    pub(crate) const fn new(env: Env) -> Self {
         Self(Some(env))
     }
 
@@ -66,7 +66,11 @@ impl ViewStore {
     /// # Errors
     ///
     /// If the file cannot be read, understood or written.
-    pub fn save(&self, number: u8, view: Option<&SavedView>) -> Result<Option<String>, Error> {
+    pub(crate) fn save(
+        &self,
+        number: u8,
+        view: Option<&SavedView>,
+    ) -> Result<Option<String>, Error> {
         let Some(env) = &self.0 else { return Ok(None) };
         let mut profiles = Profiles::load(env)?;
         let built_in = built_in_views();

@@ -6,17 +6,17 @@ use super::SafeText;
 ///
 /// Nothing is validated: what cannot be taken apart is shown as it came, in `email`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
-pub struct Address {
+pub(crate) struct Address {
     /// The display name; empty if there is none.
-    pub name: SafeText,
+    pub(crate) name: SafeText,
     /// The address itself, `ana@example.com`.
-    pub email: SafeText,
+    pub(crate) email: SafeText,
 }
 
 impl Address {
     /// Splits at the last `<`, so that a name made to look like an address cannot pose as one.
     #[must_use]
-    pub fn parse(text: &str) -> Self {
+    pub(crate) fn parse(text: &str) -> Self {
         let text = text.trim();
         let split = text
             .strip_suffix('>')
@@ -35,7 +35,7 @@ impl Address {
 
     /// The part after the last `@`; empty if there is none.
     #[must_use]
-    pub fn domain(&self) -> &str {
+    pub(crate) fn domain(&self) -> &str {
         self.email.rsplit_once('@').map_or("", |(_, domain)| domain)
     }
 }

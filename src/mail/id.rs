@@ -25,7 +25,7 @@ impl EmailId {
 
     /// The id, safe to show.
     #[must_use]
-    pub fn to_safe_text(&self) -> SafeText {
+    pub(crate) fn to_safe_text(&self) -> SafeText {
         SafeText::new(&self.0)
     }
 }

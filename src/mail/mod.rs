@@ -9,10 +9,10 @@ mod status;
 mod text;
 mod time;
 
-pub use address::Address;
+pub(crate) use address::Address;
 pub use id::EmailId;
-pub use status::{FINAL_AFTER, Finality, Status};
-pub use text::SafeText;
+pub(crate) use status::{FINAL_AFTER, Finality, Status};
+pub(crate) use text::SafeText;
 pub use time::ApiTime;
 
 use std::sync::Arc;
@@ -23,27 +23,27 @@ pub struct Summary {
     /// The service's id.
     pub id: EmailId,
     /// Recipients, in the order of the service.
-    pub to: Vec<Address>,
+    pub(crate) to: Vec<Address>,
     /// Copy recipients.
-    pub cc: Vec<Address>,
+    pub(crate) cc: Vec<Address>,
     /// Blind-copy recipients.
-    pub bcc: Vec<Address>,
+    pub(crate) bcc: Vec<Address>,
     /// Where answers go, if not to the sender.
-    pub reply_to: Vec<Address>,
+    pub(crate) reply_to: Vec<Address>,
     /// The sender.
-    pub from: Address,
+    pub(crate) from: Address,
     /// The subject; empty if there is none.
-    pub subject: SafeText,
+    pub(crate) subject: SafeText,
     /// The message id with its angle brackets; empty if the service named none.
-    pub message_id: SafeText,
+    pub(crate) message_id: SafeText,
     /// When the service accepted it.
-    pub created: ApiTime,
+    pub(crate) created: ApiTime,
     /// When it is to be sent, for a scheduled email.
-    pub scheduled: Option<ApiTime>,
+    pub(crate) scheduled: Option<ApiTime>,
     /// What became of it.
-    pub status: Status,
+    pub(crate) status: Status,
     /// Fields that this version does not know: name and JSON value, in the order they came.
-    pub extra: Vec<(SafeText, SafeText)>,
+    pub(crate) extra: Vec<(SafeText, SafeText)>,
 }
 
 /// As many recipients and characters of a text, and bytes of an unknown field, as a row of a list holds.
@@ -54,7 +54,7 @@ const MAX_EXTRA_BYTES: usize = 4096;
 impl Summary {
     /// Cuts what no row of a list can show: a window of rows must not cost more memory because a subject has
     /// a million letters, or an email ten thousand recipients.
-    pub fn truncate_for_list(&mut self) {
+    pub(crate) fn truncate_for_list(&mut self) {
         let Self {
             id: _,
             to,
@@ -88,7 +88,7 @@ impl Summary {
 
     /// Why it bounced, in the words of the service, where it says so.
     #[must_use]
-    pub fn bounce_reason(&self) -> Option<SafeText> {
+    pub(crate) fn bounce_reason(&self) -> Option<SafeText> {
         #[derive(serde::Deserialize)]
         struct Bounce {
             message: String,
@@ -99,33 +99,33 @@ impl Summary {
     }
 
     /// Everybody who gets it: to, cc and bcc.
-    pub fn recipients(&self) -> impl Iterator<Item = &Address> {
+    pub(crate) fn recipients(&self) -> impl Iterator<Item = &Address> {
         self.to.iter().chain(&self.cc).chain(&self.bcc)
     }
 }
 
 /// A label that the sender attached to an email.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tag {
+pub(crate) struct Tag {
     /// Its name.
-    pub name: SafeText,
+    pub(crate) name: SafeText,
     /// Its value.
-    pub value: SafeText,
+    pub(crate) value: SafeText,
 }
 
 /// One email with its bodies.
 ///
 /// The bodies and the JSON are still foreign text: only [`crate::render`] makes them showable.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Email {
+pub(crate) struct Email {
     /// Everything the list shows too.
-    pub summary: Summary,
+    pub(crate) summary: Summary,
     /// The html part; `None` if there is none.
-    pub html: Option<Arc<str>>,
+    pub(crate) html: Option<Arc<str>>,
     /// The plain-text part; `None` if there is none.
-    pub text: Option<Arc<str>>,
+    pub(crate) text: Option<Arc<str>>,
     /// Labels, in the order of the service.
-    pub tags: Vec<Tag>,
+    pub(crate) tags: Vec<Tag>,
     /// The service's answer, byte for byte.
-    pub json: Arc<str>,
+    pub(crate) json: Arc<str>,
 }

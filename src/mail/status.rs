@@ -6,11 +6,11 @@ use super::SafeText;
 
 /// A status that may still move counts as final at this age: the service keeps an email for 30 days on
 /// its common plans (its page on quotas and limits), and few people open one later.
-pub const FINAL_AFTER: SignedDuration = SignedDuration::from_hours(30 * 24);
+pub(crate) const FINAL_AFTER: SignedDuration = SignedDuration::from_hours(30 * 24);
 
 /// Whether a status can still change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Finality {
+pub(crate) enum Finality {
     /// It will change soon, or something is wrong.
     InProgress,
     /// It may change once more: somebody may open the email, or complain about it.
@@ -24,7 +24,7 @@ pub enum Finality {
 /// Twelve are known; the set has grown before and broken strict clients, so any other word is kept.
 /// Source: the `last_event` enumeration of the public `OpenAPI` description, 1.5.0.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Status {
+pub(crate) enum Status {
     /// Waits for its send time.
     Scheduled,
     /// Part of a broadcast or batch, waiting.
@@ -57,7 +57,7 @@ pub enum Status {
 
 impl Status {
     /// The twelve events the service documents, in their natural order.
-    pub const KNOWN: [Self; 12] = [
+    pub(crate) const KNOWN: [Self; 12] = [
         Self::Scheduled,
         Self::Queued,
         Self::Canceled,
@@ -75,7 +75,7 @@ impl Status {
     /// Reads a `last_event`. Webhooks and one imitator prefix it with `email.`, another writes it in
     /// capitals: both are the same event.
     #[must_use]
-    pub fn parse(text: &str) -> Self {
+    pub(crate) fn parse(text: &str) -> Self {
         let word = text.trim().to_lowercase();
         let word = word.strip_prefix("email.").unwrap_or(&word);
         match word {
@@ -98,7 +98,7 @@ impl Status {
 
     /// The word for people, also typed in queries.
     #[must_use]
-    pub fn label(&self) -> &str {
+    pub(crate) fn label(&self) -> &str {
         match self {
             Self::Scheduled => "scheduled",
             Self::Queued => "queued",
@@ -119,7 +119,7 @@ impl Status {
 
     /// A symbol of one column; they differ in shape, so that colour is never needed.
     #[must_use]
-    pub const fn symbol(&self) -> &'static str {
+    pub(crate) const fn symbol(&self) -> &'static str {
         match self {
             Self::Scheduled => "◷",
             Self::Queued => "◌",
@@ -139,7 +139,7 @@ impl Status {
 
     /// What it means for the customer, in plain words.
     #[must_use]
-    pub const fn meaning(&self) -> &'static str {
+    pub(crate) const fn meaning(&self) -> &'static str {
         match self {
             Self::Scheduled => "waits for its send time",
             Self::Queued => "waits in line to be sent",
@@ -160,7 +160,7 @@ impl Status {
 
     /// Whether the status of an email of this age can still change. The one table of that.
     #[must_use]
-    pub fn finality(&self, age: SignedDuration) -> Finality {
+    pub(crate) fn finality(&self, age: SignedDuration) -> Finality {
         match self {
             Self::Bounced | Self::Complained | Self::Failed | Self::Canceled | Self::Suppressed => {
                 Finality::Final
@@ -181,7 +181,7 @@ impl Status {
 
     /// Whether somebody should look at it: the customer did not get this email, or did not want it.
     #[must_use]
-    pub const fn is_problem(&self) -> bool {
+    pub(crate) const fn is_problem(&self) -> bool {
         matches!(
             self,
             Self::Bounced

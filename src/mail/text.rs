@@ -8,12 +8,12 @@ use crate::text::sanitize;
 
 /// One line of text that is safe to draw. The only way to make one is to clean something.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct SafeText(Arc<str>);
+pub(crate) struct SafeText(Arc<str>);
 
 impl SafeText {
     /// Cleans `text` for one line ([`clean::line`]).
     #[must_use]
-    pub fn new(text: &str) -> Self {
+    pub(crate) fn new(text: &str) -> Self {
         Self(Arc::from(&*sanitize::sanitize_line(text)))
     }
 

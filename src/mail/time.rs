@@ -10,7 +10,7 @@ pub struct ApiTime {
     /// The instant, if the text could be read.
     pub parsed: Option<Timestamp>,
     /// The text as it came.
-    pub raw: SafeText,
+    pub(crate) raw: SafeText,
 }
 
 impl ApiTime {
@@ -26,7 +26,7 @@ impl ApiTime {
 
     /// Microseconds since 1970, the unit of the archive; `None` if the text was not readable.
     #[must_use]
-    pub fn as_micros(&self) -> Option<i64> {
+    pub(crate) fn as_micros(&self) -> Option<i64> {
         self.parsed.map(Timestamp::as_microsecond)
     }
 }

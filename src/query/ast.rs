@@ -12,15 +12,15 @@ use super::{SearchText, TimeRange};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
     /// What an email must be like.
-    pub filter: Node,
+    pub(crate) filter: Node,
     /// The order of what is found.
-    pub sort: SortOrder,
+    pub(crate) sort: SortOrder,
 }
 
 impl Query {
     /// The query that every email matches, newest first: the text without a word.
     #[must_use]
-    pub const fn match_all() -> Self {
+    pub(crate) const fn match_all() -> Self {
         Self {
             filter: Node::And(Vec::new()),
             sort: SortOrder::Newest,
@@ -29,20 +29,20 @@ impl Query {
 
     /// Before which time no email matches, if there is such a time.
     #[must_use]
-    pub fn earliest_match(&self) -> Option<Timestamp> {
+    pub(crate) fn earliest_match(&self) -> Option<Timestamp> {
         earliest_match(&self.filter, true)
     }
 
     /// Whether what it finds may change with the status of an email.
     #[must_use]
-    pub fn depends_on_status(&self) -> bool {
+    pub(crate) fn depends_on_status(&self) -> bool {
         depends_on_status(&self.filter)
     }
 
     /// The query for every email that this one may find once its status is another, newest first: the same
     /// without the conditions on the status.
     #[must_use]
-    pub fn without_status(&self) -> Self {
+    pub(crate) fn without_status(&self) -> Self {
         Self {
             filter: without_status(&self.filter, true).unwrap_or(Node::And(Vec::new())),
             sort: SortOrder::Newest,
@@ -51,7 +51,7 @@ impl Query {
 
     /// Whether every email matches.
     #[must_use]
-    pub fn is_match_all(&self) -> bool {
+    pub(crate) fn is_match_all(&self) -> bool {
         self.filter == Node::And(Vec::new())
     }
 }
@@ -118,7 +118,7 @@ fn earliest_match(node: &Node, wanted: bool) -> Option<Timestamp> {
 /// shape that the parser gives and the canonical text needs (no group within a group of its kind,
 /// none of one member, no double negation).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Node {
+pub(crate) enum Node {
     /// All of these; without a member, every email.
     And(Vec<Node>),
     /// At least one of these.
@@ -132,7 +132,7 @@ pub enum Node {
 impl Node {
     /// All of `nodes`.
     #[must_use]
-    pub fn all(nodes: impl IntoIterator<Item = Self>) -> Self {
+    pub(crate) fn all(nodes: impl IntoIterator<Item = Self>) -> Self {
         let mut members = Vec::new();
         for node in nodes {
             match node {
@@ -145,7 +145,7 @@ impl Node {
 
     /// At least one of `nodes`.
     #[must_use]
-    pub fn any(nodes: impl IntoIterator<Item = Self>) -> Self {
+    pub(crate) fn any(nodes: impl IntoIterator<Item = Self>) -> Self {
         let mut members = Vec::new();
         for node in nodes {
             match node {
@@ -158,7 +158,7 @@ impl Node {
 
     /// Not this node.
     #[must_use]
-    pub fn negated(self) -> Self {
+    pub(crate) fn negated(self) -> Self {
         match self {
             Self::Not(inner) => *inner,
             Self::And(_) | Self::Or(_) | Self::Term(_) => Self::Not(Box::new(self)),
@@ -177,7 +177,7 @@ fn take_single(members: &mut Vec<Node>) -> Option<Node> {
 
 /// One thing to look for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Term {
+pub(crate) enum Term {
     /// A part of an address or of the subject, the start of a word in a known body, or the whole id.
     Word(SearchText),
     /// A part of one field.
@@ -211,7 +211,7 @@ pub enum Term {
 
 /// A field of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Field {
+pub(crate) enum Field {
     /// A recipient: a part of name or address, as in every address field.
     To,
     /// The sender.
@@ -236,7 +236,7 @@ pub enum Field {
 
 /// A class of emails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum EmailClass {
+pub(crate) enum EmailClass {
     /// Bounced, complained, failed, suppressed or delayed: [`Status::is_trouble`].
     Trouble,
     /// Still waiting for its send time.
@@ -247,11 +247,11 @@ pub enum EmailClass {
 
 impl EmailClass {
     /// Every class.
-    pub const ALL: [Self; 3] = [Self::Trouble, Self::Scheduled, Self::Gone];
+    pub(crate) const ALL: [Self; 3] = [Self::Trouble, Self::Scheduled, Self::Gone];
 
     /// The word in a query.
     #[must_use]
-    pub const fn as_str(self) -> &'static str {
+    pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Trouble => "trouble",
             Self::Scheduled => "scheduled",
@@ -261,7 +261,7 @@ impl EmailClass {
 
     /// What it means, for a person.
     #[must_use]
-    pub const fn description(self) -> &'static str {
+    pub(crate) const fn description(self) -> &'static str {
         match self {
             Self::Trouble => "bounced, complained, failed, suppressed or delayed",
             Self::Scheduled => "waits for its send time",
@@ -272,7 +272,7 @@ impl EmailClass {
 
 /// A part that an email can have or lack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum EmailPart {
+pub(crate) enum EmailPart {
     /// A copy recipient.
     Cc,
     /// A blind-copy recipient.
@@ -291,7 +291,7 @@ pub enum EmailPart {
 
 impl EmailPart {
     /// Every part.
-    pub const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 7] = [
         Self::Cc,
         Self::Bcc,
         Self::ReplyTo,
@@ -303,7 +303,7 @@ impl EmailPart {
 
     /// The word in a query.
     #[must_use]
-    pub const fn as_str(self) -> &'static str {
+    pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Cc => "cc",
             Self::Bcc => "bcc",
@@ -317,7 +317,7 @@ impl EmailPart {
 
     /// What it means, for a person.
     #[must_use]
-    pub const fn description(self) -> &'static str {
+    pub(crate) const fn description(self) -> &'static str {
         match self {
             Self::Cc => "went to somebody in copy",
             Self::Bcc => "went to somebody in blind copy",
@@ -332,7 +332,7 @@ impl EmailPart {
 
 /// The order of what is found, by the service's own order of emails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum SortOrder {
+pub(crate) enum SortOrder {
     /// Newest first.
     #[default]
     Newest,
@@ -342,11 +342,11 @@ pub enum SortOrder {
 
 impl SortOrder {
     /// Both orders.
-    pub const ALL: [Self; 2] = [Self::Newest, Self::Oldest];
+    pub(crate) const ALL: [Self; 2] = [Self::Newest, Self::Oldest];
 
     /// The word in a query.
     #[must_use]
-    pub const fn as_str(self) -> &'static str {
+    pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Newest => "newest",
             Self::Oldest => "oldest",
@@ -355,7 +355,7 @@ impl SortOrder {
 
     /// What it means, for a person.
     #[must_use]
-    pub const fn description(self) -> &'static str {
+    pub(crate) const fn description(self) -> &'static str {
         match self {
             Self::Newest => "newest first",
             Self::Oldest => "oldest first",

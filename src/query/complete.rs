@@ -16,19 +16,19 @@ const MIN_VALUE_CHARS: usize = 2;
 
 /// Something that could stand at the cursor.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Completion {
+pub(crate) struct Completion {
     /// The bytes of the text that it replaces.
-    pub range: Range<usize>,
+    pub(crate) range: Range<usize>,
     /// What stands there then, quoted if it must be.
-    pub text: String,
+    pub(crate) text: String,
     /// What it means.
-    pub description: String,
+    pub(crate) description: String,
     /// How it is used, from the person's own mail if there is some; empty for a value.
-    pub example: String,
+    pub(crate) example: String,
 }
 
 /// The values that the archive knows.
-pub trait SuggestionSource {
+pub(crate) trait SuggestionSource {
     /// The values of `source` that hold `part` (compared as [`fold::fold`]ed text; everything holds
     /// the empty part), the most frequent first, at most `limit`. Called while a person types.
     fn suggest(&self, source: SuggestionField<'_>, part: &str, limit: usize) -> Vec<Suggestion>;
@@ -43,7 +43,7 @@ impl SuggestionSource for () {
 
 /// Where the values come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SuggestionField<'a> {
+pub(crate) enum SuggestionField<'a> {
     /// Bare addresses in this field.
     Address(Field),
     /// Domains of recipients.
@@ -58,16 +58,16 @@ pub enum SuggestionField<'a> {
 
 /// A value that the archive knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Suggestion {
+pub(crate) struct Suggestion {
     /// The value.
-    pub text: SafeText,
+    pub(crate) text: SafeText,
     /// In how many emails.
-    pub emails: u64,
+    pub(crate) emails: u64,
 }
 
 /// What could stand where the cursor (a byte offset) is, the best first.
 #[must_use]
-pub fn complete(text: &str, cursor: usize, known: &dyn SuggestionSource) -> Vec<Completion> {
+pub(crate) fn complete(text: &str, cursor: usize, known: &dyn SuggestionSource) -> Vec<Completion> {
     let cursor = text.floor_char_boundary(cursor);
     let (tokens, _) = lex(text);
     let under = tokens

@@ -8,7 +8,7 @@ use jiff::{Span, Timestamp, ToSpan, Zoned};
 
 /// A time as it is said, before anybody asked which one it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum DateExpr {
+pub(crate) enum DateExpr {
     /// `today`.
     Today,
     /// `yesterday`.
@@ -37,7 +37,7 @@ pub enum DateExpr {
 
 /// The unit of a [`When::Ago`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum RelativeUnit {
+pub(crate) enum RelativeUnit {
     /// `h`.
     Hours,
     /// `d`.
@@ -50,13 +50,13 @@ pub enum RelativeUnit {
 ///
 /// Both ends are whole seconds, so that a query asked twice in a second is the same query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct TimeRange {
+pub(crate) struct TimeRange {
     /// As it was said.
-    pub expr: DateExpr,
+    pub(crate) expr: DateExpr,
     /// The first instant of it.
-    pub start: Timestamp,
+    pub(crate) start: Timestamp,
     /// The first instant after it; the start, for a time without a length.
-    pub end: Timestamp,
+    pub(crate) end: Timestamp,
 }
 
 /// Every word for a time that is not a date, with what it means.
@@ -119,7 +119,7 @@ pub(super) const DATE_KEYWORDS: [(&str, DateExpr, &str); 13] = [
 impl DateExpr {
     /// Reads a time; case does not matter.
     #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let text = text.to_ascii_lowercase();
         let word = |(word, when, _): &(&str, Self, &str)| (*word == text).then_some(*when);
         DATE_KEYWORDS
@@ -134,7 +134,7 @@ impl DateExpr {
     ///
     /// An [`When::Ago`] is an instant without a length.
     #[must_use]
-    pub fn resolve(self, now: &Zoned) -> Option<TimeRange> {
+    pub(crate) fn resolve(self, now: &Zoned) -> Option<TimeRange> {
         let today = now.date();
         let week = |weeks_back: i64| -> Option<(Date, Date)> {
             let monday = today
@@ -197,7 +197,7 @@ impl DateExpr {
 
     /// As [`When::at`], but an [`When::Ago`] is the whole day in which that instant lay.
     #[must_use]
-    pub fn resolve_range(self, now: &Zoned) -> Option<TimeRange> {
+    pub(crate) fn resolve_range(self, now: &Zoned) -> Option<TimeRange> {
         let moment = self.resolve(now)?;
         if !matches!(self, Self::Relative(..)) {
             return Some(moment);

@@ -9,32 +9,32 @@ use super::{EmailClass, EmailPart, Field, Node, Query, SearchText, Term};
 
 /// What is known about one email.
 #[derive(Debug, Clone, Copy)]
-pub struct EmailDocument<'a> {
+pub(crate) struct EmailDocument<'a> {
     /// What every listed email tells.
-    pub summary: &'a Summary,
+    pub(crate) summary: &'a Summary,
     /// Its bodies; `None` if they were never fetched.
-    pub bodies: Option<BodyTexts<'a>>,
+    pub(crate) bodies: Option<BodyTexts<'a>>,
     /// Its tags; `None` if they were never fetched.
-    pub tags: Option<&'a [Tag]>,
+    pub(crate) tags: Option<&'a [Tag]>,
     /// When its status was last observed to change; `None` if it never was.
-    pub seen_change: Option<Timestamp>,
+    pub(crate) seen_change: Option<Timestamp>,
     /// Whether the service was found to list it no more.
-    pub is_missing_upstream: bool,
+    pub(crate) is_missing_upstream: bool,
 }
 
 /// The bodies of one email, as text that can be read; `None` for a part that it lacks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct BodyTexts<'a> {
+pub(crate) struct BodyTexts<'a> {
     /// The plain-text part.
-    pub text: Option<&'a str>,
+    pub(crate) text: Option<&'a str>,
     /// The visible text of the html part.
-    pub html: Option<&'a str>,
+    pub(crate) html: Option<&'a str>,
 }
 
 /// Whether the email is found; `None` if that hangs on something that was never fetched, so that
 /// neither the query nor its negation finds it.
 #[must_use]
-pub fn matches(query: &Query, facts: &EmailDocument<'_>) -> Option<bool> {
+pub(crate) fn matches(query: &Query, facts: &EmailDocument<'_>) -> Option<bool> {
     eval_node(&query.filter, facts)
 }
 

@@ -10,7 +10,7 @@ use super::{Field, Node, Query, SearchText, Term};
 impl SearchText {
     /// Where it is a part of `text`, as in addresses and subjects: ranges of bytes, in order.
     #[must_use]
-    pub fn find_substrings(&self, text: &str) -> Vec<Range<usize>> {
+    pub(crate) fn find_substrings(&self, text: &str) -> Vec<Range<usize>> {
         let traced = NormalizedText::new(text);
         self.substrings_in(&traced.text)
             .map(|part| traced.original_range(part))
@@ -19,7 +19,7 @@ impl SearchText {
 
     /// Where it begins words of `text`, as in bodies: ranges of bytes, in order.
     #[must_use]
-    pub fn find_word_runs(&self, text: &str) -> Vec<Range<usize>> {
+    pub(crate) fn find_word_runs(&self, text: &str) -> Vec<Range<usize>> {
         let traced = NormalizedText::new(text);
         self.word_runs_in(&traced.text)
             .map(|run| traced.original_range(run))
@@ -31,7 +31,7 @@ impl Query {
     /// The text that is looked for, with the field if it is looked for in just one. What the query
     /// wants absent is not among it: there is nothing to mark.
     #[must_use]
-    pub fn highlight_terms(&self) -> Vec<(Option<Field>, &SearchText)> {
+    pub(crate) fn highlight_terms(&self) -> Vec<(Option<Field>, &SearchText)> {
         let mut sought = Vec::new();
         collect_highlight_terms(&self.filter, &mut sought);
         sought

@@ -22,7 +22,7 @@ mod highlight;
 #[cfg(test)]
 mod language;
 mod lex;
-pub mod normalize;
+pub(crate) mod normalize;
 mod operators;
 mod parse;
 mod print;
@@ -32,10 +32,13 @@ mod properties;
 pub(crate) mod samples;
 mod value;
 
-pub use ast::{EmailClass, EmailPart, Field, Node, Query, SortOrder, Term};
-pub use complete::{Completion, Suggestion, SuggestionField, SuggestionSource, complete};
-pub use date::{DateExpr, RelativeUnit, TimeRange};
-pub use eval::{BodyTexts, EmailDocument, matches};
-pub use normalize::SearchText;
-pub use operators::Operator;
+pub use ast::Query;
+pub(crate) use ast::{EmailClass, EmailPart, Field, Node, SortOrder, Term};
+pub(crate) use complete::{Completion, Suggestion, SuggestionField, SuggestionSource, complete};
+#[cfg(test)]
+pub(crate) use date::RelativeUnit;
+pub(crate) use date::{DateExpr, TimeRange};
+pub(crate) use eval::{BodyTexts, EmailDocument, matches};
+pub(crate) use normalize::SearchText;
+pub(crate) use operators::Operator;
 pub use parse::{Diagnostic, ParseContext, ParsedQuery, SyntaxRole, SyntaxSpan, parse};

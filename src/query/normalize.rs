@@ -9,7 +9,7 @@ use unicode_width::UnicodeWidthChar;
 ///
 /// It always has something to compare, so a needle never matches by being empty.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct SearchText {
+pub(crate) struct SearchText {
     text: String,
     normalized: String,
 }
@@ -18,7 +18,7 @@ impl SearchText {
     /// Takes `text`, with each run of blanks as one and none around it; `None` if nothing is left
     /// to compare (blanks, invisible characters, accents without a letter).
     #[must_use]
-    pub fn new(text: &str) -> Option<Self> {
+    pub(crate) fn new(text: &str) -> Option<Self> {
         let folded = normalize(text);
         if folded.is_empty() {
             return None;
@@ -33,26 +33,26 @@ impl SearchText {
 
     /// As it was typed.
     #[must_use]
-    pub fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
     /// As it is compared with [`fold`]ed text.
     #[must_use]
-    pub fn normalized(&self) -> &str {
+    pub(crate) fn normalized(&self) -> &str {
         &self.normalized
     }
 
     /// Whether the needle is a part of `folded` text.
     #[must_use]
-    pub fn is_substring_of(&self, folded: &str) -> bool {
+    pub(crate) fn is_substring_of(&self, folded: &str) -> bool {
         folded.contains(&self.normalized)
     }
 
     /// Whether a run of [`words`] of `folded` text begins with the words of the needle: all but the
     /// last of them whole, the last as a beginning. This is how a full-text index of words finds it.
     #[must_use]
-    pub fn matches_words_of(&self, folded: &str) -> bool {
+    pub(crate) fn matches_words_of(&self, folded: &str) -> bool {
         self.word_runs_in(folded).next().is_some()
     }
 
@@ -87,7 +87,7 @@ impl SearchText {
 /// Accents are the marks of scripts that can be read without them. Marks that spell (the vowels of
 /// Thai or Devanagari, the voicing of kana) stay, since without them it is another word.
 #[must_use]
-pub fn normalize(text: &str) -> String {
+pub(crate) fn normalize(text: &str) -> String {
     let mut folded = SpaceCollapser::with_capacity(text.len());
     let mut rest = text;
     // Most text is ASCII but for a sign here and there. No mark that stays joins an ASCII letter, so
@@ -127,7 +127,7 @@ pub(super) fn normalize_chars(text: &str) -> impl Iterator<Item = char> {
 
 /// The words of folded text, as they are compared in bodies: runs of letters, digits and their
 /// marks; of a script that is written without blanks, each character is a word.
-pub fn split_words(folded: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn split_words(folded: &str) -> impl Iterator<Item = &str> {
     word_ranges(folded).map(|range| &folded[range])
 }
 
@@ -218,7 +218,7 @@ fn is_word_char(c: char) -> bool {
 /// Whether a character is of a script that is written without blanks: Thai, Lao, Tibetan, Burmese,
 /// Khmer, kana and Chinese characters.
 #[must_use]
-pub const fn is_unspaced_script(c: char) -> bool {
+pub(crate) const fn is_unspaced_script(c: char) -> bool {
     matches!(c,
         '\u{E00}'..='\u{109F}' | '\u{1780}'..='\u{17FF}' | '\u{3005}'..='\u{3007}' | '\u{3040}'..='\u{30FF}'
         | '\u{31F0}'..='\u{31FF}' | '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}'

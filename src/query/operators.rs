@@ -5,7 +5,7 @@ use super::Field;
 
 /// What stands before a colon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Operator {
+pub(crate) enum Operator {
     /// A part of one field: `to:`, `subject:`, ..
     Text(Field),
     /// `recipient:`.
@@ -154,13 +154,13 @@ const OPERATORS: [(Operator, &str, &str, &str); 21] = [
 
 impl Operator {
     /// Every operator, the most useful first.
-    pub fn all() -> impl Iterator<Item = Self> {
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
         OPERATORS.iter().map(|row| row.0)
     }
 
     /// The operator of that name; case does not matter.
     #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         OPERATORS
             .iter()
             .find(|row| row.1.eq_ignore_ascii_case(name))
@@ -169,19 +169,19 @@ impl Operator {
 
     /// Its name, without the colon.
     #[must_use]
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         self.spec().1
     }
 
     /// What it looks for, for a person.
     #[must_use]
-    pub fn description(self) -> &'static str {
+    pub(crate) fn description(self) -> &'static str {
         self.spec().2
     }
 
     /// A query that uses it.
     #[must_use]
-    pub fn example(self) -> &'static str {
+    pub(crate) fn example(self) -> &'static str {
         self.spec().3
     }
 

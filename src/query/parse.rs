@@ -13,7 +13,7 @@ use super::{Node, Operator, Query, SearchText, SortOrder, Term};
 #[derive(Debug, Clone)]
 pub struct ParseContext {
     /// The time, in the zone in which the person counts days.
-    pub now: Zoned,
+    pub(crate) now: Zoned,
 }
 
 impl ParseContext {
@@ -32,16 +32,16 @@ pub struct ParsedQuery {
     /// What it means.
     pub query: Query,
     /// What each part of the text is, in order; only blanks lie between them.
-    pub spans: Vec<SyntaxSpan>,
+    pub(crate) spans: Vec<SyntaxSpan>,
     /// What is not read as it may be meant, in order. A command that destroys something should
     /// refuse a query with notes.
-    pub diagnostics: Vec<Diagnostic>,
+    pub(crate) diagnostics: Vec<Diagnostic>,
 }
 
 impl ParsedQuery {
     /// What is wrong where the cursor is; it also counts as in a range when it is right behind it.
     #[must_use]
-    pub fn diagnostic_at(&self, cursor: usize) -> Option<&Diagnostic> {
+    pub(crate) fn diagnostic_at(&self, cursor: usize) -> Option<&Diagnostic> {
         self.diagnostics
             .iter()
             .find(|note| note.range.start <= cursor && cursor <= note.range.end)
@@ -52,9 +52,9 @@ impl ParsedQuery {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SyntaxSpan {
     /// Its bytes.
-    pub range: Range<usize>,
+    pub(crate) range: Range<usize>,
     /// What it is.
-    pub role: SyntaxRole,
+    pub(crate) role: SyntaxRole,
 }
 
 /// What a stretch of the text is.
@@ -76,11 +76,11 @@ pub enum SyntaxRole {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
     /// The bytes of the text that it is about.
-    pub range: Range<usize>,
+    pub(crate) range: Range<usize>,
     /// A message without a capital and a full stop, safe to show.
-    pub message: String,
+    pub(crate) message: String,
     /// Whether it may come right when the text goes on: a hint for who still types, and no mistake.
-    pub is_incomplete: bool,
+    pub(crate) is_incomplete: bool,
 }
 
 /// Reads `text`.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 /// Which of its four faces a body shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum BodyView {
+pub(crate) enum BodyView {
     /// As the recipient saw it.
     #[default]
     Rendered,
@@ -18,11 +18,11 @@ pub enum BodyView {
 
 impl BodyView {
     /// All views, in the order they are cycled through.
-    pub const ALL: [Self; 4] = [Self::Rendered, Self::Text, Self::Source, Self::Raw];
+    pub(crate) const ALL: [Self; 4] = [Self::Rendered, Self::Text, Self::Source, Self::Raw];
 
     /// The word for people.
     #[must_use]
-    pub const fn label(self) -> &'static str {
+    pub(crate) const fn label(self) -> &'static str {
         match self {
             Self::Rendered => "rendered",
             Self::Text => "text",
@@ -36,29 +36,29 @@ impl BodyView {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Body {
     /// What is drawn, top to bottom.
-    pub lines: Vec<BodyLine>,
+    pub(crate) lines: Vec<BodyLine>,
     /// Links in the order of the text; a span names its link by position here.
-    pub links: Vec<Link>,
+    pub(crate) links: Vec<Link>,
     /// What a person should know about this body: that it was cut, that it has a tracker.
-    pub notices: Vec<BodyNotice>,
+    pub(crate) notices: Vec<BodyNotice>,
 }
 
 /// One line of the screen, or of a block that may be wider and can be panned.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct BodyLine {
+pub(crate) struct BodyLine {
     /// Pieces from left to right in logical order.
-    pub spans: Vec<BodySpan>,
+    pub(crate) spans: Vec<BodySpan>,
     /// It belongs to a block wider than asked for, such as a data table.
-    pub wide: bool,
+    pub(crate) wide: bool,
     /// It belongs to a right-to-left paragraph; the text is in logical order all the same.
-    pub rtl: bool,
+    pub(crate) rtl: bool,
     /// What was in the text where this line ends.
-    pub end: LineEnd,
+    pub(crate) end: LineEnd,
 }
 
 /// What a line ends with in the text it was made from; copying puts it back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum LineEnd {
+pub(crate) enum LineEnd {
     /// A line feed, or the end of a paragraph.
     #[default]
     Newline,
@@ -70,36 +70,36 @@ pub enum LineEnd {
 
 /// Text of one look. Cleaned: no control characters, no bidi controls.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BodySpan {
+pub(crate) struct BodySpan {
     /// The text.
-    pub text: Box<str>,
+    pub(crate) text: Box<str>,
     /// How it looks and what it is.
-    pub style: SpanStyle,
+    pub(crate) style: SpanStyle,
 }
 
 /// How a span looks and what it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct SpanStyle {
+pub(crate) struct SpanStyle {
     /// What it is; the theme decides what that looks like.
-    pub role: SpanRole,
+    pub(crate) role: SpanRole,
     /// Bold, from a tag or a style.
-    pub bold: bool,
+    pub(crate) bold: bool,
     /// Italic.
-    pub italic: bool,
+    pub(crate) italic: bool,
     /// Underlined, other than as a link.
-    pub underline: bool,
+    pub(crate) underline: bool,
     /// Struck through.
-    pub strikethrough: bool,
+    pub(crate) strikethrough: bool,
     /// Position of its link in [`Body::links`].
-    pub link: Option<u16>,
+    pub(crate) link: Option<u16>,
     /// The colour its author gave it, as red, green, blue, where it is a colour and not a grey.
     /// Only the theme knows whether it can be read on the background of this terminal.
-    pub author_color: Option<[u8; 3]>,
+    pub(crate) author_color: Option<[u8; 3]>,
 }
 
 /// What a piece of a body is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum SpanRole {
+pub(crate) enum SpanRole {
     /// Running text.
     #[default]
     Text,
@@ -143,24 +143,24 @@ pub enum SpanRole {
 
 /// A link of a body.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Link {
+pub(crate) struct Link {
     /// The words it is on, on one line.
-    pub text: Box<str>,
+    pub(crate) text: Box<str>,
     /// Where it goes, cleaned; may be of any scheme, so look before opening.
-    pub target: Arc<str>,
+    pub(crate) target: Arc<str>,
     /// What following it does.
-    pub kind: LinkKind,
+    pub(crate) kind: LinkKind,
     /// The host it really goes to, as its user would have to read it; empty if it has none.
-    pub host: Box<str>,
+    pub(crate) host: Box<str>,
     /// The target that a click-tracking wrapper carries in its own address, if it does.
-    pub redirect_target: Option<Box<str>>,
+    pub(crate) redirect_target: Option<Box<str>>,
     /// What a person should know before following it.
-    pub flags: Box<[LinkFlag]>,
+    pub(crate) flags: Box<[LinkFlag]>,
 }
 
 /// What following a link does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum LinkKind {
+pub(crate) enum LinkKind {
     /// Opens a web page.
     Web,
     /// Writes an email.
@@ -175,7 +175,7 @@ pub enum LinkKind {
 
 /// A reason to look twice at a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum LinkFlag {
+pub(crate) enum LinkFlag {
     /// Its words name another host than it goes to.
     HostMismatch,
     /// It goes through a click counter.
@@ -197,7 +197,7 @@ pub enum LinkFlag {
 impl LinkFlag {
     /// The words for people.
     #[must_use]
-    pub const fn label(self) -> &'static str {
+    pub(crate) const fn label(self) -> &'static str {
         match self {
             Self::HostMismatch => "its words name another host",
             Self::Tracked => "click-tracked",
@@ -213,18 +213,18 @@ impl LinkFlag {
 
 /// A word about the body as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BodyNotice {
+pub(crate) struct BodyNotice {
     /// What it is about.
-    pub kind: NoticeKind,
+    pub(crate) kind: NoticeKind,
     /// Two or three words for the status line: `1 tracker`.
-    pub label: String,
+    pub(crate) label: String,
     /// A message for the end of the body, without a full stop.
-    pub detail: String,
+    pub(crate) detail: String,
 }
 
 /// What a note is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum NoticeKind {
+pub(crate) enum NoticeKind {
     /// The body is shown in part only, because it is too large or too deep.
     Truncated,
     /// It could not be shown as asked for, so something else is shown.
@@ -242,13 +242,14 @@ pub enum NoticeKind {
 impl Link {
     /// Whether it may be opened at all; everything else can only be looked at and copied.
     #[must_use]
-    pub const fn is_openable(&self) -> bool {
+    pub(crate) const fn is_openable(&self) -> bool {
         matches!(self.kind, LinkKind::Web | LinkKind::Email | LinkKind::Phone)
     }
 
     /// Whether `flag` is set.
     #[must_use]
-    pub fn has_flag(&self, flag: LinkFlag) -> bool {
+    #[cfg(test)]
+    pub(crate) fn has_flag(&self, flag: LinkFlag) -> bool {
         self.flags.contains(&flag)
     }
 }
@@ -256,7 +257,7 @@ impl Link {
 impl BodyLine {
     /// The text of the line without its looks.
     #[must_use]
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         self.spans.iter().map(|span| &*span.text).collect()
     }
 }
@@ -264,7 +265,8 @@ impl BodyLine {
 impl Body {
     /// The text of all lines, each ended by a line feed.
     #[must_use]
-    pub fn text(&self) -> String {
+    #[cfg(test)]
+    pub(crate) fn text(&self) -> String {
         self.lines.iter().fold(String::new(), |mut all, line| {
             all.push_str(line.text().trim_end());
             all.push('\n');
@@ -274,7 +276,8 @@ impl Body {
 
     /// The text as it was before it was cut into lines, for the clipboard.
     #[must_use]
-    pub fn unwrapped_text(&self) -> String {
+    #[cfg(test)]
+    pub(crate) fn unwrapped_text(&self) -> String {
         let mut all = String::new();
         for line in &self.lines {
             for span in line

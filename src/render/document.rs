@@ -43,7 +43,7 @@ enum Content {
 impl Document {
     /// Takes the parts of `email` apart that `view` shows.
     #[must_use]
-    pub fn from_email(email: &Email, view: BodyView) -> Self {
+    pub(crate) fn from_email(email: &Email, view: BodyView) -> Self {
         let html = email.html.as_deref().filter(|html| !html.trim().is_empty());
         let text = email.text.as_deref().filter(|text| !text.trim().is_empty());
         match (view, html, text) {

@@ -17,7 +17,7 @@ use super::html::{MAX_BYTES, limit_source};
 /// Styles, scripts, comments and the title are left out. What only a style hides stays in: the
 /// line that mail programs preview is hidden so, and people look for it.
 #[must_use]
-pub fn extract_text(source: &str) -> String {
+pub(crate) fn extract_text(source: &str) -> String {
     let tokenizer = Tokenizer::new(TextSink::default(), TokenizerOpts::default());
     let input = BufferQueue::default();
     input.push_back(StrTendril::from(&*limit_source(source, MAX_BYTES).text));

@@ -23,13 +23,12 @@ mod source_view;
 mod text_part;
 mod wrap;
 
-pub use body::{
-    Body, BodyLine, BodyNotice, BodySpan, BodyView, LineEnd, Link, LinkFlag, LinkKind, NoticeKind,
-    SpanRole, SpanStyle,
-};
+pub(crate) use body::{Body, BodyLine, BodyView, SpanRole, SpanStyle};
+#[cfg(test)]
+pub(crate) use body::{BodySpan, NoticeKind};
 pub use document::Document;
-pub use extract_text::extract_text;
-pub use panics::is_catching_panics;
+pub(crate) use extract_text::extract_text;
+pub(crate) use panics::is_catching_panics;
 
 use crate::mail::Email;
 
@@ -38,7 +37,7 @@ use crate::mail::Email;
 /// Total: it neither panics nor runs away, whatever the email holds. It may take tens of
 /// milliseconds, so call it off the event loop.
 #[must_use]
-pub fn lay_out(email: &Email, view: BodyView, width: u16) -> Body {
+pub(crate) fn lay_out(email: &Email, view: BodyView, width: u16) -> Body {
     Document::from_email(email, view).lay_out(width)
 }
 

@@ -19,7 +19,7 @@ pub(super) fn catch_panics<T>(work: impl FnOnce() -> T) -> Option<T> {
 /// Whether a panic of this thread would be caught by the renderer and do no harm: for a panic hook,
 /// which would otherwise end the screen over it.
 #[must_use]
-pub fn is_catching_panics() -> bool {
+pub(crate) fn is_catching_panics() -> bool {
     CATCHING_PANICS.get()
 }
 

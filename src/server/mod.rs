@@ -24,9 +24,6 @@ mod window;
 /// The key that a demonstration server accepts.
 pub const DEMO_KEY: &str = "re_demo";
 
-/// The rate of the real service today, in requests a second.
-pub const USUAL_RATE: u32 = 10;
-
 /// How long answers under way may take once the server is told to stop.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
 
@@ -74,12 +71,12 @@ pub enum SourceError {
 #[derive(Debug, Clone)]
 pub struct ServerConfig {
     /// The one key that may read.
-    pub key: SecretString,
+    pub(crate) key: SecretString,
     /// Requests that are answered in any one second.
-    pub rate: u32,
+    pub(crate) rate: u32,
     /// Names of this server beside those of the loopback interface. A request to another name is
     /// refused: a web page may have its own name lead here (DNS rebinding).
-    pub hosts: Vec<Host>,
+    pub(crate) hosts: Vec<Host>,
 }
 
 impl ServerConfig {

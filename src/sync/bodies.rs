@@ -12,17 +12,17 @@ const MAX_CONSECUTIVE_INVALID: u32 = 5;
 
 /// What became of the emails whose bodies were missing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct BodiesReport {
+pub(crate) struct BodiesReport {
     /// How many were fetched.
-    pub stored: u64,
+    pub(crate) stored: u64,
     /// How many the service does not have any more.
-    pub missing: u64,
+    pub(crate) missing: u64,
     /// How many it answered with nonsense.
-    pub invalid: u64,
+    pub(crate) invalid: u64,
     /// How many are still to be fetched.
-    pub remaining: u64,
+    pub(crate) remaining: u64,
     /// What ended the work before that.
-    pub error: Option<Error>,
+    pub(crate) error: Option<Error>,
 }
 
 impl<S: EmailApi> Engine<S> {
@@ -32,7 +32,7 @@ impl<S: EmailApi> Engine<S> {
     /// # Errors
     ///
     /// If the archive fails; a failure of the service is in [`Bodies::failed`].
-    pub async fn fetch_bodies(
+    pub(crate) async fn fetch_bodies(
         &self,
         back: SyncDepth,
         mut progress: impl FnMut(&BodiesReport),

@@ -27,17 +27,17 @@ pub(super) type FailedPages = HashMap<SortKey, Timestamp>;
 
 /// What confirming statuses has brought.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ConfirmReport {
+pub(crate) struct ConfirmReport {
     /// New and changed emails, as in any other run of sync.
-    pub sync_report: SyncReport,
+    pub(crate) sync_report: SyncReport,
     /// How many requests it took.
-    pub requests: u32,
+    pub(crate) requests: u32,
     /// How many of the rows were confirmed.
-    pub confirmed_rows: u32,
+    pub(crate) confirmed_rows: u32,
     /// How far down the candidates are confirmed; `None` if none was.
-    pub confirmed_down_to: Option<SortKey>,
+    pub(crate) confirmed_down_to: Option<SortKey>,
     /// Whether no row is left to confirm.
-    pub is_done: bool,
+    pub(crate) is_done: bool,
 }
 
 /// One request that confirms rows.
@@ -56,7 +56,7 @@ impl<S: EmailApi> Engine<S> {
     /// # Errors
     ///
     /// If the service or the archive fails.
-    pub async fn recheck(&self, recheck: RecheckScope) -> Result<Option<SyncReport>, Error> {
+    pub(crate) async fn recheck(&self, recheck: RecheckScope) -> Result<Option<SyncReport>, Error> {
         let now = (self.clock)();
         let unconfirmable = self.failed_pages.clone();
         let next = self.run_blocking(move |archive| {
@@ -86,7 +86,7 @@ impl<S: EmailApi> Engine<S> {
     /// # Errors
     ///
     /// If the service or the archive fails.
-    pub async fn recheck_background(&self) -> Result<(Option<SyncReport>, u64), Error> {
+    pub(crate) async fn recheck_background(&self) -> Result<(Option<SyncReport>, u64), Error> {
         let now = (self.clock)();
         if !self
             .run_blocking(move |archive| Ok(archive.poll_lock().try_acquire(now)))
@@ -104,7 +104,7 @@ impl<S: EmailApi> Engine<S> {
     /// # Errors
     ///
     /// If the archive fails.
-    pub async fn count_due(&self, recheck: RecheckScope) -> Result<u64, Error> {
+    pub(crate) async fn count_due(&self, recheck: RecheckScope) -> Result<u64, Error> {
         let now = (self.clock)();
         self.run_blocking(move |archive| {
             let due = find_due_runs(&archive.confirmed_runs()?, recheck, now);
@@ -123,7 +123,7 @@ impl<S: EmailApi> Engine<S> {
     /// # Errors
     ///
     /// If the service or the archive fails.
-    pub async fn confirm_emails(
+    pub(crate) async fn confirm_emails(
         &self,
         ids: Vec<EmailId>,
         most: u32,
@@ -155,7 +155,7 @@ impl<S: EmailApi> Engine<S> {
     /// # Errors
     ///
     /// If the service or the archive fails.
-    pub async fn confirm_candidates(
+    pub(crate) async fn confirm_candidates(
         &self,
         query: Query,
         below: Option<SortKey>,

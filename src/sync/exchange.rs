@@ -7,7 +7,7 @@ use crate::mail::EmailId;
 
 /// What a walk is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Goal {
+pub(crate) enum Goal {
     /// New mail, and the present status of the newest.
     Refresh,
     /// The next page of older mail.
@@ -18,7 +18,7 @@ pub enum Goal {
 
 /// The next request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum PageRequest {
+pub(crate) enum PageRequest {
     /// The listing's first page.
     First,
     /// The page below a row of this span, so many rows above its bottom.
@@ -52,7 +52,7 @@ pub enum PageRequest {
 
 /// What to do next.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum PlannerStep {
+pub(crate) enum PlannerStep {
     /// Ask for this.
     Request(PageRequest),
     /// The walk is over.
@@ -61,7 +61,7 @@ pub enum PlannerStep {
 
 /// What came back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum PageOutcome {
+pub(crate) enum PageOutcome {
     /// A page.
     Page(PageFacts),
     /// The service does not know the cursor.
@@ -74,19 +74,19 @@ pub enum PageOutcome {
 
 /// A page, and what the archive made of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PageFacts {
+pub(crate) struct PageFacts {
     /// How many emails it had.
-    pub len: usize,
+    pub(crate) len: usize,
     /// Whether the service says that there is more; `None` if it says nothing about it.
-    pub has_more: Option<bool>,
+    pub(crate) has_more: Option<bool>,
     /// How many more it had that cannot be read, so that nobody knows which they are.
-    pub unreadable: usize,
+    pub(crate) unreadable: usize,
     /// Its last email in the order of the service.
-    pub last_id: Option<EmailId>,
+    pub(crate) last_id: Option<EmailId>,
     /// The time of its oldest email, in microseconds since 1970.
-    pub oldest_micros: Option<i64>,
+    pub(crate) oldest_micros: Option<i64>,
     /// What it brought.
-    pub merged: MergeResult,
+    pub(crate) merged: MergeResult,
 }
 
 impl PageFacts {
@@ -133,7 +133,7 @@ impl PageFacts {
 
 /// What an answer says about an end of the listing, for the archive to note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Conclusion {
+pub(crate) enum Conclusion {
     /// Nothing.
     None,
     /// This span holds the newest email.

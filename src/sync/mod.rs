@@ -4,11 +4,11 @@ mod bodies;
 mod confirm;
 mod cursor_search;
 mod doubts;
-pub mod exchange;
+pub(crate) mod exchange;
 mod follow;
-pub mod planner;
+pub(crate) mod planner;
 mod reachability;
-pub mod recheck;
+pub(crate) mod recheck;
 mod report;
 mod run;
 #[cfg(test)]
@@ -23,10 +23,9 @@ use exchange::Goal;
 use follow::ChangeFeed;
 use run::{Progress, RunStep, SyncRun, is_cursor_error};
 
-pub use bodies::BodiesReport;
-pub use confirm::ConfirmReport;
-pub use recheck::RecheckScope;
-pub use report::{MAX_CHANGED_IDS, StopReason, SyncDepth, SyncReport};
+pub(crate) use confirm::ConfirmReport;
+pub(crate) use recheck::RecheckScope;
+pub(crate) use report::{StopReason, SyncDepth, SyncReport};
 
 use crate::api::{BeforeSend, Cursor, EmailApi, EmailPage, MAX_LIMIT, RateBudget, RequestHandle};
 use crate::archive::{Archive, ListingPage, PagePosition, ProcessLock, RequestTime};
@@ -36,7 +35,7 @@ use crate::mail::{Email, EmailId};
 
 /// Carries one service into one archive. Clones do the same work and may be used at the same time:
 /// the archive is right whatever order answers arrive in.
-pub struct Engine<S> {
+pub(crate) struct Engine<S> {
     service: Arc<S>,
     archive: Archive,
     clock: Clock,
@@ -68,7 +67,7 @@ impl Drop for LockGuard<'_> {
 impl<S: EmailApi> Engine<S> {
     /// An engine between `service` and `archive`; `clock` tells when something was seen.
     #[must_use]
-    pub fn new(service: Arc<S>, archive: Archive, clock: Clock) -> Self {
+    pub(crate) fn new(service: Arc<S>, archive: Archive, clock: Clock) -> Self {
         Self {
             service,
             archive,
@@ -80,7 +79,7 @@ impl<S: EmailApi> Engine<S> {
 
     /// The same engine, whose requests are wanted so.
     #[must_use]
-    pub fn with_priority(&self, wish: &RequestHandle) -> Self {
+    pub(crate) fn with_priority(&self, wish: &RequestHandle) -> Self {
         Self {
             service: Arc::new(self.service.with_priority(wish)),
             ..self.clone()
@@ -89,13 +88,13 @@ impl<S: EmailApi> Engine<S> {
 
     /// What may be asked of the service at present, if it is asked at a pace.
     #[must_use]
-    pub fn budget(&self) -> Option<RateBudget> {
+    pub(crate) fn budget(&self) -> Option<RateBudget> {
         self.service.rate_budget()
     }
 
     /// The archive that is filled.
     #[must_use]
-    pub const fn archive(&self) -> &Archive {
+    pub(crate) const fn archive(&self) -> &Archive {
         &self.archive
     }
 
@@ -112,7 +111,7 @@ impl<S: EmailApi> Engine<S> {
     ///
     /// If the service fails before it gave a page, or the archive fails. A later failure of the service
     /// is in [`Synced::stopped`].
-    pub async fn refresh(&self) -> Result<SyncReport, Error> {
+    pub(crate) async fn refresh(&self) -> Result<SyncReport, Error> {
         let (following, now) = (Arc::clone(&self.change_feed), (self.clock)());
         let followed = self.run_blocking(move |archive| {
             if archive.poll_lock().try_acquire(now) {
@@ -138,7 +137,7 @@ impl<S: EmailApi> Engine<S> {
     /// # Errors
     ///
     /// As [`head`](Self::head).
-    pub async fn refresh_now(&self) -> Result<SyncReport, Error> {
+    pub(crate) async fn refresh_now(&self) -> Result<SyncReport, Error> {
         let walked = self.run(Goal::Refresh, |_| ()).await;
         let (following, now) = (Arc::clone(&self.change_feed), (self.clock)());
         let noted = self.run_blocking(move |archive| {
@@ -161,7 +160,7 @@ impl<S: EmailApi> Engine<S> {
     /// # Errors
     ///
     /// If the archive fails.
-    pub async fn poll_changes(&self) -> Result<SyncReport, Error> {
+    pub(crate) async fn poll_changes(&self) -> Result<SyncReport, Error> {
         let following = Arc::clone(&self.change_feed);
         self.run_blocking(move |archive| {
             following
@@ -177,7 +176,7 @@ impl<S: EmailApi> Engine<S> {
     /// # Errors
     ///
     /// As [`head`](Self::head).
-    pub async fn load_older(&self) -> Result<SyncReport, Error> {
+    pub(crate) async fn load_older(&self) -> Result<SyncReport, Error> {
         self.run(Goal::LoadOlder, |_| ()).await
     }
 
@@ -187,7 +186,7 @@ impl<S: EmailApi> Engine<S> {
     /// # Errors
     ///
     /// As [`head`](Self::head).
-    pub async fn backfill(&self) -> Result<Option<SyncReport>, Error> {
+    pub(crate) async fn backfill(&self) -> Result<Option<SyncReport>, Error> {
         let now = (self.clock)();
         let held = self.run_blocking(move |archive| {
             Ok(archive.poll_lock().try_acquire(now) && archive.backfill_lock().try_acquire(now))
@@ -208,7 +207,7 @@ impl<S: EmailApi> Engine<S> {
     /// # Errors
     ///
     /// As [`head`](Self::head).
-    pub async fn full_sync(
+    pub(crate) async fn full_sync(
         &self,
         back: SyncDepth,
         progress: impl FnMut(&SyncReport),
@@ -226,7 +225,7 @@ impl<S: EmailApi> Engine<S> {
     /// # Errors
     ///
     /// If the service or the archive fails.
-    pub async fn reread_page(&self, above: &EmailId) -> Result<SyncReport, Error> {
+    pub(crate) async fn reread_page(&self, above: &EmailId) -> Result<SyncReport, Error> {
         let (asked, answer) = self.request_page(&Cursor::After(above.clone())).await;
         let above = above.clone();
         self.run_blocking(move |archive| {
@@ -267,7 +266,7 @@ impl<S: EmailApi> Engine<S> {
     /// # Errors
     ///
     /// If the service fails, or the answer is about another email.
-    pub async fn fetch_email(&self, id: &EmailId) -> Result<Email, Error> {
+    pub(crate) async fn fetch_email(&self, id: &EmailId) -> Result<Email, Error> {
         // That it cannot be kept, on a full disk perhaps, is no reason not to read it.
         Ok(self.fetch_and_store(id).await?.0)
     }

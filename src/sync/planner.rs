@@ -25,7 +25,7 @@ const LOAD_OLDER_MAX_PAGES: u32 = 5;
 
 /// One walk through the listing.
 #[derive(Debug)]
-pub struct Planner {
+pub(crate) struct Planner {
     goal: Goal,
     pages: u32,
     started: bool,
@@ -60,7 +60,7 @@ pub struct Planner {
 impl Planner {
     /// A walk for `goal` that begins on this ground.
     #[must_use]
-    pub fn new(goal: Goal, ground: &CoverageState) -> Self {
+    pub(crate) fn new(goal: Goal, ground: &CoverageState) -> Self {
         // The newest hundred come along, so that their statuses are read again.
         let overlap = if goal == Goal::Refresh && ground.oldest_first {
             u32::from(MAX_LIMIT) - 1
@@ -89,7 +89,7 @@ impl Planner {
     }
 
     /// What to do next.
-    pub fn next_step(&mut self, ground: &CoverageState) -> PlannerStep {
+    pub(crate) fn next_step(&mut self, ground: &CoverageState) -> PlannerStep {
         if let Some(stopped) = &self.stop_reason {
             return PlannerStep::Finished(stopped.clone());
         }
@@ -167,12 +167,12 @@ impl Planner {
 
     /// Notes that `id` is asked for as a cursor; false if it was before, so that the walk would turn
     /// in a circle.
-    pub fn record_cursor(&mut self, id: &EmailId) -> bool {
+    pub(crate) fn record_cursor(&mut self, id: &EmailId) -> bool {
         self.used_cursors.insert(id.clone())
     }
 
     /// Learns from the answer to `ask`; `ground` is what is known since.
-    pub fn handle_outcome(
+    pub(crate) fn handle_outcome(
         &mut self,
         ask: &PageRequest,
         answer: &PageOutcome,
@@ -264,7 +264,7 @@ impl Planner {
 
     /// Whether the service refuses cursors that it does not know, so that an empty page is the end.
     #[must_use]
-    pub const fn rejects_unknown_cursors(&self) -> bool {
+    pub(crate) const fn rejects_unknown_cursors(&self) -> bool {
         self.rejects_unknown_cursors
     }
 

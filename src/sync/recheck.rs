@@ -21,7 +21,7 @@ const MIN_NEIGHBOUR_LATENESS: f64 = 0.5;
 
 /// Which rows to read again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RecheckScope {
+pub(crate) enum RecheckScope {
     /// Rows that are not final, not older than this, and due.
     Due {
         /// The oldest time of interest, in microseconds since 1970.
@@ -39,7 +39,7 @@ pub enum RecheckScope {
 impl RecheckScope {
     /// The rule for the background: everything that may still change.
     #[must_use]
-    pub fn background(now: Timestamp) -> Self {
+    pub(crate) fn background(now: Timestamp) -> Self {
         Self::Due {
             since: now.as_microsecond().saturating_sub(to_micros(FINAL_AFTER)),
         }
@@ -48,18 +48,22 @@ impl RecheckScope {
 
 /// A run that is due.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct DueRun {
+pub(crate) struct DueRun {
     /// The run.
-    pub run: ConfirmedRun,
+    pub(crate) run: ConfirmedRun,
     /// Not above this row: what lies between it and the run is due soon, too.
-    pub ceiling: SortKey,
+    pub(crate) ceiling: SortKey,
     /// How late it is: 1 is due, 2 is confirmed half as often as it should be.
-    pub lateness: f64,
+    pub(crate) lateness: f64,
 }
 
 /// The due runs, the latest first.
 #[must_use]
-pub fn find_due_runs(runs: &[ConfirmedRun], recheck: RecheckScope, now: Timestamp) -> Vec<DueRun> {
+pub(crate) fn find_due_runs(
+    runs: &[ConfirmedRun],
+    recheck: RecheckScope,
+    now: Timestamp,
+) -> Vec<DueRun> {
     let mut due = Vec::new();
     let mut ceiling = None;
     for run in runs {
@@ -89,7 +93,7 @@ pub fn find_due_runs(runs: &[ConfirmedRun], recheck: RecheckScope, now: Timestam
 
 /// How late a row of `run` is. A confirmation from the future is none: the clock has jumped.
 #[must_use]
-pub fn lateness(run: &ConfirmedRun, row: SortKey, now: Timestamp) -> f64 {
+pub(crate) fn lateness(run: &ConfirmedRun, row: SortKey, now: Timestamp) -> f64 {
     let age = now.as_microsecond().saturating_sub(row.micros());
     let interval = (age / AGE_DIVISOR).max(to_micros(MIN_INTERVAL));
     let waited = now.as_microsecond().saturating_sub(run.at.as_microsecond());

@@ -7,27 +7,27 @@ use crate::error::Error;
 use crate::mail::EmailId;
 
 /// The most ids that one [`Synced`] names.
-pub const MAX_CHANGED_IDS: usize = 500;
+pub(crate) const MAX_CHANGED_IDS: usize = 500;
 
 /// What one or several requests have brought.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SyncReport {
+pub(crate) struct SyncReport {
     /// How many emails the archive did not have before.
-    pub new: u64,
+    pub(crate) new: u64,
     /// How many emails it had whose status has changed.
-    pub changes: u64,
+    pub(crate) changes: u64,
     /// Which ones changed; the first [`NAMED`] of them.
-    pub changed_ids: Vec<EmailId>,
+    pub(crate) changed_ids: Vec<EmailId>,
     /// How many pages were carried over.
-    pub pages: u64,
+    pub(crate) pages: u64,
     /// How many emails on them could not be read, because they have no id.
-    pub unreadable: u64,
+    pub(crate) unreadable: u64,
     /// How far back the archive is complete now.
-    pub coverage: Coverage,
+    pub(crate) coverage: Coverage,
     /// When a request for the newest page was sent that was answered last, by any process on the archive.
-    pub refreshed_at: Option<Timestamp>,
+    pub(crate) refreshed_at: Option<Timestamp>,
     /// Why no more was asked.
-    pub stop_reason: StopReason,
+    pub(crate) stop_reason: StopReason,
 }
 
 impl SyncReport {
@@ -54,14 +54,15 @@ impl SyncReport {
 
     /// Whether the end of the service's listing is in the archive.
     #[must_use]
-    pub const fn reached_end(&self) -> bool {
+    #[cfg(test)]
+    pub(crate) const fn reached_end(&self) -> bool {
         matches!(self.coverage, Coverage::Complete)
     }
 }
 
 /// Why a walk through the listing ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum StopReason {
+pub(crate) enum StopReason {
     /// What was asked for is there.
     Done,
     /// The service has no more in that direction.
@@ -83,7 +84,7 @@ pub enum StopReason {
 impl StopReason {
     /// Why, as one word for the log, in which nothing foreign is quoted.
     #[must_use]
-    pub const fn code(&self) -> &'static str {
+    pub(crate) const fn code(&self) -> &'static str {
         match self {
             Self::Done => "done",
             Self::End => "end",
@@ -99,7 +100,7 @@ impl StopReason {
 
 /// How far back to go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SyncDepth {
+pub(crate) enum SyncDepth {
     /// To the end of the listing.
     All,
     /// To emails of this time.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// Writes a number with `separator` between groups of three digits: `48 310`.
-pub fn group_digits(number: u64, separator: char) -> String {
+pub(crate) fn group_digits(number: u64, separator: char) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (index, digit) in digits.chars().enumerate() {
@@ -16,7 +16,7 @@ pub fn group_digits(number: u64, separator: char) -> String {
 }
 
 /// Writes a number with its noun: `1 email`, `48 310 emails`, `2 statuses`.
-pub fn count(number: u64, noun: &str) -> String {
+pub(crate) fn plural(number: u64, noun: &str) -> String {
     let ending = match noun {
         _ if number == 1 => "",
         _ if noun.ends_with('s') => "es",
@@ -26,21 +26,13 @@ pub fn count(number: u64, noun: &str) -> String {
 }
 
 /// Writes how long a pause lasts, rounded up: `12 s`, `5 min`, `24 h`; at least `1 s`.
-pub fn format_pause(pause: Duration) -> String {
+pub(crate) fn format_pause(pause: Duration) -> String {
     let seconds = pause.as_secs() + u64::from(pause.subsec_nanos() > 0);
     match seconds {
         0..120 => format!("{} s", seconds.max(1)),
         120..7200 => format!("{} min", seconds.div_ceil(60)),
         _ => format!("{} h", seconds.div_ceil(3600)),
     }
-}
-
-/// Writes the first character in upper case.
-pub fn capitalize(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| {
-        first.to_uppercase().chain(chars).collect()
-    })
 }
 
 #[cfg(test)]
@@ -57,9 +49,9 @@ mod tests {
 
     #[test]
     fn nouns_follow_their_number() {
-        assert_eq!(count(1, "email"), "1 email");
-        assert_eq!(count(48_310, "email"), "48 310 emails");
-        assert_eq!(count(2, "status"), "2 statuses");
+        assert_eq!(plural(1, "email"), "1 email");
+        assert_eq!(plural(48_310, "email"), "48 310 emails");
+        assert_eq!(plural(2, "status"), "2 statuses");
     }
 
     #[test]
@@ -70,11 +62,5 @@ mod tests {
             ["1 s", "2 s", "119 s", "3 min"]
         );
         assert_eq!(pause(86_400_000), "24 h");
-    }
-
-    #[test]
-    fn any_first_character_is_capitalized() {
-        assert_eq!(capitalize("état"), "État");
-        assert_eq!(capitalize(""), "");
     }
 }

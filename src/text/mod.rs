@@ -1,6 +1,6 @@
 //! Text for people: sanitised, measured in columns, wrapped, with numbers and durations in words.
 
-pub mod format;
-pub mod sanitize;
-pub mod suggest;
-pub mod width;
+pub(crate) mod format;
+pub(crate) mod sanitize;
+pub(crate) mod suggest;
+pub(crate) mod width;

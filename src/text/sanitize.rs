@@ -10,14 +10,14 @@ use std::borrow::Cow;
 use unicode_width::UnicodeWidthChar;
 
 /// Stands where characters were removed.
-pub const REPLACEMENT: char = '\u{FFFD}';
+pub(crate) const REPLACEMENT: char = '\u{FFFD}';
 
 /// More combining marks than any script puts on one letter; the rest is a flood ("zalgo").
 const MAX_COMBINING_MARKS: usize = 4;
 
 /// What kind of place the text is shown in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TextKind {
+pub(crate) enum TextKind {
     /// One line, such as a subject: line breaks and tabs become blanks.
     SingleLine,
     /// Several lines, such as a body: line feeds stay, and filler that every newsletter is padded
@@ -27,50 +27,51 @@ pub enum TextKind {
 
 /// How much was taken out of a text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct SanitizeStats {
+pub(crate) struct SanitizeStats {
     /// C0, DEL, C1 and other characters that control a device.
-    pub controls: usize,
+    pub(crate) controls: usize,
     /// Characters that change the direction of what follows.
-    pub bidi: usize,
+    pub(crate) bidi: usize,
     /// Characters without a width of their own: padding, tags, stray joiners.
-    pub invisible: usize,
+    pub(crate) invisible: usize,
     /// Combining marks beyond the fourth on one letter.
-    pub combining: usize,
+    pub(crate) combining: usize,
 }
 
 impl SanitizeStats {
     /// Everything together.
     #[must_use]
-    pub const fn total(self) -> usize {
+    #[cfg(test)]
+    pub(crate) const fn total(self) -> usize {
         self.controls + self.bidi + self.invisible + self.combining
     }
 }
 
 /// A cleaned text and what was taken out of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sanitized<'a> {
+pub(crate) struct Sanitized<'a> {
     /// Safe to write to a terminal. Borrowed if nothing had to change.
-    pub text: Cow<'a, str>,
+    pub(crate) text: Cow<'a, str>,
     /// What is no longer in it.
-    pub removed: SanitizeStats,
+    pub(crate) removed: SanitizeStats,
 }
 
 /// Cleans `text` for one line.
 #[must_use]
-pub fn sanitize_line(text: &str) -> Cow<'_, str> {
+pub(crate) fn sanitize_line(text: &str) -> Cow<'_, str> {
     sanitize(text, TextKind::SingleLine).text
 }
 
 /// Cleans `text` for a block of lines.
 #[must_use]
-pub fn sanitize_block(text: &str) -> Cow<'_, str> {
+pub(crate) fn sanitize_block(text: &str) -> Cow<'_, str> {
     sanitize(text, TextKind::MultiLine).text
 }
 
 /// Cleans `text`. The result has no control character but (in a block) line feeds, no bidi
 /// control, no invisible padding, and cleaning it again changes nothing.
 #[must_use]
-pub fn sanitize(text: &str, place: TextKind) -> Sanitized<'_> {
+pub(crate) fn sanitize(text: &str, place: TextKind) -> Sanitized<'_> {
     if text
         .bytes()
         .all(|b| (0x20..0x7f).contains(&b) || (b == b'\n' && place == TextKind::MultiLine))
@@ -134,7 +135,7 @@ pub fn sanitize(text: &str, place: TextKind) -> Sanitized<'_> {
 
 /// Whether `c` can stand anywhere by itself: it neither controls a device nor turns or hides text.
 #[must_use]
-pub fn is_safe_char(c: char) -> bool {
+pub(crate) fn is_safe_char(c: char) -> bool {
     matches!(
         classify_char(c, None, None, TextKind::SingleLine),
         CharAction::Keep

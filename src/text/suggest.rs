@@ -2,7 +2,10 @@
 
 /// The known word that `typed` is at most two slips away from, and not a different word of its own length.
 #[must_use]
-pub fn suggest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn suggest<'a>(
+    typed: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
     let allowed = (typed.chars().count() / 3).clamp(1, 2);
     let near = known
         .into_iter()
@@ -36,7 +39,7 @@ fn edit_distance(a: &str, b: &str) -> usize {
 }
 
 /// `; did you mean acme?`, if there is something near.
-pub fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+pub(crate) fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     suggest(name, known)
         .map(|word| format!("; did you mean {word}?"))
         .unwrap_or_default()

@@ -5,7 +5,7 @@ use unicode_width::UnicodeWidthStr;
 
 /// The start of `text` that takes at most `columns`, with an ellipsis if something is missing.
 #[must_use]
-pub fn truncate(text: &str, columns: usize, ellipsis: &str) -> String {
+pub(crate) fn truncate(text: &str, columns: usize, ellipsis: &str) -> String {
     if text.width() <= columns {
         return text.to_owned();
     }
@@ -27,7 +27,7 @@ pub fn truncate(text: &str, columns: usize, ellipsis: &str) -> String {
 
 /// `text` in exactly `columns`: cut if it is longer, padded at the right if it is shorter.
 #[must_use]
-pub fn align_left(text: &str, columns: usize, ellipsis: &str) -> String {
+pub(crate) fn align_left(text: &str, columns: usize, ellipsis: &str) -> String {
     let mut out = truncate(text, columns, ellipsis);
     out.extend(std::iter::repeat_n(
         ' ',
@@ -38,7 +38,7 @@ pub fn align_left(text: &str, columns: usize, ellipsis: &str) -> String {
 
 /// `text` in exactly `columns`, padded at the left.
 #[must_use]
-pub fn align_right(text: &str, columns: usize, ellipsis: &str) -> String {
+pub(crate) fn align_right(text: &str, columns: usize, ellipsis: &str) -> String {
     let cut = truncate(text, columns, ellipsis);
     let mut out = " ".repeat(columns.saturating_sub(cut.width()));
     out.push_str(&cut);
@@ -47,7 +47,7 @@ pub fn align_right(text: &str, columns: usize, ellipsis: &str) -> String {
 
 /// What is left of `text` after its first `columns`; a wide character cut in two leaves a blank.
 #[must_use]
-pub fn skip_columns(text: &str, columns: usize) -> String {
+pub(crate) fn skip_columns(text: &str, columns: usize) -> String {
     let mut used = 0;
     let mut out = String::new();
     for grapheme in text.graphemes(true) {

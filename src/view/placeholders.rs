@@ -1,5 +1,6 @@
 //! The screens without emails: loading, empty, failed, and no way to ask the service.
 
+use crate::text::format::{group_digits, plural};
 use ratatui::Frame;
 use ratatui::layout::{Alignment, Rect};
 use ratatui::style::Style;
@@ -113,7 +114,7 @@ fn draw_no_matches(model: &Model, area: Rect, look: &RenderCtx, frame: &mut Fram
         let all_of = if whole { "all " } else { "" };
         lines.push(Line::raw(format!(
             "Looked at {all_of}{}{since}.",
-            status_bar::format_emails(all)
+            plural(all, "email")
         )));
         if let Some(fetched) = list
             .bodies_known()
@@ -121,7 +122,7 @@ fn draw_no_matches(model: &Model, area: Rect, look: &RenderCtx, frame: &mut Fram
         {
             lines.push(Line::raw(format!(
                 "Bodies and tags are known for {} of them.",
-                status_bar::group_digits(fetched)
+                group_digits(fetched, ' ')
             )));
         }
     }

@@ -1,5 +1,6 @@
 //! Draws the recipient card: one address, and what became of all mail to it.
 
+use crate::text::format::{group_digits, plural};
 use ratatui::Frame;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
@@ -131,15 +132,15 @@ fn format_totals(
     width: usize,
 ) -> String {
     let more = if tally.is_capped { "more than " } else { "" };
-    let total = status_bar::group_digits(tally.total);
+    let total = group_digits(tally.total, ' ');
     let reach = model
         .service
         .reach()
         .map(|reach| status_bar::format_coverage(reach, look))
         .unwrap_or_default();
     let of = model.list.archive_total().map_or_else(
-        || status_bar::format_emails(tally.total),
-        |all| format!("of {}", status_bar::format_emails(all)),
+        || plural(tally.total, "email"),
+        |all| format!("of {}", plural(all, "email")),
     );
     let said = if model.list.archive_total().is_some() {
         format!("{more}{total} {of}{reach}")
@@ -170,7 +171,7 @@ fn build_status_counts<'a>(tally: &RecipientSummary, look: &RenderCtx, width: us
     for (nth, (status, count)) in tally.statuses.iter().enumerate() {
         let (word, count) = (
             build_status(status, look),
-            format!(" {}", status_bar::group_digits(*count)),
+            format!(" {}", group_digits(*count, ' ')),
         );
         let more = if nth + 1 < tally.statuses.len() {
             GAP.len() + look.glyphs.ellipsis.width()
@@ -223,7 +224,7 @@ fn build_problem<'a>(
     let which = if count == 1 { "of" } else { "last of" };
     let words = format!(
         " {}, {which} {}: {reason}",
-        status_bar::group_digits(count),
+        group_digits(count, ' '),
         time::format_medium(&last.created, look)
     );
     let lead = build_status(&last.status, look);
@@ -237,8 +238,8 @@ fn build_problem<'a>(
 /// That nothing went wrong, as far as it was checked, and as of when: never more than is known.
 fn format_no_problem(tally: &RecipientSummary, model: &Model, look: &RenderCtx) -> String {
     let (checked, total) = (
-        status_bar::group_digits(tally.checked),
-        status_bar::group_digits(tally.total),
+        group_digits(tally.checked, ' '),
+        group_digits(tally.total, ' '),
     );
     let key = model
         .keymap

@@ -1,6 +1,7 @@
 //! Draws the line at the top (whose mail, how far back, how it stands) and the line at the bottom
 //! (where one is, what goes on, which keys help).
 
+use crate::text::format::{group_digits, plural};
 use ratatui::style::Style;
 use std::time::Duration;
 
@@ -154,7 +155,7 @@ fn build_title_right<'a>(model: &Model, look: &RenderCtx, width: u16) -> Vec<Spa
     }
     if model.list.unseen_above() > 0 {
         parts.push(Span::styled(
-            format!("{} new", group_digits(model.list.unseen_above())),
+            format!("{} new", group_digits(model.list.unseen_above(), ' ')),
             look.theme.new_mail(),
         ));
     }
@@ -272,20 +273,11 @@ pub fn format_count(model: &Model, look: &RenderCtx) -> Option<String> {
             Some(all) => format!(
                 "{}{} of {}{reach}",
                 if list.is_capped() { "more than " } else { "" },
-                group_digits(total),
-                group_digits(all)
+                group_digits(total, ' '),
+                group_digits(all, ' ')
             ),
-            None => format!("{}{reach}", format_emails(total)),
+            None => format!("{}{reach}", plural(total, "email")),
         },
-    )
-}
-
-/// `1 email`, `48 310 emails`.
-pub fn format_emails(number: u64) -> String {
-    format!(
-        "{} {}",
-        group_digits(number),
-        if number == 1 { "email" } else { "emails" }
     )
 }
 
@@ -312,7 +304,7 @@ fn build_bottom_left<'a>(model: &Model, look: &RenderCtx, width: u16) -> Vec<Spa
             .reach()
             .map(|reach| format_coverage(reach, look))
             .unwrap_or_default();
-        let brought = format_emails(look_back.loaded());
+        let brought = plural(look_back.loaded(), "email");
         let long = format!(
             "looking back: {brought}{}",
             reach.replace(" since", ", since")
@@ -454,10 +446,14 @@ fn format_position(model: &Model) -> String {
         (Some(position), Some(total)) => {
             let older =
                 model.list.is_capped() || model.service.reach() != Some(&Coverage::Complete);
-            let total = format!("{}{}", group_digits(total), if older { "+" } else { " " });
+            let total = format!(
+                "{}{}",
+                group_digits(total, ' '),
+                if older { "+" } else { " " }
+            );
             format!(
                 " {:>width$}/{total}  ",
-                group_digits(position),
+                group_digits(position, ' '),
                 width = total.len().min(7)
             )
         }
@@ -639,31 +635,5 @@ fn format_scroll_position(model: &Model, row: &crate::archive::EmailRow) -> Stri
         "end".to_owned()
     } else {
         format!("{}%", end * 100 / lines)
-    }
-}
-
-/// A number with thin groups: `48 310`.
-pub fn group_digits(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (n, digit) in digits.chars().enumerate() {
-        if n > 0 && (digits.len() - n).is_multiple_of(3) {
-            out.push(' ');
-        }
-        out.push(digit);
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::group_digits;
-
-    #[test]
-    fn numbers_are_grouped_by_three() {
-        assert_eq!(
-            [0, 999, 1_000, 48_310, 1_000_000].map(group_digits),
-            ["0", "999", "1 000", "48 310", "1 000 000"]
-        );
     }
 }

@@ -203,7 +203,7 @@ impl Drop for QueueGuard<'_> {
 
 /// A number from 0 to 1 that differs from call to call: each `RandomState` has other keys.
 #[must_use]
-pub fn jitter() -> f64 {
+pub(crate) fn jitter() -> f64 {
     f64::from(u32::try_from(RandomState::new().hash_one(()) >> 32).expect("the upper half fits"))
         / f64::from(u32::MAX)
 }

@@ -23,7 +23,7 @@ use bucket::TokenBucket;
 use retry::DEFAULT_PAUSE;
 use shared::{SharedBucket, SharedDecision, TokenDemand};
 
-pub use limiter::jitter;
+pub(crate) use limiter::jitter;
 pub(super) use limiter::{Denied, RateLimiter};
 pub use retry::RetryPolicy;
 pub(super) use retry::{Elapsed, RetryAction, backoff};

@@ -9,16 +9,16 @@ pub(super) const DEFAULT_PAUSE: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryPolicy {
     /// How often it is sent at most.
-    pub max_attempts: u32,
+    pub(crate) max_attempts: u32,
     /// How long it may take, waiting for its own rate not counted.
-    pub total_timeout: Duration,
+    pub(crate) total_timeout: Duration,
     /// How much longer it may take for pauses that the service asks for.
-    pub max_server_pauses: Duration,
+    pub(crate) max_server_pauses: Duration,
     /// How long the first pause after a failure is; each further one is twice as long.
-    pub initial_backoff: Duration,
+    pub(crate) initial_backoff: Duration,
     /// How long an email that was asked for is still awaited when nobody wants it any more. The request is
     /// spent, so that its answer is worth a moment; but a service that hangs is not to hold many of them.
-    pub cancel_grace: Duration,
+    pub(crate) cancel_grace: Duration,
 }
 
 impl RetryPolicy {
@@ -31,12 +31,12 @@ impl RetryPolicy {
         cancel_grace: DEFAULT_PAUSE,
     };
     /// For the terminal program, which says at once what is wrong and asks again by itself.
-    pub const TUI: Self = Self {
+    pub(crate) const TUI: Self = Self {
         max_attempts: 2,
         ..Self::ONE_SHOT
     };
     /// For what runs on and waits as it is told.
-    pub const LONG_RUNNING: Self = Self {
+    pub(crate) const LONG_RUNNING: Self = Self {
         max_attempts: 8,
         total_timeout: Duration::from_secs(27),
         max_server_pauses: Duration::from_mins(5),

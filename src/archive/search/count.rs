@@ -18,11 +18,11 @@ pub enum MatchCount {
 
 /// How much of the archive the operators on bodies and tags look at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BodyAvailability {
+pub(crate) struct BodyAvailability {
     /// Emails whose bodies and tags are known.
-    pub fetched: u64,
+    pub(crate) fetched: u64,
     /// Emails.
-    pub emails: u64,
+    pub(crate) emails: u64,
 }
 
 pub(super) const COUNT_BETWEEN: &str = "SELECT count(*) FROM (SELECT 1 FROM search WHERE search MATCH ?1 AND rowid > ?2 AND rowid < ?3 LIMIT ?4)";
@@ -52,7 +52,7 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be read.
-    pub fn count_newer_matches(
+    pub(crate) fn count_newer_matches(
         &self,
         query: &Query,
         place: SortKey,
@@ -87,7 +87,7 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be read.
-    pub fn body_availability(&self) -> Result<BodyAvailability, Error> {
+    pub(crate) fn body_availability(&self) -> Result<BodyAvailability, Error> {
         self.connections.read(|connection| {
             let sql = "SELECT bodies, emails FROM tally";
             let (fetched, emails): (i64, i64) =

@@ -56,7 +56,7 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be read; for emails that cannot be read, after all others were handed over.
-    pub fn for_each_match(
+    pub(crate) fn for_each_match(
         &self,
         query: &Query,
         halt: &CancellationToken,
@@ -82,13 +82,13 @@ impl Archive {
 
 /// Emails that a query finds, chosen from the top of what is left.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CandidateRows {
+pub(crate) struct CandidateRows {
     /// The chosen ones, newest first.
-    pub rows: Vec<EmailRow>,
+    pub(crate) rows: Vec<EmailRow>,
     /// The last one that was looked at; `None` if nothing was left.
-    pub last_examined: Option<SortKey>,
+    pub(crate) last_examined: Option<SortKey>,
     /// Whether nothing is left below that.
-    pub is_exhausted: bool,
+    pub(crate) is_exhausted: bool,
 }
 
 /// Emails that are looked at for [`Archive::candidates`] before it returns with fewer than asked for.
@@ -100,7 +100,7 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be read.
-    pub fn find_candidates(
+    pub(crate) fn find_candidates(
         &self,
         query: &Query,
         below: Option<SortKey>,

@@ -9,13 +9,13 @@ pub struct CancellationToken(Arc<AtomicBool>);
 
 impl CancellationToken {
     /// Breaks them off, soon and for good.
-    pub fn cancel(&self) {
+    pub(crate) fn cancel(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
     /// Whether they are broken off.
     #[must_use]
-    pub fn is_cancelled(&self) -> bool {
+    pub(crate) fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }

@@ -28,14 +28,14 @@ mod suggest;
 mod tests;
 mod tokens;
 
-pub use count::{BodyAvailability, MatchCount};
+pub(crate) use count::{BodyAvailability, MatchCount};
 pub(super) use digest::IndexChecksum;
-pub use find::CandidateRows;
+pub(crate) use find::CandidateRows;
 pub(super) use find::matching_keys;
 pub(super) use forget::erase_deleted;
 pub use halt::CancellationToken;
 pub(super) use index::{Index, is_out_of_order};
 pub(super) use interned::{STORED_SENDER, intern as label};
 pub(super) use keep_up::reindex_dirty;
-pub use plan::needs_bodies;
+pub(crate) use plan::needs_bodies;
 pub(super) use slot::assign_rowids;

@@ -107,7 +107,7 @@ impl Plan {
 
 /// Whether the query has an operator that looks at bodies or tags, or a word, which does so too.
 #[must_use]
-pub fn needs_bodies(query: &Query) -> bool {
+pub(crate) fn needs_bodies(query: &Query) -> bool {
     body_dependency(&query.filter, true) > BodyDependency::Never
 }
 

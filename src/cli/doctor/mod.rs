@@ -2,12 +2,13 @@
 
 mod terminal;
 
+use crate::text::format::plural;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 use tokio::time::Instant;
 
 use super::CommandContext;
-use super::format::{describe_past_coverage, format_emails};
+use super::format::describe_past_coverage;
 use super::json::escape_line;
 use super::output::{CommandExit, Output, OutputFormat};
 use crate::api::{Client, ClientConfig, Cursor, EmailApi as _, RetryPolicy};
@@ -298,7 +299,7 @@ fn check_archive(
         } else {
             archive.check_integrity(|read| {
                 if read.is_multiple_of(PROGRESS_INTERVAL) {
-                    out.show_progress(&format!("archive: {} read", format_emails(read)));
+                    out.show_progress(&format!("archive: {} read", plural(read, "email")));
                 }
             })?;
         }
@@ -321,7 +322,7 @@ fn check_archive(
                 "archive",
                 format!(
                     "{shown}: {checked}, {}, {megabytes} MB; {reach}",
-                    format_emails(count)
+                    plural(count, "email")
                 ),
             )
         }

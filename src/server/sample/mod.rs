@@ -30,7 +30,7 @@ mod template;
 mod tests;
 
 /// How many emails a sample mailbox starts with, unless told otherwise.
-pub const DEFAULT_EMAILS: u32 = 2000;
+pub(crate) const DEFAULT_EMAILS: u32 = 2000;
 
 /// A living mailbox, in which each email is a pure function of seed, number and time.
 ///
