@@ -44,15 +44,15 @@ const MAX_ERROR_BODY: usize = 64 << 10;
 #[derive(Debug, Clone)]
 pub struct ClientConfig {
     /// Where the service is.
-    pub(crate) base_url: BaseUrl,
+    pub base_url: BaseUrl,
     /// The key, or the failure that every request ends with because there is none.
-    pub(crate) key: Result<ApiKey, Error>,
+    pub key: Result<ApiKey, Error>,
     /// Certificates to trust beside the system's.
-    pub(crate) ca_file: Option<PathBuf>,
+    pub ca_file: Option<PathBuf>,
     /// Requests a second.
-    pub(crate) rate: Rate,
+    pub rate: Rate,
     /// The file through which all processes with this access on this machine share that rate.
-    pub(crate) rate_file: Option<PathBuf>,
+    pub rate_file: Option<PathBuf>,
 }
 
 impl From<&Settings> for ClientConfig {

@@ -71,12 +71,12 @@ pub enum SourceError {
 #[derive(Debug, Clone)]
 pub struct ServerConfig {
     /// The one key that may read.
-    pub(crate) key: SecretString,
+    pub key: SecretString,
     /// Requests that are answered in any one second.
-    pub(crate) rate: u32,
+    pub rate: u32,
     /// Names of this server beside those of the loopback interface. A request to another name is
     /// refused: a web page may have its own name lead here (DNS rebinding).
-    pub(crate) hosts: Vec<Host>,
+    pub hosts: Vec<Host>,
 }
 
 impl ServerConfig {

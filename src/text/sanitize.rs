@@ -38,15 +38,6 @@ pub(crate) struct SanitizeStats {
     pub(crate) combining: usize,
 }
 
-impl SanitizeStats {
-    /// Everything together.
-    #[must_use]
-    #[cfg(test)]
-    pub(crate) const fn total(self) -> usize {
-        self.controls + self.bidi + self.invisible + self.combining
-    }
-}
-
 /// A cleaned text and what was taken out of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Sanitized<'a> {

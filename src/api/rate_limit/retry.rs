@@ -9,16 +9,16 @@ pub(super) const DEFAULT_PAUSE: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryPolicy {
     /// How often it is sent at most.
-    pub(crate) max_attempts: u32,
+    pub max_attempts: u32,
     /// How long it may take, waiting for its own rate not counted.
-    pub(crate) total_timeout: Duration,
+    pub total_timeout: Duration,
     /// How much longer it may take for pauses that the service asks for.
-    pub(crate) max_server_pauses: Duration,
+    pub max_server_pauses: Duration,
     /// How long the first pause after a failure is; each further one is twice as long.
-    pub(crate) initial_backoff: Duration,
+    pub initial_backoff: Duration,
     /// How long an email that was asked for is still awaited when nobody wants it any more. The request is
     /// spent, so that its answer is worth a moment; but a service that hangs is not to hold many of them.
-    pub(crate) cancel_grace: Duration,
+    pub cancel_grace: Duration,
 }
 
 impl RetryPolicy {
