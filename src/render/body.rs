@@ -180,14 +180,14 @@ pub(crate) enum LinkFlag {
 impl LinkFlag {
     pub(crate) const fn label(self) -> &'static str {
         match self {
-            Self::HostMismatch => "its words name another host",
+            Self::HostMismatch => "link text names another host",
             Self::Tracked => "click-tracked",
             Self::Punycode => "host in punycode",
             Self::MixedScript => "host mixes scripts",
             Self::Credentials => "has a user name before the host",
-            Self::IpAddress => "host is a bare number",
+            Self::IpAddress => "host is an IP address",
             Self::Unsubscribe => "unsubscribes",
-            Self::SingleUse => "works once",
+            Self::SingleUse => "single-use",
         }
     }
 }

@@ -1,15 +1,12 @@
 //! `Document`: one view of one email, parsed once and laid out at any width.
 
-use std::cell::Cell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use super::blocks::{self, BlockContent};
 use super::body::{Body, BodyLine, BodyNotice, BodyView, NoticeKind, SpanRole, spans_width};
 use super::code_view::CodeView;
 use super::layout::MAX_LINES;
 use super::layout::wrap::{self, WrapRun};
 use super::text_part::TextPart;
-use super::{css, html, layout, notices};
+use super::{catch_panics, css, html, layout, notices};
 use crate::mail::Email;
 use crate::text::sanitize::{self, TextKind};
 
@@ -200,7 +197,7 @@ fn lay_out_html_part(content: &BlockContent, width: usize) -> Body {
     body.unwrap_or_else(|| {
         let mut body = TextPart::parse(&visible_text(content)).lay_out(width);
         body.notices.push(notices::fallback(
-            "the html part could not be laid out; these are its words",
+            "the html part could not be laid out; this is its text",
         ));
         body
     })
@@ -221,44 +218,4 @@ fn visible_text(content: &BlockContent) -> String {
 fn notice_lines(message: &str, width: usize) -> Vec<BodyLine> {
     let run = WrapRun::new(message, SpanRole::Notice.into());
     wrap::wrap_lines(&[run], width, &[], &[])
-}
-
-thread_local! {
-    static CATCHING_PANICS: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Runs `work`; returns `None` if it panics.
-///
-/// html5ever and html2text have panicked on odd input. Such a panic has a fallback, so the
-/// process's panic hook ignores it ([`is_catching_panics`]).
-pub(super) fn catch_panics<T>(work: impl FnOnce() -> T) -> Option<T> {
-    let before = CATCHING_PANICS.replace(true);
-    let outcome = catch_unwind(AssertUnwindSafe(work));
-    CATCHING_PANICS.set(before);
-    outcome.ok()
-}
-
-/// True while this thread runs code whose panics the renderer catches.
-///
-/// For the panic hook, which would otherwise end the program.
-pub(crate) fn is_catching_panics() -> bool {
-    CATCHING_PANICS.get()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn panics_are_caught_only_inside_catch_panics() {
-        assert_eq!(catch_panics(|| 7), Some(7));
-        let outcome: Option<()> = catch_panics(|| {
-            assert!(is_catching_panics());
-            catch_panics(|| ());
-            assert!(is_catching_panics());
-            panic!("as html2text has done");
-        });
-        assert_eq!(outcome, None);
-        assert!(!is_catching_panics());
-    }
 }

@@ -19,8 +19,10 @@ pub(crate) use body::{Body, BodyLine, BodyView, SpanRole, SpanStyle};
 #[cfg(test)]
 pub(crate) use body::{BodySpan, NoticeKind};
 pub use document::Document;
-pub(crate) use document::is_catching_panics;
 pub(crate) use html::extract_text;
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::mail::Email;
 
@@ -35,6 +37,28 @@ pub(crate) fn lay_out(email: &Email, view: BodyView, width: u16) -> Body {
 #[must_use]
 pub fn lay_out_html(source: &str, width: u16) -> Body {
     Document::from_html(source).lay_out(width)
+}
+
+thread_local! {
+    static CATCHING_PANICS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs `work`; returns `None` if it panics.
+///
+/// html5ever and html2text have panicked on odd input. Such a panic has a fallback, so the
+/// process's panic hook ignores it ([`is_catching_panics`]).
+fn catch_panics<T>(work: impl FnOnce() -> T) -> Option<T> {
+    let before = CATCHING_PANICS.replace(true);
+    let outcome = catch_unwind(AssertUnwindSafe(work));
+    CATCHING_PANICS.set(before);
+    outcome.ok()
+}
+
+/// True while this thread runs code whose panics the renderer catches.
+///
+/// For the panic hook, which would otherwise end the program.
+pub(crate) fn is_catching_panics() -> bool {
+    CATCHING_PANICS.get()
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ pub(super) fn truncated(reason: &str) -> BodyNotice {
 pub(super) fn fallback(message: &str) -> BodyNotice {
     BodyNotice {
         kind: NoticeKind::Fallback,
-        label: "fall-back".to_owned(),
+        label: "fallback".to_owned(),
         detail: message.to_owned(),
     }
 }

@@ -47,7 +47,7 @@ const MAX_SELECTOR_TESTS: u64 = 10_000_000;
 pub(crate) fn compute_styles(dom: &Dom) -> Vec<ComputedStyle> {
     let sheets = RuleIndex::from_dom(dom);
     let steps = Cell::new(MAX_TREE_STEPS);
-    let mut tries = MAX_SELECTOR_TESTS;
+    let mut tests_left = MAX_SELECTOR_TESTS;
     let mut styles = vec![ComputedStyle::default(); dom.len()];
     let mut caches = SelectorCaches::default();
     let mut found = Vec::new();
@@ -67,7 +67,7 @@ pub(crate) fn compute_styles(dom: &Dom) -> Vec<ComputedStyle> {
                 id,
                 step_budget: &steps,
             },
-            &mut tries,
+            &mut tests_left,
             &mut caches,
             &mut found,
         );
@@ -210,7 +210,7 @@ impl RuleIndex {
     fn matching_rules(
         &self,
         element: ElementRef<'_>,
-        tries: &mut u64,
+        tests_left: &mut u64,
         caches: &mut SelectorCaches,
         found: &mut Vec<(u32, usize)>,
     ) {
@@ -244,13 +244,13 @@ impl RuleIndex {
             .flatten()
             .chain(&self.universal)
         {
-            let Some(left) = tries.checked_sub(entry.cost) else {
+            let Some(left) = tests_left.checked_sub(entry.cost) else {
                 break;
             };
-            *tries = left;
+            *tests_left = left;
             if matches_selector(&entry.selector, 0, None, element, &mut context) {
-                *tries =
-                    tries.saturating_sub(self.rules[entry.rule_index].declarations.len() as u64);
+                *tests_left = tests_left
+                    .saturating_sub(self.rules[entry.rule_index].declarations.len() as u64);
                 found.push((entry.selector.specificity(), entry.rule_index));
             }
         }

@@ -244,7 +244,7 @@ pub(super) fn media_attribute_matches(text: &str) -> bool {
 }
 
 fn evaluate_query(input: &mut Parser<'_>) -> Result<bool, ValueError> {
-    let mut truth = true;
+    let mut matches = true;
     let mut negated = false;
     let mut any = false;
     while !input.is_exhausted() {
@@ -253,20 +253,20 @@ fn evaluate_query(input: &mut Parser<'_>) -> Result<bool, ValueError> {
                 "and" | "only" | "screen" | "all" => {}
                 "not" => negated = true,
                 "or" => {
-                    any |= truth;
-                    truth = true;
+                    any |= matches;
+                    matches = true;
                 }
-                _ => truth = false,
+                _ => matches = false,
             },
-            Token::ParenthesisBlock => truth &= input.parse_nested_block(evaluate_feature)?,
+            Token::ParenthesisBlock => matches &= input.parse_nested_block(evaluate_feature)?,
             Token::Function(_) => {
                 skip_block(input)?;
-                truth = false;
+                matches = false;
             }
             _ => return Err(value_error()),
         }
     }
-    Ok((any || truth) != negated)
+    Ok((any || matches) != negated)
 }
 
 /// Evaluates a media feature, the part between brackets.
@@ -284,7 +284,7 @@ fn evaluate_feature(input: &mut Parser<'_>) -> Result<bool, ValueError> {
         return Ok(false);
     }
     let name = input.expect_ident()?.to_ascii_lowercase();
-    let truth = match input.next() {
+    let matches = match input.next() {
         Err(_) => matches!(
             &*name,
             "width" | "height" | "color" | "hover" | "pointer" | "min-width"
@@ -306,7 +306,7 @@ fn evaluate_feature(input: &mut Parser<'_>) -> Result<bool, ValueError> {
         Ok(_) => return Err(value_error()),
     };
     skip_rest(input);
-    Ok(truth)
+    Ok(matches)
 }
 
 fn evaluate_plain_feature(name: &str, input: &mut Parser<'_>) -> Result<bool, ValueError> {

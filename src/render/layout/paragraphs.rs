@@ -12,7 +12,7 @@ use html5ever::{Attribute, LocalName, QualName, ns};
 use super::wrap::{self, WrapRun, can_break_between};
 use crate::render::blocks::Paragraph;
 use crate::render::body::{BodyLine, BodySpan, LineEnd, SpanStyle, push_span};
-use crate::render::document::catch_panics;
+use crate::render::catch_panics;
 
 /// Text that html2text lays out at once; more would take too much memory.
 const MAX_BATCH_BYTES: usize = 64 << 10;

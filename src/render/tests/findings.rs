@@ -392,7 +392,7 @@ fn quotes_have_a_prefix_on_every_line() {
         ]
     );
     assert_eq!(
-        mark(&super::lay_out_html(html, 80), "one").role,
+        style(&super::lay_out_html(html, 80), "one").role,
         SpanRole::Quote
     );
 }

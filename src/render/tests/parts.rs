@@ -103,3 +103,16 @@ fn document_can_be_laid_out_again_and_shared() {
     assert_eq!(document.lay_out(9).text(), "one two\nthree\nfour\n");
     assert_eq!(document.lay_out(80).text(), "one two three four\n");
 }
+
+#[test]
+fn panics_are_caught_only_inside_catch_panics() {
+    assert_eq!(catch_panics(|| 7), Some(7));
+    let outcome: Option<()> = catch_panics(|| {
+        assert!(is_catching_panics());
+        catch_panics(|| ());
+        assert!(is_catching_panics());
+        panic!("as html2text has done");
+    });
+    assert_eq!(outcome, None);
+    assert!(!is_catching_panics());
+}
