@@ -58,7 +58,7 @@ impl LineBox {
                 TextTransform::Uppercase => out.extend(c.to_uppercase()),
                 TextTransform::Lowercase => out.extend(c.to_lowercase()),
                 TextTransform::Capitalize if capital && c.is_alphanumeric() => {
-                    out.extend(c.to_uppercase())
+                    out.extend(c.to_uppercase());
                 }
                 TextTransform::Capitalize | TextTransform::None => out.push(c),
             }

@@ -60,7 +60,7 @@ impl BlockBuilder<'_> {
                     self.layout_rows(child, table, rowspans_left, context);
                 }
                 (NodeData::Element { .. }, Display::Row) => {
-                    self.layout_row(child, table, rowspans_left, context)
+                    self.layout_row(child, table, rowspans_left, context);
                 }
                 _ => self.visit_node(child, context),
             }

@@ -353,7 +353,7 @@ impl ComputedStyle {
             Declaration::BackgroundColor(colour) => self.background = colour,
             Declaration::BackgroundImage(image) => self.background_image = image,
             Declaration::FontSize(Length::Percent(share)) => {
-                self.font_size = parent.font_size * share
+                self.font_size = parent.font_size * share;
             }
             Declaration::FontSize(length) => {
                 self.font_size = absolute(length)
