@@ -69,6 +69,7 @@ pub mod archive;
 mod cli;
 pub mod config;
 pub mod error;
+pub mod fuzz_targets;
 mod launch;
 mod limits;
 mod logging;
