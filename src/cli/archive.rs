@@ -68,11 +68,17 @@ pub(super) fn run(
 
 #[derive(Serialize)]
 struct RepairJson<'a> {
+    /// Emails in the repaired archive.
     emails: u64,
+    /// Bodies in the repaired archive.
     bodies: u64,
+    /// Emails that could not be read.
     lost_emails: u64,
+    /// Bodies that could not be read.
     lost_bodies: u64,
+    /// Whether coverage is as before; if not, `sentbox sync --back all` fetches what is missing.
     complete: bool,
+    /// Where the damaged file is now.
     damaged_file: &'a Path,
 }
 
@@ -152,26 +158,40 @@ fn check_mismatch_exists(said: OnMismatch, settings: &Settings) -> Result<(), Er
 
 #[derive(Serialize)]
 struct ArchiveJson<'a> {
+    /// File of the archive; null in memory.
     path: Option<&'a Path>,
+    /// Bytes on disk, including the write-ahead log.
     bytes: u64,
+    /// Emails in the archive.
     emails: u64,
+    /// Bodies in the archive.
     bodies: u64,
+    /// Emails that the service no longer lists.
     gone: u64,
+    /// Time of the newest email.
     newest: Option<String>,
+    /// Time of the oldest email.
     oldest: Option<String>,
+    /// Whether the archive has everything that the service lists.
     complete: bool,
+    /// Time from which on the archive is complete, if not `complete`.
     since: Option<String>,
+    /// Statuses that are due to be confirmed again.
     statuses: DueStatuses,
+    /// Base URL of the service.
     service: String,
+    /// Fingerprint of the key; empty without a key.
     key: String,
+    /// Version of the schema.
     version: u32,
 }
 
 /// Statuses that are due to be confirmed.
 #[derive(Serialize)]
 struct DueStatuses {
+    /// Their number.
     due: u64,
-    /// How old the oldest is, where 1 is as old as it should be at most; `None` if that is not known.
+    /// Age of the oldest, where 1 is the age at which it was due; null if unknown.
     lateness: Option<f64>,
 }
 
@@ -225,17 +245,21 @@ impl DueStatuses {
 
 #[derive(Serialize)]
 struct VacuumJson {
+    /// Bytes on disk before.
     before: u64,
+    /// Bytes on disk now.
     after: u64,
 }
 
 #[derive(Serialize)]
 struct PurgeJson {
+    /// Emails that were removed.
     removed: u64,
 }
 
 #[derive(Serialize)]
 struct PurgePreviewJson {
+    /// Emails that would be removed.
     would_remove: u64,
 }
 

@@ -14,10 +14,15 @@ use crate::query::{ParseContext, parse};
 /// The outcome of a check as JSON.
 #[derive(Serialize)]
 struct ConfigJson<'a> {
+    /// The configuration file.
     path: String,
+    /// Number of profiles.
     profiles: usize,
+    /// Profile that is used without `--profile`.
     default: &'a str,
+    /// Errors, one a line of the file.
     errors: &'a [String],
+    /// Warnings, one a line of the file.
     warnings: &'a [String],
 }
 

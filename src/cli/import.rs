@@ -17,9 +17,13 @@ use crate::error::{Error, ErrorKind};
 /// The report as JSON.
 #[derive(Serialize)]
 struct ImportJson {
+    /// Lines that were read.
     lines: u64,
+    /// Emails that the archive did not have.
     new: u64,
+    /// Emails that were left out: purged before, or older than the archive keeps.
     out: u64,
+    /// Lines that are no email.
     bad: u64,
 }
 

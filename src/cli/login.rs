@@ -18,10 +18,15 @@ const MAX_INPUT: u64 = 64 << 10;
 /// The report as JSON.
 #[derive(Serialize)]
 struct LoginJson<'a> {
+    /// Name of the profile.
     profile: &'a str,
+    /// Base URL of the service.
     base_url: String,
+    /// What the key allows: always `full`, because reading needs that.
     access: &'a str,
+    /// File that holds the key.
     key_file: String,
+    /// The configuration file.
     config: String,
 }
 

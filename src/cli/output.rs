@@ -304,14 +304,19 @@ impl Output {
 /// A failure as JSON.
 #[derive(Serialize)]
 struct ErrorDocument<'a> {
+    /// The error.
     error: ErrorBody<'a>,
 }
 
 #[derive(Serialize)]
 struct ErrorBody<'a> {
+    /// Code of the error, as in errors.md; stable.
     kind: &'a str,
+    /// What failed.
     message: &'a str,
+    /// What to do next; may be empty.
     hint: &'a str,
+    /// The request that failed, if it was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     request: Option<FailedRequest<'a>>,
 }
@@ -319,11 +324,15 @@ struct ErrorBody<'a> {
 /// The request that failed, for those who run the service.
 #[derive(Serialize)]
 struct FailedRequest<'a> {
+    /// Endpoint, without ids.
     endpoint: &'a str,
+    /// HTTP status of the last response; null if none came.
     status: Option<u16>,
+    /// The service's id of the last response.
     id: Option<&'a str>,
+    /// How often the request was sent.
     attempts: u32,
-    /// Seconds that the service asks us to wait.
+    /// Seconds that the service asks to wait.
     wait: Option<u64>,
 }
 

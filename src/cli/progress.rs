@@ -36,7 +36,7 @@ pub(super) struct RecheckTotals {
     pub(super) statuses: u64,
     /// Emails whose status has changed.
     pub(super) changes: u64,
-    /// Emails that the service does not have any more.
+    /// Emails that the service no longer has.
     pub(super) gone: u64,
     /// Statuses that are still to be confirmed.
     pub(super) left: u64,
@@ -45,14 +45,21 @@ pub(super) struct RecheckTotals {
 /// The report as JSON.
 #[derive(Serialize)]
 struct SyncJson {
+    /// Emails that the archive did not have.
     new: u64,
+    /// Emails whose status has changed.
     changes: u64,
+    /// Pages that were fetched.
     pages: u64,
+    /// Bodies that were fetched; only with `--bodies`.
     #[serde(skip_serializing_if = "Option::is_none")]
     bodies: Option<u64>,
+    /// Result of reading statuses again, if that was done.
     #[serde(skip_serializing_if = "Option::is_none")]
     recheck: Option<RecheckTotals>,
+    /// Whether the archive has everything that the service lists.
     complete: bool,
+    /// Time from which on the archive is complete, if not `complete`.
     since: Option<String>,
 }
 

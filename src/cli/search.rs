@@ -30,6 +30,7 @@ const DEFAULT_CSV_COLUMNS: [Column; 5] = [
 /// The number as JSON.
 #[derive(Serialize)]
 struct CountJson {
+    /// Emails that match.
     count: u64,
 }
 

@@ -165,6 +165,13 @@ impl ConfigFile {
     }
 }
 
+/// Returns all errors and warnings of a configuration text, each with its line.
+#[must_use]
+pub(crate) fn check_config(text: &str) -> Vec<String> {
+    let file = ConfigFile::parse_with_errors(text, Path::new("config.toml"), None);
+    [file.errors, file.warnings].concat()
+}
+
 /// The text of a configuration file.
 ///
 /// # Errors

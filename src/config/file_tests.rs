@@ -228,3 +228,57 @@ fn all_that_is_wrong_is_said_in_one_go() {
         broken.errors
     );
 }
+
+/// The example with every setting switched on.
+fn example() -> String {
+    let text = include_str!("../../assets/config.example.toml");
+    text.lines()
+        .map(|line| match line.strip_prefix('#') {
+            Some(setting) if !setting.is_empty() && !setting.starts_with(' ') => setting,
+            _ => line,
+        })
+        .fold(String::new(), |text, line| text + line + "\n")
+}
+
+#[test]
+fn example_names_every_key_without_a_warning() {
+    let text = example();
+    for key in [
+        TOP_LEVEL_KEYS.as_slice(),
+        &PROFILE_KEYS,
+        &VIEW_KEYS,
+        &ROLE_NAMES,
+    ]
+    .concat()
+    {
+        assert!(
+            [format!("{key} = "), format!("[{key}]"), format!("[{key}.")]
+                .iter()
+                .any(|set| text.contains(set)),
+            "assets/config.example.toml lacks {key}"
+        );
+    }
+    let file = parse(&text).unwrap();
+    assert_eq!(file.warnings, [""; 0]);
+}
+
+#[test]
+fn example_shows_the_defaults() {
+    let file = parse(&example()).unwrap();
+    let acme = &file.profiles["acme"];
+    assert_eq!(acme.base_url, Some(BaseUrl::resend()));
+    assert_eq!(acme.backfill, Backfill::default());
+    assert_eq!(
+        acme.rate.map(|rate| rate.per_second),
+        Some(Rate::default().per_second)
+    );
+    assert!(!acme.in_memory);
+    assert_eq!(file.palette, Palette::default());
+    assert_eq!(file.views, Some(crate::config::built_in_views()));
+}
+
+#[test]
+fn example_sets_nothing_as_it_is() {
+    let text = include_str!("../../assets/config.example.toml");
+    assert_eq!(parse(text).unwrap(), ConfigFile::default());
+}

@@ -24,6 +24,7 @@ pub(crate) use api_key::{Prompting, remove_key_variables};
 pub(crate) use backfill::Backfill;
 pub use base_url::BaseUrl;
 pub(crate) use env::Env;
+pub(crate) use file::check_config;
 pub(crate) use hidden::SecretInput;
 pub(crate) use key_change::KeyBinding;
 pub(crate) use palette::Palette;

@@ -457,28 +457,7 @@ fn write_config(path: &Path, text: &str) -> Result<(), Error> {
 const KEYS_DIR: &str = "keys";
 
 /// What a new file begins with.
-const CONFIG_TEMPLATE: &str = "\
-# Profiles of sentbox. `sentbox login --profile NAME` adds one; `sentbox config check` reads this file.
-#
-# default_profile = \"acme\"
-#
-# [profiles.acme]
-# base_url = \"https://api.resend.com\"
-# api_key_command = \"pass show sentbox/acme\"   # or api_key_file, or api_key_env
-# archive = \"disk\"                             # or \"memory\": nothing is kept
-# keep = \"180d\"                                # nothing older stays
-# backfill = \"30d\"                             # how far back to mirror by itself; or \"all\"; default \"off\"
-# rate = 2.0                                   # requests a second
-#
-# [views]                                      # the keys 1 to 9; W saves one from the screen
-# 1 = { name = \"Today\", query = \"after:today\" }
-#
-# [keys]                                       # any key, any command; README.md names them
-# \"Ctrl-s\" = \"filter\"
-#
-# [theme]                                      # accent, good, bad, warning, pending, apart
-# accent = \"yellow\"                          # a name, a number from 0 to 255, or #rrggbb
-";
+const CONFIG_TEMPLATE: &str = include_str!("../../assets/config.example.toml");
 
 /// Names the default profile; a comment beside it stays.
 fn write_default_profile(document: &mut DocumentMut, name: &str) {

@@ -333,16 +333,22 @@ fn check_archive(
 /// A finding as JSON.
 #[derive(Serialize)]
 struct CheckJson<'a> {
+    /// What was checked.
     name: &'a str,
+    /// `ok`, `note` or `failed`.
     state: &'a str,
+    /// Result of the check.
     message: &'a str,
+    /// What to do next; empty if nothing.
     hint: &'a str,
 }
 
 /// All of them as one JSON document.
 #[derive(Serialize)]
 struct DoctorJson<'a> {
+    /// Whether no check failed.
     ok: bool,
+    /// The checks, in order.
     checks: Vec<CheckJson<'a>>,
 }
 
