@@ -1,7 +1,11 @@
-//! `Env`: the environment variables as one value, so that a test needs no process environment.
+//! Flags and the environment: variables, directories, and fault injection for tests.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+
+use jiff::tz::TimeZone;
+
+use super::api_key::Prompting;
 
 /// A copy of the environment. A variable that is blank counts as not set.
 #[derive(Clone, Default)]
@@ -66,6 +70,107 @@ impl<N: Into<String>, V: Into<String>> FromIterator<(N, V)> for Env {
                 .collect(),
         )
     }
+}
+
+/// The files and folders of sentbox. What has no place because there is no home directory is `None`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Paths {
+    /// The configuration file; it need not be there.
+    pub(crate) config: Option<PathBuf>,
+    /// Whether `SENTBOX_CONFIG` names it, so that it must be there.
+    pub(crate) config_is_explicit: bool,
+    /// The folder of the archives.
+    pub(crate) data: Option<PathBuf>,
+    /// The folder of the log and of crash reports.
+    pub(crate) state: Option<PathBuf>,
+    /// What `~/` means in the configuration file.
+    pub(super) home: Option<PathBuf>,
+}
+
+impl Paths {
+    /// The paths that `env` asks for.
+    #[must_use]
+    pub(crate) fn from_env(env: &Env) -> Self {
+        let folder = |name, below| {
+            env.base_dir(name, below)
+                .map(|folder| folder.join("sentbox"))
+        };
+        let named = env.get("SENTBOX_CONFIG").map(PathBuf::from);
+        Self {
+            config_is_explicit: named.is_some(),
+            config: named.or_else(|| {
+                folder("XDG_CONFIG_HOME", ".config").map(|folder| folder.join("config.toml"))
+            }),
+            data: folder("XDG_DATA_HOME", ".local/share"),
+            state: folder("XDG_STATE_HOME", ".local/state"),
+            home: env.get("HOME").map(PathBuf::from),
+        }
+    }
+
+    /// The folder of a profile's archives: one for each address and key it has had.
+    #[must_use]
+    pub(crate) fn profile_data_dir(&self, profile: &str) -> Option<PathBuf> {
+        self.data.as_ref().map(|data| data.join(profile))
+    }
+}
+
+/// A kind of work in which a debug build panics on request (`SENTBOX_PANIC`). The terminal must be
+/// given back and the archive stay whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FaultPoint {
+    /// While a request runs.
+    Fetch,
+    /// While the archive is asked.
+    Store,
+    /// While a body is laid out.
+    Render,
+    /// While input is handled.
+    Input,
+}
+
+impl FaultPoint {
+    /// What the environment asks for; nothing in a release build.
+    #[must_use]
+    pub(crate) fn from_env(env: &Env) -> Option<Self> {
+        if !cfg!(debug_assertions) {
+            return None;
+        }
+        match env.get("SENTBOX_PANIC")? {
+            "fetch" => Some(Self::Fetch),
+            "store" => Some(Self::Store),
+            "render" => Some(Self::Render),
+            "input" => Some(Self::Input),
+            _ => None,
+        }
+    }
+
+    /// Panics if `asked` is `here`.
+    pub(crate) fn panic_if_requested(asked: Option<Self>, here: Self) {
+        assert!(
+            asked != Some(here),
+            "SENTBOX_PANIC asked for this in {here:?}"
+        );
+    }
+}
+
+/// What the command line says about where to go and how. There is no flag that takes a key:
+/// everybody on the machine may read the command lines of all.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Flags {
+    /// The profile to use; the environment's keys are then ignored.
+    pub(crate) profile: Option<String>,
+    /// Where the service is.
+    pub(crate) base_url: Option<String>,
+    /// Whether nothing may be kept on disk.
+    pub(crate) in_memory: bool,
+    /// Requests a second.
+    pub(crate) rate: Option<f64>,
+    /// Certificates to trust beside the system's.
+    pub(crate) ca_file: Option<PathBuf>,
+    /// Whether a command that gives the key may ask for something.
+    pub(crate) prompting: Prompting,
+    /// The zone in which times are shown and read.
+    pub(crate) zone: Option<TimeZone>,
 }
 
 #[cfg(test)]

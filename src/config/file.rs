@@ -9,17 +9,18 @@ use jiff::SignedDuration;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::age::{DURATION_SYNTAX, parse_duration};
-use super::backfill::Backfill;
 use super::base_url::BaseUrl;
-use super::key_change::KeyBinding;
-use super::palette::{COLOUR_SYNTAX, Palette, ROLE_NAMES};
-use super::paths::Paths;
+use super::env::Paths;
 use super::private_fs::why_writable_by_others;
-use super::rate::Rate;
-use super::views::{SavedView, SavedViews, VIEW_NUMBER_RULE};
+use super::values::Backfill;
+use super::values::KeyBinding;
+use super::values::Rate;
+use super::values::{COLOUR_SYNTAX, Palette, ROLE_NAMES};
+use super::values::{DURATION_SYNTAX, parse_duration};
+use super::values::{SavedView, SavedViews, VIEW_NUMBER_RULE};
 use crate::error::{Error, ErrorKind};
 use crate::text::suggest::did_you_mean;
+use crate::text::suggest::suggest;
 
 /// What the file says; empty if there is none.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -488,6 +489,19 @@ pub(super) fn is_profile_name(name: &str) -> bool {
         && name
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+}
+
+/// Says that there is no such profile, and which there are.
+pub(super) fn profile_not_found(name: &str, file: &ConfigFile) -> Error {
+    let known = file.profiles.keys().map(String::as_str);
+    let hint = match suggest(name, known.clone()) {
+        Some(near) => format!("did you mean {near}?"),
+        None if file.profiles.is_empty() => {
+            "there is no profile in the configuration file".to_owned()
+        }
+        None => format!("there is {}", known.collect::<Vec<_>>().join(", ")),
+    };
+    Error::new(ErrorKind::Usage, format!("there is no profile {name}")).with_hint(hint)
 }
 
 #[cfg(test)]

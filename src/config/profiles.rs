@@ -3,13 +3,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use toml_edit::{DocumentMut, Item, Table, value};
+use toml_edit::{DocumentMut, InlineTable, Item, Table, value};
 
 use super::file::{
     ConfigFile, DEFAULT_PROFILE, KeySource, PROFILE_NAME_RULE, is_profile_name, read_text,
 };
 use super::private_fs::{create_private_dir, remove_temp_files, replace_file, write_secret};
-use super::{ApiKey, BaseUrl, Env, Flags, KeyBinding, Palette, Paths, SavedViews};
+use super::values::{SavedView, SavedViews, built_in_views};
+use super::{ApiKey, BaseUrl, Env, Flags, KeyBinding, Palette, Paths};
 use crate::error::{Error, ErrorKind};
 
 /// The profiles of the configuration file.
@@ -323,7 +324,7 @@ impl Profiles {
         if self.file.profiles.contains_key(name) {
             return Ok(());
         }
-        Err(super::settings::profile_not_found(name, &self.file))
+        Err(super::file::profile_not_found(name, &self.file))
     }
 
     /// Takes a profile out of the file, with the key that was stored for it and its archives.
@@ -508,6 +509,72 @@ fn profile_table<'a>(
         .entry(name)
         .or_insert_with(|| Item::Table(Table::new()))
         .as_table_like_mut()
+}
+
+/// Where views are kept.
+///
+/// The configuration file, and no file of the program's own: whoever looks for the views finds them
+/// where the manual says, and what was saved with a key can be edited, copied and shared like the
+/// rest. Only the line of the view is changed; comments and order stay.
+#[derive(Clone, Default)]
+pub(crate) struct ViewStore(Option<Env>);
+
+impl ViewStore {
+    /// The configuration file that the environment means.
+    #[must_use]
+    pub(crate) const fn new(env: Env) -> Self {
+        Self(Some(env))
+    }
+
+    /// Puts a view under a number, or takes away what is there. The file is read again first, so that
+    /// what was changed in it meanwhile stays. Says which file it is; `None` if nothing is kept.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read, understood or written.
+    pub(crate) fn save(
+        &self,
+        number: u8,
+        view: Option<&SavedView>,
+    ) -> Result<Option<String>, Error> {
+        let Some(env) = &self.0 else { return Ok(None) };
+        let mut profiles = Profiles::load(env)?;
+        let built_in = built_in_views();
+        profiles.edit(|document| {
+            let is_new = !document.contains_key("views");
+            let item = document
+                .entry("views")
+                .or_insert_with(|| Item::Table(Table::new()));
+            let table = item.as_table_like_mut()?;
+            if is_new {
+                // Those that were there so far would be gone otherwise.
+                for (number, view) in &built_in {
+                    write_view(table, *number, view);
+                }
+            }
+            match view {
+                Some(view) => write_view(table, number, view),
+                None => {
+                    table.remove(&number.to_string());
+                }
+            }
+            Some(())
+        })?;
+        Ok(Some(profiles.path().display().to_string()))
+    }
+}
+
+/// Writes one line; a comment beside it stays.
+fn write_view(table: &mut dyn toml_edit::TableLike, number: u8, view: &SavedView) {
+    let mut line = InlineTable::new();
+    line.insert("name", view.name.as_str().into());
+    line.insert("query", view.query.as_str().into());
+    let mut written = value(line);
+    let item = table.entry(&number.to_string()).or_insert(Item::None);
+    if let (Some(before), Some(after)) = (item.as_value(), written.as_value_mut()) {
+        *after.decor_mut() = before.decor().clone();
+    }
+    *item = written;
 }
 
 #[cfg(test)]
