@@ -2,16 +2,12 @@
 
 mod archive;
 pub mod args;
-mod column;
 mod config;
-mod csv;
 mod doctor;
 mod escape;
 mod format;
-mod fresh;
 mod freshness;
 mod import;
-mod json;
 mod list;
 mod login;
 mod man;
@@ -62,14 +58,11 @@ pub struct CommandContext<'a> {
 /// # Errors
 ///
 /// Whatever keeps it from doing what was asked, and what ends it early.
-pub fn run(command: &CliCommand, world: CommandContext<'_>) -> Result<(), CommandExit> {
+pub fn run(command: &CliCommand, context: CommandContext<'_>) -> Result<(), CommandExit> {
     let CommandContext {
-        global,
-        env,
-        clock,
-        check_key_bindings: wrong_keys,
-        out,
-    } = world;
+        global, env, clock, ..
+    } = context;
+    let out = &mut *context.out;
     match command {
         CliCommand::List(list) => {
             let settings = resolve_settings(global, env, out)?;
@@ -106,34 +99,10 @@ pub fn run(command: &CliCommand, world: CommandContext<'_>) -> Result<(), Comman
         }
         CliCommand::Render(render) => render::run(render, out),
         CliCommand::Serve(serve) => block_on(serve::run(serve, clock, out)),
-        CliCommand::Login => login::run(CommandContext {
-            global,
-            env,
-            clock,
-            check_key_bindings: wrong_keys,
-            out,
-        }),
+        CliCommand::Login => login::run(context),
         CliCommand::Profile { verb } => profile::run(verb, env, out),
-        CliCommand::Config { verb } => config::run(
-            *verb,
-            CommandContext {
-                global,
-                env,
-                clock,
-                check_key_bindings: wrong_keys,
-                out,
-            },
-        ),
-        CliCommand::Doctor { quick } => doctor::run(
-            *quick,
-            CommandContext {
-                global,
-                env,
-                clock,
-                check_key_bindings: wrong_keys,
-                out,
-            },
-        ),
+        CliCommand::Config { verb } => config::run(*verb, context),
+        CliCommand::Doctor { quick } => doctor::run(*quick, context),
         CliCommand::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(*shell, &mut Args::command(), "sentbox", &mut script);

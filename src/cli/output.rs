@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::args::{ColorMode, Global};
-use super::{escape, json};
+use super::escape;
 use crate::config::Env;
 use crate::error::{Error, ErrorKind, RequestDetails};
 use crate::text::sanitize;
@@ -137,7 +137,7 @@ impl Output {
         let safe = if self.format == OutputFormat::Human {
             escape::strip_controls(text)
         } else {
-            json::escape_lines(text)
+            escape::escape_lines(text)
         };
         self.write(&safe)
     }
@@ -295,7 +295,7 @@ impl Output {
         let line = if self.format == OutputFormat::Human {
             sanitize::sanitize_line(line)
         } else {
-            json::escape_lines(line)
+            escape::escape_lines(line)
         };
         let _ = writeln!(self.stderr, "{line}");
     }

@@ -4,13 +4,13 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::args::{Column, SearchArgs};
+use super::escape::{add_checked_at, escape_line, list_end, list_item};
 use super::format::{format_api_time, format_time};
-use super::fresh::ConfirmOutcome;
+use super::freshness::ConfirmOutcome;
 use super::freshness::OldestConfirmation;
-use super::json::{add_checked_at, escape_line, list_end, list_item};
 use super::output::{CommandExit, Output, OutputFormat};
 use super::table::{RowLayout, tab_separated};
-use super::{block_on, csv, fresh, open_archive, sync};
+use super::{block_on, freshness, open_archive, sync, table};
 use crate::archive::{Archive, CancellationToken, Coverage, EmailRow, MatchCount, needs_bodies};
 use crate::config::Settings;
 use crate::config::clock::Clock;
@@ -71,7 +71,7 @@ pub(super) fn run(
         block_on(sync::load_older(back, &archive, settings, clock, out))?;
     }
     let checked = if search.fresh {
-        Some(block_on(fresh::confirm_statuses(
+        Some(block_on(freshness::confirm_statuses(
             search, &query, &archive, settings, clock, out,
         ))?)
     } else {
@@ -184,7 +184,7 @@ struct SearchPrinter<'a> {
 impl SearchPrinter<'_> {
     fn write_header(&mut self) -> Result<(), CommandExit> {
         if self.search.csv {
-            self.out.write_data(&csv::format_record(
+            self.out.write_data(&table::format_record(
                 self.columns_or(&DEFAULT_CSV_COLUMNS)
                     .iter()
                     .map(|column| column.name()),
@@ -196,7 +196,7 @@ impl SearchPrinter<'_> {
     fn print_row(&mut self, row: &EmailRow) -> Result<(), CommandExit> {
         let mail = &row.summary;
         let text = match self.out.format {
-            OutputFormat::Human if self.search.csv => csv::format_record(
+            OutputFormat::Human if self.search.csv => table::format_record(
                 self.columns_or(&DEFAULT_CSV_COLUMNS)
                     .iter()
                     .map(|column| column.value(row)),

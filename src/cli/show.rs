@@ -6,9 +6,9 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::args::{ShowArgs, ShowForm};
+use super::escape::{add_checked_at, escape_line};
 use super::format::format_time;
 use super::freshness::{is_fresh, may_change};
-use super::json::{add_checked_at, escape_line};
 use super::output::{CommandExit, Output, OutputFormat};
 use super::{block_on, open_archive, render};
 use crate::api::{Client, ClientConfig, EmailApi as _, RetryPolicy};

@@ -8,7 +8,7 @@ use clap::{ArgAction, Args as Group, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use jiff::tz::TimeZone;
 
-pub use super::column::Column;
+pub use super::table::Column;
 pub use verbs::{
     ArchiveVerb, ConfigVerb, ImportArgs, ListArgs, ProfileVerb, PurgeArgs, RenderArgs, SampleArgs,
     SearchArgs, ServeArgs, ShowArgs, ShowForm, SyncArgs,
