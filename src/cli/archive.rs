@@ -6,6 +6,7 @@ use std::path::Path;
 use jiff::Timestamp;
 use serde::Serialize;
 
+use super::ProfileContext;
 use super::args::{ArchiveVerb, PurgeArgs};
 use super::format::{describe_past_coverage, format_api_time};
 use super::open_archive;
@@ -15,7 +16,6 @@ use crate::archive::{
     OnMismatch, PurgeTarget, RepairOutcome, is_unusable, needs_bodies,
 };
 use crate::config::Settings;
-use crate::config::clock::Clock;
 use crate::error::{Error, ErrorKind};
 use crate::mail::ApiTime;
 use crate::query::{ParseContext, ParsedQuery, parse};
@@ -27,32 +27,29 @@ use crate::sync::recheck::find_due_runs;
 /// # Errors
 ///
 /// If the archive cannot be used, or nobody says that mail may be removed.
-pub(super) fn run(
-    verb: &ArchiveVerb,
-    settings: &Settings,
-    clock: &Clock,
-    out: &mut Output,
-) -> Result<(), CommandExit> {
+pub(super) fn run(verb: &ArchiveVerb, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
     let said = match verb {
         ArchiveVerb::Adopt => OnMismatch::Adopt,
         ArchiveVerb::Begin => OnMismatch::BackUp,
-        ArchiveVerb::Repair => return repair_archive(settings, out),
+        ArchiveVerb::Repair => return repair_archive(ctx.settings, ctx.out),
         ArchiveVerb::Info | ArchiveVerb::Purge(_) | ArchiveVerb::Vacuum => OnMismatch::Ask,
     };
     if said != OnMismatch::Ask {
-        check_mismatch_exists(said, settings)?;
+        check_mismatch_exists(said, ctx.settings)?;
     }
-    let archive = open_archive::open_with_answer(settings, said, clock, out)?;
+    let archive = open_archive::open_with_answer(said, ctx)?;
     match verb {
         ArchiveVerb::Adopt | ArchiveVerb::Begin | ArchiveVerb::Info | ArchiveVerb::Repair => {
-            print_info(&archive, settings, clock(), out)
+            print_info(&archive, ctx.settings, (ctx.clock)(), ctx.out)
         }
-        ArchiveVerb::Purge(purge) => self::purge_emails(&archive, purge, settings, clock(), out),
+        ArchiveVerb::Purge(purge) => {
+            self::purge_emails(&archive, purge, ctx.settings, (ctx.clock)(), ctx.out)
+        }
         ArchiveVerb::Vacuum => {
-            let before = disk_size(settings);
+            let before = disk_size(ctx.settings);
             let emptied = archive.compact()?;
-            note_remaining_wal(emptied, out);
-            let after = disk_size(settings);
+            note_remaining_wal(emptied, ctx.out);
+            let after = disk_size(ctx.settings);
             write_report(
                 &VacuumJson { before, after },
                 &format!(
@@ -60,7 +57,7 @@ pub(super) fn run(
                     format_bytes(before),
                     format_bytes(after)
                 ),
-                out,
+                ctx.out,
             )
         }
     }

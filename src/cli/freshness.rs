@@ -5,6 +5,7 @@ use std::sync::Arc;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
+use super::ProfileContext;
 use super::args::SearchArgs;
 use super::format::format_time;
 use super::output::{CommandExit, Output};
@@ -134,28 +135,26 @@ pub(super) async fn confirm_statuses(
     search: &SearchArgs,
     query: &Query,
     archive: &Archive,
-    settings: &Settings,
-    clock: &Clock,
-    out: &mut Output,
+    ctx: &mut ProfileContext<'_>,
 ) -> Result<ConfirmOutcome, CommandExit> {
     let client = super::with_wait_notes(
         Client::new(
-            ClientConfig::from(settings),
+            ClientConfig::from(ctx.settings),
             RetryPolicy::ONE_SHOT,
-            clock.clone(),
+            ctx.clock.clone(),
         ),
-        out,
+        ctx.out,
     );
-    let engine = Engine::new(Arc::new(client), archive.clone(), clock.clone());
+    let engine = Engine::new(Arc::new(client), archive.clone(), ctx.clock.clone());
     let mut signals = super::listen_for_signals()?;
     let mut run = StatusRefresh {
         engine,
         search,
         query: query.without_status(),
-        started: clock(),
-        clock,
-        settings,
-        out,
+        started: (ctx.clock)(),
+        clock: ctx.clock,
+        settings: ctx.settings,
+        out: &mut *ctx.out,
     };
     let outcome = tokio::select! {
         outcome = run.confirm(query) => outcome,

@@ -53,6 +53,13 @@ pub struct CommandContext<'a> {
     pub out: &'a mut Output,
 }
 
+/// What a command that uses a profile is given.
+struct ProfileContext<'a> {
+    settings: &'a Settings,
+    clock: &'a Clock,
+    out: &'a mut Output,
+}
+
 /// Runs one command to its end.
 ///
 /// # Errors
@@ -82,21 +89,14 @@ pub fn run(command: &CliCommand, context: CommandContext<'_>) -> Result<(), Comm
             };
             block_on(list::run(&client, list, &columns, out))
         }
-        CliCommand::Search(search) => {
-            search::run(search, &resolve_settings(global, env, out)?, clock, out)
-        }
-        CliCommand::Show(show) => show::run(show, &resolve_settings(global, env, out)?, clock, out),
-        CliCommand::Sync(sync) => {
-            let settings = resolve_settings(global, env, out)?;
-            let archive = open_archive::open_for_writing(&settings, clock, out)?;
-            block_on(sync::run(sync, &archive, &settings, clock, out))
-        }
-        CliCommand::Archive { verb } => {
-            archive::run(verb, &resolve_settings(global, env, out)?, clock, out)
-        }
-        CliCommand::Import(import) => {
-            import::run(import, &resolve_settings(global, env, out)?, clock, out)
-        }
+        CliCommand::Search(search) => with_profile(context, |ctx| search::run(search, ctx)),
+        CliCommand::Show(show) => with_profile(context, |ctx| show::run(show, ctx)),
+        CliCommand::Sync(sync) => with_profile(context, |ctx| {
+            let archive = open_archive::open_for_writing(ctx)?;
+            block_on(sync::run(sync, &archive, ctx))
+        }),
+        CliCommand::Archive { verb } => with_profile(context, |ctx| archive::run(verb, ctx)),
+        CliCommand::Import(import) => with_profile(context, |ctx| import::run(import, ctx)),
         CliCommand::Render(render) => render::run(render, out),
         CliCommand::Serve(serve) => block_on(serve::run(serve, clock, out)),
         CliCommand::Login => login::run(context),
@@ -118,6 +118,19 @@ pub fn run(command: &CliCommand, context: CommandContext<'_>) -> Result<(), Comm
             write_bytes(&page, out)
         }
     }
+}
+
+/// Resolves the settings and runs a command with them.
+fn with_profile(
+    context: CommandContext<'_>,
+    command: impl FnOnce(&mut ProfileContext<'_>) -> Result<(), CommandExit>,
+) -> Result<(), CommandExit> {
+    let settings = resolve_settings(context.global, context.env, context.out)?;
+    command(&mut ProfileContext {
+        settings: &settings,
+        clock: context.clock,
+        out: context.out,
+    })
 }
 
 /// Settles where to go, and says what the person should know about it.

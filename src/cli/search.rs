@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
+use super::ProfileContext;
 use super::args::{Column, SearchArgs};
 use super::escape::{add_checked_at, escape_line, list_end, list_item};
 use super::format::{format_api_time, format_time};
@@ -13,7 +14,6 @@ use super::table::{RowLayout, tab_separated};
 use super::{block_on, freshness, open_archive, sync, table};
 use crate::archive::{Archive, CancellationToken, Coverage, EmailRow, MatchCount, needs_bodies};
 use crate::config::Settings;
-use crate::config::clock::Clock;
 use crate::error::{Error, ErrorKind};
 use crate::mail::Finality;
 use crate::query::{ParseContext, Query, parse};
@@ -38,25 +38,23 @@ struct CountJson {
 /// # Errors
 ///
 /// If the archive cannot be read, or with `--back` or `--fresh` the service fails.
-pub(super) fn run(
-    search: &SearchArgs,
-    settings: &Settings,
-    clock: &Clock,
-    out: &mut Output,
-) -> Result<(), CommandExit> {
-    if out.format != OutputFormat::Human && (search.csv || !search.columns.is_empty()) {
+pub(super) fn run(search: &SearchArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
+    if ctx.out.format != OutputFormat::Human && (search.csv || !search.columns.is_empty()) {
         let failure = Error::new(
             ErrorKind::Usage,
             "JSON has all members of an email, so it goes neither with --csv nor with --columns",
         );
         return Err(failure.with_hint("leave one of them out").into());
     }
-    let started = clock();
-    let archive = open_archive::open_on_disk(settings, clock, out)?;
+    let started = (ctx.clock)();
+    let archive = open_archive::open_on_disk(ctx)?;
     let text = search.words.join(" ");
-    let parsed = parse(&text, &ParseContext::new(clock(), settings.zone.clone()));
+    let parsed = parse(
+        &text,
+        &ParseContext::new((ctx.clock)(), ctx.settings.zone.clone()),
+    );
     for note in &parsed.diagnostics {
-        out.note(&format!(
+        ctx.out.note(&format!(
             "{}: {}",
             text.get(note.range.clone()).unwrap_or_default(),
             note.message
@@ -68,25 +66,25 @@ pub(super) fn run(
     }
     if let Some(back) = search.back {
         open_archive::check_writable(&archive)?;
-        block_on(sync::load_older(back, &archive, settings, clock, out))?;
+        block_on(sync::load_older(back, &archive, ctx))?;
     }
     let checked = if search.fresh {
         Some(block_on(freshness::confirm_statuses(
-            search, &query, &archive, settings, clock, out,
+            search, &query, &archive, ctx,
         ))?)
     } else {
         None
     };
     let printed = if search.count {
-        print_count(&archive, &query, out)?;
+        print_count(&archive, &query, ctx.out)?;
         OldestConfirmation::default()
     } else {
-        print_matches(search, &archive, &query, settings, clock, out)?
+        print_matches(search, &archive, &query, ctx)?
     };
     // To count all emails takes longer than to find some.
-    if !out.is_quiet() {
+    if !ctx.out.is_quiet() {
         let oldest = if query.depends_on_status() {
-            OldestConfirmation::from_candidates(&archive, &query, clock())?
+            OldestConfirmation::from_candidates(&archive, &query, (ctx.clock)())?
         } else {
             printed
         };
@@ -97,17 +95,17 @@ pub(super) fn run(
             Some(ConfirmOutcome::Partial) => "",
         };
         if let Some(words) = oldest
-            .describe(clock(), &settings.zone)
+            .describe((ctx.clock)(), &ctx.settings.zone)
             .filter(|_| !hint.is_empty())
         {
-            out.note(&format!("{words}; {hint}"));
+            ctx.out.note(&format!("{words}; {hint}"));
         }
-        out.note(&describe_scope(
+        ctx.out.note(&describe_scope(
             &archive,
             &query,
-            settings,
+            ctx.settings,
             started,
-            clock(),
+            (ctx.clock)(),
         )?);
     }
     Ok(())
@@ -132,21 +130,19 @@ fn print_matches(
     search: &SearchArgs,
     archive: &Archive,
     query: &Query,
-    settings: &Settings,
-    clock: &Clock,
-    out: &mut Output,
+    ctx: &mut ProfileContext<'_>,
 ) -> Result<OldestConfirmation, CommandExit> {
     let columns = RowLayout {
-        width: out.columns.unwrap_or(80),
-        colour: out.colour,
-        zone: settings.zone.clone(),
-        now: clock(),
+        width: ctx.out.columns.unwrap_or(80),
+        colour: ctx.out.colour,
+        zone: ctx.settings.zone.clone(),
+        now: (ctx.clock)(),
     };
     let mut printer = SearchPrinter {
         search,
         archive,
         columns,
-        out,
+        out: &mut *ctx.out,
         printed: 0,
         oldest: OldestConfirmation::default(),
     };

@@ -8,6 +8,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::{Instant, sleep, sleep_until};
 
+use super::ProfileContext;
 use super::args;
 use super::format::describe_coverage;
 use super::output::{CommandExit, Output};
@@ -17,7 +18,7 @@ use crate::api::{
 };
 use crate::archive::{Archive, CancellationToken, Coverage, MatchCount, ProcessLock};
 use crate::config::clock::Clock;
-use crate::config::{self, Backfill, Settings};
+use crate::config::{self, Backfill};
 use crate::error::{Error, ErrorKind};
 use crate::query::{EmailClass, Node, Query, SortOrder, Term};
 use crate::sync::{self, Engine, RecheckScope, StopReason};
@@ -89,21 +90,19 @@ pub fn parse_recheck(text: &str) -> Result<RecheckSpan, String> {
 pub(super) async fn run(
     sync: &args::SyncArgs,
     archive: &Archive,
-    settings: &Settings,
-    clock: &Clock,
-    out: &mut Output,
+    ctx: &mut ProfileContext<'_>,
 ) -> Result<(), CommandExit> {
-    let (tally, outcome) = run_sync(sync, archive, settings, clock, out).await?;
+    let (tally, outcome) = run_sync(sync, archive, ctx).await?;
     if matches!(outcome, Err(CommandExit::Signal(_))) && !sync.watch {
         let is_whole = matches!(sync.recheck, Some(RecheckSpan::All | RecheckSpan::Last(_)));
-        out.note(if is_whole {
+        ctx.out.note(if is_whole {
             "interrupted; what was read is kept"
         } else {
             "interrupted; the same command goes on from here"
         });
     }
     if tally.has_answer {
-        tally.write_report(sync.bodies, &settings.zone, out)?;
+        tally.write_report(sync.bodies, &ctx.settings.zone, ctx.out)?;
     }
     outcome
 }
@@ -116,9 +115,7 @@ pub(super) async fn run(
 pub(super) async fn load_older(
     back: BackSpan,
     archive: &Archive,
-    settings: &Settings,
-    clock: &Clock,
-    out: &mut Output,
+    ctx: &mut ProfileContext<'_>,
 ) -> Result<(), CommandExit> {
     let sync = args::SyncArgs {
         back,
@@ -126,7 +123,7 @@ pub(super) async fn load_older(
         bodies: false,
         watch: false,
     };
-    run_sync(&sync, archive, settings, clock, out).await?.1
+    run_sync(&sync, archive, ctx).await?.1
 }
 
 /// How often it is looked whether another process still walks back.
@@ -138,36 +135,34 @@ type SyncOutcome = (SyncTotals, Result<(), CommandExit>);
 async fn run_sync(
     sync: &args::SyncArgs,
     archive: &Archive,
-    settings: &Settings,
-    clock: &Clock,
-    out: &mut Output,
+    ctx: &mut ProfileContext<'_>,
 ) -> Result<SyncOutcome, CommandExit> {
     // Nobody waits at a screen, and the team's own sending goes first.
     let client = Client::new(
-        ClientConfig::from(settings),
+        ClientConfig::from(ctx.settings),
         RetryPolicy::LONG_RUNNING,
-        clock.clone(),
+        ctx.clock.clone(),
     );
-    let client =
-        super::with_wait_notes(client, out).with_priority(&RequestHandle::new(Priority::Backfill));
+    let client = super::with_wait_notes(client, ctx.out)
+        .with_priority(&RequestHandle::new(Priority::Backfill));
     let reach = archive.coverage()?;
-    let engine = Engine::new(Arc::new(client), archive.clone(), clock.clone());
+    let engine = Engine::new(Arc::new(client), archive.clone(), ctx.clock.clone());
     let mut signals = super::listen_for_signals()?;
     let back = match sync.back {
         BackSpan::All => sync::SyncDepth::All,
         BackSpan::Last(span) => {
-            sync::SyncDepth::Until(clock().checked_sub(span).unwrap_or(Timestamp::MIN))
+            sync::SyncDepth::Until((ctx.clock)().checked_sub(span).unwrap_or(Timestamp::MIN))
         }
     };
-    let tally = SyncTotals::new(clock(), reach);
+    let tally = SyncTotals::new((ctx.clock)(), reach);
     let mut mirror = SyncCommand {
         engine,
         back,
-        backfill: settings.backfill,
-        clock: clock.clone(),
-        zone: settings.zone.clone(),
+        backfill: ctx.settings.backfill,
+        clock: ctx.clock.clone(),
+        zone: ctx.settings.zone.clone(),
         totals: tally,
-        out,
+        out: &mut *ctx.out,
     };
     let outcome = tokio::select! {
         outcome = mirror.run(sync) => outcome,
