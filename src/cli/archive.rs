@@ -23,10 +23,6 @@ use crate::sync::RecheckScope;
 use crate::sync::recheck::find_due_runs;
 
 /// Does it.
-///
-/// # Errors
-///
-/// If the archive cannot be used, or nobody says that mail may be removed.
 pub(super) fn run(verb: &ArchiveVerb, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
     let said = match verb {
         ArchiveVerb::Adopt => OnMismatch::Adopt,
@@ -127,9 +123,6 @@ fn repair_archive(settings: &Settings, out: &mut Output) -> Result<(), CommandEx
     )
 }
 
-/// # Errors
-///
-/// If there is no archive to say something about: of another key, or one that is of no use.
 fn check_mismatch_exists(said: OnMismatch, settings: &Settings) -> Result<(), Error> {
     // Where there is no key or no place for an archive, that is what is said.
     let ArchiveLocation::Disk(path) = &settings.archive else {

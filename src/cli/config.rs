@@ -22,10 +22,6 @@ struct ConfigJson<'a> {
 }
 
 /// Does what was asked for.
-///
-/// # Errors
-///
-/// If the file cannot be read, understood or made, or the editor fails.
 pub(super) fn run(verb: ConfigVerb, world: CommandContext) -> Result<(), CommandExit> {
     match verb {
         ConfigVerb::Path => {

@@ -69,10 +69,6 @@ impl DoctorCheck {
 }
 
 /// Looks at everything and reports.
-///
-/// # Errors
-///
-/// The first failure of what is needed, so that the exit code tells its kind.
 pub(super) fn run(is_quick: bool, world: CommandContext<'_>) -> Result<(), CommandExit> {
     let CommandContext {
         global,

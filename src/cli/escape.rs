@@ -8,13 +8,11 @@ use jiff::Timestamp;
 use crate::text::sanitize;
 
 /// `text` without any control character but line feeds and tabs.
-#[must_use]
 pub(super) fn strip_controls(text: &str) -> Cow<'_, str> {
     filter_escapes(text, |_| 0)
 }
 
 /// The same, but the sequences that sentbox itself writes stay: styles (SGR) and links (OSC 8).
-#[must_use]
 pub(super) fn strip_foreign_controls(text: &str) -> Cow<'_, str> {
     filter_escapes(text, |rest| {
         sgr_len(rest).or_else(|| hyperlink_len(rest)).unwrap_or(0)
@@ -67,13 +65,11 @@ fn hyperlink_len(text: &str) -> Option<usize> {
 /// `json` on one line, with controls, bidi controls and invisible characters as `\u` escapes. It
 /// stays equal as a JSON value: such characters stand only in strings, C0 only between tokens, and
 /// numbers are untouched.
-#[must_use]
 pub(super) fn escape_line(json: &str) -> Cow<'_, str> {
     escape_chars(json, needs_escape)
 }
 
 /// The same for documents, one or several, that end in line feeds: those stay.
-#[must_use]
 pub(super) fn escape_lines(json: &str) -> Cow<'_, str> {
     escape_chars(json, |c| c != '\n' && needs_escape(c))
 }
@@ -98,7 +94,6 @@ fn escape_chars(json: &str, is_foreign: fn(char) -> bool) -> Cow<'_, str> {
 }
 
 /// An email's JSON with a last member that says when the service has confirmed its status.
-#[must_use]
 pub(super) fn add_checked_at(json: &str, confirmed: Option<Timestamp>) -> String {
     let open = json.trim_end();
     let open = open.strip_suffix('}').unwrap_or(open).trim_end();
@@ -110,14 +105,12 @@ pub(super) fn add_checked_at(json: &str, confirmed: Option<Timestamp>) -> String
 const LIST_START: &str = "{\"object\":\"list\",\"data\":[";
 
 /// An item of the service's list envelope, with what stands in front of it.
-#[must_use]
 pub(super) fn list_item(item: &str, is_first: bool) -> String {
     let lead = if is_first { LIST_START } else { "," };
     format!("{lead}\n{item}")
 }
 
 /// The end of the list envelope, and its beginning too if no item came before.
-#[must_use]
 pub(super) fn list_end(is_empty: bool, has_more: bool) -> String {
     let lead = if is_empty { LIST_START } else { "" };
     format!("{lead}\n],\"has_more\":{has_more}}}\n")

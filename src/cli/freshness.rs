@@ -127,10 +127,6 @@ pub(super) enum ConfirmOutcome {
 
 /// Asks for what is new, and then for the statuses of all emails that the query may find and that are
 /// not final.
-///
-/// # Errors
-///
-/// If the service or the archive fails, or a signal ends it.
 pub(super) async fn confirm_statuses(
     search: &SearchArgs,
     query: &Query,

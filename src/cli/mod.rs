@@ -61,10 +61,6 @@ struct ProfileContext<'a> {
 }
 
 /// Runs one command to its end.
-///
-/// # Errors
-///
-/// Whatever keeps it from doing what was asked, and what ends it early.
 pub fn run(command: &CliCommand, context: CommandContext<'_>) -> Result<(), CommandExit> {
     let CommandContext {
         global, env, clock, ..
@@ -134,10 +130,6 @@ fn with_profile(
 }
 
 /// Settles where to go, and says what the person should know about it.
-///
-/// # Errors
-///
-/// If a flag, a variable or the file holds what is not allowed.
 pub fn resolve_settings(global: &Global, env: &Env, out: &mut Output) -> Result<Settings, Error> {
     let settings = Settings::resolve(&global.flags(), env)?;
     for warning in &settings.warnings {
@@ -183,7 +175,6 @@ fn block_on<T>(work: impl Future<Output = Result<T, CommandExit>>) -> Result<T, 
 }
 
 /// Why nothing can wait for the network or a timer.
-#[must_use]
 pub fn runtime_error(error: &std::io::Error) -> Error {
     Error::new(
         ErrorKind::Io,

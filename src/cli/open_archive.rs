@@ -29,9 +29,6 @@ pub(super) fn open_for_writing(ctx: &mut ProfileContext<'_>) -> Result<Archive, 
     Ok(archive)
 }
 
-/// # Errors
-///
-/// If the archive may only be read.
 pub(super) fn check_writable(archive: &Archive) -> Result<(), Error> {
     archive.read_only_reason().map_or(Ok(()), Err)
 }

@@ -57,7 +57,6 @@ pub struct Output {
 
 impl Output {
     /// The streams of this process.
-    #[must_use]
     pub fn from_process(global: &Global, env: &Env) -> Self {
         let is_terminal = io::stdout().is_terminal();
         // A terminal that does not know its own width says that it has none.
@@ -87,7 +86,6 @@ impl Output {
 
     /// The streams of this process before the command line is understood: `json` is whether errors
     /// are wanted as JSON.
-    #[must_use]
     pub fn before_parsing(json: bool) -> Self {
         let stdout = Box::new(BufWriter::new(io::stdout()));
         Self {
@@ -129,10 +127,6 @@ impl Output {
     /// Writes results to stdout, which keeps them until there is enough of them or [`Output::flush`].
     /// Text for people loses its control characters, JSON has them as escapes: whatever a result
     /// quotes cannot command a terminal.
-    ///
-    /// # Errors
-    ///
-    /// [`Stop::Closed`] if nobody reads it.
     pub fn write_data(&mut self, text: &str) -> Result<(), CommandExit> {
         let safe = if self.format == OutputFormat::Human {
             escape::strip_controls(text)
@@ -143,10 +137,6 @@ impl Output {
     }
 
     /// Writes text for people in which the program has set styles and links of its own.
-    ///
-    /// # Errors
-    ///
-    /// [`Stop::Closed`] if nobody reads it.
     pub(super) fn write_styled(&mut self, text: &str) -> Result<(), CommandExit> {
         if self.format == OutputFormat::Human && self.colour {
             self.write(&escape::strip_foreign_controls(text))
@@ -157,10 +147,6 @@ impl Output {
 
     /// Writes what a program needs byte by byte, such as a path or a part of an email; a terminal is
     /// given it as [`Output::data`].
-    ///
-    /// # Errors
-    ///
-    /// [`Stop::Closed`] if nobody reads it.
     pub(super) fn write_exact(&mut self, text: &str) -> Result<(), CommandExit> {
         if self.columns.is_some() {
             self.write_data(text)
@@ -176,16 +162,11 @@ impl Output {
     }
 
     /// Sends on what was written so far.
-    ///
-    /// # Errors
-    ///
-    /// [`Stop::Closed`] if nobody reads it.
     pub fn flush(&mut self) -> Result<(), CommandExit> {
         self.stdout.flush().map_err(|error| write_error(&error))
     }
 
     /// Whether nothing is said but results and errors.
-    #[must_use]
     pub const fn is_quiet(&self) -> bool {
         self.quiet
     }
@@ -232,10 +213,6 @@ impl Output {
     }
 
     /// Asks a person; `None` if there is none to be asked.
-    ///
-    /// # Errors
-    ///
-    /// If the answer cannot be read.
     pub fn confirm(&mut self, question: &str) -> Result<Option<bool>, CommandExit> {
         if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
             return Ok(None);

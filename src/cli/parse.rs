@@ -27,7 +27,6 @@ pub enum ParsedArgs {
 }
 
 /// Reads a command line, the program's name first.
-#[must_use]
 pub fn parse_args(words: impl IntoIterator<Item = OsString>) -> ParsedArgs {
     let words: Vec<OsString> = words.into_iter().collect();
     let json = words

@@ -9,10 +9,6 @@ use crate::error::{Error, ErrorKind};
 use crate::render::{Body, ansi};
 
 /// Lays out a file or standard input.
-///
-/// # Errors
-///
-/// If it cannot be read.
 pub(super) fn run(render: &RenderArgs, out: &mut Output) -> Result<(), CommandExit> {
     let mut bytes = Vec::new();
     if let Some(path) = render

@@ -34,10 +34,6 @@ struct CountJson {
 }
 
 /// Prints what matches, and then on stderr how much was searched.
-///
-/// # Errors
-///
-/// If the archive cannot be read, or with `--back` or `--fresh` the service fails.
 pub(super) fn run(search: &SearchArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
     if ctx.out.format != OutputFormat::Human && (search.csv || !search.columns.is_empty()) {
         let failure = Error::new(

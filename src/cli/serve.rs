@@ -13,10 +13,6 @@ use tokio::net::TcpListener;
 const RATE: u32 = 1000;
 
 /// Listens, says where, and serves.
-///
-/// # Errors
-///
-/// If the address cannot be listened on; and [`Stop::Signal`] at the end.
 pub(super) async fn run(
     serve: &ServeArgs,
     clock: &Clock,

@@ -42,10 +42,6 @@ pub enum BackSpan {
 }
 
 /// Reads `all`, or a number of hours, days or weeks.
-///
-/// # Errors
-///
-/// If it is neither; the text says what is allowed.
 pub fn parse_back(text: &str) -> Result<BackSpan, String> {
     if text == "all" {
         return Ok(BackSpan::All);
@@ -67,10 +63,6 @@ pub enum RecheckSpan {
 }
 
 /// Reads `off`, `all`, or a number of hours, days or weeks.
-///
-/// # Errors
-///
-/// If it is none of these; the text says what is allowed.
 pub fn parse_recheck(text: &str) -> Result<RecheckSpan, String> {
     match text {
         "off" => Ok(RecheckSpan::Off),
@@ -108,10 +100,6 @@ pub(super) async fn run(
 }
 
 /// The same as far `back` as is said and without a report, for a command that needs what is fetched.
-///
-/// # Errors
-///
-/// As [`run`].
 pub(super) async fn load_older(
     back: BackSpan,
     archive: &Archive,

@@ -20,7 +20,6 @@ const ID_WIDTH: usize = 36;
 const MIN_WIDTH_WITH_ID: usize = 110;
 
 /// Time in UTC, status, recipients, subject and id between tabs, for whoever cuts and greps.
-#[must_use]
 pub(super) fn tab_separated(summary: &Summary) -> String {
     let time = summary
         .created
@@ -57,7 +56,6 @@ pub(super) struct RowLayout {
 impl RowLayout {
     /// Status, recipient, subject, time and, if there is room, the id; a sign says that the service no
     /// longer has it.
-    #[must_use]
     pub(super) fn format_row(&self, summary: &Summary, gone: bool) -> String {
         let width = usize::from(self.width);
         let with_id = width >= MIN_WIDTH_WITH_ID;
@@ -212,7 +210,6 @@ pub enum Column {
 
 impl Column {
     /// Its name, as it is asked for and as it stands above the column.
-    #[must_use]
     pub(super) fn name(self) -> String {
         self.to_possible_value()
             .map(|value| value.get_name().to_owned())
@@ -220,7 +217,6 @@ impl Column {
     }
 
     /// What it holds for an email; without tabs and line feeds.
-    #[must_use]
     pub(super) fn value(self, row: &EmailRow) -> String {
         let mail = &row.summary;
         match self {
@@ -267,7 +263,6 @@ fn format_utc(stamp: &ApiTime) -> String {
 }
 
 /// One line with its end.
-#[must_use]
 pub(super) fn format_record<T: AsRef<str>>(cells: impl IntoIterator<Item = T>) -> String {
     let cells: Vec<String> = cells
         .into_iter()

@@ -53,10 +53,6 @@ impl ApiKey {
     }
 
     /// Reads a key file, which must not be readable by others.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be read, may be read by others, or holds no key.
     pub(crate) fn from_file(path: &Path, from: &str) -> Result<Self, Error> {
         let unreadable = |error: std::io::Error| match error.kind() {
             std::io::ErrorKind::NotFound => Error::new(
@@ -84,10 +80,6 @@ impl ApiKey {
     }
 
     /// Runs `command` by the shell and takes the first line it prints.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be run, fails, takes longer than a minute, or prints no key.
     pub(crate) fn from_command(
         command: &str,
         from: &str,
@@ -134,13 +126,11 @@ impl ApiKey {
     }
 
     /// The key itself, for the one header that carries it.
-    #[must_use]
     pub(crate) fn expose(&self) -> &str {
         self.0.expose_secret()
     }
 
     /// The key as it may be shown: what kind it looks like, and which one it is.
-    #[must_use]
     pub(crate) fn masked(&self) -> String {
         let start = if self.expose().starts_with("re_") {
             "re_"
@@ -151,7 +141,6 @@ impl ApiKey {
     }
 
     /// Eight hex digits that tell two keys apart and give nothing away: an archive is bound to them.
-    #[must_use]
     pub(crate) fn fingerprint(&self) -> String {
         let digest = digest::digest(&digest::SHA256, self.expose().as_bytes());
         let start = digest
@@ -196,19 +185,16 @@ pub(crate) struct SecretInput(SecretString);
 
 impl SecretInput {
     /// Takes the text as it is.
-    #[must_use]
     pub(crate) fn new(text: &str) -> Self {
         Self(text.into())
     }
 
     /// The text itself, for the one place that needs it.
-    #[must_use]
     pub(crate) fn expose(&self) -> &str {
         self.0.expose_secret()
     }
 
     /// How many letters there are.
-    #[must_use]
     pub(crate) fn char_count(&self) -> usize {
         self.expose().chars().count()
     }

@@ -26,9 +26,6 @@ pub fn now() -> Timestamp {
     clamp_time(read_system_time())
 }
 
-/// # Errors
-///
-/// If the clock of this machine is beyond the year 9000.
 pub(crate) fn check_system_clock() -> Result<(), Error> {
     check_year(read_system_time())
 }

@@ -14,7 +14,6 @@ pub(crate) struct Env(BTreeMap<String, String>);
 impl Env {
     /// The environment of this process. A variable that is not Unicode is left out: none that
     /// matters here may be.
-    #[must_use]
     pub(crate) fn from_process() -> Self {
         std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
@@ -22,7 +21,6 @@ impl Env {
     }
 
     /// The value of a variable, without blanks around it.
-    #[must_use]
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.0
             .get(name)
@@ -31,7 +29,6 @@ impl Env {
     }
 
     /// A directory: the variable `name` if it is an absolute path, else `below` in the home directory.
-    #[must_use]
     pub(crate) fn base_dir(&self, name: &str, below: &str) -> Option<PathBuf> {
         let absolute = |name| {
             self.get(name)
@@ -42,7 +39,6 @@ impl Env {
     }
 
     /// The time zone of the person: `TZ` if it names one, else the zone of this machine.
-    #[must_use]
     pub(crate) fn time_zone(&self) -> jiff::tz::TimeZone {
         let named = self.get("TZ").map(|name| name.trim_start_matches(':'));
         named
@@ -51,7 +47,6 @@ impl Env {
     }
 
     /// Whether styled output is wanted on a stream that is (or is not) a terminal.
-    #[must_use]
     pub(crate) fn wants_colour(&self, is_terminal: bool) -> bool {
         if self.get("NO_COLOR").is_some() {
             return false;
@@ -89,7 +84,6 @@ pub(crate) struct Paths {
 
 impl Paths {
     /// The paths that `env` asks for.
-    #[must_use]
     pub(crate) fn from_env(env: &Env) -> Self {
         let folder = |name, below| {
             env.base_dir(name, below)
@@ -108,7 +102,6 @@ impl Paths {
     }
 
     /// The folder of a profile's archives: one for each address and key it has had.
-    #[must_use]
     pub(crate) fn profile_data_dir(&self, profile: &str) -> Option<PathBuf> {
         self.data.as_ref().map(|data| data.join(profile))
     }
@@ -130,7 +123,6 @@ pub(crate) enum FaultPoint {
 
 impl FaultPoint {
     /// What the environment asks for; nothing in a release build.
-    #[must_use]
     pub(crate) fn from_env(env: &Env) -> Option<Self> {
         if !cfg!(debug_assertions) {
             return None;

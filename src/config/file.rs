@@ -105,10 +105,6 @@ const PROFILE_KEYS: [&str; 9] = [
 
 impl ConfigFile {
     /// Reads the file; if there is none at its usual place, it is empty.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be read, is not TOML, or has a value that is not allowed.
     pub(super) fn load(paths: &Paths) -> Result<Self, Error> {
         match &paths.config {
             Some(path) if paths.config_is_explicit || path.exists() => {
@@ -119,10 +115,6 @@ impl ConfigFile {
     }
 
     /// Reads `text`, which stands in the file at `path`.
-    ///
-    /// # Errors
-    ///
-    /// If it is not TOML, or has a value that is not allowed.
     pub(super) fn parse(text: &str, path: &Path, home: Option<&Path>) -> Result<Self, Error> {
         let file = Self::parse_with_errors(text, path, home);
         if file.errors.is_empty() {
@@ -167,10 +159,6 @@ impl ConfigFile {
 }
 
 /// The text of a configuration file.
-///
-/// # Errors
-///
-/// If it cannot be read.
 pub(super) fn read_text(path: &Path) -> Result<String, Error> {
     let unreadable = |error| {
         Error::new(
@@ -482,7 +470,6 @@ pub(super) const DEFAULT_PROFILE: &str = "default";
 pub(super) const PROFILE_NAME_RULE: &str = "a profile's name is made of letters, digits, - and _";
 
 /// Whether a profile may be called so.
-#[must_use]
 pub(super) fn is_profile_name(name: &str) -> bool {
     !name.is_empty()
         && name.len() <= 64

@@ -52,10 +52,6 @@ pub(crate) struct KeyTarget {
 
 impl Profiles {
     /// Reads the file that the environment means; one that is not there yet is empty.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be read or understood, or there is no home directory.
     pub(crate) fn load(env: &Env) -> Result<Self, Error> {
         let paths = Paths::from_env(env);
         let path = config_path(&paths)?;
@@ -74,10 +70,6 @@ impl Profiles {
     }
 
     /// The file, and all that is wrong with it, line by line; also one that cannot be used.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be read, or there is no home directory.
     pub(crate) fn load_with_errors(env: &Env) -> Result<Self, Error> {
         let paths = Paths::from_env(env);
         let path = config_path(&paths)?;
@@ -96,43 +88,36 @@ impl Profiles {
     }
 
     /// The colours of the screen.
-    #[must_use]
     pub(crate) const fn palette(&self) -> Palette {
         self.file.palette
     }
 
     /// What the file changes in the meaning of keys.
-    #[must_use]
     pub(crate) fn keys(&self) -> &[KeyBinding] {
         &self.file.keys
     }
 
     /// What in the file is not allowed, a message each; none in one that was [read](Self::read).
-    #[must_use]
     pub(crate) fn errors(&self) -> &[String] {
         &self.file.errors
     }
 
     /// The configuration file.
-    #[must_use]
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// The saved views, if the file says something about views.
-    #[must_use]
     pub(crate) const fn views(&self) -> Option<&SavedViews> {
         self.file.views.as_ref()
     }
 
     /// What in the file was not understood, a message each.
-    #[must_use]
     pub(crate) fn warnings(&self) -> &[String] {
         &self.file.warnings
     }
 
     /// The profile that is meant if none is named.
-    #[must_use]
     pub(crate) fn default_name(&self) -> &str {
         self.file
             .default_profile
@@ -141,7 +126,6 @@ impl Profiles {
     }
 
     /// All profiles by name.
-    #[must_use]
     pub(crate) fn entries(&self) -> Vec<ProfileEntry> {
         let listed = |(name, profile): (&String, &super::file::ProfileConfig)| ProfileEntry {
             name: name.clone(),
@@ -211,10 +195,6 @@ impl Profiles {
     ///
     /// The profile comes first: a process that is killed in between leaves a profile that still
     /// lacks its key, which is reported and mended by the next login, and never a key without a profile.
-    ///
-    /// # Errors
-    ///
-    /// If a file cannot be written; then the profile is as it was.
     pub(crate) fn store_key(&mut self, place: &KeyTarget, key: &ApiKey) -> Result<(), Error> {
         let KeyTarget {
             profile,
@@ -271,7 +251,6 @@ impl Profiles {
     }
 
     /// The stored keys that no profile uses.
-    #[must_use]
     pub(crate) fn unused_key_files(&self) -> Vec<PathBuf> {
         let used = |path: &PathBuf| {
             self.file
@@ -295,10 +274,6 @@ impl Profiles {
     }
 
     /// Makes `name` the profile that is meant if none is named.
-    ///
-    /// # Errors
-    ///
-    /// If there is no such profile, or the file cannot be written.
     pub(crate) fn make_default(&mut self, name: &str) -> Result<(), Error> {
         self.require(name)?;
         self.edit(|document| {
@@ -308,7 +283,6 @@ impl Profiles {
     }
 
     /// The archives of a profile, if there are any.
-    #[must_use]
     pub(crate) fn existing_data_dir(&self, name: &str) -> Option<PathBuf> {
         self.paths
             .profile_data_dir(name)
@@ -316,10 +290,6 @@ impl Profiles {
     }
 
     /// Whether there is a profile of that name.
-    ///
-    /// # Errors
-    ///
-    /// If there is none.
     pub(crate) fn require(&self, name: &str) -> Result<(), Error> {
         if self.file.profiles.contains_key(name) {
             return Ok(());
@@ -328,10 +298,6 @@ impl Profiles {
     }
 
     /// Takes a profile out of the file, with the key that was stored for it and its archives.
-    ///
-    /// # Errors
-    ///
-    /// If there is no such profile, or something cannot be deleted.
     pub(crate) fn remove(&mut self, name: &str) -> Result<(), Error> {
         self.require(name)?;
         let kept = |path: &Path, error: std::io::Error| {
@@ -366,10 +332,6 @@ impl Profiles {
     }
 
     /// The file, to be edited: also one that cannot be understood, and begun if there is none.
-    ///
-    /// # Errors
-    ///
-    /// If there is no home directory, or the file cannot be made.
     pub(crate) fn create_if_missing(env: &Env) -> Result<PathBuf, Error> {
         let path = config_path(&Paths::from_env(env))?;
         if !path.exists() {
@@ -379,7 +341,6 @@ impl Profiles {
     }
 
     /// The variable of the environment whose key goes before the default profile's, if one is set.
-    #[must_use]
     pub(crate) fn overriding_variable(env: &Env) -> Option<&'static str> {
         let theirs = env
             .get("SENTBOX_PROFILE")
@@ -521,17 +482,12 @@ pub(crate) struct ViewStore(Option<Env>);
 
 impl ViewStore {
     /// The configuration file that the environment means.
-    #[must_use]
     pub(crate) const fn new(env: Env) -> Self {
         Self(Some(env))
     }
 
     /// Puts a view under a number, or takes away what is there. The file is read again first, so that
     /// what was changed in it meanwhile stays. Says which file it is; `None` if nothing is kept.
-    ///
-    /// # Errors
-    ///
-    /// If the file cannot be read, understood or written.
     pub(crate) fn save(
         &self,
         number: u8,

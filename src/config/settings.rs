@@ -61,10 +61,6 @@ pub(crate) struct Settings {
 
 impl Settings {
     /// Settles everything. Asks the disk for the configuration file and the key, nobody else.
-    ///
-    /// # Errors
-    ///
-    /// If a value given by hand or in the file is not allowed. A missing key is no error here.
     pub(crate) fn resolve(flags: &Flags, env: &Env) -> Result<Self, Error> {
         let paths = Paths::from_env(env);
         let file = ConfigFile::load(&paths)?;

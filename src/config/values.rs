@@ -42,7 +42,6 @@ impl Default for Rate {
 pub(crate) const DURATION_SYNTAX: &str = "a number of hours, days or weeks such as 12h, 30d, 8w";
 
 /// Reads a number of hours, days or weeks; `None` if it is none.
-#[must_use]
 pub(crate) fn parse_duration(text: &str) -> Option<SignedDuration> {
     let (number, hours) = [('h', 1), ('d', 24), ('w', 24 * 7)]
         .into_iter()
@@ -70,7 +69,6 @@ impl Backfill {
         "\"off\", \"all\", or a number of hours, days or weeks such as 12h, 30d, 8w";
 
     /// Reads it as it is written in a profile.
-    #[must_use]
     pub(crate) fn parse(text: &str) -> Option<Self> {
         match text {
             "off" => Some(Self::Off),
@@ -159,7 +157,6 @@ pub(crate) struct SavedView {
 pub(crate) type SavedViews = BTreeMap<u8, SavedView>;
 
 /// The views of a file that says nothing about views.
-#[must_use]
 pub(crate) fn built_in_views() -> SavedViews {
     let views = [
         (1, "Today", "after:today"),

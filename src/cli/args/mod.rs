@@ -216,7 +216,6 @@ It is tried with one small request and stored in a file that you alone can read.
 
 impl Global {
     /// The part that settles where to go.
-    #[must_use]
     pub fn flags(&self) -> Flags {
         let Self {
             profile,

@@ -68,7 +68,6 @@ pub struct ListArgs {
 
 impl ListArgs {
     /// Where to begin.
-    #[must_use]
     pub fn cursor(&self) -> Cursor {
         match (&self.after, &self.before) {
             (Some(id), _) => Cursor::After(EmailId::new(id)),
