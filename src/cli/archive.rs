@@ -24,16 +24,16 @@ use crate::sync::recheck::find_due_runs;
 
 /// Does it.
 pub(super) fn run(verb: &ArchiveVerb, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
-    let said = match verb {
+    let on_mismatch = match verb {
         ArchiveVerb::Adopt => OnMismatch::Adopt,
         ArchiveVerb::Begin => OnMismatch::BackUp,
         ArchiveVerb::Repair => return repair_archive(ctx.settings, ctx.out),
         ArchiveVerb::Info | ArchiveVerb::Purge(_) | ArchiveVerb::Vacuum => OnMismatch::Ask,
     };
-    if said != OnMismatch::Ask {
-        check_mismatch_exists(said, ctx.settings)?;
+    if on_mismatch != OnMismatch::Ask {
+        check_mismatch_exists(on_mismatch, ctx.settings)?;
     }
-    let archive = open_archive::open_with_answer(said, ctx)?;
+    let archive = open_archive::open_with_answer(on_mismatch, ctx)?;
     match verb {
         ArchiveVerb::Adopt | ArchiveVerb::Begin | ArchiveVerb::Info | ArchiveVerb::Repair => {
             print_info(&archive, ctx.settings, (ctx.clock)(), ctx.out)
@@ -123,12 +123,12 @@ fn repair_archive(settings: &Settings, out: &mut Output) -> Result<(), CommandEx
     )
 }
 
-fn check_mismatch_exists(said: OnMismatch, settings: &Settings) -> Result<(), Error> {
-    // Where there is no key or no place for an archive, that is what is said.
+fn check_mismatch_exists(on_mismatch: OnMismatch, settings: &Settings) -> Result<(), Error> {
+    // Without a key or a directory for the archive, that error is the one to report.
     let ArchiveLocation::Disk(path) = &settings.archive else {
         return Ok(());
     };
-    if said == OnMismatch::BackUp && path.exists() && is_unusable(path)
+    if on_mismatch == OnMismatch::BackUp && path.exists() && is_unusable(path)
         || IdentityMismatch::find(settings)?.is_some()
     {
         return Ok(());

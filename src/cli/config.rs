@@ -1,4 +1,4 @@
-//! `config`: where the configuration file is, what is wrong with it, and a way to edit it.
+//! `config`: shows the path of the configuration file, checks it, and opens it in an editor.
 
 use std::process::Command;
 

@@ -28,13 +28,13 @@ const PROGRESS_INTERVAL: u64 = 1000;
 enum DoctorState {
     /// As it should be.
     Ok,
-    /// Worth knowing, and not in the way.
+    /// Worth knowing; no problem.
     Note,
     /// Not working, and needed.
     Failed(Error),
 }
 
-/// What was found about one thing.
+/// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct DoctorCheck {
     name: &'static str,
@@ -109,7 +109,7 @@ pub(super) fn run(is_quick: bool, world: CommandContext<'_>) -> Result<(), Comma
             check_archive(&settings, is_quick, clock(), &mut found, out);
             out.show_progress("");
         }
-        // What is wrong with the file has been said.
+        // The problems of the file are listed already.
         Err(_) if profiles.is_none() => {}
         Err(failure) => found.push(DoctorCheck::failed("profile", failure)),
     }
@@ -175,7 +175,7 @@ fn check_key(settings: &Settings, profiles: Option<&Profiles>, found: &mut Vec<D
     });
 }
 
-/// Asks for one email, and tells what can be told from the answer.
+/// Requests one email and derives what the answer shows.
 async fn check_service(
     client: &Client,
     settings: &Settings,
@@ -185,14 +185,14 @@ async fn check_service(
     let proxy = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"]
         .into_iter()
         .find(|name| env.get(name).is_some());
-    let way = proxy
+    let via = proxy
         .filter(|_| !settings.base_url.is_plain_http())
         .map(|name| format!(" through the proxy of {name}"))
         .unwrap_or_default();
     let asked = Instant::now();
     let answer = client.list(1, &Cursor::Start).await;
     let answered = format!(
-        "{} answers{way}, in {} ms",
+        "{} answers{via}, in {} ms",
         settings.base_url,
         asked.elapsed().as_millis()
     );
@@ -445,7 +445,7 @@ fn check_terminal(env: &Env, size: Option<(u16, u16)>) -> Vec<DoctorCheck> {
 fn describe_colours(env: &Env, term: &str) -> &'static str {
     let has = |name: &str, word: &str| env.get(name).is_some_and(|value| value.contains(word));
     if env.get("NO_COLOR").is_some() {
-        "none, as NO_COLOR asks"
+        "none, because NO_COLOR is set"
     } else if term == "dumb" {
         "none"
     } else if has("COLORTERM", "truecolor")
@@ -485,7 +485,7 @@ fn check_unicode(env: &Env, term: &str) -> DoctorCheck {
 
 fn check_clipboard(env: &Env, term: &str) -> DoctorCheck {
     if matches!(term, "dumb" | "linux") {
-        DoctorCheck::note("clipboard", "none: this terminal has no way to it")
+        DoctorCheck::note("clipboard", "none: this terminal does not support it")
     } else if env.get("TMUX").is_some() {
         DoctorCheck::ok(
             "clipboard",
@@ -548,7 +548,7 @@ mod tests {
                 ("NO_COLOR", "1"),
                 ("LC_ALL", "C")
             ]),
-            "xterm, 120x40 | none, as NO_COLOR asks | LC_ALL is C, which is not UTF-8; if lines look wrong, use --ascii | OSC 52, if the terminal allows it"
+            "xterm, 120x40 | none, because NO_COLOR is set | LC_ALL is C, which is not UTF-8; if lines look wrong, use --ascii | OSC 52, if the terminal allows it"
         );
         assert!(words(&[]).starts_with("dumb, 120x40; it cannot show the terminal program | none"));
     }

@@ -1,4 +1,4 @@
-//! Text for people on its way to a stream: whatever it quotes cannot command a terminal.
+//! Escapes text and JSON for a stream, so that what they quote cannot command a terminal.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -104,7 +104,7 @@ pub(super) fn add_checked_at(json: &str, confirmed: Option<Timestamp>) -> String
 
 const LIST_START: &str = "{\"object\":\"list\",\"data\":[";
 
-/// An item of the service's list envelope, with what stands in front of it.
+/// An item of the service's list envelope, with what comes before it.
 pub(super) fn list_item(item: &str, is_first: bool) -> String {
     let lead = if is_first { LIST_START } else { "," };
     format!("{lead}\n{item}")

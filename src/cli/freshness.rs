@@ -260,7 +260,7 @@ impl<S: EmailApi> StatusRefresh<'_, S> {
         if left.emails == 0 {
             return Ok(ConfirmOutcome::Complete);
         }
-        let at = below.and_then(|place| Timestamp::from_microsecond(place.micros()).ok());
+        let at = below.and_then(|key| Timestamp::from_microsecond(key.micros()).ok());
         let back = at.map_or_else(
             || "not checked".to_owned(),
             |at| {
@@ -301,7 +301,7 @@ impl<S: EmailApi> StatusRefresh<'_, S> {
                 .stop_reason;
         }
         match stopped {
-            // What is below is said to be a gap in any case.
+            // The rest below is reported as a gap in any case.
             StopReason::PageLimit => Ok(()),
             stopped => stop_error(&stopped).map_or(Ok(()), Err),
         }

@@ -10,7 +10,7 @@ use crate::api::{Cursor, EmailApi, EmailPage, ListedEmail, MAX_LIMIT};
 use crate::error::{Error, ErrorKind};
 use crate::mail::{EmailId, Summary};
 
-/// Prints what `list` asks for.
+/// Runs `list`.
 ///
 /// # Errors
 ///

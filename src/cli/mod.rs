@@ -129,7 +129,7 @@ fn with_profile(
     })
 }
 
-/// Settles where to go, and says what the person should know about it.
+/// Resolves the settings and prints their warnings as notes.
 pub fn resolve_settings(global: &Global, env: &Env, out: &mut Output) -> Result<Settings, Error> {
     let settings = Settings::resolve(&global.flags(), env)?;
     for warning in &settings.warnings {
@@ -164,7 +164,7 @@ fn with_wait_notes(client: Client, out: &Output) -> Client {
     })
 }
 
-/// One thread is enough for what does one thing after the other.
+/// Runs `work` on one thread: a verb does one step after another.
 fn block_on<T>(work: impl Future<Output = Result<T, CommandExit>>) -> Result<T, CommandExit> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -174,11 +174,11 @@ fn block_on<T>(work: impl Future<Output = Result<T, CommandExit>>) -> Result<T, 
         .block_on(work)
 }
 
-/// Why nothing can wait for the network or a timer.
+/// The error of a system that refuses the event loop.
 pub fn runtime_error(error: &std::io::Error) -> Error {
     Error::new(
         ErrorKind::Io,
-        format!("the system refuses what it takes to wait for events: {error}"),
+        format!("cannot create the event loop: {error}"),
     )
     .with_hint("raise its limits: ulimit -n 256")
 }

@@ -33,7 +33,7 @@ pub(super) fn check_writable(archive: &Archive) -> Result<(), Error> {
     archive.read_only_reason().map_or(Ok(()), Err)
 }
 
-/// Opens it on what was `said` about an archive that belongs to another key; if nothing was, a person
+/// Opens the archive; `on_mismatch` decides about one that belongs to another key. With `Ask`, the user
 /// is asked.
 pub(super) fn open_with_answer(
     on_mismatch: OnMismatch,
@@ -72,7 +72,7 @@ pub(super) fn open_with_answer(
     }
 }
 
-/// Opens the archive for a command that goes on without one; why there is none is said.
+/// Opens the archive for a command that can go on without one; notes why there is none.
 pub(super) fn open_or_note(ctx: &mut ProfileContext<'_>) -> Option<Archive> {
     if ctx.settings.archive == ArchiveLocation::Memory {
         if ctx.settings.no_home {
@@ -96,10 +96,10 @@ fn open_with_retention(ctx: &mut ProfileContext<'_>) -> Result<Archive, Error> {
 
 fn open_and_note_backup(
     settings: &Settings,
-    said: OnMismatch,
+    on_mismatch: OnMismatch,
     out: &mut Output,
 ) -> Result<OpenResult, Error> {
-    let opened = Archive::open_for(settings, said)?;
+    let opened = Archive::open_for(settings, on_mismatch)?;
     if let OpenResult::Opened(archive) = &opened
         && let Some(path) = archive.outdated_backup()
     {

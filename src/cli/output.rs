@@ -100,7 +100,7 @@ impl Output {
         }
     }
 
-    /// Streams that keep what is written: what was said, and not what is data.
+    /// Creates streams that keep what is written to stderr and drop data.
     #[cfg(test)]
     pub(super) fn captured() -> (Self, std::sync::Arc<std::sync::Mutex<Vec<u8>>>) {
         struct Kept(std::sync::Arc<std::sync::Mutex<Vec<u8>>>);
@@ -113,14 +113,14 @@ impl Output {
                 Ok(())
             }
         }
-        let said = std::sync::Arc::default();
+        let captured = std::sync::Arc::default();
         (
             Self {
                 stdout: Box::new(io::sink()),
-                stderr: Box::new(Kept(std::sync::Arc::clone(&said))),
+                stderr: Box::new(Kept(std::sync::Arc::clone(&captured))),
                 ..Self::before_parsing(false)
             },
-            said,
+            captured,
         )
     }
 
@@ -166,7 +166,7 @@ impl Output {
         self.stdout.flush().map_err(|error| write_error(&error))
     }
 
-    /// Whether nothing is said but results and errors.
+    /// Whether nothing is captured but results and errors.
     pub const fn is_quiet(&self) -> bool {
         self.quiet
     }
@@ -197,7 +197,7 @@ impl Output {
         }
     }
 
-    /// Shows how far a long command is, in place of what it showed before; only to a person who
+    /// Shows how far a long command is, instead of what it showed before; only to a user who
     /// watches. The empty text takes it away.
     pub fn show_progress(&mut self, text: &str) {
         if self.shows_progress && !self.quiet {
@@ -267,7 +267,7 @@ impl Output {
         self.write_stderr(&serde_json::to_string(&document).expect("strings are JSON"));
     }
 
-    /// A stderr that nobody reads is no reason to stop.
+    /// A closed stderr is no reason to stop.
     fn write_stderr(&mut self, line: &str) {
         let line = if self.format == OutputFormat::Human {
             sanitize::sanitize_line(line)
@@ -300,7 +300,7 @@ struct FailedRequest<'a> {
     status: Option<u16>,
     id: Option<&'a str>,
     attempts: u32,
-    /// Seconds that the service asks us to wait.
+    /// Seconds to wait, from `retry-after`.
     wait: Option<u64>,
 }
 

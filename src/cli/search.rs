@@ -85,7 +85,7 @@ pub(super) fn run(search: &SearchArgs, ctx: &mut ProfileContext<'_>) -> Result<(
             printed
         };
         let hint = match checked {
-            None => "--fresh asks the service",
+            None => "--fresh checks with the service",
             Some(ConfirmOutcome::Complete) => "the service did not list all of these emails again",
             // That was reported.
             Some(ConfirmOutcome::Partial) => "",
@@ -110,7 +110,7 @@ pub(super) fn run(search: &SearchArgs, ctx: &mut ProfileContext<'_>) -> Result<(
 fn print_count(archive: &Archive, query: &Query, out: &mut Output) -> Result<(), CommandExit> {
     let counted = archive.count_matches(query, u64::MAX, &CancellationToken::default())?;
     let (MatchCount::Exactly(count) | MatchCount::MoreThan(count)) =
-        counted.expect("nobody halts it");
+        counted.expect("it is never cancelled");
     let text = match out.format {
         OutputFormat::Human => count.to_string(),
         OutputFormat::Json | OutputFormat::JsonLines => {
@@ -151,7 +151,7 @@ fn print_matches(
             return false;
         }
         stop = printer.print_row(&row).err();
-        // Only the document says whether there is more; else nobody waits for one more match.
+        // Only the JSON document says whether there is more; other formats need no further match.
         stop.is_none()
             && (printer.out.format == OutputFormat::Json
                 || search.limit.is_none_or(|limit| printer.printed < limit))

@@ -9,7 +9,7 @@ use crate::server::{self, ServerConfig};
 use tokio::net::TcpListener;
 
 /// Requests a second that are answered. Nobody shares this service, so it need not be as strict as
-/// the real one, but a program without any pace is still told so.
+/// the real one, but a program without any pace still gets 429.
 const RATE: u32 = 1000;
 
 /// Listens, says where, and serves.

@@ -29,7 +29,7 @@ const REFRESH_INTERVAL: Duration = Duration::from_secs(30);
 const RECENT_AGE: SignedDuration = SignedDuration::from_hours(72);
 /// Due pages that are read between two looks for new mail.
 const RECHECK_PAGES: u32 = 10;
-/// Requests for due statuses that are made after the walk if nothing else is said.
+/// Requests for due statuses after the sync run, unless a flag says otherwise.
 const MAX_DUE_REQUESTS: u32 = 100;
 
 /// How far back to go, as it is typed.
@@ -99,7 +99,7 @@ pub(super) async fn run(
     outcome
 }
 
-/// The same as far `back` as is said and without a report, for a command that needs what is fetched.
+/// Fetches back to `back` without a report, for a command that needs those emails.
 pub(super) async fn load_older(
     back: BackSpan,
     archive: &Archive,
@@ -164,7 +164,7 @@ async fn run_sync(
 struct SyncCommand<'a, S> {
     engine: Engine<S>,
     back: sync::SyncDepth,
-    /// How far back the profile wants mail to be fetched in any case.
+    /// How far back the profile's `backfill` setting reaches.
     backfill: Backfill,
     clock: Clock,
     zone: TimeZone,
@@ -192,9 +192,9 @@ impl<S: EmailApi> SyncCommand<'_, S> {
     /// Walks back, unless another process does: then that one is waited for, and what it leaves is walked.
     async fn sync_when_unlocked(&mut self) -> Result<(), Error> {
         let lease = self.engine.archive().backfill_lock().clone();
-        let mut told = false;
+        let mut reported = false;
         while !lease.try_acquire((self.clock)()) {
-            if !std::mem::replace(&mut told, true) {
+            if !std::mem::replace(&mut reported, true) {
                 self.out.note(
                     "another sentbox is fetching older mail already; waiting until it is done",
                 );
@@ -222,7 +222,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
             ..
         } = self;
         let synced = engine.full_sync(*back, |synced| {
-            // Held anew with each page: whoever is stopped for long has lost it.
+            // Renewed with each page: a process that stops for long loses the lock.
             let _ = lease.try_acquire(clock());
             tally.coverage = synced.coverage.clone();
             tally.current_run = Some((synced.new, synced.changes, synced.pages));
@@ -234,7 +234,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         stop_error(&synced.stop_reason).map_or(Ok(()), Err)
     }
 
-    /// Reads the statuses again that are due; or all of the age that is said, which this run has not
+    /// Re-reads the statuses that are due, or all of the given age, which this run has not
     /// confirmed since it `started`.
     async fn recheck_statuses(
         &mut self,
@@ -321,7 +321,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
                     format_statuses(left)
                 ),
                 Some(_) => format!(
-                    "{} could not be read again; the next run asks for them once more",
+                    "{} could not be read again; the next run retries them",
                     format_statuses(left)
                 ),
             });
@@ -371,7 +371,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         let done = done.await?;
         if done.invalid > 0 {
             out.note(&format!(
-                "{} bodies could not be read; the next run asks for them again",
+                "{} bodies could not be read; the next run retries them",
                 group_digits(done.invalid, ' ')
             ));
         }
@@ -417,7 +417,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         }
     }
 
-    /// Spends a pause with fetching older mail, if the profile wants that; a page that fails is asked for
+    /// Fetches older mail during a pause, if the profile says so; a page that fails is requested
     /// again after the next refresh.
     async fn backfill_during_pause(&mut self, pause: Duration) -> Result<(), Error> {
         let until = Instant::now() + pause;
@@ -439,7 +439,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         Ok(())
     }
 
-    /// Whether the archive reaches as far back as the profile wants.
+    /// Whether the archive reaches as far back as the profile's `backfill`.
     fn is_backfilled(&self) -> Result<bool, Error> {
         let until = match self.backfill {
             Backfill::Off => return Ok(true),
@@ -462,7 +462,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         self.totals.add_run(&synced);
         if synced.stop_reason == StopReason::OtherProcess {
             let line = format!(
-                "another sentbox asks the service; {}",
+                "another sentbox process is syncing; {}",
                 describe_coverage(&synced.coverage, &self.zone)
             );
             self.out.show_progress(&line);

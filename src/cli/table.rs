@@ -16,10 +16,10 @@ const STATUS_WIDTH: usize = 12;
 const TIME_WIDTH: usize = 12;
 /// The width of a UUID.
 const ID_WIDTH: usize = 36;
-/// From this width on there is room for the id.
+/// From this width on the id is shown.
 const MIN_WIDTH_WITH_ID: usize = 110;
 
-/// Time in UTC, status, recipients, subject and id between tabs, for whoever cuts and greps.
+/// Time in UTC, status, recipients, subject and id between tabs, for cut and grep.
 pub(super) fn tab_separated(summary: &Summary) -> String {
     let time = summary
         .created
@@ -54,7 +54,7 @@ pub(super) struct RowLayout {
 }
 
 impl RowLayout {
-    /// Status, recipient, subject, time and, if there is room, the id; a sign says that the service no
+    /// Status, recipient, subject, time and, if it fits, the id; a mark says that the service no
     /// longer has it.
     pub(super) fn format_row(&self, summary: &Summary, gone: bool) -> String {
         let width = usize::from(self.width);
@@ -209,7 +209,7 @@ pub enum Column {
 }
 
 impl Column {
-    /// Its name, as it is asked for and as it stands above the column.
+    /// The name in `--columns` and in the header.
     pub(super) fn name(self) -> String {
         self.to_possible_value()
             .map(|value| value.get_name().to_owned())

@@ -17,7 +17,7 @@ const COMMAND_TIMEOUT: Duration = Duration::from_mins(1);
 /// Whether a command that gives a key may ask a person for something on the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Prompting {
-    /// It may: the terminal is nobody's yet.
+    /// It may: no screen uses the terminal yet.
     #[default]
     Allowed,
     /// The terminal shows something else, which its words would garble.
@@ -88,7 +88,7 @@ impl ApiKey {
         let hint = match asking {
             Prompting::Allowed => "run it by hand to see what is wrong",
             Prompting::Forbidden => {
-                "if it asks for something, leave and start sentbox with --profile; or run it by hand to see what is wrong"
+                "if it prompts for something, quit and start sentbox with --profile; or run it by hand to see what is wrong"
             }
         };
         let failed = |why: String| {
@@ -189,7 +189,7 @@ impl SecretInput {
         Self(text.into())
     }
 
-    /// The text itself, for the one place that needs it.
+    /// The text itself.
     pub(crate) fn expose(&self) -> &str {
         self.0.expose_secret()
     }
@@ -201,14 +201,14 @@ impl SecretInput {
 
     /// Puts text at the end, without the blanks and line ends that come along with a paste.
     pub(crate) fn push(&mut self, text: &str) {
-        // Grown at once: a string that grows by and by leaves copies behind that nobody wipes.
+        // Grown at once: a string that grows leaves copies behind that are never wiped.
         let mut grown = String::with_capacity(self.expose().len() + text.len());
         grown.push_str(self.expose());
-        let room = MAX_CHARS.saturating_sub(self.char_count());
+        let free = MAX_CHARS.saturating_sub(self.char_count());
         grown.extend(
             text.chars()
                 .filter(|c| !c.is_whitespace() && !c.is_control())
-                .take(room),
+                .take(free),
         );
         self.0 = grown.into();
     }
@@ -290,7 +290,7 @@ mod tests {
                 .unwrap()
                 .expose(),
             "re_nobody",
-            "nobody is asked"
+            "no prompt"
         );
     }
 

@@ -20,7 +20,7 @@ impl BaseUrl {
     /// # Errors
     ///
     /// If it is no http(s) URL, carries credentials, a query or a fragment, or is plain http to
-    /// another machine: a key sent there could be read on the way.
+    /// another machine: a key sent there could be read in transit.
     pub fn parse(text: &str) -> Result<Self, Error> {
         let refused = |why: &str| Error::new(ErrorKind::Usage, format!("the base URL {why}"));
         let example = format!("a base URL looks like {}", Self::DEFAULT);
@@ -39,7 +39,7 @@ impl BaseUrl {
         let base = Self(url);
         if base.is_plain_http() && !base.is_loopback() {
             return Err(refused(
-                "is plain http to another machine; the key could be read on the way",
+                "is plain http to another machine; the key could be read in transit",
             )
             .with_hint("use https"));
         }

@@ -6,7 +6,7 @@ use super::{ApiKey, BaseUrl, Env};
 use crate::error::{Error, ErrorKind};
 
 /// A key and the address it belongs to. Both come from one source: a key must never be sent to an
-/// address that somebody else wrote down.
+/// address from another source.
 pub(super) struct Credentials {
     pub(super) base_url: BaseUrl,
     pub(super) key: Result<ApiKey, Error>,
@@ -113,14 +113,18 @@ fn base_url_from_env(env: &Env, name: &str) -> Result<Option<BaseUrl>, Error> {
 }
 
 /// The address: the flag completes a source that names none, but may not redirect the key of one that does.
-fn apply_base_url_flag(flags: &Flags, said: Option<BaseUrl>, by: &str) -> Result<BaseUrl, Error> {
+fn apply_base_url_flag(
+    flags: &Flags,
+    configured: Option<BaseUrl>,
+    by: &str,
+) -> Result<BaseUrl, Error> {
     let Some(flag) = flags.base_url.as_deref().map(BaseUrl::parse).transpose()? else {
-        return Ok(said.unwrap_or_else(BaseUrl::resend));
+        return Ok(configured.unwrap_or_else(BaseUrl::resend));
     };
-    match said {
-        Some(said) if said.url().origin() != flag.url().origin() => {
+    match configured {
+        Some(configured) if configured.url().origin() != flag.url().origin() => {
             let message = format!(
-                "--base-url names another service than {by}, where the key belongs to {said}"
+                "--base-url names another service than {by}, where the key belongs to {configured}"
             );
             Err(Error::new(ErrorKind::Usage, message)
                 .with_hint("use a profile of its own for each service"))

@@ -67,7 +67,7 @@ impl<N: Into<String>, V: Into<String>> FromIterator<(N, V)> for Env {
     }
 }
 
-/// The files and folders of sentbox. What has no place because there is no home directory is `None`.
+/// The files and directories of sentbox; `None` without a home directory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Paths {
     /// The configuration file; it need not be there.
@@ -83,7 +83,7 @@ pub(crate) struct Paths {
 }
 
 impl Paths {
-    /// The paths that `env` asks for.
+    /// The paths by `env`.
     pub(crate) fn from_env(env: &Env) -> Self {
         let folder = |name, below| {
             env.base_dir(name, below)
@@ -122,7 +122,7 @@ pub(crate) enum FaultPoint {
 }
 
 impl FaultPoint {
-    /// What the environment asks for; nothing in a release build.
+    /// The fault that the environment names; none in a release build.
     pub(crate) fn from_env(env: &Env) -> Option<Self> {
         if !cfg!(debug_assertions) {
             return None;

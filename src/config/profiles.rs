@@ -195,13 +195,13 @@ impl Profiles {
     ///
     /// The profile comes first: a process that is killed in between leaves a profile that still
     /// lacks its key, which is reported and mended by the next login, and never a key without a profile.
-    pub(crate) fn store_key(&mut self, place: &KeyTarget, key: &ApiKey) -> Result<(), Error> {
+    pub(crate) fn store_key(&mut self, target: &KeyTarget, key: &ApiKey) -> Result<(), Error> {
         let KeyTarget {
             profile,
             base_url,
             key_file,
             ca_file,
-        } = place;
+        } = target;
         let unwritable = |error| {
             Error::new(
                 ErrorKind::Config,
@@ -320,7 +320,7 @@ impl Profiles {
                 .as_table_like_mut()?
                 .remove(name)?;
             if is_default {
-                // What stands above it is about the file as often as about this line.
+                // A comment above it may be about the file or about this line.
                 let above = document
                     .key("default_profile")
                     .and_then(|key| key.leaf_decor().prefix()?.as_str().map(str::to_owned));
@@ -369,10 +369,7 @@ impl Profiles {
         let stuck = || {
             Error::new(
                 ErrorKind::Config,
-                format!(
-                    "{} is written in a way that cannot be changed safely",
-                    self.path.display()
-                ),
+                format!("{} cannot be edited safely", self.path.display()),
             )
             .with_hint("change it by hand: sentbox config edit")
         };
@@ -474,7 +471,7 @@ fn profile_table<'a>(
 
 /// Where views are kept.
 ///
-/// The configuration file, and no file of the program's own: whoever looks for the views finds them
+/// The configuration file, so that users find the views
 /// where the manual says, and what was saved with a key can be edited, copied and shared like the
 /// rest. Only the line of the view is changed; comments and order stay.
 #[derive(Clone, Default)]

@@ -50,9 +50,9 @@ impl World {
             ..Flags::default()
         };
         let mut profiles = self.profiles();
-        let place = profiles.key_target(&flags, &self.env())?;
-        profiles.store_key(&place, &ApiKey::new("re_new", "a test").unwrap())?;
-        Ok(place)
+        let target = profiles.key_target(&flags, &self.env())?;
+        profiles.store_key(&target, &ApiKey::new("re_new", "a test").unwrap())?;
+        Ok(target)
     }
 }
 
@@ -87,15 +87,15 @@ fn a_list_marks_the_default_and_names_sources_without_secrets() {
 #[test]
 fn the_first_profile_makes_the_file_and_is_the_default() {
     let world = World::new(None);
-    let place = world.log_in("acme", None).unwrap();
+    let target = world.log_in("acme", None).unwrap();
     assert_eq!(
         world.text(),
         "default_profile = \"acme\"\n\n[profiles.acme]\nbase_url = \"https://api.resend.com\"\napi_key_file = \"keys/acme\"\n"
     );
-    assert_eq!(fs::read_to_string(&place.key_file).unwrap(), "re_new\n");
+    assert_eq!(fs::read_to_string(&target.key_file).unwrap(), "re_new\n");
     for (path, mode) in [
-        (place.key_file.as_path(), 0o600),
-        (place.key_file.parent().unwrap(), 0o700),
+        (target.key_file.as_path(), 0o600),
+        (target.key_file.parent().unwrap(), 0o700),
         (world.profiles().path(), 0o600),
     ] {
         assert_eq!(
@@ -164,7 +164,7 @@ fn another_default_is_one_word_in_the_file() {
 #[test]
 fn a_profile_goes_with_its_key_and_its_archives() {
     let world = World::new(None);
-    let place = world.log_in("acme", None).unwrap();
+    let target = world.log_in("acme", None).unwrap();
     let archives = world.dir.path().join(".local/share/sentbox/acme");
     fs::create_dir_all(archives.join("api.example.com-00000000")).unwrap();
     assert_eq!(
@@ -172,7 +172,7 @@ fn a_profile_goes_with_its_key_and_its_archives() {
         Some(archives.clone())
     );
     world.profiles().remove("acme").unwrap();
-    assert!(!archives.exists() && !place.key_file.exists());
+    assert!(!archives.exists() && !target.key_file.exists());
     assert!(
         world.profiles().entries().is_empty() && !world.text().contains("acme"),
         "{}",

@@ -32,7 +32,7 @@ pub(crate) struct Settings {
     pub(crate) key: Result<ApiKey, Error>,
     /// Where the key comes from, in words.
     pub(crate) key_source: String,
-    /// Whether nothing says where a key would come from: nobody has set sentbox up yet.
+    /// Whether no source names a key: sentbox is not set up yet.
     pub(crate) is_unconfigured: bool,
     /// Whether key and address come from the profile, and not from the environment.
     pub(crate) is_from_profile: bool,
@@ -45,7 +45,7 @@ pub(crate) struct Settings {
     pub(crate) retention: Option<SignedDuration>,
     /// How far back it is to reach by itself.
     pub(crate) backfill: Backfill,
-    /// Whether it is in memory for want of a home directory, which whoever opens it should say.
+    /// Whether it is in memory for lack of a home directory, which is worth a note.
     pub(crate) no_home: bool,
     /// Requests a second.
     pub(crate) rate: Rate,
@@ -60,7 +60,7 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// Settles everything. Asks the disk for the configuration file and the key, nobody else.
+    /// Resolves all settings. Reads the configuration file and the key, nothing else.
     pub(crate) fn resolve(flags: &Flags, env: &Env) -> Result<Self, Error> {
         let paths = Paths::from_env(env);
         let file = ConfigFile::load(&paths)?;

@@ -51,10 +51,10 @@ pub(crate) fn parse_duration(text: &str) -> Option<SignedDuration> {
     Some(SignedDuration::from_hours(i64::from(number) * hours))
 }
 
-/// How far back mail is fetched without anybody asking for it.
+/// How far back mail is fetched in the background.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Backfill {
-    /// Not at all: what is new, and what somebody looks for.
+    /// Not at all: only new mail, and what a search needs.
     #[default]
     Off,
     /// So long before now.
@@ -87,11 +87,11 @@ pub(crate) struct KeyBinding {
     pub(crate) keys: String,
     /// The name of the command, or `none`.
     pub(crate) command: String,
-    /// Where it stands: file and line.
+    /// File and line of the declaration.
     pub(crate) declared_at: String,
 }
 
-/// A colour for each role; a role is what something is, not where it stands.
+/// A colour for each role; a role is a meaning, not a position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Palette {
     /// What the eye is to find first: the selection bar, keys.
@@ -102,9 +102,9 @@ pub(crate) struct Palette {
     pub(crate) bad: Color,
     /// What may go wrong: delayed.
     pub(crate) warning: Color,
-    /// What is under way, and what leads elsewhere: queued, links.
+    /// Pending statuses and links.
     pub(crate) pending: Color,
-    /// What stands apart: complaints, code.
+    /// Complaints and code.
     pub(crate) apart: Color,
 }
 
