@@ -1,4 +1,4 @@
-//! `config`: where the configuration file is, what is wrong with it, and a way to edit it.
+//! `config`: shows the path of the configuration file, checks it, and opens it in an editor.
 
 use std::process::Command;
 
@@ -27,10 +27,6 @@ struct ConfigJson<'a> {
 }
 
 /// Does what was asked for.
-///
-/// # Errors
-///
-/// If the file cannot be read, understood or made, or the editor fails.
 pub(super) fn run(verb: ConfigVerb, world: CommandContext) -> Result<(), CommandExit> {
     match verb {
         ConfigVerb::Path => {

@@ -71,7 +71,7 @@ pub(super) fn run(verb: &ProfileVerb, env: &Env, out: &mut Output) -> Result<(),
                     archives.display()
                 );
                 return Err(Error::new(ErrorKind::Usage, message)
-                    .with_hint("add --yes if nobody needs it; the service forgets old mail")
+                    .with_hint("add --yes to delete it, too; the service forgets old mail")
                     .into());
             }
             profiles.remove(name)?;

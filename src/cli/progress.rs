@@ -18,7 +18,7 @@ pub(super) struct SyncTotals {
     new: u64,
     changes: u64,
     pages: u64,
-    /// New emails, changes and pages of the walk under way.
+    /// New emails, changes and pages of the current sync run.
     pub(super) current_run: Option<(u64, u64, u64)>,
     pub(super) bodies: u64,
     pub(super) unreadable_bodies: u64,
@@ -244,7 +244,7 @@ mod tests {
         let line = tally.progress_line(now, SyncDepth::All, &TimeZone::UTC);
         assert!(
             line.ends_with("10 a second"),
-            "nobody knows how much there is: {line}"
+            "the total is unknown: {line}"
         );
         assert_eq!(format_remaining(0), "");
         assert_eq!(format_remaining(7200), "; about 2 h left");

@@ -1,4 +1,4 @@
-//! What a configuration file may say, and what is said about one that says something else.
+//! What a configuration file may hold, and the errors for anything else.
 
 use ratatui::style::Color;
 

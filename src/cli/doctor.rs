@@ -1,20 +1,20 @@
 //! `doctor`: looks at everything that must work, and says of each whether it does.
 
-mod terminal;
+use std::io;
 
-use crate::text::format::plural;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 use tokio::time::Instant;
 
 use super::CommandContext;
+use super::escape::escape_line;
 use super::format::describe_past_coverage;
-use super::json::escape_line;
 use super::output::{CommandExit, Output, OutputFormat};
 use crate::api::{Client, ClientConfig, Cursor, EmailApi as _, RetryPolicy};
 use crate::archive::{Archive, ArchiveLocation, IdentityMismatch};
 use crate::config::{Env, Paths, Profiles, Settings};
 use crate::error::{Error, ErrorKind};
+use crate::text::format::plural;
 use crate::text::sanitize;
 
 /// Clocks that differ by more make ages and dates look wrong.
@@ -28,13 +28,13 @@ const PROGRESS_INTERVAL: u64 = 1000;
 enum DoctorState {
     /// As it should be.
     Ok,
-    /// Worth knowing, and not in the way.
+    /// Worth knowing; no problem.
     Note,
     /// Not working, and needed.
     Failed(Error),
 }
 
-/// What was found about one thing.
+/// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct DoctorCheck {
     name: &'static str,
@@ -69,10 +69,6 @@ impl DoctorCheck {
 }
 
 /// Looks at everything and reports.
-///
-/// # Errors
-///
-/// The first failure of what is needed, so that the exit code tells its kind.
 pub(super) fn run(is_quick: bool, world: CommandContext<'_>) -> Result<(), CommandExit> {
     let CommandContext {
         global,
@@ -113,11 +109,11 @@ pub(super) fn run(is_quick: bool, world: CommandContext<'_>) -> Result<(), Comma
             check_archive(&settings, is_quick, clock(), &mut found, out);
             out.show_progress("");
         }
-        // What is wrong with the file has been said.
+        // The problems of the file are listed already.
         Err(_) if profiles.is_none() => {}
         Err(failure) => found.push(DoctorCheck::failed("profile", failure)),
     }
-    found.extend(terminal::check_terminal(env, terminal::terminal_size()));
+    found.extend(check_terminal(env, terminal_size()));
     write_report(&found, out)?;
     let failed = found.into_iter().find_map(|finding| match finding.state {
         DoctorState::Failed(failure) => Some(failure),
@@ -179,7 +175,7 @@ fn check_key(settings: &Settings, profiles: Option<&Profiles>, found: &mut Vec<D
     });
 }
 
-/// Asks for one email, and tells what can be told from the answer.
+/// Requests one email and derives what the answer shows.
 async fn check_service(
     client: &Client,
     settings: &Settings,
@@ -189,14 +185,14 @@ async fn check_service(
     let proxy = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"]
         .into_iter()
         .find(|name| env.get(name).is_some());
-    let way = proxy
+    let via = proxy
         .filter(|_| !settings.base_url.is_plain_http())
         .map(|name| format!(" through the proxy of {name}"))
         .unwrap_or_default();
     let asked = Instant::now();
     let answer = client.list(1, &Cursor::Start).await;
     let answered = format!(
-        "{} answers{way}, in {} ms",
+        "{} answers{via}, in {} ms",
         settings.base_url,
         asked.elapsed().as_millis()
     );
@@ -412,6 +408,102 @@ fn format_check(finding: &DoctorCheck) -> String {
     )
 }
 
+/// Columns and rows of the terminal that one of the streams is.
+fn terminal_size() -> Option<(u16, u16)> {
+    let of_stdout = rustix::termios::tcgetwinsize(io::stdout());
+    let size = of_stdout
+        .or_else(|_| rustix::termios::tcgetwinsize(io::stderr()))
+        .ok()?;
+    (size.ws_col > 0).then_some((size.ws_col, size.ws_row))
+}
+
+/// What the environment says about the terminal.
+fn check_terminal(env: &Env, size: Option<(u16, u16)>) -> Vec<DoctorCheck> {
+    let term = env.get("TERM").unwrap_or("dumb");
+    let within = if env.get("TMUX").is_some() {
+        " in tmux"
+    } else if env.get("STY").is_some() {
+        " in GNU screen"
+    } else {
+        ""
+    };
+    let about = match size {
+        Some((columns, rows)) => format!("{term}{within}, {columns}x{rows}"),
+        None => format!("{term}{within}, and no terminal here to measure"),
+    };
+    let is_poor = term == "dumb";
+    let about = if is_poor {
+        DoctorCheck::note(
+            "terminal",
+            format!("{about}; it cannot show the terminal program"),
+        )
+    } else {
+        DoctorCheck::ok("terminal", about)
+    };
+    vec![
+        about,
+        DoctorCheck::ok("colours", describe_colours(env, term)),
+        check_unicode(env, term),
+        check_clipboard(env, term),
+    ]
+}
+
+fn describe_colours(env: &Env, term: &str) -> &'static str {
+    let has = |name: &str, word: &str| env.get(name).is_some_and(|value| value.contains(word));
+    if env.get("NO_COLOR").is_some() {
+        "none, because NO_COLOR is set"
+    } else if term == "dumb" {
+        "none"
+    } else if has("COLORTERM", "truecolor")
+        || has("COLORTERM", "24bit")
+        || term.ends_with("-direct")
+    {
+        "16 million"
+    } else if term.contains("256color") {
+        "256"
+    } else {
+        "16"
+    }
+}
+
+fn check_unicode(env: &Env, term: &str) -> DoctorCheck {
+    let named = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .into_iter()
+        .find_map(|name| Some((name, env.get(name)?)));
+    let is_utf8 = |locale: &str| locale.to_lowercase().replace('-', "").contains("utf8");
+    match named {
+        _ if term == "linux" || term.starts_with("vt") => {
+            DoctorCheck::ok("unicode", "no: this terminal is drawn on with ASCII alone")
+        }
+        Some((_, locale)) if is_utf8(locale) => {
+            DoctorCheck::ok("unicode", format!("yes, by {locale}"))
+        }
+        Some((name, locale)) => DoctorCheck::note(
+            "unicode",
+            format!("{name} is {locale}, which is not UTF-8; if lines look wrong, use --ascii"),
+        ),
+        None => DoctorCheck::note(
+            "unicode",
+            "no locale is set; if lines look wrong, use --ascii",
+        ),
+    }
+}
+
+fn check_clipboard(env: &Env, term: &str) -> DoctorCheck {
+    if matches!(term, "dumb" | "linux") {
+        DoctorCheck::note("clipboard", "none: this terminal does not support it")
+    } else if env.get("TMUX").is_some() {
+        DoctorCheck::ok(
+            "clipboard",
+            "OSC 52 through tmux, which needs: set -g set-clipboard on",
+        )
+    } else if env.get("STY").is_some() || term.starts_with("screen") {
+        DoctorCheck::note("clipboard", "OSC 52, which GNU screen does not pass on")
+    } else {
+        DoctorCheck::ok("clipboard", "OSC 52, if the terminal allows it")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -434,5 +526,36 @@ mod tests {
                 .message
                 .contains("30 h ahead of")
         );
+    }
+
+    fn words(variables: &[(&str, &str)]) -> String {
+        let found = check_terminal(&variables.iter().copied().collect(), Some((120, 40)));
+        found
+            .into_iter()
+            .map(|finding| finding.message)
+            .collect::<Vec<_>>()
+            .join(" | ")
+    }
+
+    #[test]
+    fn a_terminal_is_known_by_what_it_says_about_itself() {
+        assert_eq!(
+            words(&[
+                ("TERM", "tmux-256color"),
+                ("TMUX", "/tmp/t"),
+                ("LANG", "de_DE.UTF-8")
+            ]),
+            "tmux-256color in tmux, 120x40 | 256 | yes, by de_DE.UTF-8 | OSC 52 through tmux, which needs: set -g set-clipboard on"
+        );
+        assert_eq!(
+            words(&[
+                ("TERM", "xterm"),
+                ("COLORTERM", "truecolor"),
+                ("NO_COLOR", "1"),
+                ("LC_ALL", "C")
+            ]),
+            "xterm, 120x40 | none, because NO_COLOR is set | LC_ALL is C, which is not UTF-8; if lines look wrong, use --ascii | OSC 52, if the terminal allows it"
+        );
+        assert!(words(&[]).starts_with("dumb, 120x40; it cannot show the terminal program | none"));
     }
 }
