@@ -43,7 +43,7 @@ fn keys() -> String {
 }
 
 #[test]
-fn the_key_table_of_the_readme_is_the_one_of_the_program() {
+fn readme_key_table_matches_commands() {
     let (_, rest) = README
         .split_once("<!-- keys -->\n")
         .expect("the table has a start");

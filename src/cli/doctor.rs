@@ -509,7 +509,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_clock_that_is_off_is_worth_a_note() {
+    fn skewed_clock_is_reported() {
         assert_eq!(
             check_clock(SignedDuration::from_secs(-2)),
             DoctorCheck::ok("clock", "agrees with the service's within 3 s")
@@ -538,7 +538,7 @@ mod tests {
     }
 
     #[test]
-    fn a_terminal_is_known_by_what_it_says_about_itself() {
+    fn terminal_is_recognized_by_its_variables() {
         assert_eq!(
             words(&[
                 ("TERM", "tmux-256color"),

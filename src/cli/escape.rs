@@ -152,7 +152,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn plain_text_holds_no_control_but_line_ends_and_tabs(text in "[\u{0}-\u{a0}\u{2000}-\u{206f}a-z\\[\\];]{0,40}") {
+        fn plain_text_keeps_only_newlines_and_tabs(text in "[\u{0}-\u{a0}\u{2000}-\u{206f}a-z\\[\\];]{0,40}") {
             let once = strip_controls(&text);
             prop_assert!(once.chars().all(|c| matches!(c, '\n' | '\t') || sanitize::is_safe_char(c)), "{once:?}");
             prop_assert_eq!(strip_controls(&once), once.clone());
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_of_the_check_is_the_last_member() {
+    fn checked_at_is_the_last_member() {
         let at = "2026-11-21T20:41:00Z".parse().ok();
         assert_eq!(
             add_checked_at("{\"n\": 1.50 }\n", at),
@@ -188,7 +188,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_value_is_the_same_and_nothing_commands_a_terminal(text in any::<String>(), extra in "[\u{0}-\u{a0}\u{2000}-\u{206f}]{0,20}", pretty: bool) {
+        fn escaped_json_keeps_its_value_without_control_characters(text in any::<String>(), extra in "[\u{0}-\u{a0}\u{2000}-\u{206f}]{0,20}", pretty: bool) {
             let value = Value::from(vec![text, extra]);
             let json = if pretty { serde_json::to_string_pretty(&value) } else { serde_json::to_string(&value) }.unwrap();
             let guarded = escape_line(&json);

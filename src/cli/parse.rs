@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_resembles_something_is_suggested() {
+    fn similar_arguments_are_suggested() {
         assert_eq!(
             wrong("sentbox lst").1,
             "did you mean list? To look for the word, quote it twice: sentbox '\"lst\"'"
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn help_and_version_are_told() {
+    fn help_and_version_are_printed() {
         for line in [
             "sentbox --help",
             "sentbox -h",

@@ -222,7 +222,7 @@ mod tests {
     use crate::mail::ApiTime;
 
     #[test]
-    fn the_time_left_is_said_where_it_can_be_known() {
+    fn remaining_time_is_shown_when_total_is_known() {
         let at = |text: &str| text.parse::<Timestamp>().unwrap();
         let since = |text: &str| Coverage::Since(ApiTime::parse(text));
         let mut tally = SyncTotals::new(at("2026-11-20T12:00:00Z"), since("2026-11-19T12:00:00Z"));

@@ -8,7 +8,7 @@ use crate::archive::ArchiveLocation;
 use crate::mail::EmailId;
 
 #[test]
-fn who_stays_waits_for_all_but_a_key_that_is_refused_and_this_machine() {
+fn watch_stops_only_for_key_and_local_errors() {
     let stays = [
         ErrorKind::Unreachable,
         ErrorKind::Server,
@@ -148,7 +148,7 @@ async fn until(is_so: impl Fn() -> bool) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_new_comes_by_itself_and_trouble_is_said_once() {
+async fn watch_fetches_new_mail_and_reports_errors_once() {
     let played = FakeService::default();
     played.0.lock().unwrap().emails = 3;
     let output = watching(&played, Backfill::Off, async |archive| {
@@ -177,7 +177,7 @@ async fn what_is_new_comes_by_itself_and_trouble_is_said_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn older_mail_comes_between_as_far_as_the_profile_wants() {
+async fn watch_backfills_between_refreshes() {
     for (backfill, emails) in [
         (Backfill::Off, 100),
         (Backfill::All, 1_000),

@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_no_header_can_carry_is_refused_without_quoting_it() {
+    fn invalid_header_key_is_refused_unquoted() {
         for bad in ["re_ca\nnary", "re_ca nary", "re_ca\u{1b}nary", "re_cañary"] {
             let failure = ApiKey::new(bad, "a test").unwrap_err();
             assert_eq!(failure.kind, ErrorKind::KeyRejected);
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn fingerprints_tell_keys_apart_and_stay_the_same_for_ever() {
+    fn fingerprints_differ_by_key_and_are_stable() {
         let print = |key: &str| ApiKey::new(key, "a test").unwrap().fingerprint();
         assert_eq!(print("abc"), "ba7816bf");
         assert_ne!(print("re_one"), print("re_two"));
@@ -296,7 +296,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_key_file_that_others_may_read_is_refused() {
+    fn key_file_readable_by_others_is_refused() {
         use std::os::unix::fs::PermissionsExt as _;
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("key");

@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_base_url_keeps_its_path_and_ids_are_data() {
+    fn base_url_keeps_path_and_escapes_ids() {
         let base = BaseUrl::parse("https://mail.example.com/api/").unwrap();
         assert_eq!(base.to_string(), "https://mail.example.com/api");
         assert_eq!(
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn directory_names_differ_by_origin_and_are_one_segment() {
+    fn directory_names_are_one_segment_per_origin() {
         let name = |url| BaseUrl::parse(url).unwrap().directory_name();
         assert_eq!(name("https://api.resend.com"), "api.resend.com");
         assert_eq!(name("http://127.0.0.1:8025/a/../b/"), "127.0.0.1_8025_b");

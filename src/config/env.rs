@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blank_is_not_set_and_relative_directories_do_not_count() {
+    fn blank_variables_and_relative_directories_are_ignored() {
         let env = Env::from_iter([
             ("A", "  "),
             ("XDG_DATA_HOME", "relative"),
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn colour_follows_the_terminal_unless_told_otherwise() {
+    fn colour_follows_terminal_unless_overridden() {
         let wants = |name: &str, value: &str, is_terminal| {
             Env::from_iter([(name, value)]).wants_colour(is_terminal)
         };

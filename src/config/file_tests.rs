@@ -46,7 +46,7 @@ fn a_whole_file() {
 }
 
 #[test]
-fn an_unknown_key_is_a_warning_with_the_nearest_name() {
+fn unknown_key_warns_with_suggestion() {
     let file = parse("[profiles.a]\n\nbaseurl = \"https://example.com\"\ncolour = 1\n").unwrap();
     assert_eq!(
         file.warnings,
@@ -58,7 +58,7 @@ fn an_unknown_key_is_a_warning_with_the_nearest_name() {
 }
 
 #[test]
-fn views_have_a_number_a_name_and_a_query() {
+fn views_have_number_name_and_query() {
     let file =
         parse("[views]\n1 = { name = \"Today\", query = \"after:today\", colour = 1 }\n[views.9]\nname = \"B\"\nquery = \"is:trouble\"\n")
             .unwrap();
@@ -107,7 +107,7 @@ fn a_theme_gives_roles_their_colours() {
 }
 
 #[test]
-fn a_key_in_the_file_is_ignored_and_not_repeated() {
+fn api_key_in_file_is_ignored_and_unquoted() {
     let file = parse("[profiles.a]\napi_key = \"re_canary\"\n").unwrap();
     assert_eq!(file.profiles["a"].key, None);
     assert_eq!(
@@ -119,14 +119,14 @@ fn a_key_in_the_file_is_ignored_and_not_repeated() {
 }
 
 #[test]
-fn a_source_is_named_without_what_may_be_secret() {
+fn key_source_is_described_without_secrets() {
     let shown = |command: &str| KeySource::Command(command.to_owned()).to_string();
     assert_eq!(shown("pass show sentbox/acme"), "command pass ...");
     assert_eq!(shown("KEY=re_canary; echo $KEY"), "a command");
 }
 
 #[test]
-fn a_wrong_value_is_an_error_with_its_line() {
+fn wrong_value_is_an_error_with_line() {
     for (text, error) in [
         (
             "[profiles.a]\narchive = \"tape\"",
@@ -197,7 +197,7 @@ fn a_wrong_value_is_an_error_with_its_line() {
 }
 
 #[test]
-fn all_that_is_wrong_is_said_in_one_go() {
+fn all_errors_are_listed_at_once() {
     let text = "default_profile = 1\n[profiles.a]\narchive = \"tape\"\nrate = 0\nkeep = 30\nbase_url = \"ftp://example.com\"\n\
                 [profiles.b]\napi_key_env = \"\"\nrates = 2\n";
     let file = ConfigFile::parse_with_errors(text, Path::new("c.toml"), None);

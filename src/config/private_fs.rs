@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_its_owners_alone_even_if_the_folder_was_open() {
+    fn secret_file_is_private_in_open_directory() {
         let dir = tempfile::tempdir().unwrap();
         let folder = dir.path().join("keys");
         fs::create_dir(&folder).unwrap();
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_replaced_file_keeps_its_mode_and_a_link_stays_one() {
+    fn replaced_file_keeps_mode_and_symlink() {
         let dir = tempfile::tempdir().unwrap();
         let (file, link) = (dir.path().join("real.toml"), dir.path().join("config.toml"));
         fs::write(&file, "old").unwrap();

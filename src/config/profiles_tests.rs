@@ -57,7 +57,7 @@ impl World {
 }
 
 #[test]
-fn a_list_marks_the_default_and_names_sources_without_secrets() {
+fn profile_list_marks_default_and_hides_secrets() {
     let listed = World::new(Some(FILE)).profiles().entries();
     let shown: Vec<_> = listed
         .iter()
@@ -85,7 +85,7 @@ fn a_list_marks_the_default_and_names_sources_without_secrets() {
 }
 
 #[test]
-fn the_first_profile_makes_the_file_and_is_the_default() {
+fn first_profile_creates_file_and_is_default() {
     let world = World::new(None);
     let target = world.log_in("acme", None).unwrap();
     assert_eq!(
@@ -108,7 +108,7 @@ fn the_first_profile_makes_the_file_and_is_the_default() {
 }
 
 #[test]
-fn a_further_profile_leaves_the_others_as_they_are_written() {
+fn added_profile_keeps_others_unchanged() {
     let world = World::new(Some(FILE));
     world
         .log_in("staging", Some("https://staging.example.com/api"))
@@ -124,7 +124,7 @@ fn a_further_profile_leaves_the_others_as_they_are_written() {
 }
 
 #[test]
-fn a_key_is_not_put_where_the_person_has_said_something_else() {
+fn key_is_not_stored_over_other_key_source() {
     let world = World::new(Some(FILE));
     assert_eq!(
         world.log_in("acme", None).unwrap_err().kind,
@@ -162,7 +162,7 @@ fn another_default_is_one_word_in_the_file() {
 }
 
 #[test]
-fn a_profile_goes_with_its_key_and_its_archives() {
+fn removed_profile_takes_key_and_archives() {
     let world = World::new(None);
     let target = world.log_in("acme", None).unwrap();
     let archives = world.dir.path().join(".local/share/sentbox/acme");
@@ -181,7 +181,7 @@ fn a_profile_goes_with_its_key_and_its_archives() {
 }
 
 #[test]
-fn the_rest_of_the_file_stays_when_the_default_goes() {
+fn removed_default_keeps_rest_of_file() {
     let world = World::new(Some(FILE));
     world.profiles().remove("acme").unwrap();
     let text = world.text();
@@ -225,7 +225,7 @@ fn kept(before: Option<&str>, number: u8, view: Option<(&str, &str)>) -> Result<
 }
 
 #[test]
-fn the_first_view_that_is_saved_keeps_those_that_were_built_in() {
+fn first_saved_view_keeps_built_in_views() {
     let text = kept(None, 5, Some(("Ana", "to:ana \"your receipt\""))).unwrap();
     assert_eq!(
         text,
@@ -261,11 +261,11 @@ fn only_the_line_of_the_view_changes() {
 }
 
 #[test]
-fn a_file_that_cannot_be_understood_is_left_alone() {
+fn invalid_file_is_not_changed() {
     assert!(kept(Some("[views]\n0 = 1\n"), 1, Some(("A", "a"))).is_err());
 }
 
 #[test]
-fn without_a_file_nothing_is_kept() {
+fn without_file_no_view_is_saved() {
     assert_eq!(ViewStore::default().save(1, None).unwrap(), None);
 }
