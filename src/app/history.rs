@@ -5,8 +5,7 @@
 //! that was selected there.
 
 use super::anchors::ListAnchor;
-use super::command::Direction;
-use super::effect::Effects;
+use super::commands::Direction;
 use super::filter::Filter;
 use super::model::Model;
 
@@ -19,6 +18,18 @@ pub struct HistoryEntry {
     pub anchor: Option<ListAnchor>,
     /// Whether the email was being read.
     pub reader_open: bool,
+}
+
+impl HistoryEntry {
+    fn has_other_filter(&self, other: &Self) -> bool {
+        self.filter.text() != other.filter.text()
+    }
+
+    /// Whether it has another filter or another selected email.
+    fn is_elsewhere(&self, other: &Self) -> bool {
+        let cursor = |entry: &Self| entry.anchor.as_ref().map(|anchor| anchor.cursor.clone());
+        self.has_other_filter(other) || cursor(self) != cursor(other)
+    }
 }
 
 /// Spots that were left and spots that were gone back from, the nearest last.
@@ -48,16 +59,25 @@ impl NavHistory {
         &mut self,
         side: Direction,
         here: HistoryEntry,
-        wanted: impl Fn(&HistoryEntry) -> bool,
+        wanted: impl Fn(&HistoryEntry, &HistoryEntry) -> bool,
     ) -> Option<HistoryEntry> {
         let (from, to) = match side {
             Direction::Left => (&mut self.back, &mut self.forward),
             Direction::Right => (&mut self.forward, &mut self.back),
         };
-        let at = from.iter().rposition(wanted)?;
+        let at = from.iter().rposition(|entry| wanted(entry, &here))?;
         to.push(here);
         to.extend(from.drain(at + 1..).rev());
         from.pop()
+    }
+
+    /// Whether [`Self::go`] would find an entry.
+    fn can_go(&self, direction: Direction, wanted: impl Fn(&HistoryEntry) -> bool) -> bool {
+        let from = match direction {
+            Direction::Left => &self.back,
+            Direction::Right => &self.forward,
+        };
+        from.iter().any(wanted)
     }
 
     /// The nearest wanted spot that was left.
@@ -76,46 +96,54 @@ impl Model {
         }
     }
 
-    /// Takes back the last change of what the list shows, or makes it again.
-    pub(super) fn undo(&mut self, side: Direction) -> Effects {
+    pub(super) fn check_undo(&self, direction: Direction) -> Result<(), String> {
         let here = self.history_entry();
-        let text = here.filter.text().to_owned();
-        match self
+        if self
             .history
-            .go(side, here, |spot| spot.filter.text() != text)
+            .can_go(direction, |entry| entry.has_other_filter(&here))
         {
-            Some(spot) => self.set_filter(spot.filter),
-            None => self.notify(if side == Direction::Left {
-                "there is nothing to undo"
-            } else {
-                "there is nothing to redo"
-            }),
+            return Ok(());
         }
+        Err(match direction {
+            Direction::Left => "nothing to undo".to_owned(),
+            Direction::Right => "nothing to redo".to_owned(),
+        })
     }
 
-    /// Goes back to the place before this one, or forth again.
-    pub(super) fn go_history(&mut self, side: Direction) -> Effects {
+    /// Undoes the last change of the filter, or redoes it.
+    pub(super) fn undo(&mut self, direction: Direction) {
         let here = self.history_entry();
-        let (text, home) = (
-            here.filter.text().to_owned(),
-            here.anchor.clone().map(|home| home.cursor),
-        );
-        let other = |spot: &HistoryEntry| {
-            spot.filter.text() != text
-                || spot.anchor.as_ref().map(|home| &home.cursor) != home.as_ref()
-        };
-        match self.history.go(side, here, other) {
-            Some(spot) => self.restore_entry(spot),
-            None => self.notify(if side == Direction::Left {
-                "this is the first place"
-            } else {
-                "this is the latest place"
-            }),
+        let wanted = |entry: &HistoryEntry, here: &HistoryEntry| entry.has_other_filter(here);
+        if let Some(entry) = self.history.go(direction, here, wanted) {
+            self.set_filter(entry.filter);
         }
     }
 
-    /// Shows a place as it was left.
-    pub(super) fn restore_entry(&mut self, spot: HistoryEntry) -> Effects {
+    pub(super) fn check_history(&self, direction: Direction) -> Result<(), String> {
+        let here = self.history_entry();
+        if self
+            .history
+            .can_go(direction, |entry| entry.is_elsewhere(&here))
+        {
+            return Ok(());
+        }
+        Err(match direction {
+            Direction::Left => "start of the history".to_owned(),
+            Direction::Right => "end of the history".to_owned(),
+        })
+    }
+
+    /// Goes to the previous location, or forward again.
+    pub(super) fn go_history(&mut self, direction: Direction) {
+        let here = self.history_entry();
+        let wanted = |entry: &HistoryEntry, here: &HistoryEntry| entry.is_elsewhere(here);
+        if let Some(entry) = self.history.go(direction, here, wanted) {
+            self.restore_entry(entry);
+        }
+    }
+
+    /// Shows a location as it was left.
+    pub(super) fn restore_entry(&mut self, spot: HistoryEntry) {
         self.reader_open = spot.reader_open;
         let changes = spot.filter.text() != self.list.filter().text();
         let asked = self
@@ -125,15 +153,14 @@ impl Model {
             self.load_older = None;
             self.count_request.reset();
         }
-        vec![asked]
+        self.outbox.push(asked);
     }
 
     /// Shows another filter, and remembers the place that was left.
-    pub(super) fn show_filter(&mut self, filter: Filter) -> Effects {
+    pub(super) fn show_filter(&mut self, filter: Filter) {
         let before = self.history_entry();
-        let effects = self.set_filter(filter);
+        self.set_filter(filter);
         self.record_history(before);
-        effects
     }
 
     /// Remembers a place if the list shows something else now.
@@ -143,17 +170,12 @@ impl Model {
         }
     }
 
-    pub(super) fn set_filter(&mut self, filter: Filter) -> Effects {
+    pub(super) fn set_filter(&mut self, filter: Filter) {
         let asked = self.list.set_filter(filter.reparsed(&self.now));
         if asked.is_some() {
             self.load_older = None;
             self.count_request.reset();
         }
-        asked.into_iter().collect()
-    }
-
-    fn notify(&mut self, words: &str) -> Effects {
-        self.notice = Some(words.to_owned());
-        Effects::new()
+        self.outbox.extend(asked);
     }
 }

@@ -6,9 +6,9 @@ use jiff::Timestamp;
 use ratatui::layout::{Position, Size};
 
 #[cfg(test)]
-use super::command::Command;
+use super::commands::Command;
 use super::effect::{RequestKind, TimerKind};
-use super::key::Key;
+use super::keymap::Key;
 use super::pending::RequestId;
 use super::recipient::RecipientSummary;
 use super::start::{OpenOutcome, ProfileChoice};

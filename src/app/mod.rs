@@ -6,16 +6,13 @@
 
 mod anchors;
 mod backfill;
-mod command;
-mod command_names;
+mod commands;
 mod dispatch;
 mod effect;
 pub mod email_header;
 mod filter;
 mod freshness;
-pub mod help;
 mod history;
-pub mod key;
 pub mod keymap;
 mod layout;
 mod list;
@@ -40,12 +37,11 @@ mod sync_update;
 pub mod tests;
 mod text_match;
 
-pub use command::{Command, Direction, Motion};
+pub use commands::{Command, Focus};
 pub use effect::{Effect, RequestKind, TimerKind};
 pub use filter::parse_query;
 pub use freshness::{Liveness, is_stale};
-pub use key::{Focus, Key};
-pub use keymap::Keymap;
+pub use keymap::{Key, Keymap};
 pub use layout::{Arrangement, Layout};
 pub use message::{
     ConfirmResult, ListCounts, Message, MouseInput, OpenedEmail, StatusCheckStep, SyncUpdate,

@@ -6,12 +6,12 @@ use std::time::Duration;
 use jiff::{Timestamp, Zoned};
 use ratatui::layout::Size;
 
-use super::effect::{Effect, Effects, TimerKind};
+use super::commands::Focus;
+use super::effect::{Effects, TimerKind};
 use super::filter::Filter;
 use super::freshness::Freshness;
 use super::history::NavHistory;
-use super::key::{Focus, Key};
-use super::keymap::Keymap;
+use super::keymap::{Key, Keymap};
 use super::layout::{Arrangement, Layout, PaneSettings};
 use super::list::List;
 use super::load_older::LoadOlder;
@@ -110,6 +110,8 @@ pub struct Model {
     pub suspend_requests: u64,
     /// Set when the program is to end.
     pub exit: Option<ExitReason>,
+    /// Effects of the message that is being handled.
+    pub(super) outbox: Effects,
     pub(super) size: Size,
     pub(super) panes: PaneSettings,
     pub(super) reader_open: bool,
@@ -192,6 +194,7 @@ impl Model {
             redraw_requests: 0,
             suspend_requests: 0,
             exit: None,
+            outbox: Effects::new(),
             size,
             panes: PaneSettings::default(),
             reader_open: false,
@@ -214,9 +217,13 @@ impl Model {
             announce_refresh: false,
         };
         let narrowed = model.list.set_filter(Filter::parse(&query, &model.now));
-        let mut effects = vec![narrowed.unwrap_or_else(|| model.list.load_first())];
-        effects.extend(model.service.request_refresh(Priority::Interactive));
-        effects.extend(model.reconcile());
+        let first_window = narrowed.unwrap_or_else(|| model.list.load_first());
+        model.outbox.push(first_window);
+        model
+            .outbox
+            .extend(model.service.request_refresh(Priority::Interactive));
+        model.reconcile();
+        let effects = std::mem::take(&mut model.outbox);
         (model, effects)
     }
 
@@ -279,13 +286,12 @@ impl Model {
     /// Takes what happened; answers with what is to be done about it.
     pub fn update(&mut self, msg: Message) -> Effects {
         let height = self.list_height();
-        let mut effects = Effects::new();
         match msg {
-            Message::KeyPressed(key) => effects.extend(self.handle_key(key)),
-            Message::Pasted(text) => effects.extend(self.insert_text(text.expose())),
-            Message::Mouse(pointer) => effects.extend(self.handle_mouse(pointer)),
+            Message::KeyPressed(key) => self.handle_key(key),
+            Message::Pasted(text) => self.insert_text(text.expose()),
+            Message::Mouse(pointer) => self.handle_mouse(pointer),
             #[cfg(test)]
-            Message::Command(command) => effects.extend(self.dispatch(command)),
+            Message::Command(command) => self.dispatch(command),
             Message::Resized(size) => {
                 if Arrangement::for_size(size) != Arrangement::for_size(self.size) {
                     self.panes = PaneSettings {
@@ -298,10 +304,10 @@ impl Model {
             Message::WindowLoaded { ticket, outcome } => {
                 let asked = self.list.apply_window(ticket, outcome, height);
                 let uncounted = self.list.total().is_none() || self.list.position().is_none();
-                effects.extend(asked);
-                effects.extend(self.reload_if_outdated());
+                self.outbox.extend(asked);
+                self.reload_if_outdated();
                 if uncounted && !self.count_request.is_pending() {
-                    effects.push(self.request_counts());
+                    self.request_counts();
                 }
             }
             Message::Counted { ticket, outcome } => {
@@ -310,7 +316,7 @@ impl Model {
                         .as_ref()
                         .ok()
                         .map(|counts| self.list.apply_counts(*counts));
-                    effects.extend(self.continue_load_older(found.is_some()));
+                    self.continue_load_older(found.is_some());
                 }
             }
             Message::HistorySaved { ticket, outcome } => {
@@ -323,18 +329,14 @@ impl Model {
             }
             Message::ViewSaved { ticket, outcome } => self.apply_view_saved(ticket, outcome),
             Message::SuggestionsLoaded { ticket, offers } => self.apply_suggestions(ticket, offers),
-            Message::EmailLoaded { ticket, outcome } => {
-                effects.extend(self.apply_email(ticket, outcome))
-            }
+            Message::EmailLoaded { ticket, outcome } => self.apply_email(ticket, outcome),
             Message::EmailPrefetched { ticket } => self.prefetch.finish(ticket),
             Message::StatusesConfirmed { ticket, outcome } => {
-                effects.extend(self.apply_confirmation(ticket, outcome))
+                self.apply_confirmation(ticket, outcome)
             }
-            Message::StatusesRechecked { ticket, outcome } => {
-                effects.extend(self.apply_recheck(ticket, outcome))
-            }
+            Message::StatusesRechecked { ticket, outcome } => self.apply_recheck(ticket, outcome),
             Message::StatusesChecked { ticket, outcome } => {
-                effects.extend(self.apply_status_check_step(ticket, outcome));
+                self.apply_status_check_step(ticket, outcome);
             }
             Message::BodyRendered { ticket, outcome } => {
                 self.reader
@@ -349,17 +351,17 @@ impl Model {
                 let (news, rest) =
                     self.service
                         .apply_refresh(ticket, outcome, self.now.timestamp());
-                effects.extend(rest);
+                self.outbox.extend(rest);
                 self.report_unreadable(news.as_ref());
                 if std::mem::take(&mut self.announce_refresh) {
                     self.notice = news.as_ref().map(SyncUpdate::summary_text);
                 }
                 if let Some(news) = news {
-                    effects.extend(self.freshness.start_recheck());
-                    effects.extend(self.apply_update(news.new, news.changed));
+                    self.outbox.extend(self.freshness.start_recheck());
+                    self.apply_update(news.new, news.changed);
                     if catching_up && !self.user_acted {
                         // Nobody has chosen a place yet: the newest email is the place to begin.
-                        effects.push(self.list.load_first());
+                        self.outbox.push(self.list.load_first());
                     }
                 }
             }
@@ -367,11 +369,11 @@ impl Model {
                 let (news, rest) = self
                     .service
                     .apply_older(ticket, outcome, self.now.timestamp());
-                effects.extend(rest);
+                self.outbox.extend(rest);
                 self.apply_older_page(news.as_ref());
                 self.report_unreadable(news.as_ref());
                 if let Some(news) = news {
-                    effects.extend(self.apply_older(&news));
+                    self.apply_older(&news);
                 }
             }
             Message::Backfilled { ticket, outcome } => {
@@ -380,21 +382,17 @@ impl Model {
                     .apply_backfill(ticket, outcome, self.now.timestamp());
                 self.report_unreadable(news.as_ref());
                 if let Some(news) = news {
-                    effects.extend(self.apply_older(&news));
+                    self.apply_older(&news);
                 }
             }
             Message::RequestCancelled { errand, ticket } => self.request_cancelled(errand, ticket),
-            Message::ArchiveChanged { outcome } => {
-                effects.extend(self.apply_archive_change(outcome))
-            }
-            Message::ServiceChanged => {
-                effects.extend(self.service.request_refresh(Priority::Refresh))
-            }
+            Message::ArchiveChanged { outcome } => self.apply_archive_change(outcome),
+            Message::ServiceChanged => self
+                .outbox
+                .extend(self.service.request_refresh(Priority::Refresh)),
             Message::ArchiveLost(failure) => self.apply_archive_lost(failure),
             Message::ProfilesLoaded { ticket, outcome } => self.apply_profiles(ticket, outcome),
-            Message::KeyVerified { ticket, outcome } => {
-                effects.extend(self.apply_key_check(ticket, outcome))
-            }
+            Message::KeyVerified { ticket, outcome } => self.apply_key_check(ticket, outcome),
             Message::SessionOpened { ticket, outcome } => {
                 self.apply_session_opened(ticket, outcome)
             }
@@ -406,62 +404,63 @@ impl Model {
                     } else {
                         Priority::Backfill
                     };
-                    effects.extend(self.reader.debounce_elapsed(ticket, urgency));
+                    self.outbox
+                        .extend(self.reader.debounce_elapsed(ticket, urgency));
                 }
-                TimerKind::Refresh => effects.extend(self.service.refresh_timer_fired(ticket)),
+                TimerKind::Refresh => self.outbox.extend(self.service.refresh_timer_fired(ticket)),
                 TimerKind::LoadOlder => self.service.older_timer_fired(ticket),
                 TimerKind::Freshness => self.freshness_timer_fired(ticket),
                 TimerKind::Countdown => _ = self.countdown.resolve(ticket, Ok(())),
             },
             Message::Fatal(failure) => self.exit = Some(ExitReason::Fatal(failure)),
         }
-        effects.extend(self.reconcile());
-        effects
+        self.reconcile();
+        std::mem::take(&mut self.outbox)
     }
 
-    pub(super) fn request_counts(&mut self) -> Effect {
+    pub(super) fn request_counts(&mut self) {
         let ticket = self.count_request.start();
-        self.list.count_emails(ticket)
+        self.outbox.push(self.list.count_emails(ticket));
     }
 
     /// Makes everything fit together again after a change: sizes, the reader's email, what is to be
     /// fetched because the selection nears it.
-    fn reconcile(&mut self) -> Effects {
-        let mut effects = Effects::new();
+    fn reconcile(&mut self) {
         if self.prompt.is_none() && self.list.filter().is_other_day(&self.now) {
             // On another day `today` is another one.
-            effects.extend(self.set_filter(self.list.filter().clone()));
+            self.set_filter(self.list.filter().clone());
         }
-        effects.extend(self.update_recipient_card());
+        self.update_recipient_card();
         let may_grow = self.may_find_older() || self.is_status_check_paused();
         self.list
             .set_offers_load_more(may_grow && self.list.filter().query().sort == SortOrder::Newest);
         let height = self.list_height();
-        effects.extend(self.list.fit_height(height));
+        self.outbox.extend(self.list.fit_height(height));
         let layout = self.layout();
         let row = self.list.selected();
-        effects.extend(
+        self.outbox.extend(
             self.reader
                 .resize(layout.reader.width, layout.reader.height, row),
         );
         let selected = row.map(|row: &EmailRow| row.summary.id.clone());
         if layout.reader.area() > 0 {
-            effects.extend(self.reader.select_email(selected.as_ref(), false));
+            self.outbox
+                .extend(self.reader.select_email(selected.as_ref(), false));
             if let (Some(id), ReaderState::Ready(..)) = (&selected, self.reader_state()) {
                 self.list.mark_seen(id);
             }
         }
-        effects.extend(self.reader.request_matches(self.list.filter().query()));
+        self.outbox
+            .extend(self.reader.request_matches(self.list.filter().query()));
         if self.list.is_near_end(height)
             && !self.list.rows().is_empty()
             && self.list.filter().is_empty()
         {
-            effects.extend(self.service.request_older());
+            self.outbox.extend(self.service.request_older());
         }
-        effects.extend(self.update_status_check());
-        effects.extend(self.confirm_visible());
-        effects.extend(self.schedule_background());
-        effects
+        self.update_status_check();
+        self.confirm_visible();
+        self.schedule_background();
     }
 
     /// Emails that fit into the list, or would if it were shown.

@@ -2,33 +2,31 @@
 
 use ratatui::layout::{Position, Rect};
 
-use super::command::{Direction, Motion};
-use super::effect::Effects;
+use super::commands::{Direction, Motion};
 use super::layout::{Arrangement, Layout};
 use super::message::MouseInput;
 use super::model::Model;
 
 impl Model {
-    pub(super) fn handle_mouse(&mut self, pointer: MouseInput) -> Effects {
+    pub(super) fn handle_mouse(&mut self, pointer: MouseInput) {
         /// Rows that one turn of the wheel moves.
         const NOTCH: usize = 3;
         self.user_acted = true;
         let layout = self.layout();
         let height = self.list_height();
-        let mut effects = Effects::new();
         if self.help.is_some() {
             if let MouseInput::Scrolled { down, .. } = pointer {
                 (0..NOTCH).for_each(|_| self.scroll(if down { Motion::Down } else { Motion::Up }));
             }
-            return effects;
+            return;
         }
         if self.start_screen.is_some() {
-            return effects;
+            return;
         }
         if self.is_choosing_view() {
             match pointer {
                 MouseInput::Pressed(at) if layout.main.contains(at) => {
-                    effects.extend(self.choose_view_at(at.y - layout.main.y, layout.main.height));
+                    self.choose_view_at(at.y - layout.main.y, layout.main.height);
                 }
                 MouseInput::Scrolled { down, .. } => {
                     self.move_view_choice(if down {
@@ -39,16 +37,16 @@ impl Model {
                 }
                 MouseInput::Pressed(_) | MouseInput::Dragged(_) | MouseInput::Released => {}
             }
-            return effects;
+            return;
         }
         match pointer {
             MouseInput::Pressed(at) if layout.list.contains(at) => {
                 self.reader_open = false;
                 let offset = usize::from((at.y - layout.list.y) / layout.row_height);
-                effects.extend(self.list.select_visible(offset, height));
+                self.outbox.extend(self.list.select_visible(offset, height));
             }
             MouseInput::Pressed(at) if layout.reader.contains(at) => {
-                effects.extend(self.open_email())
+                self.open_email();
             }
             MouseInput::Pressed(at) => self.dragging_divider = layout.divider.contains(at),
             MouseInput::Dragged(at) if self.dragging_divider => self.drag_divider(&layout, at),
@@ -60,12 +58,11 @@ impl Model {
                     if layout.reader.contains(at) {
                         self.reader.scroll_by(step, self.list.selected());
                     } else {
-                        effects.extend(self.list.move_selection(step, height));
+                        self.outbox.extend(self.list.move_selection(step, height));
                     }
                 }
             }
         }
-        effects
     }
 
     fn drag_divider(&mut self, layout: &Layout, to: Position) {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use tui_input::{Input, InputRequest};
 
-use super::command::Direction;
+use super::commands::Direction;
 use super::history::HistoryEntry;
 use crate::query::Completion;
 use crate::text::sanitize;
@@ -37,24 +37,6 @@ pub enum LineEdit {
 }
 
 impl LineEdit {
-    /// What it does, for the help.
-    #[must_use]
-    pub const fn help_text(self) -> &'static str {
-        match self {
-            Self::Left => "a letter to the left",
-            Self::Right => "a letter to the right",
-            Self::WordLeft => "a word to the left",
-            Self::WordRight => "a word to the right",
-            Self::Start => "start of the line",
-            Self::End => "end of the line",
-            Self::Backspace => "delete the letter before",
-            Self::Delete => "delete the letter after",
-            Self::DeleteWord => "delete the word before",
-            Self::DeleteBefore => "delete everything before",
-            Self::DeleteAfter => "delete everything after",
-        }
-    }
-
     /// The same for a line of text.
     pub(super) const fn input_request(self) -> InputRequest {
         match self {

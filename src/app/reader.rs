@@ -5,7 +5,7 @@ mod matches;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::command::{Direction, Motion};
+use super::commands::{Direction, Motion};
 use super::effect::{Effect, TimerKind};
 use super::email_header::{self, HeaderLine};
 use super::message::OpenedEmail;
@@ -253,22 +253,11 @@ impl Reader {
         (before != self.width).then(|| self.render_body()).flatten()
     }
 
-    /// Moves the text; says whether it moved.
-    pub fn scroll_by(&mut self, step: Motion, row: Option<&EmailRow>) -> bool {
+    /// Scrolls the text.
+    pub fn scroll_by(&mut self, motion: Motion, row: Option<&EmailRow>) {
         let page = usize::from(self.height.max(2)) - 1;
-        let before = self.scroll;
-        self.scroll = match step {
-            Motion::Down => before + 1,
-            Motion::Up => before.saturating_sub(1),
-            Motion::HalfDown => before + page / 2,
-            Motion::HalfUp => before.saturating_sub(page / 2),
-            Motion::PageDown => before + page,
-            Motion::PageUp => before.saturating_sub(page),
-            Motion::First => 0,
-            Motion::Last => usize::MAX,
-        };
+        self.scroll = motion.apply(self.scroll, page);
         self.clamp_scroll(row);
-        self.scroll != before
     }
 
     /// Moves wide blocks sideways.

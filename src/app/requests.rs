@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::effect::{Effect, Effects, RequestKind, TimerKind};
+use super::effect::{Effect, RequestKind, TimerKind};
 use super::message::OpenedEmail;
 use super::model::Model;
 use super::pending::RequestId;
@@ -61,33 +61,21 @@ impl Model {
 
     /// Takes an email that was to be read. One that was not here came from the service, which is
     /// therefore back if it was away.
-    pub(super) fn apply_email(
-        &mut self,
-        ticket: RequestId,
-        outcome: Result<OpenedEmail, Error>,
-    ) -> Effects {
+    pub(super) fn apply_email(&mut self, ticket: RequestId, outcome: Result<OpenedEmail, Error>) {
         let fetched = outcome.is_ok() && self.list.selected().is_some_and(|row| !row.has_body);
-        let mut effects: Effects = self
-            .reader
-            .apply_email(ticket, outcome)
-            .into_iter()
-            .collect();
+        self.outbox.extend(self.reader.apply_email(ticket, outcome));
         if fetched {
-            effects.extend(self.service.refresh_if_failing());
+            self.outbox.extend(self.service.refresh_if_failing());
             // Its status has come along: row, head, history and card show the same.
-            effects.extend(self.list.reload());
-            effects.extend(self.request_recipient_summary());
+            self.outbox.extend(self.list.reload());
+            self.request_recipient_summary();
         }
-        effects
     }
 
     /// What goes on beside what the person does.
-    pub(super) fn schedule_background(&mut self) -> Effects {
-        let mut effects: Effects = self
-            .service
-            .request_backfill(self.now.timestamp())
-            .into_iter()
-            .collect();
+    pub(super) fn schedule_background(&mut self) {
+        self.outbox
+            .extend(self.service.request_backfill(self.now.timestamp()));
         let id = self.list.selected().map(|row| row.summary.id.clone());
         match id.filter(|_| {
             self.user_acted
@@ -95,7 +83,8 @@ impl Model {
                 && self.service.error().is_none()
         }) {
             Some(id) if self.service.has_answered() => {
-                effects.extend(self.prefetch.next_request(&id, self.list.rows()));
+                self.outbox
+                    .extend(self.prefetch.next_request(&id, self.list.rows()));
             }
             _ => self.prefetch.reset(),
         }
@@ -108,12 +97,11 @@ impl Model {
                 || self.service.is_loading_older());
         if (paused || waits) && !self.countdown.is_pending() {
             let ticket = self.countdown.start();
-            effects.push(Effect::Timer {
+            self.outbox.push(Effect::Timer {
                 ticket,
                 what: TimerKind::Countdown,
                 pause: Duration::from_secs(1),
             });
         }
-        effects
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::effect::{Effect, Effects};
+use super::effect::Effect;
 use super::message::StatusCheckStep;
 use super::model::Model;
 use super::pending::{Pending, RequestId};
@@ -155,16 +155,16 @@ impl Model {
     }
 
     /// Lets the check follow the filter, but not each letter while that is typed.
-    pub(super) fn update_status_check(&mut self) -> Effects {
+    pub(super) fn update_status_check(&mut self) {
         let now = self.now().timestamp();
         if self.prompt.is_some() || self.start_screen.is_some() {
-            return Effects::new();
+            return;
         }
         let query = self.list.filter().query();
         let is_card = self.recipient_card.is_some();
         if !is_card && !query.depends_on_status() {
             self.status_check = None;
-            return Effects::new();
+            return;
         }
         let is_other = self
             .status_check
@@ -179,10 +179,10 @@ impl Model {
             self.status_check = Some(StatusCheck::new(query, is_card, now));
         }
         if !self.service.can_confirm() {
-            return Effects::new();
+            return;
         }
         let Some(check) = &mut self.status_check else {
-            return Effects::new();
+            return;
         };
         // Newer mail than the archive knows may be a candidate, too: the newest page comes first.
         let is_behind = self
@@ -193,13 +193,11 @@ impl Model {
             && is_behind
             && !std::mem::replace(&mut check.head_requested, true)
         {
-            return self
-                .service
-                .request_refresh(Priority::Interactive)
-                .into_iter()
-                .collect();
+            self.outbox
+                .extend(self.service.request_refresh(Priority::Interactive));
+            return;
         }
-        check.next_step().into_iter().collect()
+        self.outbox.extend(check.next_step());
     }
 
     /// Takes what a step brought.
@@ -207,14 +205,14 @@ impl Model {
         &mut self,
         ticket: RequestId,
         outcome: Result<StatusCheckStep, Error>,
-    ) -> Effects {
+    ) {
         let now = self.now().timestamp();
         let Some(check) = self
             .status_check
             .as_mut()
             .filter(|check| check.request.is_current(ticket))
         else {
-            return Effects::new();
+            return;
         };
         check.request.resolve(ticket, Ok(()));
         match outcome {
@@ -233,12 +231,11 @@ impl Model {
                 } else if check.requests >= check.max_requests || check.rows >= check.max_rows {
                     check.state = CheckState::Paused;
                 }
-                self.apply_confirmed(news)
+                self.apply_confirmed(news);
             }
             Err(failure) => {
                 check.state = CheckState::Paused;
                 self.service.record_error(failure, now);
-                Effects::new()
             }
         }
     }

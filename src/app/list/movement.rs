@@ -2,7 +2,7 @@
 
 use super::{List, WINDOW_ROWS};
 use crate::app::anchors::JumpTarget;
-use crate::app::command::Motion;
+use crate::app::commands::Motion;
 use crate::app::effect::Effect;
 use crate::archive::{SortKey, WindowAnchor};
 

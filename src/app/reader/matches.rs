@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Reader;
-use crate::app::command::Direction;
+use crate::app::commands::Direction;
 use crate::app::effect::Effect;
 use crate::app::pending::RequestId;
 use crate::app::text_match::{SearchPattern, TextMatch};
@@ -146,19 +146,23 @@ impl Reader {
         self.current_match
     }
 
-    /// Goes to the next or the previous mark, past the last to the first; says in words which it is.
-    pub fn go_to_match(&mut self, side: Direction, row: Option<&EmailRow>) -> String {
+    /// Whether the matches of a text or of the filter were requested.
+    pub const fn is_searched(&self) -> bool {
+        self.searched.is_some()
+    }
+
+    /// Goes to the next or the previous match, around the ends; returns its number and the total,
+    /// or `None` while the matches are loading or if there are none.
+    pub fn go_to_match(
+        &mut self,
+        direction: Direction,
+        row: Option<&EmailRow>,
+    ) -> Option<(usize, usize)> {
+        let last = self.matches().len().checked_sub(1)?;
         if self.is_searching() {
-            return "still looking".to_owned();
+            return None;
         }
-        let Some(last) = self.matches().len().checked_sub(1) else {
-            return match (&self.find, self.searched.is_some()) {
-                (Some(find), _) => format!("{} is not in this text", find.text.text()),
-                (None, true) => "nothing of the filter is in this text".to_owned(),
-                (None, false) => "nothing is looked for; / finds in this text".to_owned(),
-            };
-        };
-        let at = match (self.current_match, side) {
+        let at = match (self.current_match, direction) {
             (None, Direction::Right) => 0,
             (None, Direction::Left) => last,
             (Some(at), Direction::Right) if at >= last => 0,
@@ -167,7 +171,7 @@ impl Reader {
             (Some(at), Direction::Left) => at - 1,
         };
         self.scroll_to_match(at, row);
-        format!("match {} of {}", at + 1, last + 1)
+        Some((at + 1, last + 1))
     }
 
     fn scroll_to_match(&mut self, at: usize, row: Option<&EmailRow>) {

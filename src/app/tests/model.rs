@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use crate::app::tests::env::{Mailbox, World, opening};
 use crate::app::{
-    Command, Direction, Effect, ExitReason, Focus, Keymap, Message, Motion, MouseInput,
-    ReaderState, SessionInfo, TimerKind,
+    Command, Effect, ExitReason, Focus, Keymap, Message, MouseInput, ReaderState, SessionInfo,
+    TimerKind,
 };
 use crate::archive::WindowAnchor;
 use crate::config::{KeyBinding, SecretInput};
@@ -928,32 +928,22 @@ enum Event {
 }
 
 fn event() -> impl Strategy<Value = Event> {
-    let step = prop::sample::select(vec![
-        Motion::Down,
-        Motion::Up,
-        Motion::HalfDown,
-        Motion::HalfUp,
-        Motion::PageDown,
-        Motion::PageUp,
-        Motion::First,
-        Motion::Last,
-    ]);
     let command = prop_oneof![
-        6 => step.clone().prop_map(Command::MoveSelection),
-        1 => step.prop_map(Command::Scroll),
+        6 => prop::sample::select(vec![Command::NextRow, Command::PreviousRow, Command::HalfPageDown, Command::HalfPageUp, Command::PageDown, Command::PageUp, Command::Newest, Command::Oldest]),
+        1 => prop::sample::select(vec![Command::ScrollDown, Command::ScrollUp, Command::ScrollPageDown, Command::ScrollToStart, Command::ScrollToEnd]),
         1 => Just(Command::Open),
         1 => Just(Command::NextEmail),
         1 => Just(Command::PreviousEmail),
-        1 => Just(Command::NextView),
+        1 => Just(Command::NextBodyView),
         1 => Just(Command::FullReader),
         1 => Just(Command::CycleLayout),
         1 => Just(Command::SwitchPane),
         1 => Just(Command::Refresh),
-        1 => Just(Command::FilterBy(crate::app::command::RowField::Status)),
-        1 => Just(Command::FilterBy(crate::app::command::RowField::Domain)),
+        1 => Just(Command::OnlyStatus),
+        1 => Just(Command::OnlyDomain),
         1 => Just(Command::RecipientSummary),
-        1 => (1_u8..5).prop_map(Command::ShowSavedView),
-        1 => prop::sample::select(vec![Direction::Left, Direction::Right]).prop_map(Command::History),
+        1 => prop::sample::select(vec![Command::View1, Command::View2, Command::View3, Command::View4]),
+        1 => prop::sample::select(vec![Command::HistoryBack, Command::HistoryForward]),
         1 => Just(Command::CloseLayer),
         1 => Just(Command::Undo),
         1 => Just(Command::Redo),
