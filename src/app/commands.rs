@@ -316,7 +316,7 @@ commands! {
         => Model::close_layer_or_quit;
     CloseLayer "back-not-out" [LIST "Esc", CHOICE "Esc, h, Left"] "all mail" "back; clear the filter"
         => Model::close_layer_or_report;
-    Accept "accept" [PROMPT "Enter"] "accept" "accept the input"
+    Accept "accept" [PROMPT "Enter"] "ok" "accept the input"
         => Model::accept_prompt;
     Cancel "cancel" [PROMPT "Esc"] "cancel" "discard the input"
         => Model::cancel_prompt;

@@ -337,7 +337,7 @@ pub fn help_lines(keymap: &Keymap) -> Vec<HelpLine> {
         "before a status: it changed since you last viewed the email",
     ));
     lines.push(HelpLine::Gone(
-        "before a status: the service no longer has the email; this is a copy (is:gone finds it)",
+        "before a status: deleted by the service; this is a copy (is:gone finds it)",
     ));
     lines
 }

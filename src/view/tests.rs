@@ -434,7 +434,7 @@ fn what_failed_in_detail() {
     let mut world = World::start(opening(80, 16), varied());
     world.answer(0);
     world.press("!");
-    assert_eq!(world.model.notice.as_deref(), Some("nothing has failed"));
+    assert_eq!(world.model.notice.as_deref(), Some("no error"));
     let mut failure = Error::new(
         ErrorKind::RateLimited,
         "too many requests for the team's limit",

@@ -382,7 +382,7 @@ fn who_has_done_nothing_yet_begins_at_the_newest_email() {
 fn a_refresh_by_hand_tells_what_it_brought() {
     let mut world = World::at_rest(120, 40, Mailbox::of(500));
     world.press("r");
-    assert_eq!(world.model.notice.as_deref(), Some("asking the service"));
+    assert_eq!(world.model.notice.as_deref(), Some("refreshing"));
     world.settle();
     assert_eq!(world.model.notice.as_deref(), Some("nothing new"));
     world.mailbox.arriving = 3;
@@ -401,7 +401,7 @@ fn the_end_of_what_is_known_is_not_taken_for_the_end() {
             .model
             .notice
             .as_deref()
-            .is_some_and(|notice| notice.contains("fetched so far"))
+            .is_some_and(|notice| notice.contains("loaded so far"))
     );
     world.settle().press("G").settle().press("G");
     assert_eq!(world.model.notice, None);
@@ -697,7 +697,7 @@ fn the_matches_in_an_email_are_walked() {
     world.press("Enter n").settle();
     assert_eq!(
         world.model.notice.as_deref(),
-        Some("nothing is looked for; / finds in this text")
+        Some("no search text; / searches this text")
     );
     world
         .press("q /")
@@ -811,7 +811,7 @@ fn only_rows_like_this_one_and_the_way_back() {
     world.press("u").settle();
     assert_eq!(
         world.model.notice.as_deref(),
-        Some("there is nothing to undo")
+        Some("nothing to undo")
     );
     world.press("U U").settle();
     assert_eq!(world.visible(), [298]);
@@ -823,7 +823,7 @@ fn only_rows_like_this_one_and_the_way_back() {
     world.press("U");
     assert_eq!(
         world.model.notice.as_deref(),
-        Some("there is nothing to redo")
+        Some("nothing to redo")
     );
 }
 
@@ -889,7 +889,7 @@ fn looking_back_goes_on_until_there_is_enough_or_nothing_more_or_somebody_stops_
     world.press("b");
     assert_eq!(
         world.model.notice.as_deref(),
-        Some("everything that the service has is here already")
+        Some("all mail of the service is loaded")
     );
 }
 

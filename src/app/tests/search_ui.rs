@@ -122,7 +122,7 @@ fn the_card_key_goes_on_to_the_next_recipient() {
     world.press("c");
     assert_eq!(
         world.model.notice.as_deref(),
-        Some("this email went to nobody else")
+        Some("this email has no other recipient")
     );
     world.press("Esc").settle();
     for _ in 0..9 {
@@ -400,7 +400,7 @@ fn the_places_one_has_been_are_walked_with_their_emails() {
     world.press("Alt-Left");
     assert_eq!(
         world.model.notice.as_deref(),
-        Some("this is the first place")
+        Some("start of the history")
     );
     world.press("Alt-Right g ]").settle();
     assert_eq!(
@@ -611,7 +611,7 @@ fn nobody_looks_further_back_than_the_filter_wants() {
     world.press("b").settle();
     assert_eq!(
         world.model.notice.as_deref(),
-        Some("all mail since the time of this filter is here already")
+        Some("all mail since the date of this filter is loaded")
     );
     assert_eq!(world.model.list.archive_total(), Some(200));
 }

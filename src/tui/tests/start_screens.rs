@@ -251,7 +251,7 @@ fn what_is_marked_and_what_failed_is_seen_on_the_smallest_screen_too() {
         "https://api.resend.com",
         "the command of profile team25 failed",
         "what is wrong",
-        "Enter take it",
+        "Enter confirm",
     ] {
         assert!(screen.contains(words), "{words}: {screen}");
     }
