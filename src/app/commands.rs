@@ -3,6 +3,7 @@
 //! The configuration binds keys by name; the hint line, the help, the README and every notice that
 //! names a key read this table, with the changes of `[keys]` ([`super::keymap::Keymap`]).
 
+use super::effect::{ExitReason, LoopEffect};
 use super::model::Model;
 use super::prompt::LineEdit;
 use crate::render::BodyView;
@@ -351,11 +352,11 @@ commands! {
     DeleteAfter "delete-all-after" [PROMPT "Ctrl-k"] "edit" "delete everything after"
         => |m| m.edit_prompt(LineEdit::DeleteAfter);
     Redraw "redraw" [EVERYWHERE "Ctrl-l"] "redraw" "redraw the screen"
-        => |m| m.redraw_requests += 1;
+        => |m| m.emit(LoopEffect::Redraw);
     Suspend "suspend" [EVERYWHERE "Ctrl-z"] "suspend" "suspend the program (fg resumes it)"
-        => |m| m.suspend_requests += 1;
+        => |m| m.emit(LoopEffect::Suspend);
     Quit "quit" [EVERYWHERE "Ctrl-c"] "quit" "quit"
-        => |m| m.exit = Some(super::model::ExitReason::Quit);
+        => |m| m.emit(LoopEffect::Exit(ExitReason::Quit));
 }
 
 /// Commands that the hint line names, most important first, by the state of the focused part.

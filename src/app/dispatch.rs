@@ -1,10 +1,11 @@
 //! From keys to commands, and the commands that belong to no other part of the model.
 
 use super::commands::{Command, Direction, Focus, Motion};
+use super::effect::{Effect, ExitReason, LoopEffect};
 use super::filter::Filter;
 use super::keymap::{Key, KeyMatch, format_sequence, help_lines};
 use super::layout::PaneSettings;
-use super::model::{ExitReason, Model};
+use super::model::Model;
 use super::reader::ReaderState;
 use super::start::StorageMode;
 use crate::error::Error;
@@ -43,6 +44,10 @@ impl Model {
             Ok(()) => (spec.run)(self),
             Err(reason) => self.notify(reason),
         }
+    }
+
+    pub(super) fn emit(&mut self, effect: LoopEffect) {
+        self.outbox.push(Effect::Loop(effect));
     }
 
     pub(super) fn notify(&mut self, text: impl Into<String>) {
@@ -159,6 +164,7 @@ impl Model {
 
     pub(super) fn toggle_mouse(&mut self) {
         self.mouse = !self.mouse;
+        self.emit(LoopEffect::CaptureMouse(self.mouse));
         if self.mouse {
             self.notify("the mouse selects rows and scrolls");
         } else {
@@ -177,7 +183,7 @@ impl Model {
 
     pub(super) fn close_layer_or_quit(&mut self) {
         if !self.close_layer() {
-            self.exit = Some(ExitReason::Quit);
+            self.emit(LoopEffect::Exit(ExitReason::Quit));
         }
     }
 

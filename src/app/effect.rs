@@ -1,4 +1,5 @@
-//! `Effect`: what the program asks of the world. Each is answered by exactly one later message.
+//! `Effect`: I/O that the program requests, plain data. Each effect but [`Effect::Loop`] is answered
+//! by exactly one later message.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,6 +12,7 @@ use super::text_match::SearchPattern;
 use crate::api::Priority;
 use crate::archive::{SortKey, WindowAnchor};
 use crate::config::{SavedView, SecretInput};
+use crate::error::Error;
 use crate::mail::{Email, EmailId};
 use crate::query::{Query, SearchText};
 use crate::render::{Body, BodyView};
@@ -18,6 +20,8 @@ use crate::render::{Body, BodyView};
 /// Something to be done outside; plain data, so that it can be compared, logged and replayed.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
+    /// For the event loop itself; has no answer.
+    Loop(LoopEffect),
     /// Rows of the archive.
     LoadWindow {
         /// Names the attempt.
@@ -226,6 +230,27 @@ pub enum TimerKind {
     Freshness,
     /// A second of a pause that the service has asked for, which is counted down.
     Countdown,
+}
+
+/// What the event loop does itself.
+#[derive(Debug, Clone, PartialEq)]
+pub enum LoopEffect {
+    /// Clear the terminal and draw the whole screen.
+    Redraw,
+    /// Suspend the process until the shell continues it.
+    Suspend,
+    /// Take mouse events from the terminal, or leave them to it so that text can be selected.
+    CaptureMouse(bool),
+    /// Replace the session by the one that was opened last.
+    SwitchSession,
+    Exit(ExitReason),
+}
+
+/// Why the program ends.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ExitReason {
+    Quit,
+    Fatal(Error),
 }
 
 /// Effects in the order they are to be started.

@@ -180,3 +180,14 @@ fn help_has_each_default_binding_once() {
     let bindings: usize = COMMANDS.iter().map(|spec| spec.bindings.len()).sum();
     assert_eq!(shown.count(), bindings - 8, "nine saved views share a line");
 }
+
+#[test]
+fn notice_names_the_key_of_the_user() {
+    let notice = |changes: &[(&str, &str)]| {
+        let (keymap, _) = changed(changes);
+        keymap.with_hint("stopped", Focus::List, Command::LoadOlder, "continues")
+    };
+    assert_eq!(notice(&[]), "stopped; b continues");
+    assert_eq!(notice(&[("X", "look-back")]), "stopped; X continues");
+    assert_eq!(notice(&[("b", "none")]), "stopped");
+}

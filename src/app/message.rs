@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use jiff::{Timestamp, Zoned};
 use ratatui::layout::{Position, Size};
 
 #[cfg(test)]
@@ -13,6 +13,7 @@ use super::pending::RequestId;
 use super::recipient::RecipientSummary;
 use super::start::{OpenOutcome, ProfileChoice};
 use super::text_match::TextMatch;
+use crate::api::RateBudget;
 use crate::archive::{Coverage, ObservedStatus, RowWindow, SortKey};
 use crate::config::SecretInput;
 use crate::error::Error;
@@ -23,6 +24,11 @@ use crate::render::Body;
 /// Something that happened; plain data.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Message {
+    /// The time and the rate budget, before each other message; causes nothing by itself.
+    Clock {
+        now: Zoned,
+        budget: Option<RateBudget>,
+    },
     /// A key was pressed.
     KeyPressed(Key),
     /// Text was pasted; it may be a key.

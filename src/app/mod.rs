@@ -38,7 +38,7 @@ pub mod tests;
 mod text_match;
 
 pub use commands::{Command, Focus};
-pub use effect::{Effect, RequestKind, TimerKind};
+pub use effect::{Effect, ExitReason, LoopEffect, RequestKind, TimerKind};
 pub use filter::parse_query;
 pub use freshness::{Liveness, is_stale};
 pub use keymap::{Key, Keymap};
@@ -46,7 +46,7 @@ pub use layout::{Arrangement, Layout};
 pub use message::{
     ConfirmResult, ListCounts, Message, MouseInput, OpenedEmail, StatusCheckStep, SyncUpdate,
 };
-pub use model::{ExitReason, Model, SessionInfo};
+pub use model::{Model, SessionInfo};
 pub use pending::RequestId;
 pub use prompt::{Prompt, PromptKind};
 pub use reader::{MARGIN, ReaderState};

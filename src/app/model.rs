@@ -7,7 +7,7 @@ use jiff::{Timestamp, Zoned};
 use ratatui::layout::Size;
 
 use super::commands::Focus;
-use super::effect::{Effects, TimerKind};
+use super::effect::{Effects, ExitReason, LoopEffect, TimerKind};
 use super::filter::Filter;
 use super::freshness::Freshness;
 use super::history::NavHistory;
@@ -96,20 +96,12 @@ pub struct Model {
     pub target: SessionTarget,
     /// Where the mail is kept.
     pub storage: StorageMode,
-    /// Set when the person goes where a door was opened.
-    pub switching: bool,
     /// A word to the person, until the next key.
     pub notice: Option<String>,
     /// Whether times are shown in full.
     pub full_times: bool,
-    /// Whether the mouse is ours; otherwise the terminal can select text with it.
-    pub mouse: bool,
-    /// How often a fresh painting of the whole screen was asked for.
-    pub redraw_requests: u64,
-    /// How often the program was asked to stop until the shell continues it.
-    pub suspend_requests: u64,
-    /// Set when the program is to end.
-    pub exit: Option<ExitReason>,
+    /// Whether the program takes mouse events; otherwise the terminal selects text with them.
+    pub(super) mouse: bool,
     /// Effects of the message that is being handled.
     pub(super) outbox: Effects,
     pub(super) size: Size,
@@ -140,15 +132,6 @@ pub struct Model {
     pub(super) user_acted: bool,
     /// Whether the person waits to be told what a refresh brings.
     pub(super) announce_refresh: bool,
-}
-
-/// Why the program ends.
-#[derive(Debug, Clone, PartialEq)]
-pub enum ExitReason {
-    /// The person wants to leave.
-    Quit,
-    /// It cannot go on.
-    Fatal(Error),
 }
 
 impl Model {
@@ -187,13 +170,9 @@ impl Model {
             start_screen: hall,
             target: door,
             storage: kept,
-            switching: false,
             notice,
             full_times: false,
             mouse: true,
-            redraw_requests: 0,
-            suspend_requests: 0,
-            exit: None,
             outbox: Effects::new(),
             size,
             panes: PaneSettings::default(),
@@ -273,20 +252,14 @@ impl Model {
             .map_or(ReaderState::Empty, |row| self.reader.state(&row.summary.id))
     }
 
-    /// Takes the time, from which words like `today` count.
-    pub fn set_time(&mut self, now: Zoned) {
-        self.now = now;
-    }
-
-    /// Takes what may be asked of the service at present.
-    pub const fn set_rate_budget(&mut self, budget: Option<RateBudget>) {
-        self.rate_budget = budget;
-    }
-
     /// Takes what happened; answers with what is to be done about it.
     pub fn update(&mut self, msg: Message) -> Effects {
         let height = self.list_height();
         match msg {
+            Message::Clock { now, budget } => {
+                (self.now, self.rate_budget) = (now, budget);
+                return Effects::new();
+            }
             Message::KeyPressed(key) => self.handle_key(key),
             Message::Pasted(text) => self.insert_text(text.expose()),
             Message::Mouse(pointer) => self.handle_mouse(pointer),
@@ -412,7 +385,7 @@ impl Model {
                 TimerKind::Freshness => self.freshness_timer_fired(ticket),
                 TimerKind::Countdown => _ = self.countdown.resolve(ticket, Ok(())),
             },
-            Message::Fatal(failure) => self.exit = Some(ExitReason::Fatal(failure)),
+            Message::Fatal(error) => self.emit(LoopEffect::Exit(ExitReason::Fatal(error))),
         }
         self.reconcile();
         std::mem::take(&mut self.outbox)

@@ -144,6 +144,7 @@ impl<S: EmailApi> EffectRunner<S> {
         let engine = self.engine.clone();
         let panic_at = self.panic_at;
         match effect {
+            Effect::Loop(_) => unreachable!("the event loop runs these itself"),
             Effect::LoadWindow {
                 ticket,
                 query,

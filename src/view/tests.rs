@@ -387,14 +387,14 @@ fn older_mail_by_itself_and_a_pause() {
         remaining: None,
         paused_for: Duration::ZERO,
     };
-    world.model.set_rate_budget(Some(budget));
+    world.set_rate_budget(Some(budget));
     let bottom = |world: &World| screen(world).lines().last().unwrap().to_owned();
     assert!(
         bottom(&world).contains("fetching older mail, 0.5/s; Ctrl-x stops  Enter read"),
         "{}",
         bottom(&world)
     );
-    world.model.set_rate_budget(Some(RateBudget {
+    world.set_rate_budget(Some(RateBudget {
         paused_for: Duration::from_millis(11_500),
         ..budget
     }));
@@ -452,7 +452,7 @@ fn what_failed_in_detail() {
     world.press("!");
     insta::assert_snapshot!(screen(&world));
     world.press("q");
-    assert!(world.model.error_details.is_none() && world.model.exit.is_none());
+    assert!(world.model.error_details.is_none() && world.exit.is_none());
 }
 
 #[test]

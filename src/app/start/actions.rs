@@ -5,8 +5,8 @@ use super::{
     StartAction, StartScreen, StartScreenKind,
 };
 use crate::app::commands::Direction;
-use crate::app::effect::Effect;
-use crate::app::model::{ExitReason, Model};
+use crate::app::effect::{Effect, ExitReason, LoopEffect};
+use crate::app::model::Model;
 use crate::app::pending::{Pending, RequestId};
 use crate::error::{Error, ErrorKind};
 
@@ -86,7 +86,7 @@ impl Model {
                 });
             }
             StartAction::Close => self.start_screen = None,
-            StartAction::Quit => self.exit = Some(ExitReason::Quit),
+            StartAction::Quit => self.emit(LoopEffect::Exit(ExitReason::Quit)),
         }
     }
 
@@ -202,7 +202,7 @@ impl Model {
             return;
         }
         match outcome {
-            Ok(OpenOutcome::Opened) => self.switching = true,
+            Ok(OpenOutcome::Opened) => self.emit(LoopEffect::SwitchSession),
             Ok(OpenOutcome::NeedsConfirm(question)) => self.show_confirm_dialog(question),
             Err(failure) => hall.error = Some(failure),
         }

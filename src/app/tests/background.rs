@@ -417,9 +417,9 @@ fn a_pause_is_counted_down_and_nothing_ticks_without_one() {
         })
     };
     let mut world = World::at_rest(120, 40, Mailbox::of(20));
-    world.model.set_rate_budget(budget(Duration::ZERO));
+    world.set_rate_budget(budget(Duration::ZERO));
     let tick = |world: &mut World, left| {
-        world.model.set_rate_budget(budget(left));
+        world.set_rate_budget(budget(left));
         let n = world
             .pending
             .iter()
@@ -445,7 +445,7 @@ fn a_pause_is_counted_down_and_nothing_ticks_without_one() {
         before,
         "nothing is waited for, so nothing ticks"
     );
-    world.model.set_rate_budget(budget(Duration::from_secs(12)));
+    world.set_rate_budget(budget(Duration::from_secs(12)));
     world.press("j");
     assert_eq!(seconds(&world), before + 1);
     tick(&mut world, Duration::from_secs(11));

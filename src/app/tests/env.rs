@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::api::wire;
+use crate::api::{RateBudget, wire};
 use crate::app::start::OpenOutcome;
 use crate::app::{
-    ConfirmResult, Effect, ListCounts, Message, Model, OpenedEmail, ProfileChoice,
-    RecipientSummary, SessionInfo, SessionTarget, StatusCheckStep, StorageMode, SyncUpdate,
-    find_matches,
+    ConfirmResult, Effect, ExitReason, ListCounts, LoopEffect, Message, Model, OpenedEmail,
+    ProfileChoice, RecipientSummary, SessionInfo, SessionTarget, StatusCheckStep, StorageMode,
+    SyncUpdate, find_matches,
 };
 use crate::archive::{Coverage, EmailRow, ObservedStatus, RowWindow, SortKey, WindowAnchor};
 use crate::config::{Backfill, built_in_views};
@@ -84,6 +84,7 @@ impl Mailbox {
     /// Answers an effect as the world would.
     pub fn answer(&mut self, effect: &Effect) -> Message {
         match effect {
+            Effect::Loop(_) => unreachable!("has no answer"),
             Effect::LoadWindow {
                 ticket,
                 query,
@@ -460,6 +461,10 @@ pub struct World {
     pub pending: Vec<Effect>,
     /// Every effect ever asked for.
     pub asked: Vec<Effect>,
+    /// Why the program has ended.
+    pub exit: Option<ExitReason>,
+    /// Whether the session was replaced.
+    pub switched: bool,
 }
 
 impl World {
@@ -471,6 +476,8 @@ impl World {
             mailbox,
             pending: effects.clone(),
             asked: effects,
+            exit: None,
+            switched: false,
         }
     }
 
@@ -483,9 +490,27 @@ impl World {
 
     /// Something happens.
     pub fn happen(&mut self, msg: Message) {
-        let effects = self.model.update(msg);
-        self.asked.extend(effects.iter().cloned());
-        self.pending.extend(effects);
+        for effect in self.model.update(msg) {
+            self.asked.push(effect.clone());
+            match effect {
+                Effect::Loop(LoopEffect::Exit(reason)) => self.exit = Some(reason),
+                Effect::Loop(LoopEffect::SwitchSession) => self.switched = true,
+                Effect::Loop(_) => {}
+                effect => self.pending.push(effect),
+            }
+        }
+    }
+
+    /// Changes the time.
+    pub fn set_time(&mut self, now: jiff::Zoned) {
+        let budget = self.model.rate_budget().copied();
+        self.happen(Message::Clock { now, budget });
+    }
+
+    /// Changes the rate budget.
+    pub fn set_rate_budget(&mut self, budget: Option<RateBudget>) {
+        let now = self.model.now().clone();
+        self.happen(Message::Clock { now, budget });
     }
 
     /// Presses keys, written as in the key table and separated by blanks.

@@ -49,7 +49,7 @@ fn wait(world: &mut World, seconds: i64) {
         .now()
         .checked_add(SignedDuration::from_secs(seconds))
         .unwrap();
-    world.model.set_time(later);
+    world.set_time(later);
     let timer = |effect: &Effect| {
         matches!(
             effect,
@@ -225,7 +225,7 @@ fn title_is_live_only_while_it_is_true() {
         "once they are confirmed"
     );
     // The newest page is not answered any more.
-    world.model.set_time(
+    world.set_time(
         world
             .model
             .now()
@@ -417,7 +417,7 @@ fn row_to(address: &str) -> Vec<crate::mail::Address> {
 #[test]
 fn failed_confirmation_ends_live_and_is_tried_again() {
     let mut world = World::at_rest(160, 40, sent(50, 31));
-    world.model.set_time(
+    world.set_time(
         world
             .model
             .now()
@@ -470,7 +470,7 @@ fn change_shows_in_row_and_head_in_one_frame() {
         unreadable: 0,
         head_at: None,
     };
-    world.model.set_time(
+    world.set_time(
         world
             .model
             .now()

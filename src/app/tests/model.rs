@@ -281,14 +281,11 @@ fn opening_does_not_wait_and_back_peels_one_layer() {
     world.press("q");
     assert_eq!(world.model.focus(), Focus::Reader);
     world.press("Esc");
-    assert_eq!(
-        (world.model.focus(), &world.model.exit),
-        (Focus::List, &None)
-    );
+    assert_eq!((world.model.focus(), &world.exit), (Focus::List, &None));
     world.press("Esc");
-    assert_eq!(world.model.exit, None, "Esc never leaves the program");
+    assert_eq!(world.exit, None, "Esc never leaves the program");
     world.press("q");
-    assert_eq!(world.model.exit, Some(ExitReason::Quit));
+    assert_eq!(world.exit, Some(ExitReason::Quit));
 }
 
 #[test]
@@ -485,7 +482,7 @@ fn a_storm_in_the_prompt_is_text_and_one_answer_counts() {
     let before = looks(&world);
     world.write("qq rGzM?#29");
     world.happen(Message::Pasted(SecretInput::new("q\n\u{1b}[A\u{7}9")));
-    assert_eq!(world.model.exit, None);
+    assert_eq!(world.exit, None);
     assert_eq!(
         world
             .model
@@ -508,7 +505,7 @@ fn a_storm_in_the_prompt_is_text_and_one_answer_counts() {
     world.press("Enter").settle();
     world.happen(Message::Pasted(SecretInput::new("q")));
     assert_eq!(
-        (world.model.exit.clone(), world.model.focus()),
+        (world.exit.clone(), world.model.focus()),
         (None, Focus::List)
     );
     assert!(world.model.notice.is_some());
@@ -531,7 +528,7 @@ fn the_line_is_edited_as_lines_are() {
     world.press("Alt-x F5 Ctrl-k");
     assert_eq!(text(&world), Some((String::new(), 0)));
     world.press("Ctrl-c");
-    assert_eq!(world.model.exit, Some(ExitReason::Quit));
+    assert_eq!(world.exit, Some(ExitReason::Quit));
 }
 
 #[test]
@@ -809,10 +806,7 @@ fn only_rows_like_this_one_and_the_way_back() {
         ("", Some(300), 298)
     );
     world.press("u").settle();
-    assert_eq!(
-        world.model.notice.as_deref(),
-        Some("nothing to undo")
-    );
+    assert_eq!(world.model.notice.as_deref(), Some("nothing to undo"));
     world.press("U U").settle();
     assert_eq!(world.visible(), [298]);
     world.press("u @ d").settle();
@@ -821,10 +815,7 @@ fn only_rows_like_this_one_and_the_way_back() {
         "status:delivered domain:example.com"
     );
     world.press("U");
-    assert_eq!(
-        world.model.notice.as_deref(),
-        Some("nothing to redo")
-    );
+    assert_eq!(world.model.notice.as_deref(), Some("nothing to redo"));
 }
 
 #[test]
@@ -1015,7 +1006,7 @@ proptest! {
         // Whatever happened, everything that was asked for is answered in the end, and the program is well.
         world.settle();
         prop_assert_eq!(defect(&world), None);
-        if world.model.exit.is_none() && !world.mailbox.found(world.model.list.filter().query()).is_empty() {
+        if world.exit.is_none() && !world.mailbox.found(world.model.list.filter().query()).is_empty() {
             prop_assert!(world.model.list.selected().is_some());
         }
     }

@@ -398,10 +398,7 @@ fn the_places_one_has_been_are_walked_with_their_emails() {
         ]
     );
     world.press("Alt-Left");
-    assert_eq!(
-        world.model.notice.as_deref(),
-        Some("start of the history")
-    );
+    assert_eq!(world.model.notice.as_deref(), Some("start of the history"));
     world.press("Alt-Right g ]").settle();
     assert_eq!(
         (filter(&world), world.selected()),
@@ -530,7 +527,7 @@ fn today_is_another_day_after_midnight() {
     let mut world = World::at_rest(120, 40, mailbox());
     world.press("1").settle();
     let of_today = world.model.list.total();
-    world.model.set_time(now().checked_add(1.day()).unwrap());
+    world.set_time(now().checked_add(1.day()).unwrap());
     world.wait_for_refresh();
     assert_eq!(
         (filter(&world), world.model.list.total()),

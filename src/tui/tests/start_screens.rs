@@ -94,7 +94,7 @@ fn a_key_is_put_in_unseen_and_appears_in_no_message_effect_or_state() {
             ..
         }
     ));
-    assert!(!format!("{enter:?}").contains("canary") && world.model.switching);
+    assert!(!format!("{enter:?}").contains("canary") && world.switched);
 }
 
 #[test]
@@ -130,13 +130,13 @@ fn a_key_that_is_not_taken_leaves_the_form_as_it_is() {
     );
     world.press("Esc");
     assert_eq!(
-        (world.model.focus(), world.model.exit.clone()),
+        (world.model.focus(), world.exit.clone()),
         (Focus::Choice, None)
     );
     world.press("Esc");
-    assert_eq!(world.model.exit, None, "Esc never leaves the program");
+    assert_eq!(world.exit, None, "Esc never leaves the program");
     world.press("q");
-    assert_eq!(world.model.exit, Some(ExitReason::Quit));
+    assert_eq!(world.exit, Some(ExitReason::Quit));
 }
 
 #[test]
@@ -169,7 +169,7 @@ fn whoever_stops_waiting_is_not_taken_anywhere() {
         ticket,
         outcome: Ok(OpenOutcome::Opened),
     });
-    assert!(!world.model.switching);
+    assert!(!world.switched);
 }
 
 #[test]
@@ -203,13 +203,13 @@ fn a_door_that_stays_shut_leaves_one_where_one_was() {
             "the command of profile staging failed",
         )),
     });
-    assert!(world.model.start_screen.as_ref().unwrap().error.is_some() && !world.model.switching);
+    assert!(world.model.start_screen.as_ref().unwrap().error.is_some() && !world.switched);
     world.press("q");
-    assert!(world.model.start_screen.is_none() && world.model.exit.is_none());
+    assert!(world.model.start_screen.is_none() && world.exit.is_none());
     assert_eq!(world.selected(), selected);
     world.press("g p").settle().press("Enter");
     assert!(
-        world.model.start_screen.is_none() && !world.model.switching,
+        world.model.start_screen.is_none() && !world.switched,
         "where one is already one stays"
     );
 }
