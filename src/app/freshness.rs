@@ -94,9 +94,8 @@ impl Freshness {
 
     /// Reads what is due in the background, unless that is being done.
     pub(super) fn start_recheck(&mut self) -> Option<Effect> {
-        (!self.recheck_request.is_pending()).then(|| Effect::RecheckStatuses {
-            ticket: self.recheck_request.start(),
-        })
+        (!self.recheck_request.is_pending())
+            .then(|| Effect::RecheckStatuses(self.recheck_request.start()))
     }
 
     /// Whether this recheck is still wanted.
@@ -185,7 +184,6 @@ impl Freshness {
 }
 
 /// Whether a row is unsettled and was not confirmed lately, so that its status is shown with a time.
-#[must_use]
 pub fn is_stale(row: &EmailRow, now: Timestamp) -> bool {
     let is_fresh = row
         .confirmed_at
@@ -207,7 +205,6 @@ pub enum Liveness {
 
 impl Model {
     /// Whether the list is live, as far as its service has answered at all.
-    #[must_use]
     pub fn liveness(&self) -> Liveness {
         let now = self.now().timestamp();
         match self.service.as_of() {

@@ -15,7 +15,6 @@ pub struct LoadOlder {
 
 impl LoadOlder {
     /// Emails that were brought so far, whether the filter lets them through or not.
-    #[must_use]
     pub const fn loaded(&self) -> u64 {
         self.loaded
     }
@@ -23,13 +22,11 @@ impl LoadOlder {
 
 impl Model {
     /// Whether looking further back may bring something that the filter lets through.
-    #[must_use]
     pub fn may_find_older(&self) -> bool {
         !self.list.filter().is_empty() && self.can_load_older()
     }
 
     /// Whether there may be older mail than is here, and it is wanted.
-    #[must_use]
     pub fn can_load_older(&self) -> bool {
         self.service.has_older() && !self.covers_filter()
     }

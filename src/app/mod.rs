@@ -5,7 +5,7 @@
 //! exactly one later message. No clock, no network, no disk: so any order of events can be tried.
 
 mod anchors;
-mod backfill;
+mod background;
 mod commands;
 mod dispatch;
 mod effect;
@@ -19,14 +19,11 @@ mod list;
 mod load_older;
 mod message;
 mod model;
-mod mouse;
 mod pending;
-mod prefetch;
 mod prompt;
 mod reader;
 mod recipient;
 mod recipient_card;
-mod requests;
 mod saved_views;
 mod search;
 mod service;
@@ -62,7 +59,6 @@ use unicode_width::UnicodeWidthStr;
 use crate::render::BodyLine;
 
 /// Columns that a line of a body takes.
-#[must_use]
 pub fn line_width(line: &BodyLine) -> usize {
     line.spans.iter().map(|span| span.text.width()).sum()
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use jiff::{Timestamp, Zoned};
 use ratatui::layout::Size;
 
+use super::background::Prefetch;
 use super::commands::Focus;
 use super::effect::{Effects, ExitReason, LoopEffect, TimerKind};
 use super::filter::Filter;
@@ -17,7 +18,6 @@ use super::list::List;
 use super::load_older::LoadOlder;
 use super::message::{Message, SyncUpdate};
 use super::pending::Pending;
-use super::prefetch::Prefetch;
 use super::prompt::Prompt;
 use super::reader::{Reader, ReaderState};
 use super::recipient_card::RecipientCard;
@@ -136,7 +136,6 @@ pub struct Model {
 
 impl Model {
     /// The first state, and what it asks for: rows from the archive, news from the service.
-    #[must_use]
     pub fn start(opening: SessionInfo) -> (Self, Effects) {
         let SessionInfo {
             size,
@@ -207,7 +206,6 @@ impl Model {
     }
 
     /// What has the keyboard.
-    #[must_use]
     pub const fn focus(&self) -> Focus {
         match (self.help, &self.prompt, self.reader_open) {
             _ if self.error_details.is_some() => Focus::Help,
@@ -222,19 +220,16 @@ impl Model {
     }
 
     /// The size of the screen.
-    #[must_use]
     pub const fn size(&self) -> Size {
         self.size
     }
 
     /// The time, in the person's zone.
-    #[must_use]
     pub const fn now(&self) -> &Zoned {
         &self.now
     }
 
     /// Where everything lies now.
-    #[must_use]
     pub fn layout(&self) -> Layout {
         Layout::new(
             self.size,
@@ -245,7 +240,6 @@ impl Model {
     }
 
     /// How far the reader is with the selected email.
-    #[must_use]
     pub fn reader_state(&self) -> ReaderState<'_> {
         self.list
             .selected()
@@ -274,7 +268,7 @@ impl Model {
                 }
                 self.size = size;
             }
-            Message::WindowLoaded { ticket, outcome } => {
+            Message::WindowLoaded(ticket, outcome) => {
                 let asked = self.list.apply_window(ticket, outcome, height);
                 let uncounted = self.list.total().is_none() || self.list.position().is_none();
                 self.outbox.extend(asked);
@@ -283,7 +277,7 @@ impl Model {
                     self.request_counts();
                 }
             }
-            Message::Counted { ticket, outcome } => {
+            Message::Counted(ticket, outcome) => {
                 if self.count_request.resolve(ticket, Ok(())) {
                     let found = outcome
                         .as_ref()
@@ -292,34 +286,32 @@ impl Model {
                     self.continue_load_older(found.is_some());
                 }
             }
-            Message::HistorySaved { ticket, outcome } => {
+            Message::HistorySaved(ticket, outcome) => {
                 if let (true, Err(failure)) = (self.history_save.resolve(ticket, Ok(())), outcome) {
                     self.notice = Some(failure.message);
                 }
             }
-            Message::RecipientSummarized { ticket, outcome } => {
+            Message::RecipientSummarized(ticket, outcome) => {
                 self.apply_recipient_summary(ticket, outcome)
             }
-            Message::ViewSaved { ticket, outcome } => self.apply_view_saved(ticket, outcome),
-            Message::SuggestionsLoaded { ticket, offers } => self.apply_suggestions(ticket, offers),
-            Message::EmailLoaded { ticket, outcome } => self.apply_email(ticket, outcome),
-            Message::EmailPrefetched { ticket } => self.prefetch.finish(ticket),
-            Message::StatusesConfirmed { ticket, outcome } => {
-                self.apply_confirmation(ticket, outcome)
-            }
-            Message::StatusesRechecked { ticket, outcome } => self.apply_recheck(ticket, outcome),
-            Message::StatusesChecked { ticket, outcome } => {
+            Message::ViewSaved(ticket, outcome) => self.apply_view_saved(ticket, outcome),
+            Message::SuggestionsLoaded(ticket, offers) => self.apply_suggestions(ticket, offers),
+            Message::EmailLoaded(ticket, outcome) => self.apply_email(ticket, outcome),
+            Message::EmailPrefetched(ticket) => self.prefetch.finish(ticket),
+            Message::StatusesConfirmed(ticket, outcome) => self.apply_confirmation(ticket, outcome),
+            Message::StatusesRechecked(ticket, outcome) => self.apply_recheck(ticket, outcome),
+            Message::StatusesChecked(ticket, outcome) => {
                 self.apply_status_check_step(ticket, outcome);
             }
-            Message::BodyRendered { ticket, outcome } => {
+            Message::BodyRendered(ticket, outcome) => {
                 self.reader
                     .apply_body(ticket, outcome, self.list.selected());
             }
-            Message::MatchesFound { ticket, marks } => {
+            Message::MatchesFound(ticket, marks) => {
                 self.reader
                     .apply_matches(ticket, marks, self.list.selected());
             }
-            Message::Refreshed { ticket, outcome } => {
+            Message::Refreshed(ticket, outcome) => {
                 let catching_up = self.service.is_catching_up();
                 let (news, rest) =
                     self.service
@@ -338,7 +330,7 @@ impl Model {
                     }
                 }
             }
-            Message::OlderLoaded { ticket, outcome } => {
+            Message::OlderLoaded(ticket, outcome) => {
                 let (news, rest) = self
                     .service
                     .apply_older(ticket, outcome, self.now.timestamp());
@@ -349,7 +341,7 @@ impl Model {
                     self.apply_older(&news);
                 }
             }
-            Message::Backfilled { ticket, outcome } => {
+            Message::Backfilled(ticket, outcome) => {
                 let news = self
                     .service
                     .apply_backfill(ticket, outcome, self.now.timestamp());
@@ -358,18 +350,16 @@ impl Model {
                     self.apply_older(&news);
                 }
             }
-            Message::RequestCancelled { errand, ticket } => self.request_cancelled(errand, ticket),
-            Message::ArchiveChanged { outcome } => self.apply_archive_change(outcome),
+            Message::RequestCancelled(ticket, errand) => self.request_cancelled(errand, ticket),
+            Message::ArchiveChanged(outcome) => self.apply_archive_change(outcome),
             Message::ServiceChanged => self
                 .outbox
                 .extend(self.service.request_refresh(Priority::Refresh)),
             Message::ArchiveLost(failure) => self.apply_archive_lost(failure),
-            Message::ProfilesLoaded { ticket, outcome } => self.apply_profiles(ticket, outcome),
-            Message::KeyVerified { ticket, outcome } => self.apply_key_check(ticket, outcome),
-            Message::SessionOpened { ticket, outcome } => {
-                self.apply_session_opened(ticket, outcome)
-            }
-            Message::TimerFired { ticket, what } => match what {
+            Message::ProfilesLoaded(ticket, outcome) => self.apply_profiles(ticket, outcome),
+            Message::KeyVerified(ticket, outcome) => self.apply_key_check(ticket, outcome),
+            Message::SessionOpened(ticket, outcome) => self.apply_session_opened(ticket, outcome),
+            Message::TimerFired(ticket, what) => match what {
                 TimerKind::Selection => {
                     // What is shown first is not what anybody has asked for.
                     let urgency = if self.user_acted {
@@ -437,7 +427,6 @@ impl Model {
     }
 
     /// Emails that fit into the list, or would if it were shown.
-    #[must_use]
     pub fn list_height(&self) -> usize {
         let rows = self.layout().row_capacity();
         if rows > 0 {

@@ -55,19 +55,16 @@ impl<T> Pending<T> {
     }
 
     /// Whether an answer is being waited for.
-    #[must_use]
     pub const fn is_pending(&self) -> bool {
         self.is_pending
     }
 
     /// Whether the answer to this attempt is being waited for.
-    #[must_use]
     pub const fn is_current(&self, ticket: RequestId) -> bool {
         self.is_pending && self.last_id == ticket.0
     }
 
     /// The value, if the last answer was one.
-    #[must_use]
     pub fn value(&self) -> Option<&T> {
         self.result
             .as_ref()
@@ -75,7 +72,6 @@ impl<T> Pending<T> {
     }
 
     /// The failure, if the last answer was one and nothing newer is awaited.
-    #[must_use]
     pub fn error(&self) -> Option<&Error> {
         if self.is_pending {
             return None;

@@ -28,19 +28,16 @@ pub struct RecipientCard {
 
 impl RecipientCard {
     /// The address.
-    #[must_use]
     pub fn address(&self) -> &str {
         self.address.text()
     }
 
     /// What became of the mail to it, once that is known.
-    #[must_use]
     pub fn summary(&self) -> Option<&RecipientSummary> {
         self.summary.value().map(|tally| &**tally)
     }
 
     /// Why that is not known.
-    #[must_use]
     pub fn error(&self) -> Option<&Error> {
         self.summary.error()
     }

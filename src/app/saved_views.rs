@@ -10,7 +10,6 @@ use crate::config::{SavedView, SavedViews};
 use crate::error::Error;
 
 /// The number and the name in a line such as `3 Trouble`.
-#[must_use]
 pub fn parse_numbered_name(line: &str) -> Option<(u8, &str)> {
     let line = line.trim();
     let number = line
@@ -27,13 +26,11 @@ const TITLE_LINES: usize = 2;
 
 impl Model {
     /// The saved views.
-    #[must_use]
     pub const fn saved_views(&self) -> &SavedViews {
         &self.saved_views
     }
 
     /// The view that the list shows, if what it shows is one.
-    #[must_use]
     pub fn shown_view(&self) -> Option<(u8, &SavedView)> {
         let text = self.list.filter().text();
         self.saved_views
@@ -43,13 +40,11 @@ impl Model {
     }
 
     /// Which line of the list of views is marked, while that is shown.
-    #[must_use]
     pub const fn view_chooser(&self) -> Option<usize> {
         self.view_chooser
     }
 
     /// Whether a view is being chosen.
-    #[must_use]
     pub const fn is_choosing_view(&self) -> bool {
         self.view_chooser.is_some() && self.start_screen.is_none()
     }
@@ -110,7 +105,6 @@ impl Model {
 
     /// How many lines of the list of views, whose title takes two, are above a pane of this height, so
     /// that the marked one is in it.
-    #[must_use]
     pub fn view_chooser_scroll(&self, height: u16) -> usize {
         self.view_chooser.map_or(0, |chosen| {
             (chosen + TITLE_LINES + 1).saturating_sub(usize::from(height))

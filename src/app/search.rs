@@ -43,7 +43,6 @@ impl Model {
     }
 
     /// What could stand at the cursor of the prompt.
-    #[must_use]
     pub fn suggestions(&self) -> &[Completion] {
         self.suggestions.value().map_or(&[], |offers| offers)
     }
@@ -175,10 +174,8 @@ impl Model {
         self.filter_history.push(text.clone());
         let surplus = self.filter_history.len().saturating_sub(MOST);
         self.filter_history.drain(..surplus);
-        self.outbox.push(Effect::SaveHistory {
-            ticket: self.history_save.start(),
-            text,
-        });
+        self.outbox
+            .push(Effect::SaveHistory(self.history_save.start(), text));
     }
 
     /// Goes to the newest email of that time, or the oldest where the oldest come first. What is no

@@ -81,31 +81,26 @@ impl StatusCheck {
     }
 
     /// How far it is.
-    #[must_use]
     pub const fn state(&self) -> CheckState {
         self.state
     }
 
     /// When it began: what it says is as of then.
-    #[must_use]
     pub const fn started(&self) -> Timestamp {
         self.started
     }
 
     /// The time of the oldest email that it has come to; `None` if it has come to none.
-    #[must_use]
     pub fn checked_back_to(&self) -> Option<Timestamp> {
         Timestamp::from_microsecond(self.checked_down_to?.micros()).ok()
     }
 
     /// Requests made so far.
-    #[must_use]
     pub const fn requests(&self) -> u32 {
         self.requests
     }
 
     /// What was confirmed at this time or later counts as confirmed by the check.
-    #[must_use]
     pub fn fresh_since(&self) -> Timestamp {
         self.started
             .checked_sub(FRESH_BEFORE_START)
@@ -149,7 +144,6 @@ impl StatusCheck {
 
 impl Model {
     /// Whether the statuses behind the list are confirmed over all its candidates, and how far.
-    #[must_use]
     pub const fn status_check(&self) -> Option<&StatusCheck> {
         self.status_check.as_ref()
     }
@@ -286,7 +280,6 @@ impl Model {
     }
 
     /// Whether a check waits for the user to go on.
-    #[must_use]
     pub fn is_status_check_paused(&self) -> bool {
         self.status_check
             .as_ref()

@@ -9,7 +9,6 @@ use crate::mail::EmailId;
 
 impl SyncUpdate {
     /// What a refresh has brought.
-    #[must_use]
     pub fn summary_text(&self) -> String {
         let brought = match (self.new, self.changed.len()) {
             (0, 0) => "nothing new".to_owned(),
@@ -24,7 +23,6 @@ impl SyncUpdate {
     }
 
     /// That emails could not be read, if there were any.
-    #[must_use]
     pub fn unreadable_text(&self) -> Option<String> {
         match self.unreadable {
             0 => None,

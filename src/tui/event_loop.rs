@@ -238,7 +238,7 @@ where
         if let Message::KeyPressed(_) = message {
             FaultPoint::panic_if_requested(self.panic_at, FaultPoint::Input);
         }
-        let opens_session = matches!(message, Message::SessionOpened { .. });
+        let opens_session = matches!(message, Message::SessionOpened(..));
         let clock = Message::Clock {
             now: (self.clock)().to_zoned(self.ctx.zone.clone()),
             budget: self.effects.budget(),

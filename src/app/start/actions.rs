@@ -14,9 +14,7 @@ impl Model {
     /// Opens the chooser of profiles.
     pub(in crate::app) fn open_profile_chooser(&mut self) {
         let mut choices = Pending::default();
-        self.outbox.push(Effect::LoadProfiles {
-            ticket: choices.start(),
-        });
+        self.outbox.push(Effect::LoadProfiles(choices.start()));
         self.start_screen = Some(StartScreen::new(StartScreenKind::Profiles(choices)));
     }
 
@@ -113,7 +111,6 @@ impl Model {
     }
 
     /// Whether the form is being filled in, so that letters are letters.
-    #[must_use]
     pub const fn is_form_open(&self) -> bool {
         match &self.start_screen {
             Some(hall) => hall.form().is_some(),

@@ -84,7 +84,6 @@ impl StartScreen {
     }
 
     /// The set-up screen.
-    #[must_use]
     pub fn setup(welcome: SetupInfo) -> Self {
         Self::new(StartScreenKind::SetUp {
             welcome,
@@ -93,7 +92,6 @@ impl StartScreen {
     }
 
     /// A question before there is any mail.
-    #[must_use]
     pub fn confirm(question: ConfirmDialog) -> Self {
         Self::new(StartScreenKind::Confirm {
             question,
@@ -102,7 +100,6 @@ impl StartScreen {
     }
 
     /// What can be marked and taken, top to bottom. `here` is the door that the mail behind belongs to.
-    #[must_use]
     pub fn items(&self, here: &SessionTarget) -> Vec<StartItem> {
         let item = |label: &str, words: &str, act| StartItem {
             label: label.to_owned(),
@@ -168,13 +165,11 @@ impl StartScreen {
     }
 
     /// Whether something is being waited for.
-    #[must_use]
     pub const fn is_pending(&self) -> bool {
         self.pending.is_pending()
     }
 
     /// The form, while it is filled in.
-    #[must_use]
     pub const fn form(&self) -> Option<&LoginForm> {
         match &self.kind {
             StartScreenKind::SetUp { form, .. } => form.as_ref(),
@@ -183,7 +178,6 @@ impl StartScreen {
     }
 
     /// Whether there is mail behind it to go back to.
-    #[must_use]
     pub const fn has_mail_behind(&self) -> bool {
         match &self.kind {
             StartScreenKind::SetUp { .. } => false,

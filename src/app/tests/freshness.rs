@@ -292,10 +292,7 @@ fn answer_check(world: &mut World, requests: u32, is_done: bool) -> (bool, u32) 
         down_to,
         is_done,
     };
-    world.happen(Message::StatusesChecked {
-        ticket,
-        outcome: Ok(checked),
-    });
+    world.happen(Message::StatusesChecked(ticket, Ok(checked)));
     world.answer_archive();
     (below.is_some(), most)
 }
@@ -446,10 +443,10 @@ fn failed_confirmation_ends_live_and_is_tried_again() {
     let Effect::ConfirmStatuses { ticket, .. } = world.pending.remove(n) else {
         unreachable!()
     };
-    world.happen(Message::StatusesConfirmed {
+    world.happen(Message::StatusesConfirmed(
         ticket,
-        outcome: Err(Error::new(ErrorKind::Unreachable, "no route")),
-    });
+        Err(Error::new(ErrorKind::Unreachable, "no route")),
+    ));
     assert!(screen(&world).contains("offline"), "{}", screen(&world));
     world.wait_for_refresh();
     wait(&mut world, 1);
@@ -486,13 +483,13 @@ fn change_shows_in_row_and_head_in_one_frame() {
     let Effect::ConfirmStatuses { ticket, .. } = world.pending.remove(n) else {
         unreachable!()
     };
-    world.happen(Message::StatusesConfirmed {
+    world.happen(Message::StatusesConfirmed(
         ticket,
-        outcome: Ok(ConfirmResult {
+        Ok(ConfirmResult {
             update: news,
             requests: 1,
         }),
-    });
+    ));
     let n = world
         .pending
         .iter()

@@ -26,7 +26,7 @@ fn requests(world: &World) -> usize {
 fn it_starts_with_the_newest_email_and_asks_the_archive_before_the_service() {
     let world = World::start(opening(120, 40), Mailbox::of(50));
     assert!(matches!(world.asked[0], Effect::LoadWindow { .. }));
-    assert!(matches!(world.asked[1], Effect::Refresh { .. }));
+    assert!(matches!(world.asked[1], Effect::Refresh(..)));
     let world = World::at_rest(120, 40, Mailbox::of(50));
     assert_eq!(world.selected(), 49);
     assert_eq!(
@@ -114,7 +114,7 @@ fn older_pages_come_before_the_cursor_reaches_the_end_one_at_a_time() {
         world
             .asked
             .iter()
-            .filter(|effect| matches!(effect, Effect::LoadOlder { .. }))
+            .filter(|effect| matches!(effect, Effect::LoadOlder(_)))
             .count()
     };
     assert_eq!(extends(&world), 0, "nothing is fetched that nobody nears");
@@ -149,12 +149,9 @@ fn a_failing_extension_rests_before_it_tries_again() {
         else {
             break;
         };
-        if let Effect::LoadOlder { ticket } = world.pending[n] {
+        if let Effect::LoadOlder(ticket) = world.pending[n] {
             world.pending.remove(n);
-            world.happen(Message::OlderLoaded {
-                ticket,
-                outcome: Err(failure.clone()),
-            });
+            world.happen(Message::OlderLoaded(ticket, Err(failure.clone())));
         } else {
             world.answer(n);
         }
@@ -163,7 +160,7 @@ fn a_failing_extension_rests_before_it_tries_again() {
     let extends = world
         .asked
         .iter()
-        .filter(|effect| matches!(effect, Effect::LoadOlder { .. }))
+        .filter(|effect| matches!(effect, Effect::LoadOlder(_)))
         .count();
     assert_eq!(extends, 1);
     assert!(world.pending.iter().any(|effect| matches!(
@@ -187,7 +184,7 @@ fn without_a_key_nothing_is_asked_and_the_archive_is_still_there() {
         !world
             .asked
             .iter()
-            .any(|effect| matches!(effect, Effect::Refresh { .. } | Effect::LoadOlder { .. }))
+            .any(|effect| matches!(effect, Effect::Refresh(..) | Effect::LoadOlder(_)))
     );
     assert_eq!(world.selected(), 4);
     assert_eq!(world.model.service.unavailable(), Some(&failure));
@@ -196,17 +193,17 @@ fn without_a_key_nothing_is_asked_and_the_archive_is_still_there() {
 #[test]
 fn a_rejected_key_ends_the_asking() {
     let mut world = World::start(opening(80, 24), Mailbox::of(0));
-    let Effect::Refresh { ticket, .. } = world.pending[1] else {
+    let Effect::Refresh(ticket, _) = world.pending[1] else {
         panic!("the second effect is the refresh")
     };
-    world.happen(Message::Refreshed {
+    world.happen(Message::Refreshed(
         ticket,
-        outcome: Err(Error::new(ErrorKind::KeyRejected, "the key is not valid")),
-    });
+        Err(Error::new(ErrorKind::KeyRejected, "the key is not valid")),
+    ));
     let is_refresh = |effect: &&Effect| {
         matches!(
             effect,
-            Effect::Refresh { .. }
+            Effect::Refresh(..)
                 | Effect::Timer {
                     what: TimerKind::Refresh,
                     ..
@@ -215,14 +212,14 @@ fn a_rejected_key_ends_the_asking() {
     };
     world
         .pending
-        .retain(|effect| !matches!(effect, Effect::Refresh { .. }));
+        .retain(|effect| !matches!(effect, Effect::Refresh(..)));
     assert_eq!(world.pending.iter().find(is_refresh), None);
     world.press("r");
     assert!(
         world
             .pending
             .iter()
-            .any(|effect| matches!(effect, Effect::Refresh { .. })),
+            .any(|effect| matches!(effect, Effect::Refresh(..))),
         "but a person may ask"
     );
     world.settle();
@@ -242,13 +239,13 @@ fn a_rejected_key_ends_the_asking() {
 #[test]
 fn a_quota_that_is_used_up_is_not_asked_for_every_minute() {
     let mut world = World::start(opening(80, 24), Mailbox::of(5));
-    let Effect::Refresh { ticket, .. } = world.pending[1] else {
+    let Effect::Refresh(ticket, _) = world.pending[1] else {
         panic!("the second effect is the refresh")
     };
-    world.happen(Message::Refreshed {
+    world.happen(Message::Refreshed(
         ticket,
-        outcome: Err(Error::new(ErrorKind::Quota, "the team's quota is used up")),
-    });
+        Err(Error::new(ErrorKind::Quota, "the team's quota is used up")),
+    ));
     let pause = world.pending.iter().find_map(|effect| match effect {
         Effect::Timer {
             what: TimerKind::Refresh,
@@ -606,7 +603,7 @@ fn what_was_typed_earlier_is_typed_again() {
     let kept = world
         .asked
         .iter()
-        .filter(|effect| matches!(effect, Effect::SaveHistory { .. }))
+        .filter(|effect| matches!(effect, Effect::SaveHistory(..)))
         .count();
     assert_eq!(kept, 4);
 
@@ -827,7 +824,7 @@ fn looking_back_goes_on_until_there_is_enough_or_nothing_more_or_somebody_stops_
         world
             .asked
             .iter()
-            .filter(|effect| matches!(effect, Effect::LoadOlder { .. }))
+            .filter(|effect| matches!(effect, Effect::LoadOlder(_)))
             .count()
     };
     world.press("/").write("#-1").press("Enter").settle();
@@ -895,13 +892,13 @@ fn looking_back_ends_when_the_service_fails() {
         .press("Enter")
         .settle()
         .press("b");
-    let Some(Effect::LoadOlder { ticket }) = world.pending.pop() else {
+    let Some(Effect::LoadOlder(ticket)) = world.pending.pop() else {
         panic!("a page is asked for")
     };
-    world.happen(Message::OlderLoaded {
+    world.happen(Message::OlderLoaded(
         ticket,
-        outcome: Err(Error::new(ErrorKind::Unreachable, "no route")),
-    });
+        Err(Error::new(ErrorKind::Unreachable, "no route")),
+    ));
     assert_eq!(world.model.load_older, None);
     assert!(world.model.notice.is_some());
     world.settle();
@@ -994,7 +991,7 @@ proptest! {
                     let reads: Vec<_> = world.pending.iter().enumerate().filter(|(_, effect)| matches!(effect, Effect::LoadEmail { .. })).map(|(n, _)| n).collect();
                     if !reads.is_empty() {
                         let Effect::LoadEmail { ticket, .. } = world.pending.remove(reads[n % reads.len()]) else { unreachable!() };
-                        world.happen(Message::EmailLoaded { ticket, outcome: Err(Error::new(ErrorKind::Server, "it failed")) });
+                        world.happen(Message::EmailLoaded(ticket, Err(Error::new(ErrorKind::Server, "it failed"))));
                     }
                 }
             }

@@ -216,10 +216,10 @@ fn what_cannot_be_counted_is_said() {
     let Effect::SummarizeRecipient { ticket, .. } = world.pending.remove(n) else {
         unreachable!()
     };
-    world.happen(Message::RecipientSummarized {
+    world.happen(Message::RecipientSummarized(
         ticket,
-        outcome: Err(Error::new(ErrorKind::Archive, "the disk is gone")),
-    });
+        Err(Error::new(ErrorKind::Archive, "the disk is gone")),
+    ));
     assert!(
         world
             .model
@@ -354,13 +354,13 @@ fn a_view_that_cannot_be_written_is_there_until_one_leaves() {
     let Some(Effect::SaveView { ticket, .. }) = world.pending.pop() else {
         panic!("it is to be kept")
     };
-    world.happen(Message::ViewSaved {
+    world.happen(Message::ViewSaved(
         ticket,
-        outcome: Err(Error::new(
+        Err(Error::new(
             ErrorKind::Config,
             "config.toml cannot be written",
         )),
-    });
+    ));
     assert_eq!(
         world.model.notice.as_deref(),
         Some("5 shows Ana from now on; until you leave: config.toml cannot be written")

@@ -113,13 +113,13 @@ fn a_key_that_is_not_taken_leaves_the_form_as_it_is() {
         panic!()
     };
     world.write("more");
-    world.happen(Message::KeyVerified {
+    world.happen(Message::KeyVerified(
         ticket,
-        outcome: Err(Error::new(
+        Err(Error::new(
             ErrorKind::KeyRejected,
             "the service does not accept the key",
         )),
-    });
+    ));
     let hall = world.model.start_screen.as_ref().unwrap();
     assert_eq!(hall.error.as_ref().unwrap().kind, ErrorKind::KeyRejected);
     let form = hall.form().unwrap();
@@ -147,10 +147,7 @@ fn whoever_stops_waiting_is_not_taken_anywhere() {
         panic!()
     };
     world.press("Esc");
-    world.happen(Message::KeyVerified {
-        ticket,
-        outcome: Ok(()),
-    });
+    world.happen(Message::KeyVerified(ticket, Ok(())));
     assert!(
         matches!(last(&world), Effect::VerifyKey { .. }),
         "the key is not stored"
@@ -165,10 +162,7 @@ fn whoever_stops_waiting_is_not_taken_anywhere() {
         panic!("{:?}", last(&world))
     };
     world.press("Esc");
-    world.happen(Message::SessionOpened {
-        ticket,
-        outcome: Ok(OpenOutcome::Opened),
-    });
+    world.happen(Message::SessionOpened(ticket, Ok(OpenOutcome::Opened)));
     assert!(!world.switched);
 }
 
@@ -196,13 +190,13 @@ fn a_door_that_stays_shut_leaves_one_where_one_was() {
         panic!("{:?}", last(&world))
     };
     assert_eq!(name, "staging");
-    world.happen(Message::SessionOpened {
+    world.happen(Message::SessionOpened(
         ticket,
-        outcome: Err(Error::new(
+        Err(Error::new(
             ErrorKind::Config,
             "the command of profile staging failed",
         )),
-    });
+    ));
     assert!(world.model.start_screen.as_ref().unwrap().error.is_some() && !world.switched);
     world.press("q");
     assert!(world.model.start_screen.is_none() && world.exit.is_none());
@@ -218,7 +212,7 @@ fn a_door_that_stays_shut_leaves_one_where_one_was() {
 fn what_is_marked_and_what_failed_is_seen_on_the_smallest_screen_too() {
     let mut world = World::at_rest(40, 12, Mailbox::of(3));
     world.press("g p");
-    let Effect::LoadProfiles { ticket } = last(&world).clone() else {
+    let Effect::LoadProfiles(ticket) = last(&world).clone() else {
         panic!("{:?}", last(&world))
     };
     let choice = |n: u32| ProfileChoice {
@@ -228,10 +222,10 @@ fn what_is_marked_and_what_failed_is_seen_on_the_smallest_screen_too() {
         key_source: "no key".to_owned(),
         storage: "nothing kept".to_owned(),
     };
-    world.happen(Message::ProfilesLoaded {
+    world.happen(Message::ProfilesLoaded(
         ticket,
-        outcome: Ok((1..=40).map(choice).collect()),
-    });
+        Ok((1..=40).map(choice).collect()),
+    ));
     for _ in 0..24 {
         world.press("j");
     }
@@ -241,10 +235,7 @@ fn what_is_marked_and_what_failed_is_seen_on_the_smallest_screen_too() {
     };
     let failure = Error::new(ErrorKind::Config, "the command of profile team25 failed")
         .with_hint("run it by hand to see what is wrong");
-    world.happen(Message::SessionOpened {
-        ticket,
-        outcome: Err(failure),
-    });
+    world.happen(Message::SessionOpened(ticket, Err(failure)));
     let screen = crate::view::tests::screen_after_archive(world);
     for words in [
         "▌ team25",

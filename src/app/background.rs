@@ -1,25 +1,77 @@
-//! What is asked of the service without a key for it, and what of all that is asked is still wanted.
+//! Background requests (no key press): prefetch and countdown, and cancellation of obsolete requests.
 
 use std::time::Duration;
 
 use super::effect::{Effect, RequestKind, TimerKind};
 use super::message::OpenedEmail;
 use super::model::Model;
-use super::pending::RequestId;
+use super::pending::{Pending, RequestId};
 use super::reader::ReaderState;
 use crate::api::RateBudget;
+use crate::archive::EmailRow;
 use crate::error::Error;
+use crate::mail::EmailId;
+
+/// Which emails were warmed around the one that is read.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Prefetch {
+    center: Option<EmailId>,
+    requested: Vec<EmailId>,
+    request: Pending<()>,
+}
+
+impl Prefetch {
+    /// Asks for the emails right below and right above `id` among `rows`, one after the other, if they
+    /// are not here yet.
+    pub(super) fn next_request(&mut self, id: &EmailId, rows: &[EmailRow]) -> Option<Effect> {
+        if self.center.as_ref() != Some(id) {
+            self.reset();
+            self.center = Some(id.clone());
+        }
+        if self.request.is_pending() {
+            return None;
+        }
+        let at = rows.iter().position(|row| row.summary.id == *id)?;
+        let mut beside = [Some(at + 1), at.checked_sub(1)]
+            .into_iter()
+            .flatten()
+            .filter_map(|n| rows.get(n));
+        let wanted = |row: &&EmailRow| {
+            !row.has_body && row.missing.is_none() && !self.requested.contains(&row.summary.id)
+        };
+        let id = beside.find(wanted)?.summary.id.clone();
+        self.requested.push(id.clone());
+        Some(Effect::PrefetchEmail(self.request.start(), id))
+    }
+
+    /// Somebody reads something else, or nothing.
+    pub(super) fn reset(&mut self) {
+        *self = Self {
+            request: std::mem::take(&mut self.request),
+            ..Self::default()
+        };
+        self.request.reset();
+    }
+
+    /// It is there, or could not be had.
+    pub(super) fn finish(&mut self, ticket: RequestId) {
+        self.request.resolve(ticket, Ok(()));
+    }
+
+    /// Whether this attempt is still wanted.
+    pub(super) const fn is_current(&self, ticket: RequestId) -> bool {
+        self.request.is_current(ticket)
+    }
+}
 
 impl Model {
     /// What may be asked of the service at present, as far as is known.
-    #[must_use]
     pub const fn rate_budget(&self) -> Option<&RateBudget> {
         self.rate_budget.as_ref()
     }
 
     /// Whether somebody still wants what this attempt is to bring. What nobody wants and was not sent yet
     /// is not sent at all.
-    #[must_use]
     pub fn is_wanted(&self, errand: RequestKind, ticket: RequestId) -> bool {
         match errand {
             RequestKind::LoadEmail => self.reader.is_email_current(ticket),
