@@ -12,7 +12,7 @@ use crate::archive::EmailRow;
 use crate::error::Error;
 use crate::mail::EmailId;
 
-/// Which emails were warmed around the one that is read.
+/// The emails that were prefetched around the selected one.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Prefetch {
     center: Option<EmailId>,
@@ -21,8 +21,8 @@ pub(super) struct Prefetch {
 }
 
 impl Prefetch {
-    /// Asks for the emails right below and right above `id` among `rows`, one after the other, if they
-    /// are not here yet.
+    /// Requests the emails right below and right above `id` in `rows`, one after the other, unless
+    /// their bodies are stored.
     pub(super) fn next_request(&mut self, id: &EmailId, rows: &[EmailRow]) -> Option<Effect> {
         if self.center.as_ref() != Some(id) {
             self.reset();
@@ -44,7 +44,7 @@ impl Prefetch {
         Some(Effect::PrefetchEmail(self.request.start(), id))
     }
 
-    /// Somebody reads something else, or nothing.
+    /// Forgets the current email and cancels its request.
     pub(super) fn reset(&mut self) {
         *self = Self {
             request: std::mem::take(&mut self.request),
@@ -53,7 +53,6 @@ impl Prefetch {
         self.request.reset();
     }
 
-    /// It is there, or could not be had.
     pub(super) fn finish(&mut self, ticket: RequestId) {
         self.request.resolve(ticket, Ok(()));
     }
@@ -65,13 +64,11 @@ impl Prefetch {
 }
 
 impl Model {
-    /// What may be asked of the service at present, as far as is known.
     pub const fn rate_budget(&self) -> Option<&RateBudget> {
         self.rate_budget.as_ref()
     }
 
-    /// Whether somebody still wants what this attempt is to bring. What nobody wants and was not sent yet
-    /// is not sent at all.
+    /// Whether a request is still needed. An obsolete one that was not sent yet is cancelled.
     pub fn is_wanted(&self, errand: RequestKind, ticket: RequestId) -> bool {
         match errand {
             RequestKind::LoadEmail => self.reader.is_email_current(ticket),
@@ -97,10 +94,10 @@ impl Model {
             && (self.list.is_window_pending() || self.list.is_near_end(self.list_height()))
     }
 
-    /// What was not sent because nobody wanted it may be wanted again.
+    /// Allows a cancelled request to be made again.
     pub(super) fn request_cancelled(&mut self, errand: RequestKind, ticket: RequestId) {
         match errand {
-            // Whoever wants another email, or the same more urgently, has asked for it already.
+            // A newer request has replaced it already.
             RequestKind::LoadEmail | RequestKind::Refresh => {}
             RequestKind::Prefetch => self.prefetch.finish(ticket),
             RequestKind::LoadOlder => self.service.cancel_older(ticket),
@@ -124,7 +121,7 @@ impl Model {
         }
     }
 
-    /// What goes on beside what the person does.
+    /// Schedules backfill, prefetch and the countdown.
     pub(super) fn schedule_background(&mut self) {
         self.outbox
             .extend(self.service.request_backfill(self.now.timestamp()));

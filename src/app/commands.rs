@@ -360,6 +360,7 @@ commands! {
 }
 
 /// Commands that the hint line names, most important first, by the state of the focused part.
+#[expect(clippy::enum_glob_use, reason = "a list of names reads best")]
 mod hints {
     use super::Command::{self, *};
 

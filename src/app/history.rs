@@ -1,6 +1,6 @@
-//! The trail: the places where one has been, so that one can go back to them and forth again.
+//! Navigation history: the locations that were left, to go back to them and forward again.
 //!
-//! One trail serves both ways of walking it: `u` and `U` undo and redo a change of what the list
+//! One history serves two pairs of commands: `u` and `U` undo and redo a change of what the list
 //! shows and keep the selected email where they can; `g [` and `g ]` go to each place with the email
 //! that was selected there.
 
@@ -9,7 +9,7 @@ use super::commands::Direction;
 use super::filter::Filter;
 use super::model::Model;
 
-/// What the list showed, and where in it the person was.
+/// A location: the filter and the selected email.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HistoryEntry {
     /// What the list was narrowed to.
@@ -32,18 +32,18 @@ impl HistoryEntry {
     }
 }
 
-/// Spots that were left and spots that were gone back from, the nearest last.
+/// Locations to go back to and forward to, the nearest last.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct NavHistory {
     back: Vec<HistoryEntry>,
     forward: Vec<HistoryEntry>,
 }
 
-/// Nobody walks further back than that.
+/// The number of locations that are kept.
 const MAX_ENTRIES: usize = 200;
 
 impl NavHistory {
-    /// Remembers a spot that is being left for a new one.
+    /// Adds a location that is left for a new one.
     pub fn push(&mut self, spot: HistoryEntry) {
         self.forward.clear();
         if self.back.last() != Some(&spot) {
@@ -53,8 +53,8 @@ impl NavHistory {
         }
     }
 
-    /// The nearest wanted spot that was left, or with [`Side::Right`] gone back from; all between it
-    /// and `here` can be walked the other way. If there is none, the trail stays as it is.
+    /// The nearest wanted entry in this direction; all entries between it and `here` move to the
+    /// other side. Without one, the history stays as it is.
     fn go(
         &mut self,
         side: Direction,
@@ -80,14 +80,14 @@ impl NavHistory {
         from.iter().any(wanted)
     }
 
-    /// The nearest wanted spot that was left.
+    /// The nearest earlier entry that is wanted.
     pub fn find_latest(&self, wanted: impl Fn(&HistoryEntry) -> bool) -> Option<&HistoryEntry> {
         self.back.iter().rfind(|spot| wanted(spot))
     }
 }
 
 impl Model {
-    /// Where the person is.
+    /// The current location.
     pub(super) fn history_entry(&self) -> HistoryEntry {
         HistoryEntry {
             filter: self.list.filter().clone(),
@@ -156,14 +156,14 @@ impl Model {
         self.outbox.push(asked);
     }
 
-    /// Shows another filter, and remembers the place that was left.
+    /// Shows another filter and adds the old location to the history.
     pub(super) fn show_filter(&mut self, filter: Filter) {
         let before = self.history_entry();
         self.set_filter(filter);
         self.record_history(before);
     }
 
-    /// Remembers a place if the list shows something else now.
+    /// Adds a location to the history if the filter is another one now.
     pub(super) fn record_history(&mut self, before: HistoryEntry) {
         if before.filter.query() != self.list.filter().query() {
             self.history.push(before);

@@ -26,16 +26,16 @@ const FIRST_WINDOW_ROWS: usize = 96;
 pub struct List {
     window: Pending<RowWindow>,
     filter: Filter,
-    /// Where the person was when the filter began to change; it outlasts filters that hide it.
+    /// The position before the filter changed; kept even if the filter hides it.
     anchor: Option<ListAnchor>,
     cursor: usize,
     top: usize,
     jump_target: JumpTarget,
-    /// Whether looking further back may bring more rows below the last one.
+    /// Whether older mail may add rows below the last one.
     offers_load_more: bool,
-    /// Whether the line below the last row, which says so, is where the person is.
+    /// Whether the line below the last row is selected.
     on_load_more_row: bool,
-    /// Steps that the person has asked for beyond the edge of this window.
+    /// Moves beyond the edge of the window; they apply when rows arrive.
     pending_moves: isize,
     /// The archive changed while a jump was under way, so its window may be old already.
     outdated: bool,
@@ -67,7 +67,7 @@ impl List {
         &self.filter
     }
 
-    /// Narrows the list to another filter; asks for its rows, unless it means the same.
+    /// Sets the filter and requests its rows, unless it is the same query.
     ///
     /// The selection stays on its email where the filter lets it through, and comes back to it when
     /// a later one does.
@@ -107,7 +107,7 @@ impl List {
         self.load_around(place)
     }
 
-    /// Where the person is.
+    /// The current position.
     pub fn current_anchor(&self) -> Option<ListAnchor> {
         let marks = self.window_anchors();
         Some(ListAnchor {
@@ -116,7 +116,7 @@ impl List {
         })
     }
 
-    /// Takes note that the person means the selected email, and not the one before the filter.
+    /// Forgets the position before the filter.
     pub fn clear_anchor(&mut self) {
         self.anchor = None;
     }
@@ -131,7 +131,7 @@ impl List {
         self.rows().get(self.cursor)
     }
 
-    /// Whether rows are on their way.
+    /// Whether rows are loading.
     pub const fn is_window_pending(&self) -> bool {
         self.window.is_pending()
     }
@@ -154,7 +154,7 @@ impl List {
         (self.has_load_more_row() && above < height).then_some((above, self.on_load_more_row))
     }
 
-    /// Whether the person is on the line below the last row.
+    /// Whether the line below the last row is selected.
     pub fn is_on_load_more_row(&self) -> bool {
         self.on_load_more_row && self.has_load_more_row()
     }
@@ -228,7 +228,7 @@ impl List {
             })
     }
 
-    /// Looks at the same place again, because the archive has changed.
+    /// Loads the same rows again, because the archive has changed.
     pub fn reload(&mut self) -> Option<Effect> {
         if self.is_jumping() {
             self.outdated = true;

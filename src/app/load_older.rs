@@ -1,4 +1,4 @@
-//! Looking further back: older pages, one after the other, until there is enough to look at.
+//! The search of older mail: loads page after page until enough emails match.
 
 use super::commands::Command;
 use super::message::SyncUpdate;
@@ -21,12 +21,12 @@ impl LoadOlder {
 }
 
 impl Model {
-    /// Whether looking further back may bring something that the filter lets through.
+    /// Whether older mail may match the filter.
     pub fn may_find_older(&self) -> bool {
         !self.list.filter().is_empty() && self.can_load_older()
     }
 
-    /// Whether there may be older mail than is here, and it is wanted.
+    /// Whether the service has older mail that may match.
     pub fn can_load_older(&self) -> bool {
         self.service.has_older() && !self.covers_filter()
     }
@@ -93,7 +93,7 @@ impl Model {
         });
     }
 
-    /// Takes what one page brought; without news the service failed.
+    /// Counts the emails of a page; `None` if the request failed.
     pub(super) fn apply_older_page(&mut self, news: Option<&SyncUpdate>) {
         let Some(look_back) = &mut self.load_older else {
             return;
@@ -106,7 +106,7 @@ impl Model {
         }
     }
 
-    /// Goes on to the next page, if what was found so far is not enough. Without a count nobody knows.
+    /// Requests the next page if too few emails match so far; stops without a count.
     pub(super) fn continue_load_older(&mut self, counted: bool) {
         let screen = self.list_height() as u64;
         let total = self.list.total().unwrap_or_default();
@@ -129,7 +129,7 @@ impl Model {
         self.outbox.extend(request);
     }
 
-    /// Stops; a page that was asked for still comes, one that was not will not be.
+    /// Stops the search of older mail, the status check or the backfill, in this order.
     pub(super) fn stop_fetching(&mut self) {
         if self.load_older.take().is_some() {
             self.notify_with(

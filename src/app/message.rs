@@ -1,4 +1,4 @@
-//! `Msg`: everything that can happen to the program.
+//! `Message`: every input of the model.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::mail::{Email, EmailId};
 use crate::query::Completion;
 use crate::render::Body;
 
-/// Something that happened; plain data.
+/// An input of the model; plain data.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Message {
     /// The time and the rate budget, before each other message; causes nothing by itself.
@@ -29,16 +29,13 @@ pub enum Message {
         now: Zoned,
         budget: Option<RateBudget>,
     },
-    /// A key was pressed.
     KeyPressed(Key),
-    /// Text was pasted; it may be a key.
+    /// The text is a secret: it may be an API key.
     Pasted(SecretInput),
-    /// The mouse was used.
     Mouse(MouseInput),
-    /// A command was given otherwise than by a key.
+    /// A command without a key, for tests.
     #[cfg(test)]
     Command(Command),
-    /// The screen has another size.
     Resized(Size),
     // The answers to effects, each with the id of the request.
     WindowLoaded(RequestId, Result<RowWindow, Error>),

@@ -1,8 +1,8 @@
-//! The terminal program as a pure machine: a message in, the next state and effects out.
+//! The terminal UI as a pure state machine: a message in, the next state and effects out.
 //!
-//! A key becomes a [`Command`]; the world answers with a [`Msg`]; [`Model::update`] turns it into
-//! the next state and a list of [`Effect`]s; the performer ([`crate::tui`]) turns each effect into
-//! exactly one later message. No clock, no network, no disk: so any order of events can be tried.
+//! A key becomes a [`Command`]; [`Model::update`] turns each [`Message`] into the next state and a
+//! list of [`Effect`]s; the effect runner ([`crate::tui`]) turns each effect into one later message.
+//! No clock, network or disk: tests can try any order of events, and recorded messages replay.
 
 mod anchors;
 mod background;

@@ -30,75 +30,61 @@ use crate::config::{Backfill, SavedViews};
 use crate::error::Error;
 use crate::query::{Completion, SortOrder};
 
-/// What the program is started with.
+/// An open profile, as the screens need it; plain data.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionInfo {
-    /// The size of the screen.
     pub size: Size,
-    /// The profile, in the person's words.
     pub profile: String,
-    /// Why the service cannot be asked at all, for example because there is no key.
+    /// Why no request is possible, for example because there is no API key.
     pub service_error: Option<Error>,
-    /// How often the service is asked for what is new.
+    /// The interval between two refreshes.
     pub refresh: Duration,
-    /// How far back the archive is to reach by itself.
+    /// How far back mail is loaded in the background.
     pub backfill: Backfill,
-    /// When the service answered last, as far as the archive knows.
+    /// The time of the last refresh, from the archive.
     pub as_of: Option<Timestamp>,
-    /// The time, in the person's zone.
+    /// The time, in the zone of the user.
     pub now: Zoned,
-    /// A word to the person, until the first key.
+    /// A notice, shown until the first key.
     pub notice: Option<String>,
-    /// What each key means.
     pub keymap: Arc<Keymap>,
-    /// What the list is narrowed to at first; blank for all mail.
+    /// The first filter; empty for all mail.
     pub query: String,
-    /// Filters that were typed before, the latest last.
+    /// Filters of earlier sessions, the latest last.
     pub filter_history: Vec<String>,
-    /// The saved views.
     pub saved_views: SavedViews,
-    /// Which door leads here.
     pub target: SessionTarget,
-    /// Where the mail is kept.
     pub storage: StorageMode,
-    /// What stands before the mail, if something does.
+    /// The screen before the mail, if there is one.
     pub start_screen: Option<StartScreen>,
 }
 
 /// The state of the terminal program.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Model {
-    /// The profile, in the person's words.
     pub profile: String,
-    /// The list of emails.
     pub list: List,
-    /// The email.
     pub reader: Reader,
-    /// What is known about the service.
     pub service: ServiceStatus,
-    /// The line that is being typed, while there is one.
+    /// The line that is being typed.
     pub prompt: Option<Prompt>,
-    /// The card above the list, while it shows the mail to one address.
+    /// The card above the list, if the filter is one recipient.
     pub recipient_card: Option<RecipientCard>,
-    /// How far the program is with looking further back, while it does.
+    /// The running search of older mail.
     pub load_older: Option<LoadOlder>,
     /// Scroll position of the help, while it is shown.
     pub help: Option<usize>,
-    /// What failed, while somebody looks at the details of it.
+    /// The error whose details are shown.
     pub error_details: Option<Error>,
-    /// What each key means.
     pub keymap: Arc<Keymap>,
     /// Keys pressed of a sequence that is not complete.
     pub pending_keys: Vec<Key>,
-    /// What stands before the mail or over it, while it does.
+    /// The screen before the mail or over it.
     pub start_screen: Option<StartScreen>,
-    /// Which door leads here.
     pub target: SessionTarget,
-    /// Where the mail is kept.
     pub storage: StorageMode,
-    /// A word to the person, until the next key.
+    /// A notice, shown until the next key.
     pub notice: Option<String>,
-    /// Whether times are shown in full.
     pub full_times: bool,
     /// Whether the program takes mouse events; otherwise the terminal selects text with them.
     pub(super) mouse: bool,
@@ -128,14 +114,14 @@ pub struct Model {
     pub(super) view_chooser: Option<usize>,
     pub(super) view_save: Pending<()>,
     pub(super) count_request: Pending<()>,
-    /// Whether the person has done anything yet.
+    /// Whether there was a key press or a click.
     pub(super) user_acted: bool,
-    /// Whether the person waits to be told what a refresh brings.
+    /// Whether the result of the running refresh is shown as a notice.
     pub(super) announce_refresh: bool,
 }
 
 impl Model {
-    /// The first state, and what it asks for: rows from the archive, news from the service.
+    /// The first state and its effects: load rows, refresh.
     pub fn start(opening: SessionInfo) -> (Self, Effects) {
         let SessionInfo {
             size,
@@ -224,7 +210,7 @@ impl Model {
         self.size
     }
 
-    /// The time, in the person's zone.
+    /// The time, in the zone of the user.
     pub const fn now(&self) -> &Zoned {
         &self.now
     }
@@ -292,7 +278,7 @@ impl Model {
                 }
             }
             Message::RecipientSummarized(ticket, outcome) => {
-                self.apply_recipient_summary(ticket, outcome)
+                self.apply_recipient_summary(ticket, outcome);
             }
             Message::ViewSaved(ticket, outcome) => self.apply_view_saved(ticket, outcome),
             Message::SuggestionsLoaded(ticket, offers) => self.apply_suggestions(ticket, offers),
@@ -325,7 +311,7 @@ impl Model {
                     self.outbox.extend(self.freshness.start_recheck());
                     self.apply_update(news.new, news.changed);
                     if catching_up && !self.user_acted {
-                        // Nobody has chosen a place yet: the newest email is the place to begin.
+                        // The user has not moved yet: show the newest email.
                         self.outbox.push(self.list.load_first());
                     }
                 }

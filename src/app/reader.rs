@@ -16,7 +16,7 @@ use crate::mail::EmailId;
 use crate::query::{Query, SearchText};
 use crate::render::{Body, BodyView};
 
-/// How long a selection stands still before its email is asked for, so that a held key costs one
+/// How long the selection rests before its email is requested, so that a held key costs one
 /// request and not one for each row it passes.
 const DEBOUNCE: Duration = Duration::from_millis(80);
 
@@ -31,22 +31,22 @@ pub struct Reader {
     id: Option<EmailId>,
     debounce: Pending<()>,
     email: Pending<OpenedEmail>,
-    /// Whether nobody has asked for the email that is awaited.
+    /// Whether the loading email is only a preview.
     is_preview: bool,
     body: Pending<Arc<Body>>,
     view: BodyView,
-    /// Where the text stood in the other faces of the body.
+    /// The scroll positions of the other views of the body.
     view_scrolls: Vec<(BodyView, usize)>,
-    /// Where it is to stand when the face that was asked for is there.
+    /// The scroll position for the view that is loading.
     pending_scroll: Option<usize>,
-    /// Whether the head is folded; by the height of the pane if nobody said so.
+    /// Whether the header is folded; by default the height of the pane decides.
     is_header_folded: Option<bool>,
-    /// What is looked for in the email itself, instead of what the filter looks for.
+    /// The text to find in the email, instead of the terms of the filter.
     find: Option<FindState>,
     matches: Pending<Vec<TextMatch>>,
     /// What the marks are of, and in which body.
     searched: Option<(Arc<Body>, SearchPattern)>,
-    /// The mark that was gone to last.
+    /// The index of the match that was visited last.
     current_match: Option<usize>,
     scroll: usize,
     pan: u16,
@@ -54,11 +54,11 @@ pub struct Reader {
     height: u16,
 }
 
-/// Text that a person looks for in the email.
+/// A search for text in the email.
 #[derive(Debug, Clone, PartialEq)]
 struct FindState {
     text: SearchText,
-    /// Where the text stood when the search began: what is found first is looked for from there.
+    /// The scroll position at the start of the search, where it begins.
     start_line: usize,
     /// Whether what is found first is still to be gone to. In the next email it is not: one begins
     /// to read that at its start.
@@ -72,16 +72,15 @@ pub enum ReaderState<'a> {
     Empty,
     /// The selection has not come to rest yet; nothing is shown, least of all another email.
     Debouncing,
-    /// The email is on its way.
+    /// The email is loading.
     Loading,
-    /// It could not be had.
+    /// The email could not be loaded.
     Failed(&'a Error),
     /// It is there, its body perhaps still being laid out.
     Ready(&'a OpenedEmail, Option<&'a Body>),
 }
 
 impl Reader {
-    /// The face of the body that is shown.
     pub const fn view(&self) -> BodyView {
         self.view
     }
@@ -118,7 +117,7 @@ impl Reader {
         }
     }
 
-    /// Turns to the selected email: at once if somebody asked to read it, else after a rest.
+    /// Loads the selected email: at once if the user opens it, else after a pause.
     pub fn select_email(&mut self, id: Option<&EmailId>, at_once: bool) -> Option<Effect> {
         let same = self.id.as_ref() == id;
         if !same {
@@ -131,7 +130,7 @@ impl Reader {
             self.reset_match();
         }
         let id = id?;
-        // Who opens it asks more urgently than the preview did, and again if it could not be had.
+        // Opening it raises the priority of the preview, and retries after an error.
         let pressing = at_once
             && ((self.is_preview && self.email.is_pending()) || self.email.error().is_some());
         let needed = self.email.value().is_none()
@@ -215,7 +214,7 @@ impl Reader {
         }
     }
 
-    /// Shows another face of the body: where that was left, or from where the head ends.
+    /// Shows another view of the body at its last scroll position, or from the end of the header.
     pub fn show_view(&mut self, view: BodyView, row: Option<&EmailRow>) -> Option<Effect> {
         if view == self.view {
             return None;
@@ -236,7 +235,7 @@ impl Reader {
         self.render_body()
     }
 
-    /// Folds the head to the few lines that matter most, or unfolds it.
+    /// Folds the header to its main lines, or unfolds it.
     pub fn toggle_header_fold(&mut self, row: Option<&EmailRow>) {
         self.is_header_folded = Some(
             !self
@@ -336,7 +335,7 @@ impl Reader {
             .min(lines.saturating_sub(usize::from(self.height)));
     }
 
-    /// Looks for text in the email, from here on; without any, for what the filter looks for.
+    /// Searches text in the email from here on; without text, the terms of the filter.
     pub fn set_find_text(&mut self, text: &str) {
         let from = self
             .find
@@ -349,14 +348,14 @@ impl Reader {
         });
     }
 
-    /// Takes where the text stands now for where a search begins.
+    /// Starts the next search at the current scroll position.
     pub fn find_from_here(&mut self) {
         if let Some(find) = &mut self.find {
             find.start_line = self.scroll;
         }
     }
 
-    /// Another email is turned to, and no mark of it was gone to yet.
+    /// Forgets the visited match, for another email.
     fn reset_match(&mut self) {
         self.current_match = None;
         if let Some(find) = &mut self.find {
@@ -364,12 +363,12 @@ impl Reader {
         }
     }
 
-    /// Looks no more for text, and says whether it did.
+    /// Ends the search for text; false if there was none.
     pub fn clear_find(&mut self) -> bool {
         self.find.take().is_some()
     }
 
-    /// Goes back to where the text stood before it was looked for.
+    /// Ends the search and restores the scroll position before it.
     pub fn cancel_find(&mut self) {
         if let Some(find) = self.find.take() {
             self.scroll = find.start_line;
@@ -381,7 +380,7 @@ impl Reader {
         self.find.as_ref().map(|find| find.text.text())
     }
 
-    /// Asks for the marks in the body, unless that was done or there is nothing to mark.
+    /// Requests the matches in the body, unless they are known or there is no pattern.
     pub fn request_matches(&mut self, query: &Arc<Query>) -> Option<Effect> {
         let sought = match &self.find {
             Some(find) => SearchPattern::Text(find.text.clone()),
@@ -413,7 +412,7 @@ impl Reader {
         })
     }
 
-    /// Takes the marks. What a person looks for in the email is gone to at once.
+    /// Stores the matches and scrolls to the first one of a search for text.
     pub fn apply_matches(
         &mut self,
         ticket: RequestId,
@@ -441,17 +440,16 @@ impl Reader {
         self.clamp_scroll(row);
     }
 
-    /// Whether the marks are on their way.
+    /// Whether the matches are loading.
     pub const fn is_searching(&self) -> bool {
         self.matches.is_pending()
     }
 
-    /// What is looked for, where it stands in the body that is shown.
     pub fn matches(&self) -> &[TextMatch] {
         self.matches.value().map_or(&[], |marks| marks)
     }
 
-    /// The mark that was gone to last.
+    /// The index of the match that was visited last.
     pub const fn current_match(&self) -> Option<usize> {
         self.current_match
     }

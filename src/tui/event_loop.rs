@@ -48,7 +48,7 @@ pub struct EventLoop<S: EmailApi, B: Backend, E> {
     pending_exit: Option<LoopExit>,
     /// The first state of the session and every message since, for replay.
     #[cfg(test)]
-    pub recording: (Model, Vec<Message>),
+    pub recording: Box<(Model, Vec<Message>)>,
 }
 
 /// What the loop comes back with.
@@ -110,7 +110,7 @@ where
             frame_due: due,
             pending_exit: None,
             #[cfg(test)]
-            recording: (model.clone(), Vec::new()),
+            recording: Box::new((model.clone(), Vec::new())),
             model,
         }
     }
@@ -132,7 +132,7 @@ where
         );
         #[cfg(test)]
         {
-            self.recording = (self.model.clone(), Vec::new());
+            *self.recording = (self.model.clone(), Vec::new());
         }
         self.awaiting_response = true;
     }

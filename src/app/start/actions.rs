@@ -1,4 +1,4 @@
-//! What choosing in the hall does to the model.
+//! The commands of the start screens.
 
 use super::{
     ConfirmAnswer, ConfirmDialog, LoginForm, OpenOutcome, ProfileChoice, SessionTarget,
@@ -18,7 +18,7 @@ impl Model {
         self.start_screen = Some(StartScreen::new(StartScreenKind::Profiles(choices)));
     }
 
-    /// Takes the profiles; the one that is shown is marked.
+    /// Stores the profiles and selects the one that is open.
     pub(in crate::app) fn apply_profiles(
         &mut self,
         ticket: RequestId,
@@ -41,7 +41,7 @@ impl Model {
         }
     }
 
-    /// Marks the next or the previous item.
+    /// Selects the next or the previous item.
     pub(in crate::app) fn move_choice(&mut self, side: Direction) {
         if self.is_choosing_view() {
             self.move_view_choice(side);
@@ -57,7 +57,7 @@ impl Model {
         };
     }
 
-    /// Takes the marked item.
+    /// Runs the action of the selected item.
     pub(in crate::app) fn confirm_choice(&mut self) {
         if self.is_choosing_view() {
             self.confirm_view();
@@ -88,7 +88,7 @@ impl Model {
         }
     }
 
-    /// Goes back one step in the hall; says whether there was one.
+    /// Goes back one step; false if there is none.
     pub(in crate::app) fn close_start_layer(&mut self) -> bool {
         let Some(hall) = &mut self.start_screen else {
             return false;
@@ -131,7 +131,7 @@ impl Model {
         }
     }
 
-    /// Has the key tried.
+    /// Requests a check of the key.
     pub(in crate::app) fn log_in(&mut self) {
         let Some(hall) = self.start_screen.as_mut().filter(|hall| !hall.is_pending()) else {
             return;
@@ -155,7 +155,7 @@ impl Model {
         });
     }
 
-    /// The key was tried: a good one opens its door.
+    /// Opens the session of a valid key.
     pub(in crate::app) fn apply_key_check(
         &mut self,
         ticket: RequestId,
@@ -186,7 +186,7 @@ impl Model {
         }
     }
 
-    /// A door is open, or asks, or stays shut.
+    /// Switches to the session, shows its question, or the error.
     pub(in crate::app) fn apply_session_opened(
         &mut self,
         ticket: RequestId,

@@ -325,7 +325,7 @@ async fn recorded_messages_replay_to_the_same_model() {
     it.wait(40).await;
     it.press("/ b o u n c e Enter u g [ M ? q c 1 Ctrl-l ! Esc")
         .await;
-    let (mut model, messages) = it.program.recording.clone();
+    let (mut model, messages) = *it.program.recording.clone();
     assert!(messages.len() > 60, "{}", messages.len());
     for message in messages {
         model.update(message);
