@@ -46,14 +46,12 @@ const MAX_REASON_LINES: usize = 4;
 const MAX_ADDRESS_LINES: usize = 4;
 
 /// Whether a pane of this height gets a folded head if nobody says otherwise.
-#[must_use]
 pub const fn is_low_pane(height: u16) -> bool {
     height < LOW_PANE_HEIGHT
 }
 
 /// The head of the email in `row`, whole or folded to the few lines that matter most; what only the
 /// opened email knows comes when it is there.
-#[must_use]
 pub fn header_lines(
     row: &EmailRow,
     opened: Option<&OpenedEmail>,

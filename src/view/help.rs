@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::render_ctx::{RenderCtx, Theme};
-use crate::app::help::{HelpLine, help_lines};
+use crate::app::keymap::{HelpLine, help_lines};
 use crate::app::{Layout, Model};
 use crate::text::width;
 
@@ -49,12 +49,12 @@ pub fn draw(model: &Model, layout: &Layout, look: &RenderCtx, frame: &mut Frame)
                     Span::raw(width::align_left(look.glyphs.deleted, keys, "")),
                     Span::raw(format!(" {words}")),
                 ]),
-                HelpLine::Keys(all, command) => Line::from(vec![
+                HelpLine::Keys(all, spec) => Line::from(vec![
                     Span::styled(
                         width::align_left(&all, keys, look.glyphs.ellipsis),
                         look.theme.accent(),
                     ),
-                    Span::raw(format!(" {}", command.help_text())),
+                    Span::raw(format!(" {}", spec.help)),
                 ]),
             }),
     );

@@ -9,7 +9,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::render_ctx::{RenderCtx, Theme};
 use super::status_bar;
-use crate::app::key::Focus;
+use crate::app::Focus;
 use crate::app::{Command, Layout, Model, Prompt, PromptKind, parse_numbered_name, parse_query};
 use crate::query::{DateExpr, Diagnostic, ParsedQuery, SyntaxRole};
 use crate::text::width;
@@ -274,7 +274,7 @@ fn build_key_hints<'a>(model: &Model, look: &RenderCtx, room: usize) -> Line<'a>
             .unwrap_or_default();
         [
             Span::styled(format!("  {key}"), look.theme.accent()),
-            Span::raw(format!(" {}", command.hint_label())),
+            Span::raw(format!(" {}", command.spec().hint)),
         ]
     };
     let mut spans: Vec<Span> = status_bar::format_count(model, look)

@@ -7,8 +7,8 @@ use ratatui::text::{Line, Span};
 
 use super::render_ctx::{RenderCtx, Theme};
 use super::{highlight, placeholders, time};
+use crate::app::Focus;
 use crate::app::email_header::{HeaderLine, LABEL_WIDTH};
-use crate::app::key::Focus;
 use crate::app::keymap::key_hints;
 use crate::app::{Command, Layout, MARGIN, Model, ReaderState, is_stale, line_width};
 use crate::archive::{EmailRow, ObservedStatus};

@@ -8,11 +8,11 @@ use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
 
 use super::render_ctx::{RenderCtx, Theme};
-use crate::app::key::Focus;
+use crate::app::Focus;
 use crate::app::start::{
     ConfirmDialog, FormField, LoginForm, SetupInfo, StartItem, StartScreenKind,
 };
-use crate::app::{Command, Direction, Keymap, Layout, Model, StartScreen};
+use crate::app::{Command, Keymap, Layout, Model, StartScreen};
 use crate::error::Error;
 use crate::text::width;
 
@@ -236,7 +236,7 @@ fn build_login_form<'a>(
     let key = |command| keys.key_for(Focus::Prompt, command).unwrap_or_default();
     let acts = [
         (Command::Accept, " log in  "),
-        (Command::CycleSuggestion(Direction::Right), " other line  "),
+        (Command::NextSuggestion, " other line  "),
         (Command::Cancel, " back"),
     ];
     let acts: Vec<Span> = acts

@@ -2,21 +2,20 @@
 //! (where one is, what goes on, which keys help).
 
 use crate::text::format::{group_digits, plural};
-use ratatui::style::Style;
 use std::time::Duration;
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
+use unicode_width::UnicodeWidthStr as _;
 
 use super::render_ctx::{RenderCtx, Theme};
 use super::time;
-use crate::app::key::format_sequence;
-use crate::app::keymap::key_hints;
+use crate::app::keymap::{format_sequence, key_hints};
 use crate::app::start::StartScreenKind;
 use crate::app::{
-    CheckState, Command, Direction, Focus, Layout, Liveness, Model, Motion, ReaderState,
-    SessionTarget, StatusCheck, StorageMode,
+    CheckState, Command, Focus, Layout, Liveness, Model, ReaderState, SessionTarget, StatusCheck,
+    StorageMode,
 };
 use crate::archive::Coverage;
 use crate::text::width;
@@ -318,8 +317,7 @@ fn build_bottom_left<'a>(model: &Model, look: &RenderCtx, width: u16) -> Vec<Spa
         spans.push(Span::styled(words, look.theme.accent()));
         let stop = model
             .keymap
-            .key_for(model.focus(), Command::Stop)
-            .map_or_else(String::new, |key| format!("; {key} stops"));
+            .with_hint("", model.focus(), Command::Stop, "stops");
         spans.push(Span::raw(stop));
         return spans;
     }
@@ -329,8 +327,7 @@ fn build_bottom_left<'a>(model: &Model, look: &RenderCtx, width: u16) -> Vec<Spa
     {
         let stop = model
             .keymap
-            .key_for(model.focus(), Command::Stop)
-            .map_or_else(String::new, |key| format!("; {key} stops"));
+            .with_hint("", model.focus(), Command::Stop, "stops");
         let requests = if check.requests() == 1 {
             "1 request".to_owned()
         } else {
@@ -426,8 +423,7 @@ fn build_backfill<'a>(model: &Model, look: &RenderCtx, width: u16) -> Vec<Span<'
     };
     let stop = model
         .keymap
-        .key_for(Focus::List, Command::Stop)
-        .map_or_else(String::new, |key| format!("; {key} stops"));
+        .with_hint("", Focus::List, Command::Stop, "stops");
     vec![
         Span::styled(
             format!("{words}{}", rate.unwrap_or_default()),
@@ -461,137 +457,23 @@ fn format_position(model: &Model) -> String {
     }
 }
 
-/// The keys that matter most for the focus, as many as fit.
+/// The keys that matter most for the focus, as many as fit; the key of the help always has room.
 fn push_key_hints(model: &Model, look: &RenderCtx, spans: &mut Vec<Span>, width: u16) {
-    const LIST: &[Command] = &[
-        Command::Open,
-        Command::Filter,
-        Command::RecipientSummary,
-        Command::LoadOlder,
-        Command::SavedViews,
-        Command::MoveSelection(Motion::Down),
-        Command::MoveSelection(Motion::Last),
-        Command::Refresh,
-        Command::FullReader,
-        Command::NextView,
-        Command::SwitchPane,
-        Command::CycleLayout,
-        Command::FullTimes,
-    ];
-    const FOUND: &[Command] = &[
-        Command::Open,
-        Command::CloseLayer,
-        Command::LoadOlder,
-        Command::Filter,
-        Command::RecipientSummary,
-        Command::SaveView,
-        Command::Undo,
-        Command::MoveSelection(Motion::Down),
-        Command::MoveSelection(Motion::Last),
-        Command::FullReader,
-        Command::SwitchPane,
-    ];
-    const CARD: &[Command] = &[
-        Command::Open,
-        Command::Back,
-        Command::LoadOlder,
-        Command::RecipientSummary,
-        Command::Filter,
-        Command::SaveView,
-        Command::MoveSelection(Motion::Down),
-        Command::SwitchPane,
-    ];
-    const FINDING: &[Command] = &[
-        Command::GoToMatch(Direction::Right),
-        Command::Back,
-        Command::Find,
-        Command::Scroll(Motion::Down),
-        Command::NextEmail,
-    ];
-    const VIEWS: &[Command] = &[
-        Command::Confirm,
-        Command::Back,
-        Command::MoveChoice(Direction::Right),
-        Command::DeleteView,
-    ];
-    const READER: &[Command] = &[
-        Command::Back,
-        Command::NextEmail,
-        Command::NextView,
-        Command::Find,
-        Command::PreviousEmail,
-        Command::RecipientSummary,
-        Command::Scroll(Motion::Down),
-        Command::FullReader,
-        Command::SwitchPane,
-    ];
-    const WIDE: &[Command] = &[
-        Command::Back,
-        Command::Pan(Direction::Right),
-        Command::NextEmail,
-        Command::Scroll(Motion::Down),
-        Command::NextView,
-    ];
-    const HELP: &[Command] = &[
-        Command::Back,
-        Command::Scroll(Motion::Down),
-        Command::Scroll(Motion::Last),
-    ];
-    const FOUND_NOTHING: &[Command] = &[
-        Command::CloseLayer,
-        Command::LoadOlder,
-        Command::Filter,
-        Command::Undo,
-    ];
-    const PROMPT: &[Command] = &[Command::Accept, Command::Cancel];
-    const CHOICE: &[Command] = &[
-        Command::Confirm,
-        Command::MoveChoice(Direction::Right),
-        Command::Back,
-    ];
-    const NOTHING: &[Command] = &[Command::Refresh, Command::Back];
-    let focus = model.focus();
-    let wanted = match focus {
-        Focus::Choice if model.is_choosing_view() => VIEWS,
-        Focus::Reader if model.reader.find_text().is_some() => FINDING,
-        Focus::Reader if model.reader.has_wide_block() => WIDE,
-        Focus::List if model.recipient_card.is_some() => CARD,
-        Focus::List if !model.list.filter().is_empty() && !model.list.rows().is_empty() => FOUND,
-        Focus::List if !model.list.filter().is_empty() => FOUND_NOTHING,
-        Focus::List if model.list.rows().is_empty() => NOTHING,
-        Focus::List => LIST,
-        Focus::Prompt => PROMPT,
-        Focus::Reader => READER,
-        Focus::Help => HELP,
-        Focus::Choice => CHOICE,
-    };
+    const HELP_WIDTH: usize = 8;
     let used: usize = spans.iter().map(Span::width).sum();
     let mut room = usize::from(width).saturating_sub(used);
-    let help = [Command::Help];
-    let reserved = 8;
-    for (last, command) in wanted
-        .iter()
-        .map(|command| (false, command))
-        .chain(help.iter().map(|command| (true, command)))
-    {
-        if *command == Command::LoadOlder && !model.can_load_older() {
-            continue;
-        }
-        let Some(key) = model.keymap.key_for(focus, *command) else {
-            continue;
-        };
-        let text = format!("{key} {}", command.hint_label());
-        let columns = unicode_width::UnicodeWidthStr::width(text.as_str()) + 2;
-        if columns + if last { 0 } else { reserved } > room {
+    let hints = model.key_hints();
+    let last = hints.len().saturating_sub(1);
+    for (n, (key, hint)) in hints.into_iter().enumerate() {
+        let gap = if n == last { "" } else { "  " };
+        let hint = format!(" {hint}{gap}");
+        let columns = key.width() + hint.trim_end().width() + 2;
+        if columns + if n == last { 0 } else { HELP_WIDTH } > room {
             continue;
         }
         room -= columns;
-        let (key, words) = text.split_at(key.len());
-        spans.push(Span::styled(key.to_owned(), look.theme.accent()));
-        spans.push(Span::styled(
-            format!("{words}{}", if last { "" } else { "  " }),
-            Style::new(),
-        ));
+        spans.push(Span::styled(key, look.theme.accent()));
+        spans.push(Span::raw(hint));
     }
 }
 
