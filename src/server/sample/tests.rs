@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use aws_lc_rs::digest::{Context, SHA256};
 use jiff::SignedDuration;
 use proptest::prelude::*;
 
@@ -134,6 +135,45 @@ proptest! {
             prop_assert_eq!(&email.to, &item.to.unwrap_or_default());
         }
     }
+}
+
+/// The SHA-256 of pages and emails. It changes when data, order or an algorithm of the sample does;
+/// README, snapshots and tests quote its mail.
+#[test]
+fn sample_mailbox_bytes_are_stable() {
+    let mut digest = Context::new(&SHA256);
+    let mut add = |mailbox: &SampleMailbox, cursor: Cursor| {
+        let page = mailbox.page(&cursor, 100).unwrap();
+        for json in &page.data {
+            let id = wire::Summary::parse(json.get()).unwrap().id;
+            digest.update(json.get().as_bytes());
+            digest.update(mailbox.email(&EmailId::new(id)).unwrap().get().as_bytes());
+        }
+    };
+    for seed in [0, 1, 77] {
+        let (mailbox, clock) = mailbox(seed, DEFAULT_EMAILS);
+        for _ in 0..2 {
+            add(&mailbox, Cursor::Start);
+            for number in (100..DEFAULT_EMAILS).step_by(100) {
+                add(
+                    &mailbox,
+                    Cursor::After(EmailId::new(mailbox.ids.encode(number.into()))),
+                );
+            }
+            clock.advance(3600);
+        }
+    }
+    let (million, _) = mailbox(1, 1_000_000);
+    add(
+        &million,
+        Cursor::After(EmailId::new(million.ids.encode(500_000))),
+    );
+    let hex = |byte: &u8| format!("{byte:02x}");
+    let digest: String = digest.finish().as_ref().iter().map(hex).collect();
+    assert_eq!(
+        digest,
+        "f4eced2cfefd098094057dad939beeb3ca88af3c2dbb4cc7aa0cfad62f13417d"
+    );
 }
 
 #[test]
