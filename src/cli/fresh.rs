@@ -1,7 +1,6 @@
 //! `search --fresh`: asks the service for the statuses of what a query may find, before that is printed.
 
 use crate::text::format::{group_digits, plural};
-use std::sync::Arc;
 
 use jiff::Timestamp;
 
@@ -58,7 +57,7 @@ pub(super) async fn confirm_statuses(
         ),
         out,
     );
-    let engine = Engine::new(Arc::new(client), archive.clone(), clock.clone());
+    let engine = Engine::new(client, archive.clone(), clock.clone());
     let mut signals = super::listen_for_signals()?;
     let mut run = StatusRefresh {
         engine,

@@ -16,7 +16,7 @@ fn one_asks_and_the_other_follows_until_it_is_gone() {
     let clock = ticking();
     let process = || {
         Engine::new(
-            Arc::new(sim.clone()),
+            sim.clone(),
             Archive::open(&location).unwrap(),
             Arc::clone(&clock),
         )

@@ -37,7 +37,7 @@ impl RecheckEnv {
             Arc::new(move || Timestamp::from_second(seconds.load(Ordering::Relaxed)).unwrap())
         };
         let engine = Engine::new(
-            Arc::new(sim.clone()),
+            sim.clone(),
             Archive::open(&ArchiveLocation::Memory).unwrap(),
             clock,
         );

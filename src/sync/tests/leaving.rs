@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::SyncEnv;
 use super::sim::{Dates, address};
-use crate::archive::{EmailRow, PurgeTarget, WindowAnchor};
+use crate::archive::{Coverage, EmailRow, PurgeTarget, WindowAnchor};
 use crate::error::ErrorKind;
 use crate::mail::EmailId;
 use crate::sync::SyncDepth;
@@ -130,7 +130,7 @@ fn what_the_service_denies_for_a_while_is_not_gone_for_good() {
     assert_eq!(world.gone(), ["mail-149", "mail-128"]);
     let (requests, synced) = world.count_requests(SyncEnv::full_sync);
     assert_eq!(
-        (requests, synced.reached_end()),
+        (requests, synced.coverage == Coverage::Complete),
         (2, true),
         "what is settled is not asked again"
     );
@@ -153,7 +153,7 @@ fn a_customer_who_was_removed_does_not_come_back_although_pages_hold_nothing_els
     assert_eq!(world.ids().len(), 180);
     let synced = world.full_sync();
     assert_eq!((synced.new, world.ids().len()), (0, 180));
-    assert!(synced.reached_end(), "{synced:?}");
+    assert!(synced.coverage == Coverage::Complete, "{synced:?}");
     world.check_spans().unwrap();
     world.sim.state().arrive(3);
     assert_eq!(
@@ -179,11 +179,8 @@ fn nothing_is_taken_in_that_is_older_than_the_archive_keeps() {
         .with_retention(Some(keep), now)
         .unwrap();
     assert_eq!(world.ids().len(), 300);
-    world.engine = crate::sync::Engine::new(
-        std::sync::Arc::new(world.sim.clone()),
-        archive,
-        std::sync::Arc::new(move || now),
-    );
+    world.engine =
+        crate::sync::Engine::new(world.sim.clone(), archive, std::sync::Arc::new(move || now));
     let (requests, synced) = world.count_requests(|world| {
         world
             .runtime
