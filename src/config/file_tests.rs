@@ -1,4 +1,4 @@
-//! What a configuration file may say, and what is said about one that says something else.
+//! What a configuration file may hold, and the errors for anything else.
 
 use ratatui::style::Color;
 
@@ -113,7 +113,7 @@ fn a_key_in_the_file_is_ignored_and_not_repeated() {
     assert_eq!(
         file.warnings,
         [
-            "/etc/config.toml:2: a key does not belong here and is ignored; sentbox login stores it safely"
+            "/etc/config.toml:2: api_key is not allowed in this file and is ignored; sentbox login stores it safely"
         ]
     );
 }
@@ -148,14 +148,14 @@ fn a_wrong_value_is_an_error_with_its_line() {
             "[profiles.a]\nkeep = \"8w\"\nbackfill = \"3m\"",
             "/etc/config.toml:3: backfill is \"off\", \"all\", or a number of hours, days or weeks such as 12h, 30d, 8w",
         ),
-        ("profiles = 3", "/etc/config.toml:1: a table belongs here"),
+        ("profiles = 3", "/etc/config.toml:1: expected a table"),
         (
             "[profiles.\"../x\"]",
             "/etc/config.toml:1: a profile's name is made of letters, digits, - and _",
         ),
         (
             "[profiles.a]\nbase_url = 7",
-            "/etc/config.toml:2: a text in quotes belongs here",
+            "/etc/config.toml:2: expected a text in quotes",
         ),
         (
             "[profiles.a]\napi_key_command = \" \"",
@@ -171,7 +171,7 @@ fn a_wrong_value_is_an_error_with_its_line() {
         ),
         (
             "[views]\n1 = \"after:today\"",
-            "/etc/config.toml:2: a table belongs here",
+            "/etc/config.toml:2: expected a table",
         ),
         (
             "[views]\n1 = { name = \"A\" }",
@@ -204,10 +204,10 @@ fn all_that_is_wrong_is_said_in_one_go() {
     assert_eq!(
         file.errors,
         [
-            "c.toml:1: a text in quotes belongs here",
+            "c.toml:1: expected a text in quotes",
             "c.toml:3: archive is \"disk\" or \"memory\"",
             "c.toml:4: rate is a number of requests a second from 0.01 to 10000",
-            "c.toml:5: a text in quotes belongs here",
+            "c.toml:5: expected a text in quotes",
             "c.toml:6: the base URL is neither https nor http",
             "c.toml:8: api_key_env is empty",
         ]
@@ -227,4 +227,58 @@ fn all_that_is_wrong_is_said_in_one_go() {
         "{:?}",
         broken.errors
     );
+}
+
+/// The example with every setting switched on.
+fn example() -> String {
+    let text = include_str!("../../assets/config.example.toml");
+    text.lines()
+        .map(|line| match line.strip_prefix('#') {
+            Some(setting) if !setting.is_empty() && !setting.starts_with(' ') => setting,
+            _ => line,
+        })
+        .fold(String::new(), |text, line| text + line + "\n")
+}
+
+#[test]
+fn example_names_every_key_without_a_warning() {
+    let text = example();
+    for key in [
+        TOP_LEVEL_KEYS.as_slice(),
+        &PROFILE_KEYS,
+        &VIEW_KEYS,
+        &ROLE_NAMES,
+    ]
+    .concat()
+    {
+        assert!(
+            [format!("{key} = "), format!("[{key}]"), format!("[{key}.")]
+                .iter()
+                .any(|set| text.contains(set)),
+            "assets/config.example.toml lacks {key}"
+        );
+    }
+    let file = parse(&text).unwrap();
+    assert_eq!(file.warnings, [""; 0]);
+}
+
+#[test]
+fn example_shows_the_defaults() {
+    let file = parse(&example()).unwrap();
+    let acme = &file.profiles["acme"];
+    assert_eq!(acme.base_url, Some(BaseUrl::resend()));
+    assert_eq!(acme.backfill, Backfill::default());
+    assert_eq!(
+        acme.rate.map(|rate| rate.per_second),
+        Some(Rate::default().per_second)
+    );
+    assert!(!acme.in_memory);
+    assert_eq!(file.palette, Palette::default());
+    assert_eq!(file.views, Some(crate::config::built_in_views()));
+}
+
+#[test]
+fn example_sets_nothing_as_it_is() {
+    let text = include_str!("../../assets/config.example.toml");
+    assert_eq!(parse(text).unwrap(), ConfigFile::default());
 }

@@ -50,9 +50,9 @@ impl World {
             ..Flags::default()
         };
         let mut profiles = self.profiles();
-        let place = profiles.key_target(&flags, &self.env())?;
-        profiles.store_key(&place, &ApiKey::new("re_new", "a test").unwrap())?;
-        Ok(place)
+        let target = profiles.key_target(&flags, &self.env())?;
+        profiles.store_key(&target, &ApiKey::new("re_new", "a test").unwrap())?;
+        Ok(target)
     }
 }
 
@@ -87,15 +87,15 @@ fn a_list_marks_the_default_and_names_sources_without_secrets() {
 #[test]
 fn the_first_profile_makes_the_file_and_is_the_default() {
     let world = World::new(None);
-    let place = world.log_in("acme", None).unwrap();
+    let target = world.log_in("acme", None).unwrap();
     assert_eq!(
         world.text(),
         "default_profile = \"acme\"\n\n[profiles.acme]\nbase_url = \"https://api.resend.com\"\napi_key_file = \"keys/acme\"\n"
     );
-    assert_eq!(fs::read_to_string(&place.key_file).unwrap(), "re_new\n");
+    assert_eq!(fs::read_to_string(&target.key_file).unwrap(), "re_new\n");
     for (path, mode) in [
-        (place.key_file.as_path(), 0o600),
-        (place.key_file.parent().unwrap(), 0o700),
+        (target.key_file.as_path(), 0o600),
+        (target.key_file.parent().unwrap(), 0o700),
         (world.profiles().path(), 0o600),
     ] {
         assert_eq!(
@@ -164,7 +164,7 @@ fn another_default_is_one_word_in_the_file() {
 #[test]
 fn a_profile_goes_with_its_key_and_its_archives() {
     let world = World::new(None);
-    let place = world.log_in("acme", None).unwrap();
+    let target = world.log_in("acme", None).unwrap();
     let archives = world.dir.path().join(".local/share/sentbox/acme");
     fs::create_dir_all(archives.join("api.example.com-00000000")).unwrap();
     assert_eq!(
@@ -172,7 +172,7 @@ fn a_profile_goes_with_its_key_and_its_archives() {
         Some(archives.clone())
     );
     world.profiles().remove("acme").unwrap();
-    assert!(!archives.exists() && !place.key_file.exists());
+    assert!(!archives.exists() && !target.key_file.exists());
     assert!(
         world.profiles().entries().is_empty() && !world.text().contains("acme"),
         "{}",
@@ -204,4 +204,68 @@ fn profiles_written_inline_are_changed_too() {
         .map(|profile| profile.name)
         .collect();
     assert_eq!(names, ["a", "b"]);
+}
+
+fn kept(before: Option<&str>, number: u8, view: Option<(&str, &str)>) -> Result<String, String> {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("sentbox/config.toml");
+    fs::create_dir(home.path().join("sentbox")).unwrap();
+    if let Some(before) = before {
+        fs::write(&path, before).unwrap();
+    }
+    let env = Env::from_iter([("XDG_CONFIG_HOME", home.path().to_str().unwrap())]);
+    let view = view.map(|(name, query)| SavedView {
+        name: name.to_owned(),
+        query: query.to_owned(),
+    });
+    ViewStore::new(env)
+        .save(number, view.as_ref())
+        .map_err(|failure| failure.message)?;
+    Ok(fs::read_to_string(path).unwrap())
+}
+
+#[test]
+fn the_first_view_that_is_saved_keeps_those_that_were_built_in() {
+    let text = kept(None, 5, Some(("Ana", "to:ana \"your receipt\""))).unwrap();
+    assert_eq!(
+        text,
+        "[views]\n1 = { name = \"Today\", query = \"after:today\" }\n2 = { name = \"Trouble\", query = \"is:trouble after:7d\" }\n\
+         3 = { name = \"Waiting\", query = \"status:scheduled,queued,sent,delayed\" }\n4 = { name = \"Yesterday\", query = \"on:yesterday\" }\n\
+         5 = { name = \"Ana\", query = 'to:ana \"your receipt\"' }\n"
+    );
+    assert!(
+        kept(None, 2, None)
+            .unwrap()
+            .lines()
+            .all(|line| !line.contains("Trouble"))
+    );
+}
+
+#[test]
+fn only_the_line_of_the_view_changes() {
+    let before = "# mine\n[profiles.a]\nrate = 1 # slow\n\n[views]\n# every morning\n1 = { name = \"A\", query = \"a\" } # first\n3 = { name = \"C\", query = \"c\" }\n";
+    let after = kept(Some(before), 1, Some(("B", "b"))).unwrap();
+    assert_eq!(
+        after,
+        before.replace("\"A\"", "\"B\"").replace("\"a\"", "\"b\"")
+    );
+    assert_eq!(
+        kept(Some(before), 3, None).unwrap(),
+        before.replace("3 = { name = \"C\", query = \"c\" }\n", "")
+    );
+    let added = kept(Some(before), 9, Some(("I", "i"))).unwrap();
+    assert_eq!(
+        added,
+        format!("{before}9 = {{ name = \"I\", query = \"i\" }}\n")
+    );
+}
+
+#[test]
+fn a_file_that_cannot_be_understood_is_left_alone() {
+    assert!(kept(Some("[views]\n0 = 1\n"), 1, Some(("A", "a"))).is_err());
+}
+
+#[test]
+fn without_a_file_nothing_is_kept() {
+    assert_eq!(ViewStore::default().save(1, None).unwrap(), None);
 }

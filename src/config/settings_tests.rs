@@ -125,7 +125,7 @@ fn an_address_never_gets_the_key_of_another_source() {
 
 #[test]
 fn an_archive_is_bound_to_profile_address_and_key() {
-    let place = |variables: &[(&str, &str)]| {
+    let location = |variables: &[(&str, &str)]| {
         let world = TestEnv::new(variables);
         match world.resolve(&Flags::default()).unwrap().archive {
             ArchiveLocation::Disk(path) => path
@@ -137,11 +137,11 @@ fn an_archive_is_bound_to_profile_address_and_key() {
         }
     };
     assert_eq!(
-        place(&[]),
+        location(&[]),
         ".local/share/sentbox/acme/acme.example.com_api-139af35a/archive.sqlite"
     );
-    assert_ne!(place(&[]), place(&[("ACME_KEY", "re_other_team")]));
-    assert_eq!(place(&[("SENTBOX_PROFILE", "local")]), "memory");
+    assert_ne!(location(&[]), location(&[("ACME_KEY", "re_other_team")]));
+    assert_eq!(location(&[("SENTBOX_PROFILE", "local")]), "memory");
 }
 
 #[test]
