@@ -507,6 +507,10 @@ impl Planner {
         }
     }
 
+    #[expect(
+        clippy::unnecessary_wraps,
+        reason = "callers return it, like that of `stop`"
+    )]
     fn conclude(&mut self, conclusion: Conclusion) -> Option<Conclusion> {
         self.stop_reason = Some(StopReason::End);
         Some(conclusion)

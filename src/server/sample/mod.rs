@@ -118,7 +118,6 @@ impl SampleMailbox {
         }];
         let (mut cc, mut bcc) = (Vec::new(), Vec::new());
         match template.copies {
-            None => {}
             Some(CopyRecipients::Colleagues) if customer.company.is_some() => {
                 let mut colleagues = || {
                     (0..rng.below(3))
@@ -128,16 +127,13 @@ impl SampleMailbox {
                 to.extend(colleagues());
                 cc = colleagues();
             }
-            Some(CopyRecipients::Colleagues) => {
-                if rng.is_in_permille(500) {
-                    cc.push("accounts@harbourpine.example".to_owned());
-                }
+            Some(CopyRecipients::Colleagues) if rng.is_in_permille(500) => {
+                cc.push("accounts@harbourpine.example".to_owned());
             }
-            Some(CopyRecipients::Archive) => {
-                if rng.is_in_permille(600) {
-                    bcc.push("archive@harbourpine.example".to_owned());
-                }
+            Some(CopyRecipients::Archive) if rng.is_in_permille(600) => {
+                bcc.push("archive@harbourpine.example".to_owned());
             }
+            Some(_) | None => {}
         }
         let draw = lifecycle::delivery_draw(self.seed, *number);
         let mut rng = self.rng(*number, Stream::Lifecycle);

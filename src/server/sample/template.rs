@@ -236,8 +236,9 @@ mod tests {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/sample");
         let mut files: Vec<String> = std::fs::read_dir(folder)
             .unwrap()
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .filter(|name| !name.ends_with(".toml"))
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| path.extension().is_none_or(|extension| extension != "toml"))
+            .map(|path| path.file_name().unwrap().to_str().unwrap().to_owned())
             .collect();
         files.sort_unstable();
         assert!(files.iter().eq(TEMPLATE_FILES.iter().map(|(name, _)| name)));
