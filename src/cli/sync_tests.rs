@@ -1,6 +1,6 @@
 //! Staying, in a time that passes by itself: a service that is played to the command.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use super::*;
 use crate::api::{Cursor, EmailPage, ListedEmail, RetrievedEmail};
@@ -108,7 +108,7 @@ async fn watching(
     let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
     let started = Instant::now();
     let clock: Clock = Arc::new(move || Timestamp::from_second(NOW).unwrap() + started.elapsed());
-    let engine = Engine::new(Arc::new(played.clone()), archive.clone(), clock.clone());
+    let engine = Engine::new(played.clone(), archive.clone(), clock.clone());
     let (mut out, output) = Output::captured();
     let tally = SyncTotals::new(clock(), Coverage::Unknown);
     let zone = TimeZone::UTC;

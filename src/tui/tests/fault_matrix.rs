@@ -111,7 +111,7 @@ async fn sync(row: &Row) {
     let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
     let engine = |patience| {
         Engine::new(
-            Arc::new(client(service.base(), patience, clock())),
+            client(service.base(), patience, clock()),
             archive.clone(),
             clock(),
         )

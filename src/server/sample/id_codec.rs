@@ -1,43 +1,43 @@
-//! `Identity`: the UUID of an email from its number and back, so that no index of ids is kept.
+//! Converts the number of an email to its UUID and back, so that no table of ids is kept.
 
 use super::rng::{Rng, Stream, mix64};
 
-/// How often the halves of a number are mixed into each other; four already look random.
+/// Rounds of the Feistel network; the result looks random after four.
 const ROUNDS: usize = 4;
 
-/// Half of the bits that a UUID leaves free beside its variant.
+/// Half of the bits of the lower half of a UUID that the variant leaves free.
 const HALF_BITS: u32 = 31;
 const HALF_MASK: u64 = (1 << HALF_BITS) - 1;
 
-/// A keyed, invertible spelling of numbers as random-looking UUIDs of version 4.
+/// A keyed bijection of 62-bit numbers to random-looking UUIDs of version 4.
 ///
-/// The lower half of an id is the number through a Feistel network, the upper half a check value,
-/// so that a made-up id is recognised: it is well formed, and it is nobody's.
+/// The lower half of an id is the number after a 4-round Feistel network, the upper half is a check
+/// value that tells ids of this mailbox from other UUIDs.
 #[derive(Debug, Clone)]
 pub(super) struct IdCodec {
     keys: [u64; ROUNDS],
     check_key: u64,
 }
 
-/// Why a text is no email's id.
+/// Why no email can have an id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum IdError {
     /// It is not a UUID.
     Malformed,
-    /// It is a UUID that this mailbox never gives to an email.
+    /// It is a UUID that this mailbox never uses for an email.
     Unknown,
 }
 
 impl IdCodec {
     pub(super) fn new(seed: u64) -> Self {
-        let mut chance = Rng::new(seed, 0, Stream::Ids);
+        let mut rng = Rng::new(seed, 0, Stream::Ids);
         Self {
-            keys: std::array::from_fn(|_| chance.next_u64()),
-            check_key: chance.next_u64(),
+            keys: std::array::from_fn(|_| rng.next_u64()),
+            check_key: rng.next_u64(),
         }
     }
 
-    /// The id of an email.
+    /// Returns the id of an email.
     pub(super) fn encode(&self, number: u64) -> String {
         let (mut left, mut right) = (number >> HALF_BITS & HALF_MASK, number & HALF_MASK);
         for key in self.keys {
@@ -47,13 +47,13 @@ impl IdCodec {
         format_uuid(self.check_bits(value), value)
     }
 
-    /// Another UUID for the same email, as its message id needs one.
+    /// Returns another UUID of the same email, for its message id.
     pub(super) fn encode_message_id(&self, number: u64) -> String {
         let value = mix64(number ^ self.check_key);
         format_uuid(mix64(value), value)
     }
 
-    /// The number of the email that has this id. Capitals are as good as small letters.
+    /// Returns the number of the email with this id, in upper or lower case.
     pub(super) fn decode(&self, id: &str) -> Result<u64, IdError> {
         let (upper, lower) = parse_uuid(id).ok_or(IdError::Malformed)?;
         let value = lower & !VARIANT_MASK;
@@ -75,7 +75,7 @@ impl IdCodec {
 const VERSION_MASK: u64 = 0xF000;
 const VARIANT_MASK: u64 = 0b11 << 62;
 
-/// The two halves with the bits that make them a UUID of version 4.
+/// Sets version and variant of a UUID of version 4.
 const fn with_version_bits(upper: u64, lower: u64) -> (u64, u64) {
     (
         upper & !VERSION_MASK | 0x4000,
@@ -96,8 +96,8 @@ fn format_uuid(upper: u64, lower: u64) -> String {
 }
 
 fn parse_uuid(id: &str) -> Option<(u64, u64)> {
-    let dash = |place: usize| matches!(place, 8 | 13 | 18 | 23);
-    let shaped = id.len() == 36
+    let dash = |index: usize| matches!(index, 8 | 13 | 18 | 23);
+    let is_shaped = id.len() == 36
         && id.bytes().enumerate().all(|(i, b)| {
             if dash(i) {
                 b == b'-'
@@ -105,7 +105,7 @@ fn parse_uuid(id: &str) -> Option<(u64, u64)> {
                 b.is_ascii_hexdigit()
             }
         });
-    let bits = shaped.then(|| u128::from_str_radix(&id.replace('-', ""), 16).ok())??;
+    let bits = is_shaped.then(|| u128::from_str_radix(&id.replace('-', ""), 16).ok())??;
     Some(((bits >> 64) as u64, bits as u64))
 }
 
@@ -115,22 +115,21 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn ids_look_like_uuids_and_are_all_different() {
-        let identity = IdCodec::new(1);
-        let ids: std::collections::BTreeSet<String> =
-            (0..5000).map(|n| identity.encode(n)).collect();
+    fn ids_are_unique_uuids_of_version_4() {
+        let codec = IdCodec::new(1);
+        let ids: std::collections::BTreeSet<String> = (0..5000).map(|n| codec.encode(n)).collect();
         assert_eq!(ids.len(), 5000);
         for id in &ids {
             assert_eq!((id.len(), &id[14..15]), (36, "4"), "{id}");
             assert!(matches!(&id[19..20], "8" | "9" | "a" | "b"), "{id}");
         }
-        assert_ne!(identity.encode(0), IdCodec::new(2).encode(0));
-        assert_ne!(identity.encode(0), identity.encode_message_id(0));
+        assert_ne!(codec.encode(0), IdCodec::new(2).encode(0));
+        assert_ne!(codec.encode(0), codec.encode_message_id(0));
     }
 
     #[test]
-    fn what_is_no_id_is_told_from_what_is_nobodys() {
-        let identity = IdCodec::new(1);
+    fn malformed_id_differs_from_unknown_id() {
+        let codec = IdCodec::new(1);
         for text in [
             "",
             "not-a-uuid",
@@ -139,39 +138,39 @@ mod tests {
             "+0000000-0000-4000-8000-000000000000",
             "é0000000-0000-4000-8000-0000000000000",
         ] {
-            assert_eq!(identity.decode(text), Err(IdError::Malformed), "{text}");
+            assert_eq!(codec.decode(text), Err(IdError::Malformed), "{text}");
         }
         assert_eq!(
-            identity.decode("00000000-0000-4000-8000-000000000000"),
+            codec.decode("00000000-0000-4000-8000-000000000000"),
             Err(IdError::Unknown)
         );
         assert_eq!(
-            identity.decode(&IdCodec::new(2).encode(7)),
+            codec.decode(&IdCodec::new(2).encode(7)),
             Err(IdError::Unknown)
         );
         assert_eq!(
-            identity.decode(&identity.encode_message_id(7)),
+            codec.decode(&codec.encode_message_id(7)),
             Err(IdError::Unknown)
         );
     }
 
     proptest! {
         #[test]
-        fn an_id_leads_back_to_its_number(seed: u64, number in 0..1u64 << 62) {
-            let identity = IdCodec::new(seed);
-            let id = identity.encode(number);
-            prop_assert_eq!(identity.decode(&id), Ok(number));
-            prop_assert_eq!(identity.decode(&id.to_uppercase()), Ok(number));
+        fn encoded_number_decodes_to_itself(seed: u64, number in 0..1u64 << 62) {
+            let codec = IdCodec::new(seed);
+            let id = codec.encode(number);
+            prop_assert_eq!(codec.decode(&id), Ok(number));
+            prop_assert_eq!(codec.decode(&id.to_uppercase()), Ok(number));
         }
 
         #[test]
-        fn an_id_with_one_digit_changed_is_nobodys(number in 0..10_000_u64, place in 0..36_usize) {
-            let identity = IdCodec::new(0);
-            let mut id = identity.encode(number).into_bytes();
-            prop_assume!(id[place] != b'-');
-            id[place] = if id[place] == b'0' { b'1' } else { b'0' };
+        fn id_with_one_changed_digit_is_unknown(number in 0..10_000_u64, index in 0..36_usize) {
+            let codec = IdCodec::new(0);
+            let mut id = codec.encode(number).into_bytes();
+            prop_assume!(id[index] != b'-');
+            id[index] = if id[index] == b'0' { b'1' } else { b'0' };
             let id = String::from_utf8(id).unwrap();
-            prop_assert_eq!(identity.decode(&id), Err(IdError::Unknown));
+            prop_assert_eq!(codec.decode(&id), Err(IdError::Unknown));
         }
     }
 }
