@@ -12,8 +12,8 @@ macro_rules! without_body {
         concat!(
             "SELECT ",
             $what,
-            " FROM mail WHERE place > ?1 AND place < ?2 AND gone IS NULL \
-             AND NOT EXISTS (SELECT 1 FROM body WHERE body.place = mail.place)",
+            " FROM mail WHERE sort_key > ?1 AND sort_key < ?2 AND missing_since IS NULL \
+             AND NOT EXISTS (SELECT 1 FROM body WHERE body.sort_key = mail.sort_key)",
             $rest
         )
     };
@@ -35,7 +35,7 @@ impl Archive {
         let (below, edge) = (below.unwrap_or(SortKey(i64::MAX)), key_before(since));
         self.connections.read(|connection| {
             let mut statement = connection
-                .prepare_cached(without_body!("place, id", " ORDER BY place LIMIT ?3"))?;
+                .prepare_cached(without_body!("sort_key, id", " ORDER BY sort_key LIMIT ?3"))?;
             let found = statement.query_map(params![below, edge, rows], |row| {
                 Ok((
                     row.get(0)?,
@@ -71,7 +71,7 @@ impl Archive {
     pub(crate) fn newest_changes(&self, rows: u32) -> Result<Vec<(EmailId, i64)>, Error> {
         self.connections.read(|connection| {
             let mut statement = connection
-                .prepare_cached("SELECT id, changes FROM mail ORDER BY place LIMIT ?1")?;
+                .prepare_cached("SELECT id, status_changes FROM mail ORDER BY sort_key LIMIT ?1")?;
             let found = statement.query_map([rows], |row| {
                 Ok((
                     EmailId::new(id_codec::decode_id(row.get_ref(0)?)),

@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::mail::{Email, EmailId, Status};
 
 pub(super) const BODY_BY_ID: &str =
-    "SELECT json, dictionary, last_event FROM mail JOIN body USING (place) WHERE id = ?1";
+    "SELECT json, dictionary_id, last_event FROM mail JOIN body USING (sort_key) WHERE id = ?1";
 
 impl Archive {
     /// An email with its bodies, if they were kept; its status is the latest one known, in its JSON too.
@@ -122,7 +122,7 @@ pub(super) fn put_body_if_missing(
     place: SortKey,
     json: &str,
 ) -> Result<(), Error> {
-    let sql = "SELECT EXISTS (SELECT 1 FROM body WHERE place = ?1)";
+    let sql = "SELECT EXISTS (SELECT 1 FROM body WHERE sort_key = ?1)";
     let has_body: bool = change
         .prepare_cached(sql)?
         .query_row([place], |row| row.get(0))?;

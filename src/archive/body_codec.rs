@@ -13,9 +13,8 @@ const LEVEL: Compression = Compression::new(3);
 /// So much is taken out at once.
 const CHUNK: usize = 64 << 10;
 
-const DICTIONARY: &str = "SELECT text FROM dictionary WHERE dictionary = ?1";
-const LATEST_DICTIONARY: &str =
-    "SELECT dictionary, text FROM dictionary ORDER BY dictionary DESC LIMIT 1";
+const DICTIONARY: &str = "SELECT text FROM dictionary WHERE id = ?1";
+const LATEST_DICTIONARY: &str = "SELECT id, text FROM dictionary ORDER BY id DESC LIMIT 1";
 
 /// The columns `json` and `dictionary` of a body.
 pub(super) struct CompressedBody {
@@ -84,8 +83,8 @@ impl BodyCompressor {
                 (Some(*number), Some(text.as_slice()))
             });
         let bytes = compress_bytes(&mut self.deflate, json.as_bytes(), text);
-        let sql = "INSERT INTO body (place, json, dictionary) VALUES (?1, ?2, ?3) \
-                   ON CONFLICT (place) DO UPDATE SET json = excluded.json, dictionary = excluded.dictionary";
+        let sql = "INSERT INTO body (sort_key, json, dictionary_id) VALUES (?1, ?2, ?3) \
+                   ON CONFLICT (sort_key) DO UPDATE SET json = excluded.json, dictionary_id = excluded.dictionary_id";
         change
             .prepare_cached(sql)?
             .execute(params![place, bytes, number])?;

@@ -33,24 +33,22 @@ pub(crate) struct ConfirmedRun {
     response_seq: i64,
 }
 
-pub(super) const RUNS: &str = "SELECT top, bottom, at, open, answer FROM confirmed ORDER BY top";
-pub(super) const OVERLAPPING: &str = "SELECT top, bottom, at, open, answer FROM confirmed WHERE top <= ?2 \
-    AND top >= ifnull((SELECT max(top) FROM confirmed WHERE top < ?1), ?1) AND bottom >= ?1 ORDER BY top";
-pub(super) const NEXT_RUN_ABOVE: &str =
-    "SELECT top, bottom, at, open, answer FROM confirmed WHERE top < ?1 ORDER BY top DESC LIMIT 1";
-pub(super) const NEXT_RUN_BELOW: &str =
-    "SELECT top, bottom, at, open, answer FROM confirmed WHERE top > ?1 ORDER BY top LIMIT 1";
-const OLDEST_RUN: &str = "SELECT top, bottom, at, open, answer FROM confirmed ORDER BY at LIMIT 1";
+pub(super) const RUNS: &str =
+    "SELECT top, bottom, requested_at, may_change, response_seq FROM confirmed_run ORDER BY top";
+pub(super) const OVERLAPPING: &str = "SELECT top, bottom, requested_at, may_change, response_seq FROM confirmed_run WHERE top <= ?2 \
+    AND top >= ifnull((SELECT max(top) FROM confirmed_run WHERE top < ?1), ?1) AND bottom >= ?1 ORDER BY top";
+pub(super) const NEXT_RUN_ABOVE: &str = "SELECT top, bottom, requested_at, may_change, response_seq FROM confirmed_run WHERE top < ?1 ORDER BY top DESC LIMIT 1";
+pub(super) const NEXT_RUN_BELOW: &str = "SELECT top, bottom, requested_at, may_change, response_seq FROM confirmed_run WHERE top > ?1 ORDER BY top LIMIT 1";
+const OLDEST_RUN: &str = "SELECT top, bottom, requested_at, may_change, response_seq FROM confirmed_run ORDER BY requested_at LIMIT 1";
 pub(super) const LISTED_BETWEEN: &str =
-    "SELECT EXISTS (SELECT 1 FROM mail WHERE place > ?1 AND place < ?2 AND listed)";
-pub(super) const LISTED_FROM: &str =
-    "SELECT place, last_event FROM mail WHERE place BETWEEN ?1 AND ?2 AND listed ORDER BY place";
+    "SELECT EXISTS (SELECT 1 FROM mail WHERE sort_key > ?1 AND sort_key < ?2 AND listed)";
+pub(super) const LISTED_FROM: &str = "SELECT sort_key, last_event FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND listed ORDER BY sort_key";
 
 /// When the row of `mail` was confirmed, as an SQL expression: by its run or by an answer of its own.
 macro_rules! confirmed_at {
     () => {
-        "nullif(max(ifnull(checked, 0), iif(listed, ifnull((SELECT iif(run.bottom >= mail.place, run.at, 0) FROM confirmed AS run \
-         WHERE run.top <= mail.place ORDER BY run.top DESC LIMIT 1), 0), 0)), 0)"
+        "nullif(max(ifnull(confirmed_at, 0), iif(listed, ifnull((SELECT iif(run.bottom >= mail.sort_key, run.requested_at, 0) FROM confirmed_run AS run \
+         WHERE run.top <= mail.sort_key ORDER BY run.top DESC LIMIT 1), 0), 0)), 0)"
     };
 }
 pub(super) use confirmed_at;
@@ -58,8 +56,8 @@ pub(super) use confirmed_at;
 /// The number of the newest answer that has written or confirmed the row of `mail`, as an SQL expression.
 macro_rules! latest_response_seq {
     () => {
-        "max(answer, iif(listed, ifnull((SELECT iif(run.bottom >= mail.place, run.answer, 0) FROM confirmed AS run \
-         WHERE run.top <= mail.place ORDER BY run.top DESC LIMIT 1), 0), 0))"
+        "max(response_seq, iif(listed, ifnull((SELECT iif(run.bottom >= mail.sort_key, run.response_seq, 0) FROM confirmed_run AS run \
+         WHERE run.top <= mail.sort_key ORDER BY run.top DESC LIMIT 1), 0), 0))"
     };
 }
 pub(super) use latest_response_seq;
@@ -87,7 +85,9 @@ impl Archive {
     pub(crate) fn head_at(&self) -> Result<Option<Timestamp>, Error> {
         self.connections.read(|connection| {
             let at: Option<i64> =
-                connection.query_row("SELECT head_at FROM listing", [], |row| row.get(0))?;
+                connection.query_row("SELECT head_requested_at FROM listing", [], |row| {
+                    row.get(0)
+                })?;
             Ok(at.and_then(|at| Timestamp::from_microsecond(at).ok()))
         })
     }
@@ -124,7 +124,7 @@ impl Archive {
     pub(crate) fn first_unconfirmed_deletion(&self) -> Result<Option<SortKey>, Error> {
         self.connections.read(|connection| {
             let sql =
-                "SELECT place FROM mail WHERE gone IS NOT NULL AND listed ORDER BY place LIMIT 1";
+                "SELECT sort_key FROM mail WHERE missing_since IS NOT NULL AND listed ORDER BY sort_key LIMIT 1";
             Ok(connection
                 .prepare_cached(sql)?
                 .query_row([], |row| row.get(0))
@@ -140,8 +140,8 @@ impl Archive {
     /// If the archive cannot be read.
     pub(crate) fn unlisted_emails(&self, most: u32) -> Result<Vec<(EmailId, ConfirmedRun)>, Error> {
         self.connections.read(|connection| {
-            let sql = "SELECT id, place, checked, last_event FROM mail \
-                       WHERE listed = 0 AND gone IS NULL AND checked IS NOT NULL ORDER BY checked LIMIT ?1";
+            let sql = "SELECT id, sort_key, confirmed_at, last_event FROM mail \
+                       WHERE listed = 0 AND missing_since IS NULL AND confirmed_at IS NOT NULL ORDER BY confirmed_at LIMIT ?1";
             let mut statement = connection.prepare_cached(sql)?;
             let rows = statement.query_map([most], |row| {
                 let (place, at): (SortKey, Option<Timestamp>) = (row.get(1)?, to_timestamp(row.get(2)?));
@@ -166,7 +166,7 @@ impl Archive {
         most: u32,
     ) -> Result<u32, Error> {
         self.connections.read(|connection| {
-            let sql = "SELECT count(*) FROM (SELECT 1 FROM mail WHERE place BETWEEN ?1 AND ?2 AND listed LIMIT ?3)";
+            let sql = "SELECT count(*) FROM (SELECT 1 FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND listed LIMIT ?3)";
             Ok(connection.prepare_cached(sql)?.query_row(params![top, bottom, most], |row| row.get(0))?)
         })
     }
@@ -183,8 +183,8 @@ impl Archive {
         steps: u32,
     ) -> Result<SortKey, Error> {
         self.connections.read(|connection| {
-            let sql = "SELECT min(place) FROM \
-                       (SELECT place FROM mail WHERE place BETWEEN ?2 AND ?1 AND listed ORDER BY place DESC LIMIT ?3)";
+            let sql = "SELECT min(sort_key) FROM \
+                       (SELECT sort_key FROM mail WHERE sort_key BETWEEN ?2 AND ?1 AND listed ORDER BY sort_key DESC LIMIT ?3)";
             let found: Option<SortKey> = connection.prepare_cached(sql)?.query_row(params![place, ceiling, steps + 1], |row| row.get(0))?;
             Ok(found.unwrap_or(place))
         })
@@ -201,7 +201,7 @@ impl Archive {
         bottom: SortKey,
     ) -> Result<Option<SortKey>, Error> {
         self.connections.read(|connection| {
-            let sql = "SELECT place FROM mail WHERE place BETWEEN ?1 AND ?2 AND listed ORDER BY place LIMIT 1";
+            let sql = "SELECT sort_key FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND listed ORDER BY sort_key LIMIT 1";
             Ok(connection.prepare_cached(sql)?.query_row([top, bottom], |row| row.get(0)).optional()?)
         })
     }
@@ -223,7 +223,7 @@ impl Archive {
     /// If the archive cannot be read.
     pub(crate) fn cursors_above(&self, place: SortKey, most: u32) -> Result<Vec<EmailId>, Error> {
         self.connections.read(|connection| {
-            let sql = "SELECT id FROM mail WHERE place < ?1 AND listed AND gone IS NULL ORDER BY place DESC LIMIT ?2";
+            let sql = "SELECT id FROM mail WHERE sort_key < ?1 AND listed AND missing_since IS NULL ORDER BY sort_key DESC LIMIT ?2";
             let mut statement = connection.prepare_cached(sql)?;
             let ids = statement.query_map(params![place, most], |row| Ok(EmailId::new(id_codec::decode_id(row.get_ref(0)?))))?;
             Ok(ids.collect::<Result<_, _>>()?)
@@ -289,7 +289,7 @@ pub(super) fn record_row(
     place: SortKey,
     asked: RequestTime,
 ) -> Result<(), Error> {
-    let sql = "UPDATE mail SET checked = ?2, answer = ?3 WHERE place = ?1 AND answer <= ?3";
+    let sql = "UPDATE mail SET confirmed_at = ?2, response_seq = ?3 WHERE sort_key = ?1 AND response_seq <= ?3";
     change
         .prepare_cached(sql)?
         .execute(params![place, asked.micros(), asked.seq])?;
@@ -298,8 +298,8 @@ pub(super) fn record_row(
 
 /// Puts a run that confirms nothing around a listed row that lies in none, so that it is read again.
 pub(super) fn ensure_run(change: &Transaction, place: SortKey) -> Result<(), Error> {
-    let sql = "INSERT INTO confirmed SELECT ?1, ?1, 0, 0, 1 WHERE NOT EXISTS (SELECT 1 FROM confirmed \
-               WHERE bottom >= ?1 AND top = (SELECT max(top) FROM confirmed WHERE top <= ?1))";
+    let sql = "INSERT INTO confirmed_run SELECT ?1, ?1, 0, 0, 1 WHERE NOT EXISTS (SELECT 1 FROM confirmed_run \
+               WHERE bottom >= ?1 AND top = (SELECT max(top) FROM confirmed_run WHERE top <= ?1))";
     change.prepare_cached(sql)?.execute([place])?;
     Ok(())
 }
@@ -392,7 +392,7 @@ fn has_listed_between(change: &Transaction, above: SortKey, below: SortKey) -> R
 /// Keeps the number of runs bounded.
 fn limit_runs(change: &Transaction) -> Result<(), Error> {
     let count: i64 = change
-        .prepare_cached("SELECT count(*) FROM confirmed")?
+        .prepare_cached("SELECT count(*) FROM confirmed_run")?
         .query_row([], |row| row.get(0))?;
     for _ in MAX_RUNS..count {
         let oldest = change
@@ -424,7 +424,7 @@ fn limit_runs(change: &Transaction) -> Result<(), Error> {
 }
 
 fn insert_run(change: &Transaction, run: &ConfirmedRun) -> Result<(), Error> {
-    let sql = "INSERT INTO confirmed (top, bottom, at, open, answer) VALUES (?1, ?2, ?3, ?4, ?5)";
+    let sql = "INSERT INTO confirmed_run (top, bottom, requested_at, may_change, response_seq) VALUES (?1, ?2, ?3, ?4, ?5)";
     change.prepare_cached(sql)?.execute(params![
         run.top,
         run.bottom,
@@ -437,7 +437,7 @@ fn insert_run(change: &Transaction, run: &ConfirmedRun) -> Result<(), Error> {
 
 fn delete_run(change: &Transaction, run: &ConfirmedRun) -> Result<(), Error> {
     change
-        .prepare_cached("DELETE FROM confirmed WHERE top = ?1")?
+        .prepare_cached("DELETE FROM confirmed_run WHERE top = ?1")?
         .execute([run.top])?;
     Ok(())
 }

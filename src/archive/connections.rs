@@ -144,7 +144,7 @@ impl Connections {
         let has_changed = Arc::new(AtomicBool::new(false));
         let noted = Arc::clone(&has_changed);
         writer.update_hook(Some(move |_, _: &str, table: &str, _| {
-            if matches!(table, "mail" | "body" | "confirmed") {
+            if matches!(table, "mail" | "body" | "confirmed_run") {
                 noted.store(true, Ordering::Relaxed);
             }
         }))?;

@@ -54,14 +54,11 @@ pub struct CoverageState {
     pub(crate) max_page_len: usize,
 }
 
-pub(super) const NTH_ABOVE_BOTTOM: &str = "SELECT id FROM mail WHERE place BETWEEN ?2 AND ?1 AND listed ORDER BY place DESC LIMIT 1 OFFSET ?3";
-pub(super) const NTH_BELOW_TOP: &str =
-    "SELECT id FROM mail WHERE place BETWEEN ?2 AND ?1 AND listed ORDER BY place LIMIT 1 OFFSET ?3";
+pub(super) const NTH_ABOVE_BOTTOM: &str = "SELECT id FROM mail WHERE sort_key BETWEEN ?2 AND ?1 AND listed ORDER BY sort_key DESC LIMIT 1 OFFSET ?3";
+pub(super) const NTH_BELOW_TOP: &str = "SELECT id FROM mail WHERE sort_key BETWEEN ?2 AND ?1 AND listed ORDER BY sort_key LIMIT 1 OFFSET ?3";
 
-const NEWEST_LISTED: &str =
-    "SELECT place FROM mail WHERE place BETWEEN ?2 AND ?1 AND listed ORDER BY place LIMIT 1";
-const OLDEST_LISTED: &str =
-    "SELECT place FROM mail WHERE place BETWEEN ?2 AND ?1 AND listed ORDER BY place DESC LIMIT 1";
+const NEWEST_LISTED: &str = "SELECT sort_key FROM mail WHERE sort_key BETWEEN ?2 AND ?1 AND listed ORDER BY sort_key LIMIT 1";
+const OLDEST_LISTED: &str = "SELECT sort_key FROM mail WHERE sort_key BETWEEN ?2 AND ?1 AND listed ORDER BY sort_key DESC LIMIT 1";
 
 impl Archive {
     /// How far back the archive is complete.
@@ -72,7 +69,7 @@ impl Archive {
     pub fn coverage(&self) -> Result<Coverage, Error> {
         self.connections.read(|connection| {
             let lists_nothing: bool =
-                connection.query_row("SELECT empty FROM listing", [], |row| row.get(0))?;
+                connection.query_row("SELECT is_empty FROM listing", [], |row| row.get(0))?;
             if lists_nothing {
                 return Ok(Coverage::Complete);
             }
@@ -85,7 +82,7 @@ impl Archive {
             if span.reaches_end {
                 return Ok(Coverage::Complete);
             }
-            let sql = "SELECT created_at FROM mail WHERE place = ?1";
+            let sql = "SELECT created_at FROM mail WHERE sort_key = ?1";
             let created = connection.query_row(sql, [span.bottom], |row| {
                 Ok(time_codec::decode(row.get_ref(0)?))
             })?;
@@ -103,10 +100,11 @@ impl Archive {
     pub fn coverage_state(&self) -> Result<CoverageState, Error> {
         self.connections.read(|connection| {
             let spans = load_ranges(connection)?;
-            let (rising, widest): (bool, i64) =
-                connection.query_row("SELECT rising, widest FROM listing", [], |row| {
-                    Ok((row.get(0)?, row.get(1)?))
-                })?;
+            let (rising, widest): (bool, i64) = connection.query_row(
+                "SELECT oldest_first, max_page_len FROM listing",
+                [],
+                |row| Ok((row.get(0)?, row.get(1)?)),
+            )?;
             Ok(CoverageState {
                 ranges: spans,
                 oldest_first: rising,
@@ -171,12 +169,12 @@ impl Archive {
     ) -> Result<(), Error> {
         self.connections.write(|change| {
             if change.execute(
-                "UPDATE span SET reaches_end = 1 WHERE bottom = ?1",
+                "UPDATE covered_range SET reaches_end = 1 WHERE bottom = ?1",
                 [bottom],
             )? > 0
             {
                 self.connections.mark_changed();
-                change.execute("DELETE FROM span WHERE top > ?1", [bottom])?;
+                change.execute("DELETE FROM covered_range WHERE top > ?1", [bottom])?;
                 if let Some(last) = last {
                     deletions::mark_missing_below(change, last, asked)?;
                 }
@@ -202,14 +200,15 @@ impl Archive {
 
 /// Notes that the service has nothing above `top`, if a span ends there; says whether that is news.
 pub(super) fn mark_reaches_top(change: &Transaction, top: SortKey) -> Result<bool, Error> {
-    let sql = "UPDATE span SET reaches_top = 1 WHERE top = ?1 AND NOT reaches_top";
+    let sql = "UPDATE covered_range SET reaches_top = 1 WHERE top = ?1 AND NOT reaches_top";
     Ok(change.prepare_cached(sql)?.execute([top])? > 0)
 }
 
 /// All spans, newest first.
 pub(super) fn load_ranges(connection: &Connection) -> Result<Vec<CoveredRange>, Error> {
-    let mut statement = connection
-        .prepare_cached("SELECT top, bottom, reaches_top, reaches_end FROM span ORDER BY top")?;
+    let mut statement = connection.prepare_cached(
+        "SELECT top, bottom, reaches_top, reaches_end FROM covered_range ORDER BY top",
+    )?;
     let spans = statement.query_map([], |row| {
         Ok(CoveredRange {
             top: row.get(0)?,
@@ -227,7 +226,7 @@ pub(super) fn insert_range(change: &Transaction, span: &CoveredRange) -> Result<
         return Ok(());
     }
     let mut statement = change.prepare_cached(
-        "INSERT INTO span (top, bottom, reaches_top, reaches_end) VALUES (?1, ?2, ?3, ?4)",
+        "INSERT INTO covered_range (top, bottom, reaches_top, reaches_end) VALUES (?1, ?2, ?3, ?4)",
     )?;
     statement.execute(params![
         span.top,
@@ -269,7 +268,7 @@ pub(super) fn shrink_ranges(change: &Transaction) -> Result<(), Error> {
 /// Takes `span` away.
 pub(super) fn delete_range(change: &Transaction, span: &CoveredRange) -> Result<(), Error> {
     change
-        .prepare_cached("DELETE FROM span WHERE top = ?1")?
+        .prepare_cached("DELETE FROM covered_range WHERE top = ?1")?
         .execute([span.top])?;
     Ok(())
 }

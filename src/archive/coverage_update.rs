@@ -12,11 +12,9 @@ use super::{SortKey, id_codec, renumber};
 use crate::error::Error;
 use crate::mail::EmailId;
 
-pub(super) const COUNT_LISTED: &str =
-    "SELECT count(*) FROM (SELECT 1 FROM mail WHERE place BETWEEN ?2 AND ?1 AND listed LIMIT ?3)";
-pub(super) const NEXT_ABOVE: &str = "SELECT place FROM mail WHERE place < ?1 AND place >= ?2 AND listed ORDER BY place DESC LIMIT 1";
-pub(super) const NEXT_BELOW: &str =
-    "SELECT place FROM mail WHERE place > ?1 AND place <= ?2 AND listed ORDER BY place LIMIT 1";
+pub(super) const COUNT_LISTED: &str = "SELECT count(*) FROM (SELECT 1 FROM mail WHERE sort_key BETWEEN ?2 AND ?1 AND listed LIMIT ?3)";
+pub(super) const NEXT_ABOVE: &str = "SELECT sort_key FROM mail WHERE sort_key < ?1 AND sort_key >= ?2 AND listed ORDER BY sort_key DESC LIMIT 1";
+pub(super) const NEXT_BELOW: &str = "SELECT sort_key FROM mail WHERE sort_key > ?1 AND sort_key <= ?2 AND listed ORDER BY sort_key LIMIT 1";
 
 /// So many emails on either side make it no accident that all times of one side are past the other's.
 const MIN_EVIDENCE: usize = 8;
@@ -243,7 +241,10 @@ impl CoverageUpdate {
                 coverage::delete_range(change, span)?;
             }
             if whole.reaches_top {
-                change.execute("UPDATE span SET reaches_top = 0 WHERE reaches_top", [])?;
+                change.execute(
+                    "UPDATE covered_range SET reaches_top = 0 WHERE reaches_top",
+                    [],
+                )?;
             }
             renumber::move_rows(change, &moves)?;
         }
@@ -378,7 +379,7 @@ fn is_other_end(
 
 /// The place of an email that a page has held.
 fn load_listed_key(change: &Transaction, id: &EmailId) -> Result<Option<SortKey>, Error> {
-    let sql = "SELECT place FROM mail WHERE id = ?1 AND listed";
+    let sql = "SELECT sort_key FROM mail WHERE id = ?1 AND listed";
     Ok(change
         .prepare_cached(sql)?
         .query_row([id_codec::encode_id(id.as_str())], |row| row.get(0))

@@ -217,11 +217,11 @@ fn check_finds_what_the_pages_do_not_tell() {
     let path = folder.path().join("archive.sqlite");
     let cases = [
         (
-            "UPDATE tally SET emails = emails + 1",
+            "UPDATE row_counts SET emails = emails + 1",
             "its counts do not fit its emails",
         ),
         (
-            "DELETE FROM search WHERE rowid = (SELECT max(slot) FROM mail)",
+            "DELETE FROM search WHERE rowid = (SELECT max(fts_rowid) FROM mail)",
             "its search index does not fit its emails",
         ),
         (
@@ -229,19 +229,19 @@ fn check_finds_what_the_pages_do_not_tell() {
             "its search index does not fit its emails",
         ),
         (
-            "UPDATE mail SET subject = 'Other' WHERE place = (SELECT min(place) FROM mail); DELETE FROM stale",
+            "UPDATE mail SET subject = 'Other' WHERE sort_key = (SELECT min(sort_key) FROM mail); DELETE FROM dirty",
             "its search index does not fit its emails",
         ),
         (
-            "UPDATE body SET json = x'00' WHERE place = (SELECT min(place) FROM body); DELETE FROM stale",
+            "UPDATE body SET json = x'00' WHERE sort_key = (SELECT min(sort_key) FROM body); DELETE FROM dirty",
             "1 body cannot be read",
         ),
         (
-            "UPDATE mail SET odd = '{' WHERE place = (SELECT min(place) FROM mail)",
+            "UPDATE mail SET extra_json = '{' WHERE sort_key = (SELECT min(sort_key) FROM mail)",
             "1 email cannot be read",
         ),
         (
-            "PRAGMA foreign_keys = OFF; UPDATE span SET bottom = bottom - 1",
+            "PRAGMA foreign_keys = OFF; UPDATE covered_range SET bottom = bottom - 1",
             "its counts do not fit its emails",
         ),
     ];
@@ -279,7 +279,7 @@ fn lost_email_splits_the_span_around_it() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("archive.sqlite");
     filled(&path);
-    let change = "UPDATE mail SET odd = '{' WHERE place = (SELECT place FROM mail ORDER BY place LIMIT 1 OFFSET 50)";
+    let change = "UPDATE mail SET extra_json = '{' WHERE sort_key = (SELECT sort_key FROM mail ORDER BY sort_key LIMIT 1 OFFSET 50)";
     rusqlite::Connection::open(&path)
         .unwrap()
         .execute_batch(change)

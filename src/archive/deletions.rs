@@ -20,8 +20,8 @@ use super::{Archive, CoveredRange, RequestTime, SortKey, coverage, id_codec};
 use crate::error::Error;
 use crate::mail::EmailId;
 
-pub(super) const UNCONFIRMED: &str = "SELECT place FROM mail WHERE place BETWEEN ?1 AND ?2 AND gone IS NOT NULL AND listed ORDER BY place LIMIT 1";
-const LISTED_ID_ABOVE: &str = "SELECT id FROM mail WHERE place < ?1 AND place >= ?2 AND listed AND gone IS NULL ORDER BY place DESC LIMIT 1";
+pub(super) const UNCONFIRMED: &str = "SELECT sort_key FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND missing_since IS NOT NULL AND listed ORDER BY sort_key LIMIT 1";
+const LISTED_ID_ABOVE: &str = "SELECT id FROM mail WHERE sort_key < ?1 AND sort_key >= ?2 AND listed AND missing_since IS NULL ORDER BY sort_key DESC LIMIT 1";
 
 /// How near to the end of the listing an email counts as expired and not as deleted: mail expires while
 /// the listing is read, and its end is not read every day.
@@ -62,7 +62,7 @@ impl MissingReason {
 /// The sort key of the oldest listed email, if the row of `mail` is gone, as an SQL expression.
 macro_rules! listing_end_if_missing {
     () => {
-        "iif(gone IS NULL OR listed, NULL, (SELECT bottom FROM span WHERE reaches_end))"
+        "iif(missing_since IS NULL OR listed, NULL, (SELECT bottom FROM covered_range WHERE reaches_end))"
     };
 }
 pub(super) use listing_end_if_missing;
@@ -103,7 +103,7 @@ impl Archive {
         }
         self.connections.write(|change| {
             let sql = concat!(
-                "UPDATE mail SET gone = ?2, answer = ?3 WHERE id = ?1 AND gone IS NULL AND ",
+                "UPDATE mail SET missing_since = ?2, response_seq = ?3 WHERE id = ?1 AND missing_since IS NULL AND ",
                 latest_response_seq!(),
                 " <= ?3"
             );
@@ -157,7 +157,7 @@ pub(super) fn mark_missing_between(
         return Ok(());
     };
     let cursor = |id: &EmailId| -> rusqlite::Result<Option<SortKey>> {
-        let sql = "SELECT place FROM mail WHERE id = ?1 AND listed";
+        let sql = "SELECT sort_key FROM mail WHERE id = ?1 AND listed";
         change
             .prepare_cached(sql)?
             .query_row([id_codec::encode_id(id.as_str())], |row| row.get(0))
@@ -179,7 +179,7 @@ pub(super) fn mark_missing_between(
     let standing: Vec<SortKey> = {
         // A row that the answer to a later request has held is newer than this page.
         let sql = concat!(
-            "SELECT place FROM mail WHERE place BETWEEN ?1 AND ?2 AND listed AND ",
+            "SELECT sort_key FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND listed AND ",
             latest_response_seq!(),
             " < ?3"
         );
@@ -194,7 +194,7 @@ pub(super) fn mark_missing_between(
         .filter(|place| !held.contains(place))
         .collect();
     let mut statement = change.prepare_cached(
-        "UPDATE mail SET gone = ifnull(gone, ?2), listed = 0, answer = ?3 WHERE place = ?1",
+        "UPDATE mail SET missing_since = ifnull(missing_since, ?2), listed = 0, response_seq = ?3 WHERE sort_key = ?1",
     )?;
     for place in &missing {
         statement.execute(params![
@@ -217,8 +217,8 @@ pub(super) fn mark_missing_below(
     asked: RequestTime,
 ) -> Result<(), Error> {
     let sql = concat!(
-        "UPDATE mail SET gone = ifnull(gone, ?2), listed = 0, answer = ?3 \
-         WHERE listed AND place > (SELECT place FROM mail WHERE id = ?1 AND listed) AND ",
+        "UPDATE mail SET missing_since = ifnull(missing_since, ?2), listed = 0, response_seq = ?3 \
+         WHERE listed AND sort_key > (SELECT sort_key FROM mail WHERE id = ?1 AND listed) AND ",
         latest_response_seq!(),
         " < ?3"
     );
@@ -248,7 +248,7 @@ pub(super) fn mark_restored(
         .is_some_and(|known| !known.is_newer_than(asked))
     {
         change
-            .prepare_cached("UPDATE mail SET gone = NULL WHERE place = ?1 AND gone IS NOT NULL")?
+            .prepare_cached("UPDATE mail SET missing_since = NULL WHERE sort_key = ?1 AND missing_since IS NOT NULL")?
             .execute([entry.sort_key])?;
     }
     Ok(())

@@ -38,11 +38,11 @@ pub(super) fn learn_if_due(change: &Transaction, fresh: &[&str]) -> Result<(), E
         return Ok(());
     }
     let before: i64 = change
-        .prepare_cached("SELECT packed FROM listing")?
+        .prepare_cached("SELECT bodies_stored FROM listing")?
         .query_row([], |row| row.get(0))?;
     let after = before + i64::try_from(fresh.len()).unwrap_or(i64::MAX);
     change
-        .prepare_cached("UPDATE listing SET packed = ?1")?
+        .prepare_cached("UPDATE listing SET bodies_stored = ?1")?
         .execute([after])?;
     if learning_stage(before) == learning_stage(after) {
         return Ok(());
@@ -60,7 +60,7 @@ pub(super) fn learn_if_due(change: &Transaction, fresh: &[&str]) -> Result<(), E
 
 /// Drops dictionaries that no body needs any more.
 pub(super) fn delete_unused(connection: &Connection) -> Result<(), Error> {
-    let sql = "DELETE FROM dictionary WHERE dictionary NOT IN (SELECT dictionary FROM body WHERE dictionary IS NOT NULL)";
+    let sql = "DELETE FROM dictionary WHERE id NOT IN (SELECT dictionary_id FROM body WHERE dictionary_id IS NOT NULL)";
     connection.execute(sql, [])?;
     Ok(())
 }
@@ -78,7 +78,7 @@ const fn learning_stage(packed: i64) -> i64 {
 fn build_from_archive(change: &Transaction) -> Result<Option<Vec<u8>>, Error> {
     let recent: Vec<CompressedBody> = {
         let mut statement =
-            change.prepare("SELECT json, dictionary FROM body ORDER BY place LIMIT ?1")?;
+            change.prepare("SELECT json, dictionary_id FROM body ORDER BY sort_key LIMIT ?1")?;
         let rows = statement
             .query_map([i64::try_from(SAMPLE_SIZE).unwrap_or(i64::MAX)], |row| {
                 CompressedBody::from_row(row, 0)
@@ -245,7 +245,7 @@ mod tests {
             .connections
             .write(|change| {
                 Ok(change.execute_batch(
-                    "DELETE FROM body WHERE place <> (SELECT min(place) FROM body)",
+                    "DELETE FROM body WHERE sort_key <> (SELECT min(sort_key) FROM body)",
                 )?)
             })
             .unwrap();
@@ -279,7 +279,7 @@ mod tests {
         assert!(
             numbers(
                 &archive,
-                "SELECT count(*) FROM body WHERE dictionary IS NOT NULL"
+                "SELECT count(*) FROM body WHERE dictionary_id IS NOT NULL"
             ) > 0
         );
         assert_eq!(

@@ -192,9 +192,9 @@ impl Archive {
 
     fn bind(&self, owner: &Identity) -> Result<(), Error> {
         self.connections.write(|change| {
-            change.execute("DELETE FROM owner", [])?;
+            change.execute("DELETE FROM identity", [])?;
             change.execute(
-                "INSERT INTO owner (service, key) VALUES (?1, ?2)",
+                "INSERT INTO identity (service, key_fingerprint) VALUES (?1, ?2)",
                 params![owner.service, owner.key_fingerprint],
             )?;
             Ok(())
@@ -210,7 +210,7 @@ fn load_identity(connection: &Connection) -> Result<Option<Identity>, Error> {
         })
     };
     Ok(connection
-        .query_row("SELECT service, key FROM owner", [], owner)
+        .query_row("SELECT service, key_fingerprint FROM identity", [], owner)
         .optional()?)
 }
 

@@ -52,7 +52,7 @@ pub(super) struct ExistingRow {
 }
 
 pub(super) const EXISTING: &str = concat!(
-    "SELECT place, listed, seen, changes, gone IS NOT NULL, ",
+    "SELECT sort_key, listed, status_seen_at, status_changes, missing_since IS NOT NULL, ",
     latest_response_seq!(),
     " FROM mail WHERE id = ?1"
 );
@@ -70,7 +70,7 @@ pub(super) enum EmailSource {
 pub(super) const FIELDS_BY_KEY: &str = concat!(
     "SELECT ",
     row_columns!(),
-    " FROM mail JOIN shape USING (shape) WHERE place = ?1"
+    " FROM mail JOIN key_order USING (key_order_id) WHERE sort_key = ?1"
 );
 
 impl IncomingEmail {
@@ -175,8 +175,8 @@ impl IncomingEmail {
         slot: i64,
         source: EmailSource,
     ) -> Result<(), Error> {
-        let sql = "INSERT INTO mail (place, slot, listed, seen, changes, answer, checked, shape, id, created_at, last_event, sender, \
-                   recipients, subject, message_id, cc, bcc, reply_to, scheduled_at, odd) \
+        let sql = "INSERT INTO mail (sort_key, fts_rowid, listed, status_seen_at, status_changes, response_seq, confirmed_at, key_order_id, id, created_at, last_event, sender, \
+                   recipients, subject, message_id, cc, bcc, reply_to, scheduled_at, extra_json) \
                    VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)";
         let mut statement = change.prepare_cached(sql)?;
         let fields = self.fields();
@@ -217,13 +217,13 @@ impl IncomingEmail {
         if known.is_newer_than(asked) {
             if listed && !known.listed && !known.is_missing {
                 change
-                    .prepare_cached("UPDATE mail SET listed = 1 WHERE place = ?1")?
+                    .prepare_cached("UPDATE mail SET listed = 1 WHERE sort_key = ?1")?
                     .execute([place])?;
             }
             return Ok(false);
         }
         if (listed && !known.listed) || known.is_missing {
-            let sql = "UPDATE mail SET listed = max(listed, ?2), gone = NULL, answer = ?3 WHERE place = ?1";
+            let sql = "UPDATE mail SET listed = max(listed, ?2), missing_since = NULL, response_seq = ?3 WHERE sort_key = ?1";
             change
                 .prepare_cached(sql)?
                 .execute(params![place, listed, asked.seq])?;
@@ -232,8 +232,8 @@ impl IncomingEmail {
         if standing == *fields {
             return Ok(false);
         }
-        let sql = "UPDATE mail SET shape = ?2, id = ?3, created_at = ?4, last_event = ?5, sender = ?6, recipients = ?7, subject = ?8, \
-                   message_id = ?9, cc = ?10, bcc = ?11, reply_to = ?12, scheduled_at = ?13, odd = ?14, answer = ?15 WHERE place = ?1";
+        let sql = "UPDATE mail SET key_order_id = ?2, id = ?3, created_at = ?4, last_event = ?5, sender = ?6, recipients = ?7, subject = ?8, \
+                   message_id = ?9, cc = ?10, bcc = ?11, reply_to = ?12, scheduled_at = ?13, extra_json = ?14, response_seq = ?15 WHERE sort_key = ?1";
         let mut shared = ValueCache::default();
         let shape = shared.key_order_id(change, &fields.key_order)?;
         let head: [&dyn ToSql; 2] = [&place, &shape];
@@ -275,7 +275,7 @@ impl IncomingEmail {
             return Ok(false);
         }
         change
-            .prepare_cached("UPDATE mail SET last_event = ?2 WHERE place = ?1")?
+            .prepare_cached("UPDATE mail SET last_event = ?2 WHERE sort_key = ?1")?
             .execute(params![known.sort_key, last_event])?;
         Ok(true)
     }
@@ -345,14 +345,15 @@ fn record_status_change(
     if Status::parse(before.unwrap_or_default()) == Status::parse(after.unwrap_or_default()) {
         return Ok(false);
     }
-    let sql = "INSERT INTO observed (place, nth, seen, last_event) VALUES (?1, ?2, ?3, ?4)";
+    let sql =
+        "INSERT INTO status_history (sort_key, seq, seen_at, last_event) VALUES (?1, ?2, ?3, ?4)";
     change.prepare_cached(sql)?.execute(params![
         place,
         known.changes,
         known.status_seen,
         before
     ])?;
-    let sql = "UPDATE mail SET seen = ?2, changes = changes + 1, answer = ?3 WHERE place = ?1";
+    let sql = "UPDATE mail SET status_seen_at = ?2, status_changes = status_changes + 1, response_seq = ?3 WHERE sort_key = ?1";
     change
         .prepare_cached(sql)?
         .execute(params![place, asked.micros(), asked.seq])?;
@@ -372,7 +373,7 @@ impl ValueCache {
         if let Some((_, shape)) = self.key_order.as_ref().filter(|(known, _)| known == names) {
             return Ok(*shape);
         }
-        let sql = "SELECT shape FROM shape WHERE names = ?1";
+        let sql = "SELECT key_order_id FROM key_order WHERE keys = ?1";
         let known = change
             .prepare_cached(sql)?
             .query_row([names], |row| row.get(0))
@@ -380,7 +381,7 @@ impl ValueCache {
         let shape = if let Some(shape) = known {
             shape
         } else {
-            change.execute("INSERT INTO shape (names) VALUES (?1)", [names])?;
+            change.execute("INSERT INTO key_order (keys) VALUES (?1)", [names])?;
             change.last_insert_rowid()
         };
         self.key_order = Some((names.to_owned(), shape));

@@ -41,16 +41,18 @@ impl Archive {
             };
             Ok(ArchiveInfo {
                 version: schema::read_version(connection)?,
-                emails: count("SELECT emails FROM tally")?,
-                bodies: count("SELECT bodies FROM tally")?,
-                missing_upstream: count("SELECT count(*) FROM mail WHERE gone IS NOT NULL")?,
+                emails: count("SELECT emails FROM row_counts")?,
+                bodies: count("SELECT bodies FROM row_counts")?,
+                missing_upstream: count(
+                    "SELECT count(*) FROM mail WHERE missing_since IS NOT NULL",
+                )?,
                 newest: query_created_at(
                     connection,
-                    "SELECT created_at FROM mail ORDER BY place LIMIT 1",
+                    "SELECT created_at FROM mail ORDER BY sort_key LIMIT 1",
                 )?,
                 oldest: query_created_at(
                     connection,
-                    "SELECT created_at FROM mail ORDER BY place DESC LIMIT 1",
+                    "SELECT created_at FROM mail ORDER BY sort_key DESC LIMIT 1",
                 )?,
                 coverage: reach,
             })

@@ -84,21 +84,21 @@ impl std::fmt::Display for Damage {
 
 /// Everything that belongs to one email.
 const EMAILS: &str = concat!(
-    "SELECT mail.place, slot, changes, json, dictionary, listed, seen, answer, checked, gone, \
-     EXISTS (SELECT 1 FROM displaced WHERE displaced.place = mail.place), ",
+    "SELECT mail.sort_key, fts_rowid, status_changes, json, dictionary_id, listed, status_seen_at, response_seq, confirmed_at, missing_since, \
+     EXISTS (SELECT 1 FROM out_of_order WHERE out_of_order.sort_key = mail.sort_key), ",
     row_columns!(),
-    " FROM mail LEFT JOIN shape USING (shape) LEFT JOIN body USING (place) ORDER BY mail.place"
+    " FROM mail LEFT JOIN key_order USING (key_order_id) LEFT JOIN body USING (sort_key) ORDER BY mail.sort_key"
 );
 
 /// How many claims contradict the emails: a span ends where no listed email is, a row refers to one that
 /// is missing, or a table of one row has another number.
-const COUNT_CONTRADICTIONS: &str = "SELECT (SELECT count(*) FROM span WHERE top > bottom OR reaches_top NOT IN (0, 1) OR reaches_end NOT IN (0, 1) \
-     OR NOT EXISTS (SELECT 1 FROM mail WHERE place = top AND listed) \
-     OR NOT EXISTS (SELECT 1 FROM mail WHERE place = bottom AND listed)) \
-     + (SELECT count(*) FROM span AS one JOIN span AS other ON one.top < other.top AND one.bottom >= other.top) \
+const COUNT_CONTRADICTIONS: &str = "SELECT (SELECT count(*) FROM covered_range WHERE top > bottom OR reaches_top NOT IN (0, 1) OR reaches_end NOT IN (0, 1) \
+     OR NOT EXISTS (SELECT 1 FROM mail WHERE sort_key = top AND listed) \
+     OR NOT EXISTS (SELECT 1 FROM mail WHERE sort_key = bottom AND listed)) \
+     + (SELECT count(*) FROM covered_range AS one JOIN covered_range AS other ON one.top < other.top AND one.bottom >= other.top) \
      + (SELECT count(*) FROM pragma_foreign_key_check) \
-     + (SELECT count(*) <> 1 FROM listing) + (SELECT count(*) <> 1 FROM tally) + (SELECT count(*) > 1 FROM owner) \
-     + (SELECT count(*) FROM stale)";
+     + (SELECT count(*) <> 1 FROM listing) + (SELECT count(*) <> 1 FROM row_counts) + (SELECT count(*) > 1 FROM identity) \
+     + (SELECT count(*) FROM dirty)";
 
 /// Finds what is damaged. An error of `SQLite` on the way is damage, too.
 pub(super) fn find_damage(
@@ -148,7 +148,7 @@ fn compare_with_emails(
         )?;
     }
     let (counted, counted_bodies): (i64, i64) =
-        connection.query_row("SELECT emails, bodies FROM tally", [], |row| {
+        connection.query_row("SELECT emails, bodies FROM row_counts", [], |row| {
             Ok((row.get(0)?, row.get(1)?))
         })?;
     let contradictions: i64 = connection.query_row(COUNT_CONTRADICTIONS, [], |row| row.get(0))?;

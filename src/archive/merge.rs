@@ -222,13 +222,13 @@ fn place_emails(
 /// Notes that the newest page was answered.
 pub(super) fn record_head_request(change: &Transaction, asked: RequestTime) -> Result<(), Error> {
     change
-        .prepare_cached("UPDATE listing SET head_at = ?1")?
+        .prepare_cached("UPDATE listing SET head_requested_at = ?1")?
         .execute([asked.micros()])?;
     Ok(())
 }
 
 fn update_listing(change: &Transaction, stretch: &ListingPage, width: usize) -> Result<(), Error> {
-    let sql = "SELECT rising, widest, empty FROM listing";
+    let sql = "SELECT oldest_first, max_page_len, is_empty FROM listing";
     let before: (bool, i64, bool) = change
         .prepare_cached(sql)?
         .query_row([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
@@ -241,12 +241,12 @@ fn update_listing(change: &Transaction, stretch: &ListingPage, width: usize) -> 
     );
     if before.0 != after.0 {
         change.execute_batch(
-            "DELETE FROM span; DELETE FROM confirmed; UPDATE mail SET listed = 0 WHERE listed",
+            "DELETE FROM covered_range; DELETE FROM confirmed_run; UPDATE mail SET listed = 0 WHERE listed",
         )?;
     }
     if before != after {
         change.execute(
-            "UPDATE listing SET rising = ?1, widest = ?2, empty = ?3",
+            "UPDATE listing SET oldest_first = ?1, max_page_len = ?2, is_empty = ?3",
             after,
         )?;
     }

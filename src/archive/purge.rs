@@ -72,7 +72,7 @@ impl Archive {
             let places = find_targets(change, removal)?;
             let horizon = match removal {
                 PurgeTarget::Before(time) => {
-                    let sql = "UPDATE listing SET horizon = max(ifnull(horizon, ?1), ?1)";
+                    let sql = "UPDATE listing SET cutoff = max(ifnull(cutoff, ?1), ?1)";
                     change.execute(sql, [time.as_microsecond()])?;
                     Some(time.as_microsecond())
                 }
@@ -136,16 +136,16 @@ pub(super) fn filter_purged(
     now: Timestamp,
 ) -> Result<FilteredCounts, Error> {
     let removed_before: Option<i64> = change
-        .prepare_cached("SELECT horizon FROM listing")?
+        .prepare_cached("SELECT cutoff FROM listing")?
         .query_row([], |row| row.get(0))?;
     let kept_since = keep
         .and_then(|keep| now.checked_sub(keep).ok())
         .map(Timestamp::as_microsecond);
     let horizon = removed_before.max(kept_since);
     let any_removed: bool = change
-        .prepare_cached("SELECT EXISTS (SELECT 1 FROM removed)")?
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM purged)")?
         .query_row([], |row| row.get(0))?;
-    let mut known_mark = change.prepare_cached("SELECT 1 FROM removed WHERE mark = ?1")?;
+    let mut known_mark = change.prepare_cached("SELECT 1 FROM purged WHERE id_hash = ?1")?;
     let mut out = FilteredCounts::default();
     let mut stays = Vec::with_capacity(entries.len());
     for mut entry in entries.drain(..) {
@@ -177,7 +177,7 @@ fn find_targets(connection: &Connection, removal: &PurgeTarget) -> Result<Vec<So
                 return Ok(Vec::new());
             };
             let mut statement =
-                connection.prepare_cached("SELECT place FROM mail WHERE place > ?1")?;
+                connection.prepare_cached("SELECT sort_key FROM mail WHERE sort_key > ?1")?;
             Ok(statement
                 .query_map([edge], |row| row.get(0))?
                 .collect::<Result<_, _>>()?)
@@ -192,9 +192,9 @@ fn find_sent_to(connection: &Connection, address: &str) -> Result<Vec<SortKey>, 
     let wanted = Address::parse(address).email.to_lowercase();
     // Most rows are ruled out without being taken apart.
     let sql = concat!(
-        "SELECT place, ",
+        "SELECT sort_key, ",
         summary_columns!(),
-        " FROM mail WHERE instr(lower(concat_ws(' ', recipients, cc, bcc, odd)), lower(?1)) > 0"
+        " FROM mail WHERE instr(lower(concat_ws(' ', recipients, cc, bcc, extra_json)), lower(?1)) > 0"
     );
     let mut statement = connection.prepare(sql)?;
     let mut rows = statement.query([&wanted])?;
@@ -211,7 +211,7 @@ fn find_sent_to(connection: &Connection, address: &str) -> Result<Vec<SortKey>, 
 
 /// Remembers the email at `place` by a hash of its id, unless its own time keeps it out.
 fn store_id_hash(change: &Transaction, place: SortKey, horizon: Option<i64>) -> Result<(), Error> {
-    let sql = "SELECT id, created_at FROM mail WHERE place = ?1";
+    let sql = "SELECT id, created_at FROM mail WHERE sort_key = ?1";
     let found = change.prepare_cached(sql)?.query_row([place], |row| {
         Ok((
             id_codec::decode_id(row.get_ref(0)?),
@@ -227,7 +227,7 @@ fn store_id_hash(change: &Transaction, place: SortKey, horizon: Option<i64>) -> 
         .is_none_or(|(created, horizon)| created >= horizon)
     {
         change
-            .prepare_cached("INSERT OR IGNORE INTO removed (mark) VALUES (?1)")?
+            .prepare_cached("INSERT OR IGNORE INTO purged (id_hash) VALUES (?1)")?
             .execute([id_hash(&id)])?;
     }
     Ok(())
@@ -245,16 +245,16 @@ fn delete_rows(change: &Transaction, places: &[SortKey]) -> Result<(), Error> {
         .filter(|span| removed.contains(&span.bottom))
     {
         change.execute(
-            "UPDATE span SET reaches_end = 0 WHERE bottom = ?1",
+            "UPDATE covered_range SET reaches_end = 0 WHERE bottom = ?1",
             [span.bottom],
         )?;
     }
-    let mut unlist = change.prepare_cached("UPDATE mail SET listed = 0 WHERE place = ?1")?;
+    let mut unlist = change.prepare_cached("UPDATE mail SET listed = 0 WHERE sort_key = ?1")?;
     for place in places {
         unlist.execute([place])?;
     }
     coverage::shrink_ranges(change)?;
-    let mut delete = change.prepare_cached("DELETE FROM mail WHERE place = ?1")?;
+    let mut delete = change.prepare_cached("DELETE FROM mail WHERE sort_key = ?1")?;
     for place in places {
         delete.execute(params![place])?;
     }

@@ -13,9 +13,10 @@ use crate::error::Error;
 /// How many more places than needed are made, so that the next email in the same spot fits at once.
 const SLACK: i64 = 1024;
 
-pub(super) const KEY_EXISTS: &str = "SELECT EXISTS (SELECT 1 FROM mail WHERE place = ?1)";
-pub(super) const KEYS_BELOW: &str = "SELECT place FROM mail WHERE place > ?1 ORDER BY place";
-const MOVE: &str = "UPDATE mail SET place = ?2 WHERE place = ?1";
+pub(super) const KEY_EXISTS: &str = "SELECT EXISTS (SELECT 1 FROM mail WHERE sort_key = ?1)";
+pub(super) const KEYS_BELOW: &str =
+    "SELECT sort_key FROM mail WHERE sort_key > ?1 ORDER BY sort_key";
+const MOVE: &str = "UPDATE mail SET sort_key = ?2 WHERE sort_key = ?1";
 
 /// Whether a row stands at `place`.
 pub(super) fn key_exists(change: &Transaction, place: i64) -> Result<bool, Error> {

@@ -46,12 +46,12 @@ struct RecoveredEmail {
 
 /// An email without its body, which may be on a page that cannot be read.
 const EMAIL_FROM: &str = concat!(
-    "SELECT mail.place, listed, seen, changes, answer, checked, gone, ",
+    "SELECT mail.sort_key, listed, status_seen_at, status_changes, response_seq, confirmed_at, missing_since, ",
     row_columns!(),
-    " FROM mail LEFT JOIN shape USING (shape) WHERE mail.place "
+    " FROM mail LEFT JOIN key_order USING (key_order_id) WHERE mail.sort_key "
 );
 
-const BODY: &str = "SELECT json, dictionary FROM body WHERE place = ?1";
+const BODY: &str = "SELECT json, dictionary_id FROM body WHERE sort_key = ?1";
 
 /// One of the two directions through the emails.
 struct ScanDirection {
@@ -64,24 +64,27 @@ struct ScanDirection {
 
 /// From newer to older emails, by rising sort key.
 static DOWN: ScanDirection = ScanDirection {
-    rows_clause: "> ?1 ORDER BY mail.place",
-    next_sql: "SELECT place FROM mail WHERE place > ?1 ORDER BY place LIMIT 1",
+    rows_clause: "> ?1 ORDER BY mail.sort_key",
+    next_sql: "SELECT sort_key FROM mail WHERE sort_key > ?1 ORDER BY sort_key LIMIT 1",
     step: 1,
     reverse: &UP,
 };
 static UP: ScanDirection = ScanDirection {
-    rows_clause: "< ?1 ORDER BY mail.place DESC",
-    next_sql: "SELECT place FROM mail WHERE place < ?1 ORDER BY place DESC LIMIT 1",
+    rows_clause: "< ?1 ORDER BY mail.sort_key DESC",
+    next_sql: "SELECT sort_key FROM mail WHERE sort_key < ?1 ORDER BY sort_key DESC LIMIT 1",
     step: -1,
     reverse: &DOWN,
 };
 
 /// Tables that are taken over as they are, without what contradicts the new file.
 const COPIED_TABLES: [(&str, &str); 4] = [
-    ("owner", "service, key"),
-    ("removed", "mark"),
-    ("confirmed", "top, bottom, at, answer, open"),
-    ("observed", "place, nth, seen, last_event"),
+    ("identity", "service, key_fingerprint"),
+    ("purged", "id_hash"),
+    (
+        "confirmed_run",
+        "top, bottom, requested_at, response_seq, may_change",
+    ),
+    ("status_history", "sort_key, seq, seen_at, last_event"),
 ];
 
 impl Archive {
@@ -321,8 +324,8 @@ impl RepairJob<'_> {
             let mut written = Vec::new();
             for email in batch.iter() {
                 // An email that was copied from the other side of a break, or another one of the same id.
-                let mut known =
-                    change.prepare_cached("SELECT place FROM mail WHERE id = ?1 OR place = ?2")?;
+                let mut known = change
+                    .prepare_cached("SELECT sort_key FROM mail WHERE id = ?1 OR sort_key = ?2")?;
                 let known = known
                     .query_row(
                         params![
@@ -361,16 +364,16 @@ impl RepairJob<'_> {
                 // What cannot be read any more is given up: a time of confirmation, an earlier status.
                 let _ = copy_table(source, change, table, names);
             }
-            let sql = "SELECT rising, widest, horizon, head_at, answers FROM listing";
+            let sql = "SELECT oldest_first, max_page_len, cutoff, head_requested_at, last_request_seq FROM listing";
             let listing =
                 source.query_row(sql, [], |row| Ok([row.get::<_, Value>(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?]));
             if let Ok(listing) = listing {
-                let sql = "UPDATE listing SET rising = ?1, widest = ?2, horizon = ?3, head_at = ?4, answers = ?5";
+                let sql = "UPDATE listing SET oldest_first = ?1, max_page_len = ?2, cutoff = ?3, head_requested_at = ?4, last_request_seq = ?5";
                 let _ = change.execute(sql, params_from_iter(listing));
             }
             if is_unclaimed {
                 change
-                    .execute_batch("DELETE FROM confirmed; UPDATE mail SET listed = 0 WHERE listed; UPDATE listing SET head_at = NULL")?;
+                    .execute_batch("DELETE FROM confirmed_run; UPDATE mail SET listed = 0 WHERE listed; UPDATE listing SET head_requested_at = NULL")?;
                 return Ok(());
             }
             for span in coverage::load_ranges(source)? {
@@ -386,7 +389,9 @@ impl RepairJob<'_> {
     fn count_lost_emails(&self) -> u64 {
         let counted = self
             .source
-            .query_row("SELECT emails FROM tally", [], |row| row.get::<_, i64>(0))
+            .query_row("SELECT emails FROM row_counts", [], |row| {
+                row.get::<_, i64>(0)
+            })
             .unwrap_or(0);
         // A damaged count may be anything.
         let missing = if self.damage.in_file {
@@ -403,8 +408,8 @@ fn insert_row(
     shared: &mut ValueCache,
     email: &RecoveredEmail,
 ) -> Result<(), Error> {
-    let sql = "INSERT INTO mail (place, listed, seen, changes, answer, checked, gone, shape, id, created_at, last_event, sender, \
-               recipients, subject, message_id, cc, bcc, reply_to, scheduled_at, odd) \
+    let sql = "INSERT INTO mail (sort_key, listed, status_seen_at, status_changes, response_seq, confirmed_at, missing_since, key_order_id, id, created_at, last_event, sender, \
+               recipients, subject, message_id, cc, bcc, reply_to, scheduled_at, extra_json) \
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)";
     let shape = shared.key_order_id(change, &email.fields.key_order)?;
     let values = email
@@ -459,8 +464,7 @@ fn split_range(
     let mut top = span.top;
     for bottom in breaks.iter().map(|lost| Some(*lost)).chain([None]) {
         let low = bottom.map_or(span.bottom, SortKey::next_newer);
-        let ends =
-            "SELECT min(place), max(place) FROM mail WHERE place BETWEEN ?1 AND ?2 AND listed";
+        let ends = "SELECT min(sort_key), max(sort_key) FROM mail WHERE sort_key BETWEEN ?1 AND ?2 AND listed";
         let (first, last): (Option<SortKey>, Option<SortKey>) = change
             .prepare_cached(ends)?
             .query_row([top, low], |row| Ok((row.get(0)?, row.get(1)?)))?;

@@ -52,7 +52,7 @@ impl Archive {
 }
 
 fn next_seq(change: &Transaction, now: Timestamp) -> Result<i64, Error> {
-    let sql = "UPDATE listing SET answers = max(?1, answers + 1) RETURNING answers";
+    let sql = "UPDATE listing SET last_request_seq = max(?1, last_request_seq + 1) RETURNING last_request_seq";
     Ok(change
         .prepare_cached(sql)?
         .query_row([now.as_microsecond()], |row| row.get(0))?)

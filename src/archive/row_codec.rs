@@ -20,8 +20,8 @@ const RETRIEVE_ONLY_KEYS: [&str; 4] = ["object", "html", "text", "tags"];
 /// The columns that [`summary`] reads, in its order.
 macro_rules! summary_columns {
     () => {
-        "id, created_at, last_event, iif(typeof(sender) = 'integer', (SELECT text FROM label WHERE nth = sender), sender), recipients, \
-         subject, message_id, cc, bcc, reply_to, scheduled_at, odd"
+        "id, created_at, last_event, iif(typeof(sender) = 'integer', (SELECT value FROM interned WHERE id = sender), sender), recipients, \
+         subject, message_id, cc, bcc, reply_to, scheduled_at, extra_json"
     };
 }
 pub(super) use summary_columns;
@@ -29,7 +29,7 @@ pub(super) use summary_columns;
 /// The columns that [`Fields::load`] reads, in its order; they come from `mail JOIN shape USING (shape)`.
 macro_rules! row_columns {
     () => {
-        concat!(summary_columns!(), ", names")
+        concat!(summary_columns!(), ", keys")
     };
 }
 pub(super) use row_columns;

@@ -6,7 +6,7 @@ use crate::error::{Error, ErrorKind};
 
 /// The version that this program reads and writes. The tables may change with each version: an older
 /// archive is put aside, and its mail is read anew.
-const VERSION: u32 = 7;
+const VERSION: u32 = 8;
 
 /// What a file holds, by the version in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,7 +70,7 @@ mod tests {
             (VERSION, SchemaVersion::Current)
         );
         connection
-            .execute("INSERT INTO shape (names) VALUES ('[]')", [])
+            .execute("INSERT INTO key_order (keys) VALUES ('[]')", [])
             .unwrap();
     }
 
@@ -95,7 +95,7 @@ mod tests {
     fn failed_creation_leaves_nothing_behind() {
         let mut connection = Connection::open_in_memory().unwrap();
         connection
-            .execute_batch("CREATE TABLE mail (odd INTEGER)")
+            .execute_batch("CREATE TABLE mail (extra_json INTEGER)")
             .unwrap();
         create_tables(&mut connection).unwrap_err();
         assert!(!has_tables(&connection).unwrap());

@@ -89,10 +89,10 @@ pub struct RowWindow {
 macro_rules! select_rows {
     ($rest:literal) => {
         concat!(
-            "SELECT mail.place, seen, changes, EXISTS (SELECT 1 FROM body WHERE body.place = mail.place), \
+            "SELECT mail.sort_key, status_seen_at, status_changes, EXISTS (SELECT 1 FROM body WHERE body.sort_key = mail.sort_key), \
              ",
             summary_columns!(),
-            ", iif(listed, NULL, gone), ",
+            ", iif(listed, NULL, missing_since), ",
             listing_end_if_missing!(),
             ", ",
             confirmed_at!(),
@@ -102,16 +102,17 @@ macro_rules! select_rows {
     };
 }
 
-pub(super) const BELOW: &str = select_rows!("WHERE mail.place > ?1 ORDER BY mail.place LIMIT ?2");
+pub(super) const BELOW: &str =
+    select_rows!("WHERE mail.sort_key > ?1 ORDER BY mail.sort_key LIMIT ?2");
 pub(super) const ABOVE: &str =
-    select_rows!("WHERE mail.place < ?1 ORDER BY mail.place DESC LIMIT ?2");
+    select_rows!("WHERE mail.sort_key < ?1 ORDER BY mail.sort_key DESC LIMIT ?2");
 pub(super) const BY_ID: &str = select_rows!("WHERE id = ?1");
-pub(super) const BY_KEY: &str = select_rows!("WHERE mail.place = ?1");
-pub(super) const ANY_ABOVE: &str = "SELECT EXISTS (SELECT 1 FROM mail WHERE place < ?1)";
-pub(super) const ANY_BELOW: &str = "SELECT EXISTS (SELECT 1 FROM mail WHERE place > ?1)";
-pub(super) const COUNT_ALL: &str = "SELECT emails FROM tally";
-pub(super) const COUNT_NEWER: &str = "SELECT count(*) FROM mail WHERE slot <= (SELECT slot FROM mail WHERE place < ?1 ORDER BY place DESC LIMIT 1)";
-pub(super) const OBSERVED: &str = "SELECT observed.last_event, observed.seen FROM observed JOIN mail USING (place) WHERE id = ?1 ORDER BY nth";
+pub(super) const BY_KEY: &str = select_rows!("WHERE mail.sort_key = ?1");
+pub(super) const ANY_ABOVE: &str = "SELECT EXISTS (SELECT 1 FROM mail WHERE sort_key < ?1)";
+pub(super) const ANY_BELOW: &str = "SELECT EXISTS (SELECT 1 FROM mail WHERE sort_key > ?1)";
+pub(super) const COUNT_ALL: &str = "SELECT emails FROM row_counts";
+pub(super) const COUNT_NEWER: &str = "SELECT count(*) FROM mail WHERE fts_rowid <= (SELECT fts_rowid FROM mail WHERE sort_key < ?1 ORDER BY sort_key DESC LIMIT 1)";
+pub(super) const OBSERVED: &str = "SELECT status_history.last_event, status_history.seen_at FROM status_history JOIN mail USING (sort_key) WHERE id = ?1 ORDER BY seq";
 
 /// One past either end of the list.
 pub(super) const TOP: SortKey = SortKey(i64::MAX);
@@ -193,7 +194,7 @@ impl Archive {
                 Ok(observed_status(row.get(0)?, row.get(1)?))
             })?;
             let mut history: Vec<ObservedStatus> = earlier.collect::<Result<_, _>>()?;
-            let now = "SELECT last_event, seen FROM mail WHERE id = ?1";
+            let now = "SELECT last_event, status_seen_at FROM mail WHERE id = ?1";
             let now = connection
                 .prepare_cached(now)?
                 .query_row([id_codec::encode_id(id.as_str())], |row| {
@@ -215,7 +216,7 @@ impl Archive {
         let sql = concat!(
             "SELECT ",
             row_columns!(),
-            " FROM mail JOIN shape USING (shape) WHERE id = ?1"
+            " FROM mail JOIN key_order USING (key_order_id) WHERE id = ?1"
         );
         self.connections.read(|connection| {
             let mut statement = connection.prepare_cached(sql)?;

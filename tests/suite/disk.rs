@@ -187,7 +187,7 @@ fn damaged_body_is_reported_by_search_and_fetched_again_by_show() {
     let connection = rusqlite::Connection::open(path(&sentbox)).unwrap();
     connection
         .execute(
-            "UPDATE body SET json = x'00' WHERE place = (SELECT min(place) FROM mail)",
+            "UPDATE body SET json = x'00' WHERE sort_key = (SELECT min(sort_key) FROM mail)",
             [],
         )
         .unwrap();
