@@ -304,7 +304,7 @@ fn read_only_archive_is_searched_and_not_filled() {
     ] {
         let words = sentbox.told(line);
         assert!(
-            words.contains("read-only archive: nothing new is kept")
+            words.contains("read-only archive: new mail is not stored")
                 && words.ends_with("exit code 8"),
             "{line}: {words}"
         );

@@ -528,7 +528,7 @@ async fn an_archive_that_another_program_holds_is_left_to_it() {
         "{screen}"
     );
     assert!(
-        screen.contains("another program is holding the archive, so nothing is kept this time"),
+        screen.contains("the archive is locked by another program, so nothing is kept this time"),
         "{screen}"
     );
     other.execute_batch("ROLLBACK").unwrap();

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use super::{
+use crate::api::{ListedEmail, RetrievedEmail, wire};
+use crate::archive::{
     Archive, ArchiveLocation, CancellationToken, Coverage, EmailRow, ListingPage, PagePosition,
     WindowAnchor,
 };
-use crate::api::{ListedEmail, RetrievedEmail, wire};
 use crate::mail::EmailId;
 use crate::query::{ParseContext, Query, parse};
 
@@ -218,19 +218,19 @@ fn check_finds_what_the_pages_do_not_tell() {
     let cases = [
         (
             "UPDATE row_counts SET emails = emails + 1",
-            "its counts do not fit its emails",
+            "its row counts are wrong",
         ),
         (
             "DELETE FROM search WHERE rowid = (SELECT max(fts_rowid) FROM mail)",
-            "its search index does not fit its emails",
+            "its search index does not match its emails",
         ),
         (
             "INSERT INTO search (rowid, tokens) VALUES (1, 'xany')",
-            "its search index does not fit its emails",
+            "its search index does not match its emails",
         ),
         (
             "UPDATE mail SET subject = 'Other' WHERE sort_key = (SELECT min(sort_key) FROM mail); DELETE FROM dirty",
-            "its search index does not fit its emails",
+            "its search index does not match its emails",
         ),
         (
             "UPDATE body SET json = x'00' WHERE sort_key = (SELECT min(sort_key) FROM body); DELETE FROM dirty",
@@ -242,7 +242,7 @@ fn check_finds_what_the_pages_do_not_tell() {
         ),
         (
             "PRAGMA foreign_keys = OFF; UPDATE covered_range SET bottom = bottom - 1",
-            "its counts do not fit its emails",
+            "its row counts are wrong",
         ),
     ];
     for (change, expected) in cases {
