@@ -1,5 +1,4 @@
-//! Whose mail an archive holds: it knows the service and the key that it belongs to, so that the mail
-//! of two teams is never mixed unless somebody says that they are one.
+//! Binds an archive to a service and a key, so that the mail of two teams is not mixed by accident.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,48 +15,49 @@ use crate::error::{Error, ErrorKind};
 /// The service and the key that an archive belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Identity {
-    /// Where the service is.
+    /// The base URL of the service.
     pub(crate) service: String,
-    /// The key's fingerprint, which gives nothing away.
+    /// The key's fingerprint, from which the key cannot be computed.
     pub(crate) key_fingerprint: String,
 }
 
-/// What somebody has said about an archive that belongs to another key.
+/// What to do with an archive that belongs to another key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OnMismatch {
-    /// Nothing: whoever opens must ask.
+    /// Open nothing; the caller asks the user.
     Ask,
-    /// It holds mail of the same team: go on with it.
+    /// Use it: it has mail of the same team.
     Adopt,
-    /// It does not, or is of no use any more: leave it alone and begin another.
+    /// Move it to a backup and create a new one.
     BackUp,
 }
 
-/// An archive that stands where mail is to go, and belongs to somebody else.
+/// An archive that belongs to another key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct IdentityMismatch {
     /// The name of the profile.
     pub(crate) profile: String,
-    /// Its file.
+    /// The file of the archive.
     pub(crate) path: PathBuf,
-    /// Whose it is, as far as it says so.
+    /// The identity that is stored in it.
     pub(crate) identity: Option<Identity>,
-    /// How many emails it holds.
+    /// How many emails it has.
     pub(crate) emails: u64,
 }
 
-/// What came of opening an archive for somebody.
+/// The result of opening an archive for a profile.
 #[derive(Debug)]
 pub(crate) enum OpenResult {
-    /// It is theirs.
+    /// It belongs to the key of the profile.
     Opened(Archive),
-    /// It may not be.
+    /// It may belong to another key.
     Mismatch(IdentityMismatch),
 }
 
 impl IdentityMismatch {
-    /// The archive that must be asked about before that of `settings` is opened: one that another key
-    /// of the profile has filled while its own has none yet, or one that has come to its place from
+    /// Finds an archive that the user must decide about before that of `settings` is opened.
+    ///
+    /// That is one that another key of the profile filled while its own has none yet, or a file from
     /// elsewhere. Changes nothing.
     pub(crate) fn find(settings: &Settings) -> Result<Option<Self>, Error> {
         let (ArchiveLocation::Disk(path), Some(ours)) = (&settings.archive, identity_of(settings))
@@ -79,7 +79,7 @@ impl IdentityMismatch {
         let Some(former) = find_previous_archive(settings, path) else {
             return Ok(None);
         };
-        // One that cannot be opened is not gone on with; it stays where it is.
+        // One that cannot be opened is ignored and stays where it is.
         let Ok(archive) = Archive::open(&ArchiveLocation::Disk(former.clone())) else {
             return Ok(None);
         };
@@ -101,7 +101,7 @@ impl IdentityMismatch {
         })
     }
 
-    /// What there is to know, a message.
+    /// Returns the message about the mismatch.
     pub(crate) fn message(&self) -> String {
         let Self {
             profile,
@@ -130,8 +130,8 @@ impl From<IdentityMismatch> for Error {
 }
 
 impl Archive {
-    /// Opens the archive that `settings` mean, for their service and key. One that belongs to another
-    /// is not opened unless `said` tells what is to become of it.
+    /// Opens the archive of `settings` for their service and key; `on_mismatch` decides about one that
+    /// belongs to another.
     pub(crate) fn open_for(settings: &Settings, said: OnMismatch) -> Result<OpenResult, Error> {
         let (ArchiveLocation::Disk(path), Some(ours)) = (&settings.archive, identity_of(settings))
         else {
@@ -174,7 +174,7 @@ impl Archive {
         Ok(OpenResult::Opened(archive))
     }
 
-    /// Whose it is; nobody's if it was never opened for anybody.
+    /// Returns the stored identity; `None` if the archive was never opened with a key.
     pub(crate) fn identity(&self) -> Result<Option<Identity>, Error> {
         self.connections.read(load_identity)
     }
@@ -211,8 +211,8 @@ fn identity_of(settings: &Settings) -> Option<Identity> {
     })
 }
 
-/// The archive that was used last of those that other keys of this profile have filled at the same
-/// service. Keys of the environment come and go, and each has its own.
+/// Finds the most recently used archive of this profile's other keys at the same service. Keys from the
+/// environment change often, and each has its own archive.
 fn find_previous_archive(settings: &Settings, path: &Path) -> Option<PathBuf> {
     let file = path.file_name()?;
     let folder = path
@@ -238,8 +238,8 @@ fn find_previous_archive(settings: &Settings, path: &Path) -> Option<PathBuf> {
     found.max().map(|(_, archive)| archive)
 }
 
-/// Moves the archive with what lies beside it. Its former place must not be in use: the log beside a
-/// file that is open would be looked for under the old name.
+/// Moves the archive's folder. No process may use the archive: `SQLite` would look for the write-ahead
+/// log under the old name.
 fn adopt(from: &Path, to: &Path) -> Result<(), Error> {
     let archive = Archive::open(&ArchiveLocation::Disk(from.to_owned()))?;
     if !archive.poll_lock().is_free() {
@@ -254,7 +254,7 @@ fn adopt(from: &Path, to: &Path) -> Result<(), Error> {
     rename_folder(folders.0, folders.1)
 }
 
-/// Moves the archive to a place beside the one where it stands, under a name that nothing has yet.
+/// Moves the archive's folder to an unused name beside it.
 fn back_up(path: &Path) -> Result<(), Error> {
     let folder = path
         .parent()

@@ -6,16 +6,16 @@ use jiff::Timestamp;
 use jiff::tz::Offset;
 use rusqlite::types::{Value, ValueRef};
 
-/// The ways of writing a time that are told apart.
+/// The known ways to write a time.
 const FORMATS: [fn(&mut String, u32); 4] = [
-    // As the documentation of the service has it.
+    // As the documentation of the service writes it.
     |text, micros| _ = write!(text, ".{micros:06}+00:00"),
-    // As its database writes.
+    // As its database writes it.
     |text, micros| {
         push_fraction(text, micros);
         text.push_str("+00");
     },
-    // As programs that follow RFC 3339 do.
+    // As programs that follow RFC 3339 write it.
     |text, micros| {
         push_fraction(text, micros);
         text.push('Z');
@@ -23,10 +23,10 @@ const FORMATS: [fn(&mut String, u32); 4] = [
     |text, micros| _ = write!(text, ".{:03}Z", micros / 1000),
 ];
 
-/// The one of them that has a blank before the hour.
+/// The one of them with a space before the hour.
 const POSTGRES: i64 = 1;
 
-/// A time as it is stored: a number if it is written in one of those ways, and else its text.
+/// Encodes a time: a number if it is written in one of those ways, else its text.
 pub(crate) fn encode(text: Option<&str>) -> Value {
     let Some(text) = text else { return Value::Null };
     let at: Option<Timestamp> = text.parse().ok();
@@ -41,7 +41,7 @@ pub(crate) fn encode(text: Option<&str>) -> Value {
     )
 }
 
-/// A time as it came.
+/// Decodes a time.
 pub(crate) fn decode(value: ValueRef) -> Option<String> {
     match value {
         ValueRef::Integer(packed) => {
@@ -52,7 +52,7 @@ pub(crate) fn decode(value: ValueRef) -> Option<String> {
     }
 }
 
-/// The numbers of all times between two (in microseconds), both included.
+/// Returns the encoded bounds of all times between two (in microseconds), both included.
 pub(crate) const fn encode_range(oldest: i64, newest: i64) -> (i64, i64) {
     (
         oldest.saturating_mul(FORMAT_COUNT),
@@ -86,7 +86,7 @@ fn format(at: Timestamp, way: i64) -> String {
     text
 }
 
-/// A fraction without the zeros at its end.
+/// Writes a fraction without trailing zeros.
 fn push_fraction(text: &mut String, micros: u32) {
     if micros > 0 {
         let _ = write!(text, ".{micros:06}");
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn usual_times_become_numbers_and_come_back() {
+    fn usual_times_round_trip_as_numbers() {
         for text in [
             "2026-04-30T11:46:04.183783+00:00",
             "2026-04-30T11:46:04.000000+00:00",
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn any_other_text_stays_itself() {
+    fn other_times_stay_text() {
         for text in [
             "",
             "yesterday",
@@ -140,7 +140,7 @@ mod tests {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn every_instant_comes_back_in_every_way(micros in -4_000_000_000_000_000_i64..4_000_000_000_000_000, way in 0..FORMAT_COUNT) {
+        fn every_instant_round_trips_in_every_format(micros in -4_000_000_000_000_000_i64..4_000_000_000_000_000, way in 0..FORMAT_COUNT) {
             let text = format(Timestamp::from_microsecond(micros).unwrap(), way);
             prop_assert_eq!(through(&text), Some(text));
         }

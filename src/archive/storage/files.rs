@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn writing_read_only_archive_says_so() {
+    fn writing_read_only_archive_is_an_error() {
         let (_folder, path) = filled();
         set_mode(&path, 0o444);
         let archive = Archive::open(&ArchiveLocation::Disk(path)).unwrap();

@@ -56,7 +56,7 @@ fn mark(archive: &Archive) {
 }
 
 #[test]
-fn a_new_key_asks_before_it_goes_on_with_the_archive_of_another() {
+fn new_key_on_existing_archive_is_a_mismatch() {
     let world = World::new();
     mark(&world.open("re_one", OnMismatch::Ask).unwrap());
     let failure = world.open("re_two", OnMismatch::Ask).unwrap_err();
@@ -90,7 +90,7 @@ fn a_new_key_asks_before_it_goes_on_with_the_archive_of_another() {
 }
 
 #[test]
-fn another_team_begins_its_own_and_the_first_keeps_its() {
+fn second_team_gets_a_separate_archive() {
     let world = World::new();
     mark(&world.open("re_one", OnMismatch::Ask).unwrap());
     assert!(!is_marked(
@@ -104,7 +104,7 @@ fn another_team_begins_its_own_and_the_first_keeps_its() {
 }
 
 #[test]
-fn an_archive_in_use_is_not_taken_from_whoever_uses_it() {
+fn archive_in_use_is_not_adopted() {
     let world = World::new();
     let used = world.open("re_one", OnMismatch::Ask).unwrap();
     assert!(used.poll_lock().try_acquire(jiff::Timestamp::UNIX_EPOCH));
@@ -118,7 +118,7 @@ fn an_archive_in_use_is_not_taken_from_whoever_uses_it() {
 }
 
 #[test]
-fn a_file_that_was_moved_here_is_known_for_what_it_is() {
+fn moved_file_keeps_its_identity() {
     for said in [OnMismatch::Adopt, OnMismatch::BackUp] {
         let world = World::new();
         mark(&world.open("re_one", OnMismatch::Ask).unwrap());
@@ -143,7 +143,7 @@ fn a_file_that_was_moved_here_is_known_for_what_it_is() {
 }
 
 #[test]
-fn keys_of_the_environment_have_archives_of_their_own_unasked() {
+fn environment_keys_get_separate_archives() {
     let world = World::new();
     mark(&world.open("re_one", OnMismatch::Ask).unwrap());
     let settings = world.settings_by("SENTBOX_API_KEY", "re_two");
