@@ -70,33 +70,33 @@ impl IdentityMismatch {
         let archive = Archive::open(&settings.archive)?;
         archive
             .identity()?
-            .filter(|owner| *owner != ours)
-            .map(|owner| Self::new(settings, path, &archive, Some(owner)))
+            .filter(|identity| *identity != ours)
+            .map(|identity| Self::new(settings, path, &archive, Some(identity)))
             .transpose()
     }
 
     fn find_previous_key(settings: &Settings, path: &Path) -> Result<Option<Self>, Error> {
-        let Some(former) = find_previous_archive(settings, path) else {
+        let Some(previous) = find_previous_archive(settings, path) else {
             return Ok(None);
         };
         // One that cannot be opened is ignored and stays where it is.
-        let Ok(archive) = Archive::open(&ArchiveLocation::Disk(former.clone())) else {
+        let Ok(archive) = Archive::open(&ArchiveLocation::Disk(previous.clone())) else {
             return Ok(None);
         };
-        let owner = archive.identity()?;
-        Self::new(settings, &former, &archive, owner).map(Some)
+        let identity = archive.identity()?;
+        Self::new(settings, &previous, &archive, identity).map(Some)
     }
 
     fn new(
         settings: &Settings,
         path: &Path,
         archive: &Archive,
-        owner: Option<Identity>,
+        identity: Option<Identity>,
     ) -> Result<Self, Error> {
         Ok(Self {
             profile: settings.profile.clone(),
             path: path.to_owned(),
-            identity: owner,
+            identity,
             emails: archive.query_count()?,
         })
     }
@@ -106,13 +106,13 @@ impl IdentityMismatch {
         let Self {
             profile,
             path: _,
-            identity: owner,
+            identity,
             emails,
         } = self;
-        let of = owner.as_ref().map_or_else(String::new, |owner| {
+        let of = identity.as_ref().map_or_else(String::new, |identity| {
             format!(
                 " (fingerprint {}, for {})",
-                owner.key_fingerprint, owner.service
+                identity.key_fingerprint, identity.service
             )
         });
         let mails = if *emails == 1 { "email" } else { "emails" };
@@ -123,8 +123,8 @@ impl IdentityMismatch {
 }
 
 impl From<IdentityMismatch> for Error {
-    fn from(stranger: IdentityMismatch) -> Self {
-        Self::new(ErrorKind::Archive, stranger.message())
+    fn from(mismatch: IdentityMismatch) -> Self {
+        Self::new(ErrorKind::Archive, mismatch.message())
             .with_hint("if the key is of the same team, go on with it: sentbox archive adopt; if not, leave it alone: sentbox archive begin")
     }
 }
@@ -132,20 +132,23 @@ impl From<IdentityMismatch> for Error {
 impl Archive {
     /// Opens the archive of `settings` for their service and key; `on_mismatch` decides about one that
     /// belongs to another.
-    pub(crate) fn open_for(settings: &Settings, said: OnMismatch) -> Result<OpenResult, Error> {
+    pub(crate) fn open_for(
+        settings: &Settings,
+        on_mismatch: OnMismatch,
+    ) -> Result<OpenResult, Error> {
         let (ArchiveLocation::Disk(path), Some(ours)) = (&settings.archive, identity_of(settings))
         else {
             return Self::open(&settings.archive).map(OpenResult::Opened);
         };
-        if said == OnMismatch::BackUp && path.exists() && is_unusable(path) {
+        if on_mismatch == OnMismatch::BackUp && path.exists() && is_unusable(path) {
             back_up(path)?;
         }
         if !path.exists()
-            && let Some(stranger) = IdentityMismatch::find_previous_key(settings, path)?
+            && let Some(mismatch) = IdentityMismatch::find_previous_key(settings, path)?
         {
-            match said {
-                OnMismatch::Ask => return Ok(OpenResult::Mismatch(stranger)),
-                OnMismatch::Adopt => adopt(&stranger.path, path)?,
+            match on_mismatch {
+                OnMismatch::Ask => return Ok(OpenResult::Mismatch(mismatch)),
+                OnMismatch::Adopt => adopt(&mismatch.path, path)?,
                 OnMismatch::BackUp => {}
             }
             let archive = Self::open(&settings.archive)?;
@@ -154,12 +157,12 @@ impl Archive {
         }
         let mut archive = Self::open(&settings.archive)?;
         match archive.identity()? {
-            Some(owner) if owner == ours => return Ok(OpenResult::Opened(archive)),
+            Some(identity) if identity == ours => return Ok(OpenResult::Opened(archive)),
             None if archive.read_only_reason().is_some() => return Ok(OpenResult::Opened(archive)),
             None => {}
-            Some(owner) => match said {
+            Some(identity) => match on_mismatch {
                 OnMismatch::Ask => {
-                    return IdentityMismatch::new(settings, path, &archive, Some(owner))
+                    return IdentityMismatch::new(settings, path, &archive, Some(identity))
                         .map(OpenResult::Mismatch);
                 }
                 OnMismatch::Adopt => {}
@@ -179,12 +182,12 @@ impl Archive {
         self.connections.read(load_identity)
     }
 
-    fn bind(&self, owner: &Identity) -> Result<(), Error> {
+    fn bind(&self, identity: &Identity) -> Result<(), Error> {
         self.connections.write(|change| {
             change.execute("DELETE FROM identity", [])?;
             change.execute(
                 "INSERT INTO identity (service, key_fingerprint) VALUES (?1, ?2)",
-                params![owner.service, owner.key_fingerprint],
+                params![identity.service, identity.key_fingerprint],
             )?;
             Ok(())
         })
@@ -192,14 +195,18 @@ impl Archive {
 }
 
 fn load_identity(connection: &Connection) -> Result<Option<Identity>, Error> {
-    let owner = |row: &rusqlite::Row| {
+    let identity = |row: &rusqlite::Row| {
         Ok(Identity {
             service: row.get(0)?,
             key_fingerprint: row.get(1)?,
         })
     };
     Ok(connection
-        .query_row("SELECT service, key_fingerprint FROM identity", [], owner)
+        .query_row(
+            "SELECT service, key_fingerprint FROM identity",
+            [],
+            identity,
+        )
         .optional()?)
 }
 

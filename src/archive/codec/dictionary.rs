@@ -1,8 +1,8 @@
 //! Learns what the bodies of a team have in common, so that each is stored as what differs.
 //!
 //! A team sends few kinds of emails to many recipients: most of a body is its template. A dictionary
-//! is made from a sample of bodies, without the words that few recipients received. So it identifies
-//! nobody, and may stay when the mail of a recipient is purged.
+//! is made from a sample of bodies, without the words that few recipients received. So it
+//! identifies no recipient, and may stay when the mail of one is purged.
 
 use std::collections::{HashMap, HashSet};
 

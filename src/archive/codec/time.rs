@@ -32,12 +32,12 @@ pub(crate) fn encode(text: Option<&str>) -> Value {
     let at: Option<Timestamp> = text.parse().ok();
     let same = at.and_then(|at| {
         (0..FORMAT_COUNT)
-            .find(|way| format(at, *way) == text)
-            .map(|way| (at, way))
+            .find(|style| format(at, *style) == text)
+            .map(|style| (at, style))
     });
     same.map_or_else(
         || Value::Text(text.to_owned()),
-        |(at, way)| Value::Integer(at.as_microsecond() * FORMAT_COUNT + way),
+        |(at, style)| Value::Integer(at.as_microsecond() * FORMAT_COUNT + style),
     )
 }
 
@@ -64,10 +64,10 @@ pub(crate) const fn encode_range(oldest: i64, newest: i64) -> (i64, i64) {
 
 const FORMAT_COUNT: i64 = 4;
 
-fn format(at: Timestamp, way: i64) -> String {
+fn format(at: Timestamp, style: i64) -> String {
     let at = Offset::UTC.to_datetime(at);
     let mut text = String::with_capacity(32);
-    let between = if way == POSTGRES { ' ' } else { 'T' };
+    let between = if style == POSTGRES { ' ' } else { 'T' };
     let _ = write!(
         text,
         "{:04}-{:02}-{:02}{between}{:02}:{:02}:{:02}",
@@ -78,10 +78,10 @@ fn format(at: Timestamp, way: i64) -> String {
         at.minute(),
         at.second()
     );
-    let write = usize::try_from(way)
+    let write = usize::try_from(style)
         .ok()
-        .and_then(|way| FORMATS.get(way))
-        .expect("a way is one of those");
+        .and_then(|style| FORMATS.get(style))
+        .expect("only known styles are encoded");
     write(&mut text, at.subsec_nanosecond().unsigned_abs() / 1000);
     text
 }
@@ -140,8 +140,8 @@ mod tests {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn every_instant_round_trips_in_every_format(micros in -4_000_000_000_000_000_i64..4_000_000_000_000_000, way in 0..FORMAT_COUNT) {
-            let text = format(Timestamp::from_microsecond(micros).unwrap(), way);
+        fn every_instant_round_trips_in_every_format(micros in -4_000_000_000_000_000_i64..4_000_000_000_000_000, style in 0..FORMAT_COUNT) {
+            let text = format(Timestamp::from_microsecond(micros).unwrap(), style);
             prop_assert_eq!(through(&text), Some(text));
         }
     }

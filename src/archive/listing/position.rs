@@ -81,7 +81,7 @@ pub(crate) fn longest_increasing_run(hints: &[PositionHint], bounds: &KeyBounds)
     let at = |index: usize| {
         hints[index]
             .key()
-            .expect("only emails with a place are in a run")
+            .expect("only emails with a key are in a run")
     };
     // For each length, the end of the run that is easiest to continue.
     let mut ends: Vec<usize> = Vec::new();

@@ -15,7 +15,7 @@ use crate::error::{Error, ErrorKind};
 /// A holder that did not renew the lock for so long was stopped, perhaps by a shell; it no longer counts.
 const ABANDONED_AFTER: SignedDuration = SignedDuration::from_mins(5);
 
-/// A lock on a file beside the archive. The system releases it when the process ends, in whatever way.
+/// A lock on a file beside the archive. The system releases it when the process ends, however it ends.
 /// Clones share the lock.
 #[derive(Clone)]
 pub(crate) struct ProcessLock {
@@ -171,11 +171,11 @@ mod tests {
         );
         assert!(
             one.try_acquire(now) && one.clone().try_acquire(now),
-            "clones are the same lease"
+            "clones share the lock"
         );
         assert!(!other.try_acquire(now));
         let later = now + ABANDONED_AFTER + SignedDuration::from_secs(1);
-        assert!(other.try_acquire(later), "whoever holds it was stopped");
+        assert!(other.try_acquire(later), "the holder was stopped");
         assert!(
             one.try_acquire(later) && !other.try_acquire(later),
             "and goes on"
@@ -183,7 +183,7 @@ mod tests {
         one.release();
         assert!(other.try_acquire(later) && !one.try_acquire(later));
         drop(other);
-        assert!(one.try_acquire(later), "it ends with whoever has it");
+        assert!(one.try_acquire(later), "it is released when dropped");
     }
 
     #[test]
@@ -203,12 +203,12 @@ mod tests {
         assert_eq!(
             (one.last_response_at(), other.last_response_at()),
             (Some(now), Some(now)),
-            "of whoever holds it"
+            "as the holder recorded"
         );
-        let beside = ProcessLock::new(&location, "walk");
+        let other_work = ProcessLock::new(&location, "walk");
         assert!(
-            beside.try_acquire(now) && beside.last_response_at().is_none(),
-            "each work has a lease of its own"
+            other_work.try_acquire(now) && other_work.last_response_at().is_none(),
+            "each kind of work has its own lock"
         );
     }
 
@@ -254,10 +254,10 @@ mod tests {
 
     #[test]
     fn lock_without_file_is_always_acquired() {
-        let lease = ProcessLock::new(
+        let lock = ProcessLock::new(
             &ArchiveLocation::Disk("/proc/nowhere/mail.db".into()),
             "lease",
         );
-        assert!(lease.try_acquire(Timestamp::UNIX_EPOCH));
+        assert!(lock.try_acquire(Timestamp::UNIX_EPOCH));
     }
 }

@@ -104,6 +104,6 @@ mod tests {
         let tables: i64 = connection
             .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
             .unwrap();
-        assert_eq!(tables, 1, "only the table that was in the way");
+        assert_eq!(tables, 1, "only the table that existed before");
     }
 }

@@ -1,4 +1,4 @@
-//! No team's mail goes into another's archive unless somebody says so.
+//! The mail of two teams is not mixed unless the user decides so.
 
 use crate::archive::identity::{Identity, OnMismatch, OpenResult};
 use crate::archive::{Archive, ArchiveLocation};
@@ -32,8 +32,8 @@ impl World {
         Settings::resolve(&Flags::default(), &env).unwrap()
     }
 
-    fn open(&self, key: &str, said: OnMismatch) -> Result<Archive, Error> {
-        match Archive::open_for(&self.settings(key), said)? {
+    fn open(&self, key: &str, on_mismatch: OnMismatch) -> Result<Archive, Error> {
+        match Archive::open_for(&self.settings(key), on_mismatch)? {
             OpenResult::Opened(archive) => Ok(archive),
             OpenResult::Mismatch(stranger) => Err(stranger.into()),
         }
@@ -119,24 +119,24 @@ fn archive_in_use_is_not_adopted() {
 
 #[test]
 fn moved_file_keeps_its_identity() {
-    for said in [OnMismatch::Adopt, OnMismatch::BackUp] {
+    for on_mismatch in [OnMismatch::Adopt, OnMismatch::BackUp] {
         let world = World::new();
         mark(&world.open("re_one", OnMismatch::Ask).unwrap());
-        let place = |key| match world.settings(key).archive {
+        let path_of = |key| match world.settings(key).archive {
             ArchiveLocation::Disk(path) => path.parent().unwrap().to_owned(),
             ArchiveLocation::Memory => panic!("on disk"),
         };
-        std::fs::rename(place("re_one"), place("re_two")).unwrap();
+        std::fs::rename(path_of("re_one"), path_of("re_two")).unwrap();
         assert!(world.open("re_two", OnMismatch::Ask).is_err());
         assert_eq!(
-            is_marked(&world.open("re_two", said).unwrap()),
-            said == OnMismatch::Adopt
+            is_marked(&world.open("re_two", on_mismatch).unwrap()),
+            on_mismatch == OnMismatch::Adopt
         );
         assert!(world.open("re_two", OnMismatch::Ask).is_ok());
-        let aside = place("re_two").with_added_extension("aside1");
+        let backup = path_of("re_two").with_added_extension("aside1");
         assert_eq!(
-            aside.exists(),
-            said == OnMismatch::BackUp,
+            backup.exists(),
+            on_mismatch == OnMismatch::BackUp,
             "nothing is destroyed"
         );
     }

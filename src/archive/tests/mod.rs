@@ -229,7 +229,7 @@ fn future_time_affects_only_its_email() {
 #[test]
 fn exhausted_keys_renumber_rows_in_order() {
     let archive = memory();
-    // Two thousand imported emails of one moment stand without a place between them.
+    // Two thousand imported emails of one time leave no free key between them.
     let lines: Vec<String> = (0..2000)
         .map(|number| {
             item_with(&format!("old-{number}"), Some(7), "sent")
@@ -261,7 +261,7 @@ fn exhausted_keys_renumber_rows_in_order() {
 #[test]
 fn late_response_does_not_overwrite_newer_status() {
     let archive = memory();
-    let told = |event: &str, second: i64| {
+    let reported = |event: &str, second: i64| {
         let stretch = ListingPage {
             items: vec![item_with("a", Some(1), event)],
             position: PagePosition::Top,
@@ -272,10 +272,10 @@ fn late_response_does_not_overwrite_newer_status() {
     };
     assert_eq!(
         [
-            told("sent", 10),
-            told("opened", 30),
-            told("delivered", 20),
-            told("opened", 40)
+            reported("sent", 10),
+            reported("opened", 30),
+            reported("delivered", 20),
+            reported("opened", 40)
         ],
         [0, 1, 0, 0]
     );
@@ -370,9 +370,11 @@ fn invalid_lines_are_reported_and_others_imported() {
         item(1).json,
         item(2).json
     );
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     let imported = archive
-        .import(lines.as_bytes(), at(0), |so_far| told.push(so_far.lines))
+        .import(lines.as_bytes(), at(0), |so_far| {
+            reported.push(so_far.lines)
+        })
         .unwrap();
     assert_eq!((imported.lines, imported.new, imported.invalid), (6, 2, 4));
     assert_eq!(
@@ -383,7 +385,7 @@ fn invalid_lines_are_reported_and_others_imported() {
             .collect::<Vec<_>>(),
         [3, 4, 6, 7]
     );
-    assert_eq!(told, [6]);
+    assert_eq!(reported, [6]);
     assert_eq!(
         archive.import(lines.as_bytes(), at(0), |_| ()).unwrap().new,
         0
@@ -643,7 +645,7 @@ proptest! {
         let archive = memory();
         archive.merge_page(&page(seconds.iter().rev().copied(), PagePosition::Top)).unwrap();
         let list: Vec<i64> = seconds.into_iter().rev().collect();
-        let place = |second: i64| SortKey::from_micros((NOON + second) * 1_000_000).unwrap();
+        let key_at = |second: i64| SortKey::from_micros((NOON + second) * 1_000_000).unwrap();
         for (kind, second, lead, rows) in anchors {
             let older = list.iter().position(|other| *other <= second).unwrap_or(list.len());
             let end = list.len();
@@ -651,12 +653,12 @@ proptest! {
             let (anchor, (from, to)) = match kind {
                 0 => (WindowAnchor::Newest, (0, rows.min(end))),
                 1 => (WindowAnchor::Oldest, (end.saturating_sub(rows), end)),
-                2 => (WindowAnchor::Above(place(second)), (older.saturating_sub(rows), older)),
+                2 => (WindowAnchor::Above(key_at(second)), (older.saturating_sub(rows), older)),
                 3 => {
                     let from = list.iter().position(|other| *other < second).unwrap_or(end);
-                    (WindowAnchor::Below(place(second)), (from, (from + rows).min(end)))
+                    (WindowAnchor::Below(key_at(second)), (from, (from + rows).min(end)))
                 }
-                4 => (WindowAnchor::Around { sort_key: place(second), above: lead }, filled(older.saturating_sub(lead.min(rows - 1)))),
+                4 => (WindowAnchor::Around { sort_key: key_at(second), above: lead }, filled(older.saturating_sub(lead.min(rows - 1)))),
                 _ => (WindowAnchor::AtTime((NOON + second) * 1_000_000), filled(older)),
             };
             let window = archive.window(&anchor, rows).unwrap();

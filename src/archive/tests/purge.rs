@@ -60,13 +60,13 @@ fn purged_mail_is_erased_from_the_files() {
     let path = folder.path().join("mail.db");
     let archive = filled(&path);
     assert!(holds(&path, "canary"));
-    // A reader of this process that is idle is in nobody's way.
+    // An idle reader of this process does not keep the log from being emptied.
     archive.window(&WindowAnchor::Newest, 5).unwrap();
     let removal = PurgeTarget::To("CANARY@example.org".to_owned());
     assert_eq!(
         archive.count_purge(&removal).unwrap(),
         49,
-        "the retrieved one went to somebody else by now"
+        "the retrieved email has another recipient by now"
     );
     assert_eq!(archive.purge(&removal).unwrap(), (49, true));
     assert_eq!(
