@@ -167,7 +167,8 @@ pub(crate) fn create_private(path: &Path) -> Result<(), Error> {
     }
     let file = options.open(path).map_err(open_error)?;
     let mode = file.metadata().map_err(open_error)?.permissions().mode();
-    if mode & 0o077 == 0 {
+    let is_public = mode & 0o077 != 0;
+    if !is_public {
         return Ok(());
     }
     if is_link {
