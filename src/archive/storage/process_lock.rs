@@ -1,4 +1,4 @@
-//! `Lease`: of all processes on one archive, one does what is enough to be done once; the others read.
+//! `ProcessLock`: makes one of all processes on an archive do shared work, such as polling.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Seek, Write};
@@ -9,14 +9,14 @@ use std::time::SystemTime;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::ArchiveLocation;
+use crate::archive::ArchiveLocation;
 use crate::error::{Error, ErrorKind};
 
-/// A holder that has not asked for so long was stopped, perhaps by a shell; it no longer counts.
+/// A holder that did not renew the lock for so long was stopped, perhaps by a shell; it no longer counts.
 const ABANDONED_AFTER: SignedDuration = SignedDuration::from_mins(5);
 
-/// A lock on a file beside the archive. The system takes it away from a process that ends, however
-/// that ends, so that there is nothing to clean up. Clones are the same lease.
+/// A lock on a file beside the archive. The system releases it when the process ends, however it ends.
+/// Clones share the lock.
 #[derive(Clone)]
 pub(crate) struct ProcessLock {
     /// `None` if the archive belongs to this process alone.
@@ -25,8 +25,8 @@ pub(crate) struct ProcessLock {
 }
 
 impl ProcessLock {
-    /// The lease of the archive at `location` for the work of that name; nobody holds it yet.
-    pub(super) fn new(location: &ArchiveLocation, work: &str) -> Self {
+    /// Creates the lock for the work `work` on an archive; it is free.
+    pub(crate) fn new(location: &ArchiveLocation, work: &str) -> Self {
         let path = match location {
             ArchiveLocation::Disk(path) => Some(path.with_added_extension(work)),
             ArchiveLocation::Memory => None,
@@ -37,13 +37,13 @@ impl ProcessLock {
         }
     }
 
-    /// Whether it is this process that asks, as of `now`. It is from the moment on that nobody else
-    /// does. Where files cannot be locked everybody asks: that is wasteful, and nobody goes without.
-    #[must_use]
+    /// Acquires the lock if it is free; true if this process holds it.
+    ///
+    /// Where files cannot be locked every process acquires it: that costs requests, but loses nothing.
     pub(crate) fn try_acquire(&self, now: Timestamp) -> bool {
         let Some(path) = &self.path else { return true };
-        let mut held = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(file) = &*held {
+        let mut file_guard = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(file) = &*file_guard {
             let _ = file.set_modified(SystemTime::from(now));
             return true;
         }
@@ -59,7 +59,7 @@ impl ProcessLock {
         match file.try_lock() {
             Ok(()) => {
                 let _ = file.set_modified(SystemTime::from(now));
-                *held = Some(file);
+                *file_guard = Some(file);
                 true
             }
             Err(TryLockError::WouldBlock) => {
@@ -67,34 +67,31 @@ impl ProcessLock {
                     .metadata()
                     .and_then(|metadata| metadata.modified())
                     .ok();
-                let asked = modified.and_then(|modified| Timestamp::try_from(modified).ok());
-                asked.is_some_and(|asked| now.duration_since(asked) > ABANDONED_AFTER)
+                let request = modified.and_then(|modified| Timestamp::try_from(modified).ok());
+                request.is_some_and(|request| now.duration_since(request) > ABANDONED_AFTER)
             }
             Err(TryLockError::Error(_)) => true,
         }
     }
 
     /// Whether no process holds it now.
-    #[must_use]
     pub(crate) fn is_free(&self) -> bool {
         let Some(path) = &self.path else { return true };
-        // A file that is not there was never locked; one that cannot be opened says nothing.
+        // A missing file was never locked; one that cannot be opened proves nothing.
         File::open(path)
             .ok()
             .is_none_or(|file| !matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
     }
 
-    /// Records for all processes that the service has answered, if it is held here. Returns whether
+    /// Records for all processes that the service answered, if this process holds the lock; returns whether
     /// that ends an outage.
-    #[must_use]
     pub(crate) fn record_response(&self, now: Timestamp) -> bool {
         self.write_record(now, &format!("{now}\n"))
     }
 
-    /// Records for all processes that the service cannot be reached, if it is held here. Returns whether
-    /// that begins an outage.
-    #[must_use]
-    pub(crate) fn record_outage(&self, now: Timestamp, failure: &Error) -> bool {
+    /// Records for all processes that the service is unreachable, if this process holds the lock; returns
+    /// whether that begins an outage.
+    pub(crate) fn record_outage(&self, now: Timestamp, error: &Error) -> bool {
         let line = |text: &str| text.replace('\n', " ");
         let answered = self
             .last_response_at()
@@ -104,18 +101,20 @@ impl ProcessLock {
             now,
             &format!(
                 "{answered}\n{}\n{}\n",
-                line(&failure.message),
-                line(&failure.hint)
+                line(&error.message),
+                line(&error.hint)
             ),
         )
     }
 
-    /// Writes the record; returns whether an outage begins or ends with it.
+    /// Writes the record; returns whether an outage begins or ends.
     fn write_record(&self, now: Timestamp, text: &str) -> bool {
         let before = self.outage().is_some();
-        let mut held = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(file) = &mut *held else { return false };
-        // Screens show what is in it, and nothing else depends on it.
+        let mut file_guard = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(file) = &mut *file_guard else {
+            return false;
+        };
+        // The record is only displayed, so an error is ignored.
         let _ = file
             .rewind()
             .and_then(|()| file.set_len(0))
@@ -124,14 +123,12 @@ impl ProcessLock {
         before != (text.lines().count() > 1)
     }
 
-    /// When the service has answered last whoever held this, if that was noted.
-    #[must_use]
+    /// Returns when the service last answered a holder of the lock.
     pub(crate) fn last_response_at(&self) -> Option<Timestamp> {
         self.read_record()?.lines().next()?.parse().ok()
     }
 
-    /// Why the service cannot be reached, if the process that held this last has recorded an outage.
-    #[must_use]
+    /// Returns why the service is unreachable, if the last holder recorded an outage.
     pub(crate) fn outage(&self) -> Option<Error> {
         let recorded = self.read_record()?;
         let mut lines = recorded.lines().skip(1);
@@ -142,7 +139,6 @@ impl ProcessLock {
     }
 
     /// Whether this process holds it.
-    #[must_use]
     pub(crate) fn is_held(&self) -> bool {
         self.file
             .lock()
@@ -154,7 +150,7 @@ impl ProcessLock {
         std::fs::read_to_string(self.path.as_ref()?).ok()
     }
 
-    /// Gives it to whoever wants it next.
+    /// Releases the lock.
     pub(crate) fn release(&self) {
         *self.file.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
@@ -165,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_holds_it_and_the_next_takes_over() {
+    fn released_lock_passes_to_next_process() {
         let folder = tempfile::tempdir().unwrap();
         let location = ArchiveLocation::Disk(folder.path().join("mail.db"));
         let now = Timestamp::from_second(1_790_000_000).unwrap();
@@ -175,11 +171,11 @@ mod tests {
         );
         assert!(
             one.try_acquire(now) && one.clone().try_acquire(now),
-            "clones are the same lease"
+            "clones share the lock"
         );
         assert!(!other.try_acquire(now));
         let later = now + ABANDONED_AFTER + SignedDuration::from_secs(1);
-        assert!(other.try_acquire(later), "whoever holds it was stopped");
+        assert!(other.try_acquire(later), "the holder was stopped");
         assert!(
             one.try_acquire(later) && !other.try_acquire(later),
             "and goes on"
@@ -187,11 +183,11 @@ mod tests {
         one.release();
         assert!(other.try_acquire(later) && !one.try_acquire(later));
         drop(other);
-        assert!(one.try_acquire(later), "it ends with whoever has it");
+        assert!(one.try_acquire(later), "it is released when dropped");
     }
 
     #[test]
-    fn the_last_answer_is_there_for_everybody() {
+    fn last_response_is_visible_to_all() {
         let folder = tempfile::tempdir().unwrap();
         let location = ArchiveLocation::Disk(folder.path().join("mail.db"));
         let now = Timestamp::from_second(1_790_000_000).unwrap();
@@ -207,17 +203,17 @@ mod tests {
         assert_eq!(
             (one.last_response_at(), other.last_response_at()),
             (Some(now), Some(now)),
-            "of whoever holds it"
+            "as the holder recorded"
         );
-        let beside = ProcessLock::new(&location, "walk");
+        let other_work = ProcessLock::new(&location, "walk");
         assert!(
-            beside.try_acquire(now) && beside.last_response_at().is_none(),
-            "each work has a lease of its own"
+            other_work.try_acquire(now) && other_work.last_response_at().is_none(),
+            "each kind of work has its own lock"
         );
     }
 
     #[test]
-    fn outage_is_recorded_until_the_next_answer() {
+    fn outage_is_recorded_until_next_response() {
         let folder = tempfile::tempdir().unwrap();
         let location = ArchiveLocation::Disk(folder.path().join("mail.db"));
         let now = Timestamp::from_second(1_790_000_000).unwrap();
@@ -227,14 +223,11 @@ mod tests {
         );
         assert!(one.try_acquire(now));
         assert!(!one.record_response(now), "there was no outage");
-        let failure = Error::new(ErrorKind::Unreachable, "connection refused\nby the host")
+        let error = Error::new(ErrorKind::Unreachable, "connection refused\nby the host")
             .with_hint("check the network");
+        assert!(!other.record_outage(now, &error), "only the holder records");
         assert!(
-            !other.record_outage(now, &failure),
-            "only the holder records"
-        );
-        assert!(
-            one.record_outage(now, &failure) && !one.record_outage(now, &failure),
+            one.record_outage(now, &error) && !one.record_outage(now, &error),
             "it begins once"
         );
         let recorded = Error::new(ErrorKind::Unreachable, "connection refused by the host")
@@ -251,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn an_archive_in_memory_belongs_to_its_process() {
+    fn lock_in_memory_is_always_free() {
         let (one, other) = (
             ProcessLock::new(&ArchiveLocation::Memory, "lease"),
             ProcessLock::new(&ArchiveLocation::Memory, "lease"),
@@ -260,11 +253,11 @@ mod tests {
     }
 
     #[test]
-    fn where_no_file_can_be_made_everybody_asks() {
-        let lease = ProcessLock::new(
+    fn lock_without_file_is_always_acquired() {
+        let lock = ProcessLock::new(
             &ArchiveLocation::Disk("/proc/nowhere/mail.db".into()),
             "lease",
         );
-        assert!(lease.try_acquire(Timestamp::UNIX_EPOCH));
+        assert!(lock.try_acquire(Timestamp::UNIX_EPOCH));
     }
 }

@@ -1,29 +1,29 @@
-//! Ids in half their size: a UUID as its 16 bytes, everything else as the text it is.
+//! Ids in half their size: a UUID as its 16 bytes, any other id as its text.
 //!
-//! A million emails hold two million UUIDs and an index of one of them; as text they would be a
-//! third of the archive. `SQLite` keeps the type beside the value, so a blob is never mistaken.
+//! A million emails have two million UUIDs and an index of one of them; as text they would be a
+//! third of the archive. `SQLite` stores the type beside the value, so a blob is never mistaken.
 
 use rusqlite::types::{Value, ValueRef};
 
-/// An id as it is stored.
-pub(super) fn encode_id(text: &str) -> Value {
+/// Encodes an id.
+pub(crate) fn encode_id(text: &str) -> Value {
     parse_uuid(text).map_or_else(
         || Value::Text(text.to_owned()),
         |bytes| Value::Blob(bytes.to_vec()),
     )
 }
 
-/// An id as it came.
-pub(super) fn decode_id(value: ValueRef) -> String {
+/// Decodes an id.
+pub(crate) fn decode_id(value: ValueRef) -> String {
     match value {
         ValueRef::Blob(bytes) => bytes.try_into().map(format_uuid).unwrap_or_default(),
         other => text_value(other),
     }
 }
 
-/// A message id `<uuid@domain>` as the 16 bytes and the domain, without the latter if it is that of
-/// the sender; any other as text.
-pub(super) fn encode_message_id(text: Option<&str>, sender: Option<&str>) -> Value {
+/// Encodes a message id `<uuid@domain>` as the 16 bytes and the domain, which is omitted if it is the
+/// sender's; any other as text.
+pub(crate) fn encode_message_id(text: Option<&str>, sender: Option<&str>) -> Value {
     let Some(text) = text else { return Value::Null };
     let parts = text
         .strip_prefix('<')
@@ -42,8 +42,8 @@ pub(super) fn encode_message_id(text: Option<&str>, sender: Option<&str>) -> Val
     packed.map_or_else(|| Value::Text(text.to_owned()), Value::Blob)
 }
 
-/// A message id as it came, of an email of that sender.
-pub(super) fn decode_message_id(value: ValueRef, sender: Option<&str>) -> Option<String> {
+/// Decodes a message id of an email of that sender.
+pub(crate) fn decode_message_id(value: ValueRef, sender: Option<&str>) -> Option<String> {
     match value {
         ValueRef::Null => None,
         ValueRef::Blob(bytes) => {
@@ -59,7 +59,7 @@ pub(super) fn decode_message_id(value: ValueRef, sender: Option<&str>) -> Option
     }
 }
 
-/// The domain of `Name <user@domain>` or `user@domain`.
+/// Returns the domain of `Name <user@domain>` or `user@domain`.
 fn domain_of(sender: Option<&str>) -> Option<&str> {
     let (_, end) = sender?.rsplit_once('@')?;
     Some(end.strip_suffix('>').unwrap_or(end))
@@ -69,7 +69,7 @@ fn text_value(value: ValueRef) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-/// The bytes of a UUID in its one canonical spelling; any other spelling would not come back equal.
+/// Parses a UUID in its canonical spelling; any other spelling would not be restored.
 fn parse_uuid(text: &str) -> Option<[u8; 16]> {
     let canonical = text.len() == 36
         && text.bytes().enumerate().all(|(at, byte)| match at {
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_come_back_as_they_were() {
+    fn ids_round_trip() {
         let uuid = "0f9c35de-6ad1-4cb2-9f4e-00000000beef";
         for text in [
             uuid,
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn message_ids_come_back_as_they_were() {
+    fn message_ids_round_trip() {
         let full = "<0f9c35de-6ad1-4cb2-9f4e-00000000beef@mail.example.com>";
         let senders = [
             None,
