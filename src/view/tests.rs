@@ -28,11 +28,11 @@ fn render_ctx() -> RenderCtx {
     }
 }
 
-fn terminal(world: &World, look: &RenderCtx) -> Terminal<TestBackend> {
+fn terminal(world: &World, ctx: &RenderCtx) -> Terminal<TestBackend> {
     let Size { width, height } = world.model.size();
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
     terminal
-        .draw(|frame| draw(&world.model, look, frame))
+        .draw(|frame| draw(&world.model, ctx, frame))
         .unwrap();
     terminal
 }
