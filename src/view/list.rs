@@ -70,16 +70,16 @@ fn draw_load_more_row(model: &Model, layout: &Layout, ctx: &RenderCtx, frame: &m
         .filter(|_| model.is_status_check_paused());
     let long = match (model.load_older, check) {
         (None, Some(check)) => format!("{}; {key} goes on", format_status_check(check, ctx)),
-        (Some(_), _) => format!("looking further back{}", ctx.glyphs.ellipsis),
+        (Some(_), _) => format!("searching older mail{}", ctx.glyphs.ellipsis),
         (None, None) => format!(
-            "looked at all mail{}; {key} looks further back",
+            "searched all mail{}; {key} searches older mail",
             format_coverage(model, ctx)
         ),
     };
     let short = if check.is_some() {
         format!("{key} checks further")
     } else {
-        format!("{key} looks further back")
+        format!("{key} searches older mail")
     };
     let text = if long.width() > columns { short } else { long };
     let style = if selected && model.focus() == Focus::List {
@@ -187,7 +187,7 @@ impl RowContext<'_> {
             format!(" +{more}")
         };
         let first = self.row.summary.to.first();
-        let first = first.map_or("(nobody)", |address| &*address.email);
+        let first = first.map_or("(no recipient)", |address| &*address.email);
         let shown = self
             .ctx
             .truncate(first, columns.saturating_sub(suffix.len()));

@@ -68,15 +68,15 @@ pub fn draw_error_details(error: &Error, area: Rect, ctx: &RenderCtx, frame: &mu
             request_id,
             attempts,
         } = &**details;
-        let status = status.map_or_else(|| "no answer".to_owned(), |status| status.to_string());
-        let request_id = request_id.as_deref().unwrap_or("the service gave none");
+        let status = status.map_or_else(|| "no response".to_owned(), |status| status.to_string());
+        let request_id = request_id.as_deref().unwrap_or("none");
         push("request", (*endpoint).to_owned());
         push("status", status);
         push("request id", request_id.to_owned());
         push("attempts", attempts.to_string());
     }
     if let Some(wait) = error.retry_after {
-        push("asked to wait", format!("{} s", wait.as_secs()));
+        push("retry after", format!("{} s", wait.as_secs()));
     }
     frame.render_widget(
         Paragraph::new(Text::from(lines)).wrap(Wrap { trim: true }),
@@ -115,7 +115,7 @@ pub fn draw_saved_views(
     }
     if views.is_empty() {
         lines.push(Line::raw(
-            "There are none. / narrows the list, W saves what it shows.",
+            "No saved views. / filters the list, W saves the filter.",
         ));
     }
     // On a low screen, the selected view is worth more than the title.

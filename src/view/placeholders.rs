@@ -30,11 +30,11 @@ pub fn draw(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
         } else {
             key_hints(&model.keymap, Focus::List, [leave])
         };
-        let title = "the service cannot be asked";
+        let title = "no connection to the service";
         draw_error(error, title, &help, area, ctx, frame);
     } else if let Some(error) = service.error() {
         let help = hint(Command::Refresh, "tries now");
-        let help = format!("sentbox tries again by itself; {help}");
+        let help = format!("retrying automatically; {help}");
         let title = "there is nothing to show yet";
         draw_error(error, title, &help, area, ctx, frame);
     } else if model.list.is_loading() {
@@ -43,18 +43,18 @@ pub fn draw(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame) {
         let lines = vec![
             Line::styled("Nothing was sent yet", Theme::title()),
             Line::default(),
-            Line::raw("The service answers, but its list is empty."),
-            Line::raw("New emails appear here by themselves."),
+            Line::raw("The service responds, but its list is empty."),
+            Line::raw("New emails appear here automatically."),
         ];
         draw_centered(lines, area, frame);
     } else {
-        let title = format!("Asking for the newest emails{}", ctx.glyphs.ellipsis);
+        let title = format!("Loading the newest emails{}", ctx.glyphs.ellipsis);
         let storage = match &model.storage {
             StorageMode::InFile(file) => format!(
-                "What comes is kept in {file}, for you alone, and is there at once next time."
+                "Emails are stored in {file}, readable only by you, and shown at once next time."
             ),
             StorageMode::InMemory | StorageMode::Unavailable(_) | StorageMode::ReadOnly(_) => {
-                "What comes is not kept: it is gone when you leave.".to_owned()
+                "Emails are not stored: they are gone when you leave.".to_owned()
             }
         };
         let lines = vec![
@@ -78,9 +78,9 @@ fn draw_no_matches(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame
         let emails = plural(all, "email");
         lines.push(Line::raw(
             if model.service.reach() == Some(&Coverage::Complete) {
-                format!("Looked at all {emails}.")
+                format!("Searched all {emails}.")
             } else {
-                format!("Looked at {emails}{}.", format_coverage(model, ctx))
+                format!("Searched {emails}{}.", format_coverage(model, ctx))
             },
         ));
         let bodies = list.bodies_known().filter(|bodies| *bodies < all);
@@ -95,7 +95,7 @@ fn draw_no_matches(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame
         if list.filter().query().depends_on_status() {
             let text = match model.status_check().filter(|_| model.service.can_confirm()) {
                 Some(check) => format_status_check(check, ctx),
-                None => "statuses not checked: the service does not answer".to_owned(),
+                None => "statuses not checked: the service does not respond".to_owned(),
             };
             lines.push(Line::raw(format!("{}.", capitalize(&text))));
         }
@@ -108,7 +108,7 @@ fn draw_no_matches(model: &Model, area: Rect, ctx: &RenderCtx, frame: &mut Frame
         let more = if model.is_status_check_paused() {
             format!("{} checks further; ", key(Command::Open))
         } else if model.may_find_older() {
-            format!("{} looks further back; ", key(Command::Open))
+            format!("{} searches older mail; ", key(Command::Open))
         } else {
             String::new()
         };

@@ -148,7 +148,7 @@ fn draw_suggestions(
 /// Parses the input: styled ranges of a filter, and the hint above the prompt.
 fn parse_input(prompt: &Prompt, model: &Model) -> (Vec<SyntaxSpan>, Option<Diagnostic>) {
     const DATES: &str = "2026-11-02, yesterday, mon, last-week, 7d";
-    const VIEW: &str = "a number from 1 to 9 and a name, as in 3 Trouble";
+    const VIEW: &str = "a number from 1 to 9 and a name, such as 3 Trouble";
     let hint = match prompt.kind() {
         PromptKind::Filter => {
             let parsed = parse_query(prompt.text(), model.now());
@@ -159,19 +159,17 @@ fn parse_input(prompt: &Prompt, model: &Model) -> (Vec<SyntaxSpan>, Option<Diagn
             return (parsed.spans, hint);
         }
         PromptKind::Date if DateExpr::parse(prompt.text().trim()).is_some() => None,
-        PromptKind::Date if prompt.is_rejected() => {
-            Some(format!("this is no date; dates are {DATES}"))
-        }
-        PromptKind::Date => Some(format!("a date, as in {DATES}")),
+        PromptKind::Date if prompt.is_rejected() => Some(format!("not a date; examples: {DATES}")),
+        PromptKind::Date => Some(format!("a date, such as {DATES}")),
         PromptKind::Find => None,
         PromptKind::SaveView => match parse_numbered_name(prompt.text()) {
-            None if prompt.is_rejected() => Some(format!("not saved yet: it takes {VIEW}")),
+            None if prompt.is_rejected() => Some(format!("not saved: type {VIEW}")),
             None => Some(VIEW.to_owned()),
             Some((number, _)) => model
                 .saved_views()
                 .get(&number)
                 .filter(|view| view.query != model.list.filter().text())
-                .map(|view| format!("in the place of {} ({})", view.name, view.query)),
+                .map(|view| format!("replaces {} ({})", view.name, view.query)),
         },
     };
     let hint = hint.map(|message| Diagnostic {
@@ -189,7 +187,7 @@ fn format_match_position(model: &Model) -> String {
         (None, _) => String::new(),
         (Some(_), Some(current)) => format!("{}/{} ", current + 1, reader.matches().len()),
         (Some(_), None) if reader.is_searching() => String::new(),
-        (Some(_), None) => "not in this text ".to_owned(),
+        (Some(_), None) => "no match ".to_owned(),
     }
 }
 

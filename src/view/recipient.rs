@@ -110,7 +110,7 @@ fn format_time_variants(summary: &RecipientSummary, ctx: &RenderCtx) -> Vec<Stri
     }
 }
 
-/// Formats `12 of 48 310 emails since 3 May; b looks further back`.
+/// Formats `12 of 48 310 emails since 3 May; b searches older mail`.
 fn format_totals(
     summary: &RecipientSummary,
     model: &Model,
@@ -131,7 +131,7 @@ fn format_totals(
         .keymap
         .key_for(Focus::List, Command::LoadOlder)
         .filter(|_| model.may_find_older())
-        .map(|key| format!("; {key} looks further back"))
+        .map(|key| format!("; {key} searches older mail"))
         .filter(|hint| text.width() + hint.width() <= width);
     text + &hint.unwrap_or_default()
 }
@@ -157,7 +157,7 @@ fn build_status_counts<'a>(summary: &RecipientSummary, ctx: &RenderCtx, width: u
         spans.extend([label, Span::raw(count + GAP)]);
     }
     if spans.is_empty() {
-        spans.push(Span::raw("no email to this address is known"));
+        spans.push(Span::raw("no email to this address in the archive"));
     }
     Line::from(spans)
 }
@@ -204,8 +204,8 @@ fn format_no_problem(summary: &RecipientSummary, model: &Model, ctx: &RenderCtx)
         .unwrap_or_default();
     match (summary.total, summary.checked) {
         (0, _) => String::new(),
-        (_, 0) => format!("no trouble known; none of {total} checked{more}"),
-        (all, some) if some < all => format!("no trouble in {checked} of {total} checked{more}"),
+        (_, 0) => format!("no problem known; none of {total} checked{more}"),
+        (all, some) if some < all => format!("no problem in {checked} of {total} checked{more}"),
         _ => {
             let as_of = summary
                 .as_of

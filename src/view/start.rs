@@ -58,7 +58,7 @@ pub fn draw(screen: &StartScreen, model: &Model, main: Rect, ctx: &RenderCtx, fr
             } else {
                 menu(usize::from(area.width))
             };
-            let more = "Another one: leave, and run sentbox login --profile NAME";
+            let more = "For another profile, leave and run: sentbox login --profile NAME";
             vec![
                 Section::new(0, vec![Line::styled("Profiles", Theme::title())]),
                 profiles,
@@ -165,7 +165,7 @@ impl<'a> StartView<'a> {
         let about = "The sent box of a team, in a terminal: did we send it, what did it say, what became of it?";
         let (why, files) = match &info.storage {
             Ok(files) => {
-                let why = "There is no API key yet. With one, sentbox shows what your team has sent, and keeps:";
+                let why = "There is no API key yet. With one, sentbox shows what your team has sent, and stores:";
                 let files = files
                     .iter()
                     .flat_map(|(label, text)| self.build_labelled_lines(label, text));
@@ -207,8 +207,8 @@ impl<'a> StartView<'a> {
         key.push_span(Span::styled(
             match count {
                 0 => "paste or type it; not shown".to_owned(),
-                1 => "  1 letter".to_owned(),
-                _ => format!("  {count} letters"),
+                1 => "  1 character".to_owned(),
+                _ => format!("  {count} characters"),
             },
             Theme::chrome(),
         ));
@@ -220,13 +220,13 @@ impl<'a> StartView<'a> {
         let mut files = info.storage.iter().flatten();
         let key_file = files.find(|(label, _)| *label == "key");
         let use_of_key = format!(
-            "The key goes to this service alone, with one small request. If it may read, which \
-             takes full access, it is stored in {}.",
+            "The key is sent only to this service, in one small request. If it can read emails, \
+             which needs full access, it is stored in {}.",
             key_file.map_or("", |(_, file)| file)
         );
         let commands = [
             (Command::Accept, " log in  "),
-            (Command::CycleSuggestion(Direction::Right), " other line  "),
+            (Command::CycleSuggestion(Direction::Right), " next field  "),
             (Command::Cancel, " back"),
         ];
         let mut help = Line::default();
@@ -305,9 +305,9 @@ impl<'a> StartView<'a> {
     fn build_state(&self) -> Vec<Line<'a>> {
         if self.screen.is_pending() {
             let (text, focus, command) = if self.screen.form().is_some() {
-                ("asking the service", Focus::Prompt, Command::Cancel)
+                ("checking the key", Focus::Prompt, Command::Cancel)
             } else {
-                ("opening it", Focus::Choice, Command::CloseLayer)
+                ("opening", Focus::Choice, Command::CloseLayer)
             };
             let key = self.keys.key_for(focus, command).unwrap_or_default();
             let text = format!("{text}{} {key} stops", self.ctx.glyphs.ellipsis);

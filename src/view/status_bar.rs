@@ -84,7 +84,7 @@ fn build_title_left<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<Span<
         let (profile, name) = match &screen.kind {
             StartScreenKind::SetUp { .. } => ("sentbox", "set-up"),
             StartScreenKind::Profiles(_) => (model.profile.as_str(), "profiles"),
-            StartScreenKind::Confirm { .. } => (model.profile.as_str(), "a question"),
+            StartScreenKind::Confirm { .. } => (model.profile.as_str(), "confirm"),
         };
         return vec![
             Span::styled(format!(" {profile}"), Theme::title()),
@@ -136,19 +136,22 @@ fn build_title_right<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<Span
     let service = &model.service;
     parts.push(match (service.unavailable(), service.error()) {
         (Some(_), _) if matches!(model.storage, StorageMode::ReadOnly(_)) => {
-            error("nothing new is kept".to_owned())
+            error("read-only archive".to_owned())
         }
         (Some(_), _) => error("not connected".to_owned()),
         (None, Some(problem)) => {
             let state = if problem.is_offline() {
                 "offline"
             } else {
-                "in trouble"
+                "failing"
             };
             error(format_outage(state, model, ctx, width))
         }
         (None, None) if service.has_answered() => build_liveness(model, ctx, width),
-        (None, None) => Span::styled(format!("asking{}", ctx.glyphs.ellipsis), Theme::chrome()),
+        (None, None) => Span::styled(
+            format!("connecting{}", ctx.glyphs.ellipsis),
+            Theme::chrome(),
+        ),
     });
     let dot = format!(" {} ", ctx.glyphs.separator);
     let mut spans = Vec::new();
@@ -268,7 +271,7 @@ fn build_bottom_left<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<Span
         ));
         // An error can last: the keys are worth more than this remark.
         let remark = if width >= MIN_RETRY_NOTE_WIDTH {
-            "asking again by itself; "
+            "retrying; "
         } else {
             ""
         };
@@ -276,8 +279,8 @@ fn build_bottom_left<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Vec<Span
             &model.keymap,
             model.focus(),
             [
-                (Command::Refresh, "asks now"),
-                (Command::ErrorDetails, "tells more"),
+                (Command::Refresh, "retries now"),
+                (Command::ErrorDetails, "shows details"),
             ],
         );
         spans.push(Span::raw(format!("{remark}{help}  ")));
@@ -328,12 +331,12 @@ fn build_activity<'a>(model: &Model, ctx: &RenderCtx, width: u16) -> Option<Vec<
 }
 
 fn format_load_older(loaded: u64, model: &Model, ctx: &RenderCtx, width: u16) -> String {
-    let loaded = plural(loaded, "email");
     if width < MIN_DETAIL_WIDTH {
-        return format!("{loaded} back");
+        return plural(loaded, "older email");
     }
+    let loaded = plural(loaded, "email");
     let coverage = format_coverage(model, ctx).replace(" since", ", since");
-    format!("looking back: {loaded}{coverage}")
+    format!("searching older mail: {loaded}{coverage}")
 }
 
 /// Formats `; Ctrl-x stops`, or nothing if no key is bound.
