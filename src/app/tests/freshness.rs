@@ -395,7 +395,7 @@ fn card_denies_only_what_it_has_checked() {
     let mut world = World::at_rest(160, 40, mailbox);
     world.press("c").answer_archive();
     assert!(
-        screen(&world).contains("no trouble known; none of 6 checked"),
+        screen(&world).contains("no problem known; none of 6 checked"),
         "{}",
         screen(&world)
     );

@@ -176,7 +176,7 @@ async fn screen(row: &Row) {
         None => "live",
         Some(ErrorKind::Unreachable) => "offline",
         Some(ErrorKind::KeyRejected | ErrorKind::KeySendOnly) => "not connected",
-        Some(_) => "in trouble",
+        Some(_) => "failing",
     };
     assert!(screen.contains(word), "{}: {word}: {screen}", row.name);
     // What was there is there, and can be moved about in.

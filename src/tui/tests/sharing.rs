@@ -200,7 +200,7 @@ async fn read_only_archive_is_shown_and_emails_can_be_fetched() {
     assert_eq!(it.position().1, Some(100), "{}", it.screen());
     assert!(
         it.screen()
-            .contains("100 emails since 13 Oct · nothing new is kept")
+            .contains("100 emails since 13 Oct · read-only archive")
             && !it.screen().contains("· live"),
         "{}",
         it.screen()

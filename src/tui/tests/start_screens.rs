@@ -543,7 +543,8 @@ fn what_is_not_kept_is_not_said_to_be() {
     };
     let file = StorageMode::InFile("~/archive.sqlite".to_owned());
     assert!(
-        first(file).contains("What comes is kept in ~/archive.sqlite, for you alone, and is there")
+        first(file)
+            .contains("Emails are stored in ~/archive.sqlite, readable only by you, and shown")
     );
     for kept in [
         StorageMode::InMemory,
@@ -551,7 +552,7 @@ fn what_is_not_kept_is_not_said_to_be() {
     ] {
         let screen = first(kept);
         assert!(
-            screen.contains("it is gone when you leave")
+            screen.contains("they are gone when you leave")
                 && screen.starts_with(" acme (not kept) ▸"),
             "{screen}"
         );
@@ -605,7 +606,7 @@ async fn a_pasted_key_is_tried_stored_for_its_owner_alone_and_used() {
     it.press("Ctrl-u").await;
     it.paste(KEY).await;
     assert!(
-        it.screen().contains("20 letters") && !it.screen().contains("canary"),
+        it.screen().contains("20 characters") && !it.screen().contains("canary"),
         "{}",
         it.screen()
     );
