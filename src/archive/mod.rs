@@ -73,7 +73,7 @@ pub(crate) use purge::PurgeTarget;
 pub(crate) use repair::RepairOutcome;
 pub(crate) use request_time::RequestTime;
 pub use search::CancellationToken;
-pub(crate) use search::{BodyAvailability, CandidateRows, MatchCount, needs_bodies};
+pub(crate) use search::{BodyAvailability, CandidateRows, MatchCount};
 pub(crate) use sort_key::SortKey;
 pub use window::WindowAnchor;
 pub(crate) use window::{EmailRow, ObservedStatus, RowWindow};

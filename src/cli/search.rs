@@ -11,7 +11,7 @@ use super::json::{add_checked_at, escape_line, list_end, list_item};
 use super::output::{CommandExit, Output, OutputFormat};
 use super::table::{RowLayout, tab_separated};
 use super::{block_on, csv, fresh, open_archive, sync};
-use crate::archive::{Archive, CancellationToken, Coverage, EmailRow, MatchCount, needs_bodies};
+use crate::archive::{Archive, CancellationToken, Coverage, EmailRow, MatchCount};
 use crate::config::Settings;
 use crate::config::clock::Clock;
 use crate::error::{Error, ErrorKind};
@@ -287,7 +287,7 @@ fn describe_scope(
             ", with gaps; --back 30d fetches the last 30 days first".to_owned()
         }
     };
-    let inside = if needs_bodies(query) {
+    let inside = if query.needs_bodies() {
         format!(
             "; bodies and tags of {} are known",
             archive.body_availability()?.fetched

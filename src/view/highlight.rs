@@ -7,7 +7,7 @@ use ratatui::layout::{Position, Rect};
 use unicode_width::UnicodeWidthStr;
 
 use super::render_ctx::Theme;
-use crate::query::{Field, SearchText};
+use crate::query::{Field, SearchText, find_substrings};
 
 /// What is looked for, and in which field, if it is looked for in just one.
 pub type SearchTerms<'a> = Vec<(Option<Field>, &'a SearchText)>;
@@ -17,7 +17,7 @@ pub fn match_ranges(text: &str, fields: &[Field], sought: &SearchTerms) -> Vec<R
     let here = sought
         .iter()
         .filter(|(field, _)| field.is_none_or(|field| fields.contains(&field)));
-    here.flat_map(|(_, needle)| needle.find_substrings(text))
+    here.flat_map(|(_, needle)| find_substrings(needle, text))
         .collect()
 }
 

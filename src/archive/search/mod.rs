@@ -6,7 +6,6 @@
 //!
 //! [`query::matches`]: crate::query::matches
 
-mod bounds;
 mod cheap;
 mod count;
 mod digest;
@@ -37,5 +36,4 @@ pub use halt::CancellationToken;
 pub(super) use index::{Index, is_out_of_order};
 pub(super) use interned::{STORED_SENDER, intern as label};
 pub(super) use keep_up::reindex_dirty;
-pub(crate) use plan::needs_bodies;
 pub(super) use slot::assign_rowids;

@@ -3,11 +3,12 @@
 //! Each condition is asked twice, once for where it may hold and once for where it may not, so that
 //! a negation never takes away too much: where the index cannot tell, both answers are everything.
 
+use jiff::Timestamp;
 use rusqlite::Connection;
 
-use super::bounds::time_bounds;
 use super::tokens::{self, ID_CHARS, MAX_WORD_CHARS, flag, kind};
 use super::{cheap, interned};
+use crate::archive::window::{BOTTOM, TOP};
 use crate::archive::{SortKey, time_codec};
 use crate::error::Error;
 use crate::mail::Status;
@@ -81,34 +82,25 @@ impl Plan {
         if ask.count_nodes() > MAX_EXPR_SIZE {
             ask = FtsExpr::All;
         }
-        let (newest, oldest) = time_bounds(&query.filter, true);
-        let is_open = |micros: i64| micros == i64::MAX || micros == i64::MIN;
+        let bounds = query.time_bounds();
+        let newest = bounds.newest.map(Timestamp::as_microsecond);
+        let oldest = bounds.oldest.map(Timestamp::as_microsecond);
         let exact = ask.is_selective() && is_exact_in_index(&query.filter, true, 0);
         Ok(Self {
             is_exact: exact,
             prefilter: cheap::choose_prefilter(&ask),
             expr: ask,
-            newest_key: if is_open(newest) {
-                SortKey(newest)
-            } else {
-                SortKey::newest_at(newest.saturating_add(OUT_OF_ORDER_MICROS))
-            },
-            oldest_key: if is_open(oldest) {
-                SortKey(oldest)
-            } else {
-                SortKey::oldest_at(oldest.saturating_sub(OUT_OF_ORDER_MICROS))
-            },
-            times: time_codec::encode_range(oldest, newest),
+            newest_key: newest.map_or(TOP, |micros| {
+                SortKey::newest_at(micros.saturating_add(OUT_OF_ORDER_MICROS))
+            }),
+            oldest_key: oldest.map_or(BOTTOM, |micros| {
+                SortKey::oldest_at(micros.saturating_sub(OUT_OF_ORDER_MICROS))
+            }),
+            times: time_codec::encode_range(oldest.unwrap_or(i64::MIN), newest.unwrap_or(i64::MAX)),
             body_dependency: body_dependency(&query.filter, true),
             only_missing_upstream: requires_missing_upstream(&query.filter),
         })
     }
-}
-
-/// Whether the query has an operator that looks at bodies or tags, or a word, which does so too.
-#[must_use]
-pub(crate) fn needs_bodies(query: &Query) -> bool {
-    body_dependency(&query.filter, true) > BodyDependency::Never
 }
 
 impl FtsExpr {

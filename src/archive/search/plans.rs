@@ -5,7 +5,8 @@ use rusqlite::{Connection, params};
 use super::plan::{FtsExpr, Plan};
 use super::{count, held, interned, keep_up, matcher, scan, slot};
 use crate::archive::schema;
-use crate::query::{parse, samples};
+use crate::query::parse;
+use crate::query::tests::arbitrary;
 
 fn tables() -> Connection {
     let mut connection = Connection::open_in_memory().unwrap();
@@ -21,7 +22,7 @@ fn tables() -> Connection {
 
 /// What is asked of the index, with the letters that were moved out of its way moved back.
 fn plan_text(text: &str) -> String {
-    let plan = Plan::from_query(&parse(text, &samples::berlin_context()).query, &tables()).unwrap();
+    let plan = Plan::from_query(&parse(text, &arbitrary::context()).query, &tables()).unwrap();
     let asked = match &plan.expr {
         FtsExpr::All => "everything".to_owned(),
         FtsExpr::Nothing => "nothing".to_owned(),
@@ -94,7 +95,7 @@ fn each_class_of_query_asks_the_index_no_more_than_it_must() {
         assert_eq!(plan_text(query), expected, "{query}");
     }
     let cheap = Plan::from_query(
-        &parse("body:refund status:sent", &samples::berlin_context()).query,
+        &parse("body:refund status:sent", &arbitrary::context()).query,
         &tables(),
     )
     .unwrap()
@@ -257,7 +258,7 @@ fn the_index_takes_whatever_is_asked() {
         "id:'",
         "\"\u{0}\"",
     ] {
-        let ask = Plan::from_query(&parse(text, &samples::berlin_context()).query, &connection)
+        let ask = Plan::from_query(&parse(text, &arbitrary::context()).query, &connection)
             .unwrap()
             .expr;
         let mut statement = connection.prepare(scan::INDEXED_OLDER).unwrap();

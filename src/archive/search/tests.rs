@@ -10,7 +10,7 @@ use crate::api::{ListedEmail, RetrievedEmail, wire};
 use crate::archive::{
     Archive, ArchiveLocation, EmailRow, ListingPage, PagePosition, RowWindow, WindowAnchor,
 };
-use crate::query::samples::{self, ArbitraryEmail};
+use crate::query::tests::arbitrary::{self, ArbitraryEmail};
 use crate::query::{
     BodyTexts, EmailDocument, Field, Node, Query, SearchText, SortOrder, SuggestionField,
     SuggestionSource as _, Term, matches,
@@ -167,7 +167,7 @@ fn all_matches(archive: &Archive, query: &Query) -> Vec<EmailRow> {
 }
 
 fn parsed(text: &str) -> Query {
-    crate::query::parse(text, &samples::berlin_context()).query
+    crate::query::parse(text, &arbitrary::context()).query
 }
 
 fn ids(archive: &Archive, text: &str) -> String {
@@ -227,16 +227,16 @@ fn part() -> impl Strategy<Value = Term> {
 }
 
 fn query() -> impl Strategy<Value = Query> {
-    let term = prop_oneof![samples::term(), part()];
+    let term = prop_oneof![arbitrary::term(), part()];
     (
-        samples::node(term),
+        arbitrary::node(term),
         prop::sample::select(SortOrder::ALL.to_vec()),
     )
         .prop_map(|(filter, sort)| Query { filter, sort })
 }
 
 fn mailbox() -> impl Strategy<Value = Vec<(ArbitraryEmail, bool)>> {
-    prop::collection::vec((samples::mail(), any::<bool>()), 0..12)
+    prop::collection::vec((arbitrary::mail(), any::<bool>()), 0..12)
 }
 
 proptest! {
