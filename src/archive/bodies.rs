@@ -1,29 +1,26 @@
-//! Keeps retrieved emails with their bodies, which cost a request each and never change.
+//! Stores retrieved emails with their bodies, and finds emails that lack them.
 
 use std::sync::Arc;
 
-use rusqlite::{OptionalExtension, Transaction};
+use rusqlite::{OptionalExtension, params};
 use serde_json::value::RawValue;
 
-use super::body_codec::{BodyCompressor, CompressedBody, damaged_error};
+use super::codec::body::CompressedBody;
+use super::codec::row::{self, OrderedObject};
+use super::codec::{dictionary, id as id_codec};
 use super::incoming::{self, EmailSource, IncomingEmail};
-use super::ordered_object::{self, OrderedObject};
-use super::{
-    Archive, RequestTime, SortKey, confirmations, deletions, dictionary, id_codec, purge, renumber,
-};
+use super::listing::{confirmations, deletions, position};
+use super::storage::error::damaged_error;
+use super::{Archive, RequestTime, SortKey, purge};
 use crate::api::{RetrievedEmail, wire};
 use crate::error::Error;
 use crate::mail::{Email, EmailId, Status};
 
-pub(super) const BODY_BY_ID: &str =
-    "SELECT json, dictionary, last_event FROM mail JOIN body USING (place) WHERE id = ?1";
+pub(crate) const BODY_BY_ID: &str =
+    "SELECT json, dictionary_id, last_event FROM mail JOIN body USING (sort_key) WHERE id = ?1";
 
 impl Archive {
     /// An email with its bodies, if they were kept; its status is the latest one known, in its JSON too.
-    ///
-    /// # Errors
-    ///
-    /// If the archive cannot be read, or what it holds is damaged.
     pub(crate) fn email(&self, id: &EmailId) -> Result<Option<Email>, Error> {
         let found = self.connections.read(|connection| {
             let mut statement = connection.prepare_cached(BODY_BY_ID)?;
@@ -32,10 +29,10 @@ impl Archive {
                     Ok((CompressedBody::from_row(row, 0)?, row.get(2)?))
                 })
                 .optional()?;
-            let Some((Some(packed), last_event)) = found else {
+            let Some((Some(compressed), last_event)) = found else {
                 return Ok(None);
             };
-            let json: Arc<str> = packed.to_json(connection)?.into();
+            let json: Arc<str> = compressed.to_json(connection)?.into();
             Ok(Some((
                 wire::Email::parse(&json).map_err(|error| damaged_error(&error))?,
                 json,
@@ -61,31 +58,29 @@ impl Archive {
     ///
     /// An email that no page has shown yet becomes a row of its own, outside all spans; one that was
     /// removed stays out.
-    ///
-    /// # Errors
-    ///
-    /// If the archive cannot be written.
     pub(crate) fn put_body(
         &self,
         retrieved: &RetrievedEmail,
-        asked: RequestTime,
+        request: RequestTime,
     ) -> Result<bool, Error> {
-        let mut entries = vec![IncomingEmail::parse(&retrieved.json, asked.at, true)?];
-        self.connections.write(|change| {
-            if !purge::filter_purged(change, &mut entries, self.retention, asked.at)?.is_empty() {
+        let mut emails = vec![IncomingEmail::parse(&retrieved.json, request.at, true)?];
+        self.connections.write(|transaction| {
+            if !purge::filter_purged(transaction, &mut emails, self.retention, request.at)?
+                .is_empty()
+            {
                 return Ok(false);
             }
-            renumber::assign_time_keys(change, &mut entries, asked.at)?;
-            let entry = &entries[0];
-            let changed = entry.update_status(change, asked)?;
-            if entry.existing.is_none() {
-                incoming::insert_new(change, &entries, EmailSource::Response(asked))?;
+            position::assign_time_keys(transaction, &mut emails, request.at)?;
+            let email = &emails[0];
+            let changed = email.update_status(transaction, request)?;
+            if email.existing.is_none() {
+                incoming::insert_new(transaction, &emails, EmailSource::Response(request))?;
             } else {
-                deletions::mark_restored(change, entry, asked)?;
-                confirmations::record_row(change, entry.sort_key, asked)?;
+                deletions::mark_restored(transaction, email, request)?;
+                confirmations::record_row(transaction, email.sort_key, request)?;
             }
-            if entry.existing.is_some() || entry.body_json().is_none() {
-                put_bodies(change, &[(entry.sort_key, &retrieved.json)])?;
+            if email.existing.is_some() || email.body_json().is_none() {
+                dictionary::store_bodies(transaction, &[(email.sort_key, &retrieved.json)])?;
             }
             Ok(changed)
         })
@@ -96,7 +91,7 @@ impl Archive {
 fn replace_last_event(json: &str, last_event: Option<&str>) -> Result<String, Error> {
     let OrderedObject(members) =
         OrderedObject::parse(json).map_err(|error| damaged_error(&error))?;
-    let last_event = last_event.map_or_else(|| "null".to_owned(), ordered_object::quote);
+    let last_event = last_event.map_or_else(|| "null".to_owned(), row::quote);
     let value = |name: &str, raw: &RawValue| {
         if name == "last_event" {
             last_event.clone()
@@ -111,40 +106,77 @@ fn replace_last_event(json: &str, last_event: Option<&str>) -> Result<String, Er
     if !pairs.iter().any(|(name, _)| *name == "last_event") {
         pairs.push(("last_event", last_event));
     }
-    Ok(ordered_object::write_object(
+    Ok(row::write_object(
         pairs.iter().map(|(name, value)| (*name, value.as_str())),
     ))
 }
 
-/// Keeps the bodies of an email that has none yet, as they came in some list or file.
-pub(super) fn put_body_if_missing(
-    change: &Transaction,
-    place: SortKey,
-    json: &str,
-) -> Result<(), Error> {
-    let sql = "SELECT EXISTS (SELECT 1 FROM body WHERE place = ?1)";
-    let has_body: bool = change
-        .prepare_cached(sql)?
-        .query_row([place], |row| row.get(0))?;
-    if has_body {
-        Ok(())
-    } else {
-        put_bodies(change, &[(place, json)])
+/// Emails without bodies that the service still has, newer than the second place.
+macro_rules! without_body {
+    ($what:literal, $rest:literal) => {
+        concat!(
+            "SELECT ",
+            $what,
+            " FROM mail WHERE sort_key > ?1 AND sort_key < ?2 AND missing_since IS NULL \
+             AND NOT EXISTS (SELECT 1 FROM body WHERE body.sort_key = mail.sort_key)",
+            $rest
+        )
+    };
+}
+
+impl Archive {
+    /// At most `rows` emails whose bodies are not here, newest first, below the place `below` and not
+    /// older than `since` (microseconds since 1970).
+    pub(crate) fn without_body(
+        &self,
+        below: Option<SortKey>,
+        since: i64,
+        rows: u32,
+    ) -> Result<Vec<(SortKey, EmailId)>, Error> {
+        let (below, edge) = (below.unwrap_or(SortKey(i64::MAX)), key_before(since));
+        self.connections.read(|connection| {
+            let mut statement = connection
+                .prepare_cached(without_body!("sort_key, id", " ORDER BY sort_key LIMIT ?3"))?;
+            let found = statement.query_map(params![below, edge, rows], |row| {
+                Ok((
+                    row.get(0)?,
+                    EmailId::new(id_codec::decode_id(row.get_ref(1)?)),
+                ))
+            })?;
+            Ok(found.collect::<Result<_, _>>()?)
+        })
+    }
+
+    /// How many emails that are not older than `since` have no bodies here. Walks all of them.
+    pub(crate) fn count_without_body(&self, since: i64) -> Result<u64, Error> {
+        let everywhere = SortKey(i64::MAX);
+        self.connections.read(|connection| {
+            let count: i64 = connection.query_row(
+                without_body!("count(*)", ""),
+                params![everywhere, key_before(since)],
+                |row| row.get(0),
+            )?;
+            Ok(count.unsigned_abs())
+        })
+    }
+
+    /// The newest emails, and how often the status of each was seen to change.
+    pub(crate) fn newest_changes(&self, rows: u32) -> Result<Vec<(EmailId, i64)>, Error> {
+        self.connections.read(|connection| {
+            let mut statement = connection
+                .prepare_cached("SELECT id, status_changes FROM mail ORDER BY sort_key LIMIT ?1")?;
+            let found = statement.query_map([rows], |row| {
+                Ok((
+                    EmailId::new(id_codec::decode_id(row.get_ref(0)?)),
+                    row.get(1)?,
+                ))
+            })?;
+            Ok(found.collect::<Result<_, _>>()?)
+        })
     }
 }
 
-/// Keeps the bodies of these emails.
-pub(super) fn put_bodies(change: &Transaction, emails: &[(SortKey, &str)]) -> Result<(), Error> {
-    if emails.is_empty() {
-        return Ok(());
-    }
-    dictionary::learn_if_due(
-        change,
-        &emails.iter().map(|(_, json)| *json).collect::<Vec<_>>(),
-    )?;
-    let mut packer = BodyCompressor::new(change)?;
-    for (place, json) in emails {
-        packer.store(change, *place, json)?;
-    }
-    Ok(())
+/// The place right below all mail of that time and newer.
+fn key_before(since: i64) -> SortKey {
+    SortKey(SortKey::from_micros(since).map_or(i64::MIN, |key| key.0 - 1))
 }

@@ -7,6 +7,8 @@ use std::time::SystemTime;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
+use super::storage::error::in_use_error;
+use super::storage::files::{move_error, unused_path};
 use super::{Archive, ArchiveLocation, is_unusable};
 use crate::config::Settings;
 use crate::error::{Error, ErrorKind};
@@ -57,10 +59,6 @@ impl IdentityMismatch {
     /// The archive that must be asked about before that of `settings` is opened: one that another key
     /// of the profile has filled while its own has none yet, or one that has come to its place from
     /// elsewhere. Changes nothing.
-    ///
-    /// # Errors
-    ///
-    /// If the archive cannot be read.
     pub(crate) fn find(settings: &Settings) -> Result<Option<Self>, Error> {
         let (ArchiveLocation::Disk(path), Some(ours)) = (&settings.archive, identity_of(settings))
         else {
@@ -104,7 +102,6 @@ impl IdentityMismatch {
     }
 
     /// What there is to know, a message.
-    #[must_use]
     pub(crate) fn message(&self) -> String {
         let Self {
             profile,
@@ -135,10 +132,6 @@ impl From<IdentityMismatch> for Error {
 impl Archive {
     /// Opens the archive that `settings` mean, for their service and key. One that belongs to another
     /// is not opened unless `said` tells what is to become of it.
-    ///
-    /// # Errors
-    ///
-    /// If the file cannot be used.
     pub(crate) fn open_for(settings: &Settings, said: OnMismatch) -> Result<OpenResult, Error> {
         let (ArchiveLocation::Disk(path), Some(ours)) = (&settings.archive, identity_of(settings))
         else {
@@ -182,19 +175,15 @@ impl Archive {
     }
 
     /// Whose it is; nobody's if it was never opened for anybody.
-    ///
-    /// # Errors
-    ///
-    /// If the archive cannot be read.
     pub(crate) fn identity(&self) -> Result<Option<Identity>, Error> {
         self.connections.read(load_identity)
     }
 
     fn bind(&self, owner: &Identity) -> Result<(), Error> {
         self.connections.write(|change| {
-            change.execute("DELETE FROM owner", [])?;
+            change.execute("DELETE FROM identity", [])?;
             change.execute(
-                "INSERT INTO owner (service, key) VALUES (?1, ?2)",
+                "INSERT INTO identity (service, key_fingerprint) VALUES (?1, ?2)",
                 params![owner.service, owner.key_fingerprint],
             )?;
             Ok(())
@@ -210,7 +199,7 @@ fn load_identity(connection: &Connection) -> Result<Option<Identity>, Error> {
         })
     };
     Ok(connection
-        .query_row("SELECT service, key FROM owner", [], owner)
+        .query_row("SELECT service, key_fingerprint FROM identity", [], owner)
         .optional()?)
 }
 
@@ -255,7 +244,7 @@ fn adopt(from: &Path, to: &Path) -> Result<(), Error> {
     let archive = Archive::open(&ArchiveLocation::Disk(from.to_owned()))?;
     if !archive.poll_lock().is_free() {
         let message = format!("another sentbox is using the archive {}", from.display());
-        return Err(Error::new(ErrorKind::Archive, message).with_hint("end it first"));
+        return Err(in_use_error(message));
     }
     drop(archive);
     let folders = from
@@ -270,25 +259,9 @@ fn back_up(path: &Path) -> Result<(), Error> {
     let folder = path
         .parent()
         .ok_or_else(|| Error::new(ErrorKind::Archive, "the archive has no folder of its own"))?;
-    let mut aside = (1..=u32::MAX).map(|n| folder.with_added_extension(format!("aside{n}")));
-    rename_folder(
-        folder,
-        &aside
-            .find(|aside| !aside.exists())
-            .expect("there are more numbers than folders"),
-    )
+    rename_folder(folder, &unused_path(folder, "aside"))
 }
 
 fn rename_folder(from: &Path, to: &Path) -> Result<(), Error> {
-    fs::rename(from, to).map_err(|error| {
-        Error::new(
-            ErrorKind::Archive,
-            format!(
-                "{} cannot be moved to {}: {error}",
-                from.display(),
-                to.display()
-            ),
-        )
-        .with_hint("check the owner and the mode of the folder")
-    })
+    fs::rename(from, to).map_err(|error| move_error(from, to, &error))
 }

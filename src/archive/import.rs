@@ -1,4 +1,4 @@
-//! Fills the archive from JSON lines: emails that were exported, or listed by another program.
+//! Imports JSON lines: emails that were exported, or listed by another program.
 
 use std::collections::HashSet;
 use std::io::BufRead;
@@ -6,9 +6,11 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use super::codec::dictionary;
+use super::codec::row::{OrderedObject, write_object};
 use super::incoming::{self, EmailSource, IncomingEmail};
-use super::ordered_object::{OrderedObject, write_object};
-use super::{Archive, bodies, purge, renumber};
+use super::listing::position;
+use super::{Archive, purge};
 use crate::api::wire;
 use crate::error::{Error, ErrorKind};
 
@@ -49,7 +51,7 @@ impl Archive {
     pub fn import(
         &self,
         mut lines: impl BufRead,
-        seen: Timestamp,
+        seen_at: Timestamp,
         mut progress: impl FnMut(&ImportReport),
     ) -> Result<ImportReport, Error> {
         let mut done = ImportReport::default();
@@ -74,8 +76,8 @@ impl Archive {
                 continue;
             }
             done.lines += 1;
-            match parse_line(&line, seen) {
-                Ok(entry) => batch.push(entry),
+            match parse_line(&line, seen_at) {
+                Ok(email) => batch.push(email),
                 Err(why) => {
                     done.invalid += 1;
                     if done.invalid_lines.len() < MAX_REPORTED {
@@ -86,11 +88,11 @@ impl Archive {
             bytes += line.len();
             if batch.len() == BATCH || bytes > BATCH_BYTES {
                 bytes = 0;
-                self.import_batch(&mut batch, seen, &mut done)?;
+                self.import_batch(&mut batch, seen_at, &mut done)?;
                 progress(&done);
             }
         }
-        self.import_batch(&mut batch, seen, &mut done)?;
+        self.import_batch(&mut batch, seen_at, &mut done)?;
         progress(&done);
         Ok(done)
     }
@@ -99,21 +101,21 @@ impl Archive {
     fn import_batch(
         &self,
         batch: &mut Vec<IncomingEmail>,
-        seen: Timestamp,
+        seen_at: Timestamp,
         done: &mut ImportReport,
     ) -> Result<(), Error> {
         let mut ids = HashSet::new();
-        let mut entries: Vec<IncomingEmail> = batch
+        let mut emails: Vec<IncomingEmail> = batch
             .drain(..)
-            .filter(|entry| ids.insert(entry.id_str().to_owned()))
+            .filter(|email| ids.insert(email.id_str().to_owned()))
             .collect();
-        let (new, out) = self.connections.write(|change| {
-            let out = purge::filter_purged(change, &mut entries, self.retention, seen)?;
-            renumber::assign_time_keys(change, &mut entries, seen)?;
-            let new = incoming::insert_new(change, &entries, EmailSource::File(seen))?;
-            for entry in entries.iter().filter(|entry| entry.existing.is_some()) {
-                if let Some(json) = entry.body_json() {
-                    bodies::put_body_if_missing(change, entry.sort_key, json)?;
+        let (new, out) = self.connections.write(|transaction| {
+            let out = purge::filter_purged(transaction, &mut emails, self.retention, seen_at)?;
+            position::assign_time_keys(transaction, &mut emails, seen_at)?;
+            let new = incoming::insert_new(transaction, &emails, EmailSource::File(seen_at))?;
+            for email in emails.iter().filter(|email| email.existing.is_some()) {
+                if let Some(json) = email.body_json() {
+                    dictionary::store_body_if_missing(transaction, email.sort_key, json)?;
                 }
             }
             Ok((new.len() as u64, out.total()))
@@ -124,11 +126,11 @@ impl Archive {
     }
 }
 
-fn parse_line(line: &[u8], seen: Timestamp) -> Result<IncomingEmail, String> {
+fn parse_line(line: &[u8], seen_at: Timestamp) -> Result<IncomingEmail, String> {
     let text = std::str::from_utf8(line).map_err(|error| error.to_string())?;
     let json = strip_annotations(text.trim()).map_or_else(|| Arc::from(text.trim()), Arc::from);
-    let entry = IncomingEmail::parse(&json, seen, true).map_err(|failure| failure.message)?;
-    let fields = entry.fields();
+    let email = IncomingEmail::parse(&json, seen_at, true).map_err(|error| error.message)?;
+    let fields = email.fields();
     let wire::Summary {
         to,
         from,
@@ -142,7 +144,7 @@ fn parse_line(line: &[u8], seen: Timestamp) -> Result<IncomingEmail, String> {
         return Err("not an email: it has neither recipient, sender, time nor subject".to_owned());
     }
     drop(fields);
-    Ok(entry)
+    Ok(email)
 }
 
 /// The member in which `search` and `show` say when a status was confirmed.

@@ -1,12 +1,13 @@
-//! What a screen asks of the archive: the rows around a place, found by key and never by counting.
+//! Windows onto the list: rows around a position, found by key and never by counting.
 
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row as SqlRow, params};
 
-use super::confirmations::{self, confirmed_at};
-use super::deletions::{MissingUpstream, listing_end_if_missing};
-use super::row_codec::{self, RowFields, row_columns, summary_columns};
-use super::{Archive, SortKey, id_codec};
+use super::codec::id as id_codec;
+use super::codec::row::{self, RowFields, row_columns, summary_columns};
+use super::listing::confirmations::{self, confirmed_at};
+use super::listing::deletions::{MissingUpstream, listing_end_if_missing};
+use super::{Archive, SortKey};
 use crate::error::Error;
 use crate::mail::{EmailId, Finality, Status, Summary};
 
@@ -32,7 +33,6 @@ pub struct EmailRow {
 
 impl EmailRow {
     /// Whether its status can still change. That of an email that the service does not have any more cannot.
-    #[must_use]
     pub(crate) fn finality(&self, now: Timestamp) -> Finality {
         let age = now.duration_since(self.summary.created.parsed.unwrap_or(now));
         if self.missing.is_some() {
@@ -89,10 +89,10 @@ pub struct RowWindow {
 macro_rules! select_rows {
     ($rest:literal) => {
         concat!(
-            "SELECT mail.place, seen, changes, EXISTS (SELECT 1 FROM body WHERE body.place = mail.place), \
+            "SELECT mail.sort_key, status_seen_at, status_changes, EXISTS (SELECT 1 FROM body WHERE body.sort_key = mail.sort_key), \
              ",
             summary_columns!(),
-            ", iif(listed, NULL, gone), ",
+            ", iif(listed, NULL, missing_since), ",
             listing_end_if_missing!(),
             ", ",
             confirmed_at!(),
@@ -102,20 +102,21 @@ macro_rules! select_rows {
     };
 }
 
-pub(super) const BELOW: &str = select_rows!("WHERE mail.place > ?1 ORDER BY mail.place LIMIT ?2");
-pub(super) const ABOVE: &str =
-    select_rows!("WHERE mail.place < ?1 ORDER BY mail.place DESC LIMIT ?2");
-pub(super) const BY_ID: &str = select_rows!("WHERE id = ?1");
-pub(super) const BY_KEY: &str = select_rows!("WHERE mail.place = ?1");
-pub(super) const ANY_ABOVE: &str = "SELECT EXISTS (SELECT 1 FROM mail WHERE place < ?1)";
-pub(super) const ANY_BELOW: &str = "SELECT EXISTS (SELECT 1 FROM mail WHERE place > ?1)";
-pub(super) const COUNT_ALL: &str = "SELECT emails FROM tally";
-pub(super) const COUNT_NEWER: &str = "SELECT count(*) FROM mail WHERE slot <= (SELECT slot FROM mail WHERE place < ?1 ORDER BY place DESC LIMIT 1)";
-pub(super) const OBSERVED: &str = "SELECT observed.last_event, observed.seen FROM observed JOIN mail USING (place) WHERE id = ?1 ORDER BY nth";
+pub(crate) const BELOW: &str =
+    select_rows!("WHERE mail.sort_key > ?1 ORDER BY mail.sort_key LIMIT ?2");
+pub(crate) const ABOVE: &str =
+    select_rows!("WHERE mail.sort_key < ?1 ORDER BY mail.sort_key DESC LIMIT ?2");
+pub(crate) const BY_ID: &str = select_rows!("WHERE id = ?1");
+pub(crate) const BY_KEY: &str = select_rows!("WHERE mail.sort_key = ?1");
+pub(crate) const ANY_ABOVE: &str = "SELECT EXISTS (SELECT 1 FROM mail WHERE sort_key < ?1)";
+pub(crate) const ANY_BELOW: &str = "SELECT EXISTS (SELECT 1 FROM mail WHERE sort_key > ?1)";
+pub(crate) const COUNT_ALL: &str = "SELECT emails FROM row_counts";
+pub(crate) const COUNT_NEWER: &str = "SELECT count(*) FROM mail WHERE fts_rowid <= (SELECT fts_rowid FROM mail WHERE sort_key < ?1 ORDER BY sort_key DESC LIMIT 1)";
+pub(crate) const OBSERVED: &str = "SELECT status_history.last_event, status_history.seen_at FROM status_history JOIN mail USING (sort_key) WHERE id = ?1 ORDER BY seq";
 
 /// One past either end of the list.
-pub(super) const TOP: SortKey = SortKey(i64::MAX);
-pub(super) const BOTTOM: SortKey = SortKey(i64::MIN);
+pub(crate) const TOP: SortKey = SortKey(i64::MAX);
+pub(crate) const BOTTOM: SortKey = SortKey(i64::MIN);
 
 impl Archive {
     /// At most `rows` rows at `anchor`. A window at an end of the list is filled from the other side.
@@ -128,12 +129,12 @@ impl Archive {
             let rows = match *anchor {
                 WindowAnchor::Newest => load_below(connection, TOP, rows)?,
                 WindowAnchor::Oldest => load_above(connection, BOTTOM, rows)?,
-                WindowAnchor::Above(place) => load_above(connection, place, rows)?,
-                WindowAnchor::Below(place) => load_below(connection, place, rows)?,
+                WindowAnchor::Above(key) => load_above(connection, key, rows)?,
+                WindowAnchor::Below(key) => load_below(connection, key, rows)?,
                 WindowAnchor::Around {
-                    sort_key: place,
+                    sort_key: key,
                     above,
-                } => load_around(connection, place, above, rows)?,
+                } => load_around(connection, key, above, rows)?,
                 WindowAnchor::AtTime(micros) => {
                     load_around(connection, SortKey::newest_at(micros), 0, rows)?
                 }
@@ -167,9 +168,9 @@ impl Archive {
     /// # Errors
     ///
     /// If the archive cannot be read.
-    pub fn rank(&self, place: SortKey) -> Result<u64, Error> {
+    pub fn rank(&self, key: SortKey) -> Result<u64, Error> {
         self.connections
-            .read(|connection| count(connection, COUNT_NEWER, [place]))
+            .read(|connection| count(connection, COUNT_NEWER, [key]))
     }
 
     /// The row of one email, if the archive has it.
@@ -182,10 +183,6 @@ impl Archive {
     }
 
     /// Every status that was seen of an email, oldest first; empty if the archive does not have it.
-    ///
-    /// # Errors
-    ///
-    /// If the archive cannot be read.
     pub(crate) fn history(&self, id: &EmailId) -> Result<Vec<ObservedStatus>, Error> {
         self.connections.read(|connection| {
             let mut statement = connection.prepare_cached(OBSERVED)?;
@@ -193,7 +190,7 @@ impl Archive {
                 Ok(observed_status(row.get(0)?, row.get(1)?))
             })?;
             let mut history: Vec<ObservedStatus> = earlier.collect::<Result<_, _>>()?;
-            let now = "SELECT last_event, seen FROM mail WHERE id = ?1";
+            let now = "SELECT last_event, status_seen_at FROM mail WHERE id = ?1";
             let now = connection
                 .prepare_cached(now)?
                 .query_row([id_codec::encode_id(id.as_str())], |row| {
@@ -215,7 +212,7 @@ impl Archive {
         let sql = concat!(
             "SELECT ",
             row_columns!(),
-            " FROM mail JOIN shape USING (shape) WHERE id = ?1"
+            " FROM mail JOIN key_order USING (key_order_id) WHERE id = ?1"
         );
         self.connections.read(|connection| {
             let mut statement = connection.prepare_cached(sql)?;
@@ -230,7 +227,7 @@ impl Archive {
 }
 
 /// The row of one email.
-pub(super) fn load_row(connection: &Connection, id: &EmailId) -> Result<Option<EmailRow>, Error> {
+pub(crate) fn load_row(connection: &Connection, id: &EmailId) -> Result<Option<EmailRow>, Error> {
     Ok(connection
         .prepare_cached(BY_ID)?
         .query_row([id_codec::encode_id(id.as_str())], read_row)
@@ -238,34 +235,26 @@ pub(super) fn load_row(connection: &Connection, id: &EmailId) -> Result<Option<E
 }
 
 /// A status as it is stored.
-pub(super) fn observed_status(last_event: Option<String>, seen: i64) -> ObservedStatus {
+pub(crate) fn observed_status(last_event: Option<String>, seen_at: i64) -> ObservedStatus {
     ObservedStatus {
         status: Status::parse(&last_event.unwrap_or_default()),
-        seen: Timestamp::from_microsecond(seen).unwrap_or_default(),
+        seen: Timestamp::from_microsecond(seen_at).unwrap_or_default(),
     }
 }
 
 /// Newest first, older than `place`.
-fn load_below(
-    connection: &Connection,
-    place: SortKey,
-    rows: usize,
-) -> Result<Vec<EmailRow>, Error> {
+fn load_below(connection: &Connection, key: SortKey, rows: usize) -> Result<Vec<EmailRow>, Error> {
     let mut statement = connection.prepare_cached(BELOW)?;
     Ok(statement
-        .query_map(params![place, to_limit(rows)], read_short_row)?
+        .query_map(params![key, to_limit(rows)], read_short_row)?
         .collect::<Result<_, _>>()?)
 }
 
 /// Newest first, the nearest ones that are newer than `place`.
-fn load_above(
-    connection: &Connection,
-    place: SortKey,
-    rows: usize,
-) -> Result<Vec<EmailRow>, Error> {
+fn load_above(connection: &Connection, key: SortKey, rows: usize) -> Result<Vec<EmailRow>, Error> {
     let mut statement = connection.prepare_cached(ABOVE)?;
     let mut found: Vec<EmailRow> = statement
-        .query_map(params![place, to_limit(rows)], read_short_row)?
+        .query_map(params![key, to_limit(rows)], read_short_row)?
         .collect::<Result<_, _>>()?;
     found.reverse();
     Ok(found)
@@ -273,11 +262,11 @@ fn load_above(
 
 fn load_around(
     connection: &Connection,
-    place: SortKey,
+    key: SortKey,
     lead: usize,
     rows: usize,
 ) -> Result<Vec<EmailRow>, Error> {
-    let edge = place.next_newer();
+    let edge = key.next_newer();
     let lead = lead.min(rows.saturating_sub(1));
     let older = load_below(connection, edge, rows - lead)?;
     let mut found = load_above(connection, edge.next_older(), rows - older.len())?;
@@ -291,21 +280,21 @@ fn load_around(
 }
 
 /// A row of a `select!`.
-pub(super) fn read_row(row: &SqlRow) -> rusqlite::Result<EmailRow> {
-    let (seen, changes): (i64, i64) = (row.get(1)?, row.get(2)?);
-    let summary = row_codec::read_summary(row, 4)?;
-    let changed = (changes > 0).then(|| observed_status(summary.last_event.clone(), seen));
-    let place = row.get(0)?;
-    let gone = MissingUpstream::from_columns(place, row.get(16)?, row.get(17)?);
+pub(crate) fn read_row(row: &SqlRow) -> rusqlite::Result<EmailRow> {
+    let (seen_at, changes): (i64, i64) = (row.get(1)?, row.get(2)?);
+    let summary = row::read_summary(row, 4)?;
+    let changed = (changes > 0).then(|| observed_status(summary.last_event.clone(), seen_at));
+    let key = row.get(0)?;
+    let missing = MissingUpstream::from_columns(key, row.get(16)?, row.get(17)?);
     let (confirmed, to_count) = (
         confirmations::to_timestamp(row.get(18)?),
         summary.to.as_ref().map_or(0, Vec::len),
     );
     Ok(EmailRow {
-        sort_key: place,
+        sort_key: key,
         last_change: changed,
         has_body: row.get(3)?,
-        missing: gone,
+        missing,
         confirmed_at: confirmed,
         to_count,
         summary: Summary::from(&summary),

@@ -157,7 +157,7 @@ fn mail_that_the_service_no_longer_has_is_found_as_such() {
     // As when the service says that it does not have this email.
     connection
         .execute(
-            "UPDATE mail SET gone = 1779264000000000, listed = 0 WHERE last_event = 'bounced'",
+            "UPDATE mail SET missing_since = 1779264000000000, listed = 0 WHERE last_event = 'bounced'",
             [],
         )
         .unwrap();

@@ -173,7 +173,7 @@ async fn removed_archive_is_shown_at_once_and_nothing_is_asked() {
         .await;
     let screen = one.screen();
     assert!(
-        screen.contains("the archive file was removed; nothing more is kept; restart sentbox"),
+        screen.contains("the archive file was removed: new mail is not stored; restart sentbox"),
         "{screen}"
     );
     assert!(
@@ -210,7 +210,7 @@ async fn read_only_archive_is_shown_and_emails_can_be_fetched() {
     it.press("r").await;
     assert!(
         it.screen()
-            .contains("read-only archive: nothing new is kept"),
+            .contains("read-only archive: new mail is not stored"),
         "{}",
         it.screen()
     );

@@ -519,7 +519,7 @@ async fn an_archive_that_another_program_holds_is_left_to_it() {
     }
     let other = rusqlite::Connection::open(file(home.path())).unwrap();
     other
-        .execute_batch("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; DELETE FROM owner")
+        .execute_batch("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; DELETE FROM identity")
         .unwrap();
     let it = TuiHarness::with_env(SIZE, env).await;
     let screen = it.screen();
@@ -528,7 +528,7 @@ async fn an_archive_that_another_program_holds_is_left_to_it() {
         "{screen}"
     );
     assert!(
-        screen.contains("another program is holding the archive, so nothing is kept this time"),
+        screen.contains("the archive is locked by another program, so nothing is kept this time"),
         "{screen}"
     );
     other.execute_batch("ROLLBACK").unwrap();

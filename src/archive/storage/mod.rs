@@ -1,8 +1,5 @@
-//! Who holds the database open: one writer, and readers that do not wait for it.
+//! The connections to the database: one writer, and readers that do not wait for it.
 
-use std::fmt::Write as _;
-use std::fs::{DirBuilder, OpenOptions, Permissions};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,14 +7,21 @@ use std::time::Duration;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
-use rustix::fs::OFlags;
 
-use super::error::explain_damage;
-use super::peer_notice::{FileId, PeerNotice, PeerNotifier};
-use super::schema::SchemaVersion;
+pub(crate) mod error;
+pub(crate) mod files;
+pub(crate) mod peer_notice;
+pub(crate) mod process_lock;
+pub(crate) mod schema;
+pub(crate) mod sql;
+
+use super::codec::dictionary;
 use super::search::{self, CancellationToken};
-use super::{dictionary, read_only, schema};
 use crate::error::{Error, ErrorKind};
+use error::{explain_damage, in_use_error};
+use files::{FileId, back_up_outdated, create_private, file_uri, is_read_only_file};
+use peer_notice::{PeerNotice, PeerNotifier};
+use schema::SchemaVersion;
 
 /// How long a connection waits for another process before it gives up.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -32,7 +36,7 @@ const STATEMENT_CACHE: usize = 64;
 const PROGRESS_STEPS: i32 = 10_000;
 
 /// The database's connections.
-pub(super) struct Connections {
+pub(crate) struct Connections {
     /// Where the file is, if there is one.
     path: Option<PathBuf>,
     uri: String,
@@ -49,33 +53,29 @@ pub(super) struct Connections {
 impl Connections {
     /// Opens the file, and creates it for the owner alone if it is not there. One of an older version is
     /// renamed first; returns its new name.
-    pub(super) fn open_on_disk(path: &Path) -> Result<(Self, Option<PathBuf>), Error> {
+    pub(crate) fn open_on_disk(path: &Path) -> Result<(Self, Option<PathBuf>), Error> {
         if let Some(connections) =
-            Self::open_file(path).map_err(|failure| explain_damage(failure, path))?
+            Self::open_file(path).map_err(|error| explain_damage(error, path))?
         {
             return Ok((connections, None));
         }
-        let aside = back_up_outdated(path)?;
-        let in_use = || {
-            Error::new(
-                ErrorKind::Archive,
-                "another sentbox, of an older version, uses the archive",
-            )
-            .with_hint("end it first")
-        };
-        Ok((Self::open_file(path)?.ok_or_else(in_use)?, Some(aside)))
+        let backup = back_up_outdated(path)?;
+        let connections = Self::open_file(path)?.ok_or_else(|| {
+            in_use_error("another sentbox, of an older version, uses the archive")
+        })?;
+        Ok((connections, Some(backup)))
     }
 
     /// Opens the file; `None` if its tables are of an older version.
     fn open_file(path: &Path) -> Result<Option<Self>, Error> {
-        if read_only::has_no_write_bits(path) || is_read_only_file(path) {
+        if files::has_no_write_bits(path) || is_read_only_file(path) {
             return Self::open_read_only(path);
         }
         create_private(path)?;
         let opened = connect(&file_uri(path))
             .and_then(|writer| Ok((schema::read_version(&writer)?, writer)));
         let writer = match opened {
-            Err(error) if read_only::is_cannot_open_error(&error) => {
+            Err(error) if files::is_cannot_open_error(&error) => {
                 return Self::open_read_only(path);
             }
             opened => opened?.1,
@@ -97,10 +97,10 @@ impl Connections {
     /// Opens the file without a writer; `None` if its tables are of an older version.
     fn open_read_only(path: &Path) -> Result<Option<Self>, Error> {
         let uri = file_uri(path);
-        let opened = connect(&format!("{uri}{}", read_only::uri_parameters(path)))
+        let opened = connect(&format!("{uri}{}", files::uri_parameters(path)))
             .and_then(|reader| Ok((schema::read_version(&reader)?, reader)));
         let (_, reader) = opened.map_err(|error| {
-            read_only::unreadable_wal_error(path, &error).unwrap_or_else(|| error.into())
+            files::unreadable_wal_error(path, &error).unwrap_or_else(|| error.into())
         })?;
         if schema::check_version(&reader)? == SchemaVersion::Outdated {
             return Ok(None);
@@ -127,7 +127,7 @@ impl Connections {
     ///
     /// The `memdb` file system of `SQLite` file system and not its shared cache: the latter locks table by table and
     /// answers a reader that meets the writer with an error that no timeout waits for.
-    pub(super) fn open_in_memory() -> Result<Self, Error> {
+    pub(crate) fn open_in_memory() -> Result<Self, Error> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let uri = format!(
             "file:/sentbox-{}?vfs=memdb",
@@ -142,10 +142,10 @@ impl Connections {
             schema::create_tables(&mut writer)?;
         }
         let has_changed = Arc::new(AtomicBool::new(false));
-        let noted = Arc::clone(&has_changed);
+        let flag = Arc::clone(&has_changed);
         writer.update_hook(Some(move |_, _: &str, table: &str, _| {
-            if matches!(table, "mail" | "body" | "confirmed") {
-                noted.store(true, Ordering::Relaxed);
+            if matches!(table, "mail" | "body" | "confirmed_run") {
+                flag.store(true, Ordering::Relaxed);
             }
         }))?;
         let writer = Some(Mutex::new(writer));
@@ -161,49 +161,45 @@ impl Connections {
     }
 
     /// Whether the archive may only be read.
-    pub(super) const fn is_read_only(&self) -> bool {
+    pub(crate) const fn is_read_only(&self) -> bool {
         self.writer.is_none()
     }
 
     /// Sends notices to other processes, if there can be others.
-    pub(super) const fn notifier(&self) -> Option<&Arc<PeerNotifier>> {
+    pub(crate) const fn notifier(&self) -> Option<&Arc<PeerNotifier>> {
         self.notifier.as_ref()
     }
 
     /// Whether the file is still the one that was opened.
-    pub(super) fn check_file(&self) -> Result<(), Error> {
+    pub(crate) fn check_file(&self) -> Result<(), Error> {
         self.file_id
             .as_ref()
             .map_or(Ok(()), FileId::check_unchanged)
     }
 
     /// Makes the transaction that is open send a notice, although it changes no row of an email.
-    pub(super) fn mark_changed(&self) {
+    pub(crate) fn mark_changed(&self) {
         self.has_changed.store(true, Ordering::Relaxed);
     }
 
     /// Runs `change` in one transaction: all of it happens, or nothing.
-    pub(super) fn write<T>(
+    pub(crate) fn write<T>(
         &self,
-        change: impl FnOnce(&Transaction) -> Result<T, Error>,
+        operation: impl FnOnce(&Transaction) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        self.run_write(change)
-            .map_err(|failure| self.explain(failure))
+        self.run_write(operation)
+            .map_err(|error| self.explain(error))
     }
 
     fn run_write<T>(
         &self,
-        change: impl FnOnce(&Transaction) -> Result<T, Error>,
+        operation: impl FnOnce(&Transaction) -> Result<T, Error>,
     ) -> Result<T, Error> {
         self.check_file()?;
-        let mut writer = lock_connection(
-            self.writer
-                .as_ref()
-                .ok_or_else(read_only::read_only_error)?,
-        );
+        let mut writer = lock_connection(self.writer.as_ref().ok_or_else(error::read_only_error)?);
         let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
         self.has_changed.store(false, Ordering::Relaxed);
-        let outcome = change(&transaction)?;
+        let outcome = operation(&transaction)?;
         search::reindex_dirty(&transaction)?;
         transaction.commit()?;
         if self.has_changed.load(Ordering::Relaxed)
@@ -216,13 +212,9 @@ impl Connections {
 
     /// Writes the file anew without the room that deleted rows have left, and empties the log beside
     /// it; false if another process keeps that from being emptied now.
-    pub(super) fn compact(&self) -> Result<bool, Error> {
+    pub(crate) fn compact(&self) -> Result<bool, Error> {
         self.check_file()?;
-        let writer = lock_connection(
-            self.writer
-                .as_ref()
-                .ok_or_else(read_only::read_only_error)?,
-        );
+        let writer = lock_connection(self.writer.as_ref().ok_or_else(error::read_only_error)?);
         search::erase_deleted(&writer)?;
         dictionary::delete_unused(&writer)?;
         // A copy of what stays may be too large for memory.
@@ -233,19 +225,19 @@ impl Connections {
     }
 
     /// Runs `look` as [`Connections::read`] does, until it is done or `halt` breaks it off: `None`.
-    pub(super) fn read_cancellable<T>(
+    pub(crate) fn read_cancellable<T>(
         &self,
-        halt: &CancellationToken,
-        look: impl FnOnce(&Connection) -> Result<T, Error>,
+        cancel: &CancellationToken,
+        read: impl FnOnce(&Connection) -> Result<T, Error>,
     ) -> Result<Option<T>, Error> {
-        let watched = halt.clone();
+        let watched = cancel.clone();
         let outcome = self.with_reader(|reader| {
             reader.progress_handler(PROGRESS_STEPS, Some(move || watched.is_cancelled()))?;
-            let outcome = read_in_transaction(reader, look);
+            let outcome = read_in_transaction(reader, read);
             reader.progress_handler(0, None::<fn() -> bool>)?;
             outcome
         });
-        if halt.is_cancelled() {
+        if cancel.is_cancelled() {
             Ok(None)
         } else {
             outcome.map(Some)
@@ -253,11 +245,11 @@ impl Connections {
     }
 
     /// Runs `look` on one state of the database, whatever is written meanwhile.
-    pub(super) fn read<T>(
+    pub(crate) fn read<T>(
         &self,
-        look: impl FnOnce(&Connection) -> Result<T, Error>,
+        read: impl FnOnce(&Connection) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        self.with_reader(|reader| read_in_transaction(reader, look))
+        self.with_reader(|reader| read_in_transaction(reader, read))
     }
 
     fn with_reader<T>(
@@ -269,12 +261,12 @@ impl Connections {
             return work(&mut connect_reader(&format!(
                 "{}{}",
                 self.uri,
-                read_only::uri_parameters(file.path())
+                files::uri_parameters(file.path())
             ))?);
         }
         let idle = lock_connection(&self.idle_readers).pop();
         let mut reader = idle.map_or_else(|| connect_reader(&self.uri), Ok)?;
-        let outcome = work(&mut reader).map_err(|failure| self.explain(failure))?;
+        let outcome = work(&mut reader).map_err(|error| self.explain(error))?;
         let mut idle = lock_connection(&self.idle_readers);
         if idle.len() < IDLE_READERS {
             idle.push(reader);
@@ -282,20 +274,20 @@ impl Connections {
         Ok(outcome)
     }
 
-    fn explain(&self, failure: Error) -> Error {
+    fn explain(&self, error: Error) -> Error {
         match &self.path {
-            Some(path) => explain_damage(failure, path),
-            None => failure,
+            Some(path) => explain_damage(error, path),
+            None => error,
         }
     }
 }
 
 fn read_in_transaction<T>(
     reader: &mut Connection,
-    look: impl FnOnce(&Connection) -> Result<T, Error>,
+    read: impl FnOnce(&Connection) -> Result<T, Error>,
 ) -> Result<T, Error> {
     let transaction = reader.transaction_with_behavior(TransactionBehavior::Deferred)?;
-    let outcome = look(&transaction)?;
+    let outcome = read(&transaction)?;
     transaction.finish()?;
     Ok(outcome)
 }
@@ -337,67 +329,8 @@ fn connect(uri: &str) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// A path as a URI, in which `?`, `#` and `%` would have a meaning of their own.
-fn file_uri(path: &Path) -> String {
-    let mut uri = String::from("file:");
-    for byte in path.as_os_str().as_encoded_bytes() {
-        match byte {
-            b'/' | b'.' | b'-' | b'_' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => {
-                uri.push(char::from(*byte));
-            }
-            other => {
-                let _ = write!(uri, "%{other:02X}");
-            }
-        }
-    }
-    uri
-}
-
-/// Whether the file can be read, but the system does not let this user write it.
-fn is_read_only_file(path: &Path) -> bool {
-    let denied = OpenOptions::new()
-        .write(true)
-        .open(path)
-        .is_err_and(|error| read_only::is_permission_error(&error));
-    denied && std::fs::File::open(path).is_ok()
-}
-
-/// Renames the file, and the log beside it, to a name that no file has yet.
-fn back_up_outdated(path: &Path) -> Result<PathBuf, Error> {
-    let aside = unused_path(path, "old");
-    for suffix in ["-wal", "-shm", ""] {
-        match std::fs::rename(sidecar_path(path, suffix), sidecar_path(&aside, suffix)) {
-            Err(error) if suffix.is_empty() || error.kind() != std::io::ErrorKind::NotFound => {
-                let message = format!(
-                    "the archive of an older version cannot be moved to {}: {error}",
-                    aside.display()
-                );
-                return Err(Error::new(ErrorKind::Archive, message)
-                    .with_hint("check the owner and the mode of the folder"));
-            }
-            _ => {}
-        }
-    }
-    Ok(aside)
-}
-
-/// A name beside the file that no file has yet.
-pub(super) fn unused_path(path: &Path, why: &str) -> PathBuf {
-    let mut names = (1..=u32::MAX).map(|n| path.with_added_extension(format!("{why}{n}")));
-    names
-        .find(|name| !name.exists())
-        .expect("there are more numbers than files")
-}
-
-/// The name of a file that `SQLite` keeps beside another one.
-pub(super) fn sidecar_path(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    name.into()
-}
-
 /// Opens a file that may be damaged, to read what is left of it.
-pub(super) fn open_for_repair(path: &Path) -> Result<Connection, Error> {
+pub(crate) fn open_for_repair(path: &Path) -> Result<Connection, Error> {
     if !path.exists() {
         return Err(Error::new(
             ErrorKind::Archive,
@@ -409,64 +342,11 @@ pub(super) fn open_for_repair(path: &Path) -> Result<Connection, Error> {
     Ok(connection)
 }
 
-/// Mail is personal data: the folder opens for its owner alone, and so does the file, from which
-/// `SQLite` copies the mode of those beside it. A symbolic link may lead to the file, but then the
-/// mode of that is left alone: somebody has put it there for a purpose of theirs.
-fn create_private(path: &Path) -> Result<(), Error> {
-    let failed = |error: std::io::Error| {
-        Error::new(
-            ErrorKind::Archive,
-            format!("{} cannot be opened: {error}", path.display()),
-        )
-        .with_hint("check the owner and the mode of the folder")
-    };
-    if let Some(folder) = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-    {
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(folder)
-            .map_err(failed)?;
-    }
-    let is_link = std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink());
-    let mut options = OpenOptions::new();
-    options
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600);
-    if !is_link {
-        // One that is put there in this instant is not followed either.
-        options.custom_flags(OFlags::NOFOLLOW.bits().cast_signed());
-    }
-    let file = options.open(path).map_err(failed)?;
-    let mode = file.metadata().map_err(failed)?.permissions().mode();
-    let is_open = mode & 0o077 != 0;
-    if !is_open {
-        return Ok(());
-    }
-    if is_link {
-        let target = std::fs::canonicalize(path).map_err(failed)?;
-        let message = format!(
-            "{} is a symbolic link to {}, which other users may open (mode {:04o})",
-            path.display(),
-            target.display(),
-            mode & 0o7777
-        );
-        return Err(Error::new(ErrorKind::Archive, message).with_hint(format!(
-            "chmod 600 {}, or take the link away",
-            target.display()
-        )));
-    }
-    file.set_permissions(Permissions::from_mode(0o600))
-        .map_err(failed)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     #[test]
@@ -477,12 +357,12 @@ mod tests {
         std::fs::write(&target, "").unwrap();
         std::os::unix::fs::symlink(&target, &link).unwrap();
         std::fs::set_permissions(&target, Permissions::from_mode(0o644)).unwrap();
-        let failure = Connections::open_on_disk(&link)
+        let error = Connections::open_on_disk(&link)
             .err()
             .expect("others may read it");
         assert!(
-            failure.message.contains("symbolic link") && failure.hint.contains("chmod 600"),
-            "{failure}"
+            error.message.contains("symbolic link") && error.hint.contains("chmod 600"),
+            "{error}"
         );
         assert_eq!((mode(), std::fs::read(&target).unwrap().len()), (0o644, 0));
         std::fs::set_permissions(&target, Permissions::from_mode(0o600)).unwrap();

@@ -1,12 +1,13 @@
-//! What `SQLite` reports, as a message and something to do about it.
+//! Turns errors of `SQLite` into messages with a hint.
 
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::io;
+use std::io::Read as _;
 use std::path::Path;
 
 use rusqlite::{ErrorCode, ffi};
 
-use super::integrity::{REPAIR_HINT, START_NEW_HINT};
+use super::files::sidecar_path;
 use crate::error::{Error, ErrorKind};
 
 impl From<rusqlite::Error> for Error {
@@ -23,8 +24,8 @@ impl From<rusqlite::Error> for Error {
                 "check the owner and the mode of its file and folder",
             ),
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => (
-                "another program is holding the archive",
-                "close it, or wait until it is done",
+                "the archive is locked by another program",
+                "close that program, or wait until it is done",
             ),
             Some(ErrorCode::DatabaseCorrupt) => DAMAGED,
             None if is_decode_error(&error) => DAMAGED,
@@ -38,7 +39,38 @@ impl From<rusqlite::Error> for Error {
     }
 }
 
-/// Nothing is thrown away for the person: the service may have deleted what is in there.
+/// The hint for a damaged file. Nothing is deleted: the service may no longer have what is in it.
+pub(crate) const REPAIR_HINT: &str = "sentbox archive repair keeps what can be read, and sync fetches the rest again; \
+     sentbox archive begin moves it to a backup and creates a new one";
+
+/// The hint for a file that cannot be used any more.
+pub(crate) const START_NEW_HINT: &str = "sentbox archive begin moves it to a backup and creates a new one; mail that the service no longer has is only in the backup";
+
+/// The hint for a damaged body.
+pub(crate) const REFETCH_HINT: &str = "open it while online to fetch it again";
+
+pub(crate) fn read_only_error() -> Error {
+    Error::new(
+        ErrorKind::Archive,
+        "read-only archive: new mail is not stored",
+    )
+    .with_hint("to change that, make its file and folder writable for you")
+}
+
+pub(crate) fn damage_error(message: &str) -> Error {
+    Error::new(ErrorKind::Archive, message).with_hint(REPAIR_HINT)
+}
+
+/// An email whose stored JSON cannot be read.
+pub(crate) fn damaged_error(error: &dyn std::error::Error) -> Error {
+    let message = format!("an email in the archive is damaged: {error}");
+    Error::new(ErrorKind::Archive, message).with_hint(REFETCH_HINT)
+}
+
+pub(crate) fn in_use_error(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Archive, message).with_hint("end it first")
+}
+
 const DAMAGED: (&str, &str) = ("the archive file is damaged", REPAIR_HINT);
 
 const UNREADABLE: (&str, &str) = (
@@ -93,26 +125,20 @@ const fn io_error_text(extended_code: i32) -> (&'static str, &'static str) {
 
 /// The same failure, or the one that is behind it: a disk that cannot read is reported by `SQLite`
 /// as damage, since it takes the error for one of the file system.
-pub(super) fn explain_damage(failure: Error, path: &Path) -> Error {
-    if failure.message != DAMAGED.0 {
-        return failure;
+pub(crate) fn explain_damage(error: Error, path: &Path) -> Error {
+    if error.message != DAMAGED.0 {
+        return error;
     }
     match read_to_end(path) {
-        Ok(()) => failure,
+        Ok(()) => error,
         Err(error) => Error::new(ErrorKind::Archive, format!("{}: {error}", UNREADABLE.0))
             .with_hint(UNREADABLE.1),
     }
 }
 
 /// Reads the file of the archive and the log beside it to their ends.
-///
-/// # Errors
-///
-/// If the system cannot read one of them; there need not be a log.
-pub(super) fn read_to_end(path: &Path) -> io::Result<()> {
-    let mut log = path.as_os_str().to_owned();
-    log.push("-wal");
-    for path in [path, Path::new(&log)] {
+pub(crate) fn read_to_end(path: &Path) -> io::Result<()> {
+    for path in [path, &sidecar_path(path, "-wal")] {
         let mut file = match File::open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             file => file?,
@@ -139,9 +165,9 @@ mod tests {
             ffi::SQLITE_IOERR_CORRUPTFS,
             ffi::SQLITE_IOERR_FSTAT,
         ] {
-            let failure = reported(code);
-            assert_eq!(failure.message, "the system cannot read the archive file");
-            assert!(!failure.hint.contains("archive begin"), "{}", failure.hint);
+            let error = reported(code);
+            assert_eq!(error.message, "the system cannot read the archive file");
+            assert!(!error.hint.contains("archive begin"), "{}", error.hint);
         }
         assert_eq!(reported(ffi::SQLITE_CORRUPT).message, DAMAGED.0);
     }
@@ -149,11 +175,11 @@ mod tests {
     #[test]
     fn failed_write_is_not_called_full_disk() {
         for code in [ffi::SQLITE_IOERR_WRITE, ffi::SQLITE_IOERR_FSYNC] {
-            let failure = reported(code);
+            let error = reported(code);
             assert!(
-                failure.message.contains("cannot write") && !failure.hint.contains("free"),
-                "{failure} {}",
-                failure.hint
+                error.message.contains("cannot write") && !error.hint.contains("free"),
+                "{error} {}",
+                error.hint
             );
         }
         assert!(
@@ -169,12 +195,12 @@ mod tests {
     #[test]
     fn damage_behind_an_unreadable_file_is_a_failed_read() {
         let damaged = || reported(ffi::SQLITE_CORRUPT);
-        let failure = explain_damage(damaged(), Path::new("/proc/self/mem"));
+        let error = explain_damage(damaged(), Path::new("/proc/self/mem"));
         assert!(
-            failure
+            error
                 .message
                 .starts_with("the system cannot read the archive file: "),
-            "{failure}"
+            "{error}"
         );
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("archive.sqlite");

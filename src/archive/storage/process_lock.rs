@@ -1,4 +1,4 @@
-//! `Lease`: of all processes on one archive, one does what is enough to be done once; the others read.
+//! `ProcessLock`: of all processes on one archive, one does the work that is enough to be done once.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Seek, Write};
@@ -9,7 +9,7 @@ use std::time::SystemTime;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::ArchiveLocation;
+use crate::archive::ArchiveLocation;
 use crate::error::{Error, ErrorKind};
 
 /// A holder that has not asked for so long was stopped, perhaps by a shell; it no longer counts.
@@ -26,7 +26,7 @@ pub(crate) struct ProcessLock {
 
 impl ProcessLock {
     /// The lease of the archive at `location` for the work of that name; nobody holds it yet.
-    pub(super) fn new(location: &ArchiveLocation, work: &str) -> Self {
+    pub(crate) fn new(location: &ArchiveLocation, work: &str) -> Self {
         let path = match location {
             ArchiveLocation::Disk(path) => Some(path.with_added_extension(work)),
             ArchiveLocation::Memory => None,
@@ -39,11 +39,10 @@ impl ProcessLock {
 
     /// Whether it is this process that asks, as of `now`. It is from the moment on that nobody else
     /// does. Where files cannot be locked everybody asks: that is wasteful, and nobody goes without.
-    #[must_use]
     pub(crate) fn try_acquire(&self, now: Timestamp) -> bool {
         let Some(path) = &self.path else { return true };
-        let mut held = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(file) = &*held {
+        let mut file_guard = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(file) = &*file_guard {
             let _ = file.set_modified(SystemTime::from(now));
             return true;
         }
@@ -59,7 +58,7 @@ impl ProcessLock {
         match file.try_lock() {
             Ok(()) => {
                 let _ = file.set_modified(SystemTime::from(now));
-                *held = Some(file);
+                *file_guard = Some(file);
                 true
             }
             Err(TryLockError::WouldBlock) => {
@@ -67,15 +66,14 @@ impl ProcessLock {
                     .metadata()
                     .and_then(|metadata| metadata.modified())
                     .ok();
-                let asked = modified.and_then(|modified| Timestamp::try_from(modified).ok());
-                asked.is_some_and(|asked| now.duration_since(asked) > ABANDONED_AFTER)
+                let request = modified.and_then(|modified| Timestamp::try_from(modified).ok());
+                request.is_some_and(|request| now.duration_since(request) > ABANDONED_AFTER)
             }
             Err(TryLockError::Error(_)) => true,
         }
     }
 
     /// Whether no process holds it now.
-    #[must_use]
     pub(crate) fn is_free(&self) -> bool {
         let Some(path) = &self.path else { return true };
         // A file that is not there was never locked; one that cannot be opened says nothing.
@@ -86,15 +84,13 @@ impl ProcessLock {
 
     /// Records for all processes that the service has answered, if it is held here. Returns whether
     /// that ends an outage.
-    #[must_use]
     pub(crate) fn record_response(&self, now: Timestamp) -> bool {
         self.write_record(now, &format!("{now}\n"))
     }
 
     /// Records for all processes that the service cannot be reached, if it is held here. Returns whether
     /// that begins an outage.
-    #[must_use]
-    pub(crate) fn record_outage(&self, now: Timestamp, failure: &Error) -> bool {
+    pub(crate) fn record_outage(&self, now: Timestamp, error: &Error) -> bool {
         let line = |text: &str| text.replace('\n', " ");
         let answered = self
             .last_response_at()
@@ -104,8 +100,8 @@ impl ProcessLock {
             now,
             &format!(
                 "{answered}\n{}\n{}\n",
-                line(&failure.message),
-                line(&failure.hint)
+                line(&error.message),
+                line(&error.hint)
             ),
         )
     }
@@ -113,8 +109,10 @@ impl ProcessLock {
     /// Writes the record; returns whether an outage begins or ends with it.
     fn write_record(&self, now: Timestamp, text: &str) -> bool {
         let before = self.outage().is_some();
-        let mut held = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(file) = &mut *held else { return false };
+        let mut file_guard = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(file) = &mut *file_guard else {
+            return false;
+        };
         // Screens show what is in it, and nothing else depends on it.
         let _ = file
             .rewind()
@@ -125,13 +123,11 @@ impl ProcessLock {
     }
 
     /// When the service has answered last whoever held this, if that was noted.
-    #[must_use]
     pub(crate) fn last_response_at(&self) -> Option<Timestamp> {
         self.read_record()?.lines().next()?.parse().ok()
     }
 
     /// Why the service cannot be reached, if the process that held this last has recorded an outage.
-    #[must_use]
     pub(crate) fn outage(&self) -> Option<Error> {
         let recorded = self.read_record()?;
         let mut lines = recorded.lines().skip(1);
@@ -142,7 +138,6 @@ impl ProcessLock {
     }
 
     /// Whether this process holds it.
-    #[must_use]
     pub(crate) fn is_held(&self) -> bool {
         self.file
             .lock()
@@ -227,14 +222,11 @@ mod tests {
         );
         assert!(one.try_acquire(now));
         assert!(!one.record_response(now), "there was no outage");
-        let failure = Error::new(ErrorKind::Unreachable, "connection refused\nby the host")
+        let error = Error::new(ErrorKind::Unreachable, "connection refused\nby the host")
             .with_hint("check the network");
+        assert!(!other.record_outage(now, &error), "only the holder records");
         assert!(
-            !other.record_outage(now, &failure),
-            "only the holder records"
-        );
-        assert!(
-            one.record_outage(now, &failure) && !one.record_outage(now, &failure),
+            one.record_outage(now, &error) && !one.record_outage(now, &error),
             "it begins once"
         );
         let recorded = Error::new(ErrorKind::Unreachable, "connection refused by the host")

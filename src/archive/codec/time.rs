@@ -1,4 +1,4 @@
-//! Times in a quarter of their length: one number that says the instant and how it was written.
+//! Times in a quarter of their length: one number for the instant and the way it was written.
 
 use std::fmt::Write as _;
 
@@ -27,7 +27,7 @@ const FORMATS: [fn(&mut String, u32); 4] = [
 const POSTGRES: i64 = 1;
 
 /// A time as it is stored: a number if it is written in one of those ways, and else its text.
-pub(super) fn encode(text: Option<&str>) -> Value {
+pub(crate) fn encode(text: Option<&str>) -> Value {
     let Some(text) = text else { return Value::Null };
     let at: Option<Timestamp> = text.parse().ok();
     let same = at.and_then(|at| {
@@ -42,7 +42,7 @@ pub(super) fn encode(text: Option<&str>) -> Value {
 }
 
 /// A time as it came.
-pub(super) fn decode(value: ValueRef) -> Option<String> {
+pub(crate) fn decode(value: ValueRef) -> Option<String> {
     match value {
         ValueRef::Integer(packed) => {
             let at = Timestamp::from_microsecond(packed.div_euclid(FORMAT_COUNT)).ok()?;
@@ -53,7 +53,7 @@ pub(super) fn decode(value: ValueRef) -> Option<String> {
 }
 
 /// The numbers of all times between two (in microseconds), both included.
-pub(super) const fn encode_range(oldest: i64, newest: i64) -> (i64, i64) {
+pub(crate) const fn encode_range(oldest: i64, newest: i64) -> (i64, i64) {
     (
         oldest.saturating_mul(FORMAT_COUNT),
         newest

@@ -1,16 +1,16 @@
-//! The version of the archive's tables, and how a new archive gets them.
+//! The version of the tables, and how a new archive gets them.
 
 use rusqlite::{Connection, TransactionBehavior};
 
 use crate::error::{Error, ErrorKind};
 
 /// The version that this program reads and writes. The tables may change with each version: an older
-/// archive is put aside, and its mail is read anew.
-const VERSION: u32 = 7;
+/// archive is moved to a backup, and its mail is fetched again.
+const VERSION: u32 = 8;
 
 /// What a file holds, by the version in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum SchemaVersion {
+pub(crate) enum SchemaVersion {
     /// No tables yet, or those of this version.
     Current,
     /// Tables of an older version.
@@ -18,11 +18,11 @@ pub(super) enum SchemaVersion {
 }
 
 /// Creates the tables if there are none, in one transaction.
-pub(super) fn create_tables(connection: &mut Connection) -> Result<(), Error> {
+pub(crate) fn create_tables(connection: &mut Connection) -> Result<(), Error> {
     let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // Read under the lock: another process may have created them meanwhile.
     if read_version(&change)? == 0 {
-        change.execute_batch(include_str!("schema.sql"))?;
+        change.execute_batch(include_str!("../schema.sql"))?;
         change.pragma_update(None, "user_version", VERSION)?;
     }
     change.commit()?;
@@ -30,12 +30,12 @@ pub(super) fn create_tables(connection: &mut Connection) -> Result<(), Error> {
 }
 
 /// Whether the tables exist already.
-pub(super) fn has_tables(connection: &Connection) -> Result<bool, Error> {
+pub(crate) fn has_tables(connection: &Connection) -> Result<bool, Error> {
     Ok(read_version(connection)? != 0)
 }
 
 /// What the file holds; tables of a newer version are an error. Changes nothing.
-pub(super) fn check_version(connection: &Connection) -> Result<SchemaVersion, Error> {
+pub(crate) fn check_version(connection: &Connection) -> Result<SchemaVersion, Error> {
     match read_version(connection)? {
         0 | VERSION => Ok(SchemaVersion::Current),
         1..VERSION => Ok(SchemaVersion::Outdated),
@@ -43,12 +43,14 @@ pub(super) fn check_version(connection: &Connection) -> Result<SchemaVersion, Er
             ErrorKind::Archive,
             format!("the archive was written by a newer version of sentbox (format {newer})"),
         )
-        .with_hint("update sentbox; or sentbox archive begin puts it aside and begins a new one")),
+        .with_hint(
+            "update sentbox; or sentbox archive begin moves it to a backup and creates a new one",
+        )),
     }
 }
 
 /// The version of the tables behind `connection`.
-pub(super) fn read_version(connection: &Connection) -> rusqlite::Result<u32> {
+pub(crate) fn read_version(connection: &Connection) -> rusqlite::Result<u32> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
@@ -70,7 +72,7 @@ mod tests {
             (VERSION, SchemaVersion::Current)
         );
         connection
-            .execute("INSERT INTO shape (names) VALUES ('[]')", [])
+            .execute("INSERT INTO key_order (keys) VALUES ('[]')", [])
             .unwrap();
     }
 
@@ -95,7 +97,7 @@ mod tests {
     fn failed_creation_leaves_nothing_behind() {
         let mut connection = Connection::open_in_memory().unwrap();
         connection
-            .execute_batch("CREATE TABLE mail (odd INTEGER)")
+            .execute_batch("CREATE TABLE mail (extra_json INTEGER)")
             .unwrap();
         create_tables(&mut connection).unwrap_err();
         assert!(!has_tables(&connection).unwrap());

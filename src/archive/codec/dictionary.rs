@@ -1,100 +1,129 @@
-//! Learns what the bodies of a team's mail have in common, so that each is packed as what differs.
+//! Learns what the bodies of a team have in common, so that each is stored as what differs.
 //!
-//! A team sends few kinds of letters to many people: most of a body is its template. A dictionary is
-//! made of a sample of them, without the words that mail to few people holds. So it names nobody, and
-//! may stay when somebody's mail is removed.
+//! A team sends few kinds of emails to many recipients: most of a body is its template. A dictionary
+//! is made from a sample of bodies, without the words that few recipients received. So it identifies
+//! nobody, and may stay when the mail of a recipient is purged.
 
 use std::collections::{HashMap, HashSet};
 
 use flate2::{Compress, Compression};
 use rusqlite::{Connection, Transaction};
 
-use super::body_codec::{CompressedBody, compress_bytes};
+use super::body::{BodyCompressor, CompressedBody, compress_bytes};
 use crate::api::wire;
+use crate::archive::SortKey;
+use crate::archive::storage::sql;
 use crate::error::Error;
 
-/// The window of deflate, as far as it looks back from the first byte.
+/// The window of deflate: how far the first byte can refer back.
 const MAX_LEN: usize = 32_506;
 
-/// Emails to learn from. More would take longer than they save.
+/// The number of emails to learn from; more would take longer than they save.
 const SAMPLE_SIZE: usize = 256;
 
-/// Fewer emails teach nothing.
+/// The fewest emails to learn from.
 const MIN_SAMPLE: usize = 64;
 
-/// Mail to so many people has to hold a word that goes into a dictionary.
+/// A word goes into a dictionary if mail to this many recipients contains it.
 const MIN_RECIPIENTS: usize = 8;
 
-/// An email that packs to less than this part of its length has its template in the dictionary already.
+/// An email that deflates to less than this part of its length has its template in the dictionary.
 const COVERED_RATIO: usize = 8;
 
-/// Learns again after so many bodies: templates change with the years.
+/// A dictionary is learned again after this many bodies: templates change with the years.
 const RELEARN_EVERY: i64 = 100_000;
 
-/// Counts `fresh` as packed in this transaction, and first learns from them if it is time: after so
-/// many bodies that there is something to learn, and then each time that there are ten times as many.
-pub(super) fn learn_if_due(change: &Transaction, fresh: &[&str]) -> Result<(), Error> {
-    if fresh.is_empty() {
+/// Stores the body of an email that has none yet.
+pub(crate) fn store_body_if_missing(
+    transaction: &Transaction,
+    key: SortKey,
+    json: &str,
+) -> Result<(), Error> {
+    let query = "SELECT EXISTS (SELECT 1 FROM body WHERE sort_key = ?1)";
+    if sql::value(transaction, query, [key])? {
         return Ok(());
     }
-    let before: i64 = change
-        .prepare_cached("SELECT packed FROM listing")?
-        .query_row([], |row| row.get(0))?;
-    let after = before + i64::try_from(fresh.len()).unwrap_or(i64::MAX);
-    change
-        .prepare_cached("UPDATE listing SET packed = ?1")?
-        .execute([after])?;
-    if learning_stage(before) == learning_stage(after) {
+    store_bodies(transaction, &[(key, json)])
+}
+
+/// Stores the bodies of these emails; learns a dictionary first if it is time for one.
+pub(crate) fn store_bodies(
+    transaction: &Transaction,
+    bodies: &[(SortKey, &str)],
+) -> Result<(), Error> {
+    if bodies.is_empty() {
         return Ok(());
     }
-    let learned = if fresh.len() >= MIN_SAMPLE {
-        build(fresh)
-    } else {
-        build_from_archive(change)?
-    };
-    if let Some(text) = learned {
-        change.execute("INSERT INTO dictionary (text) VALUES (?1)", [text])?;
+    let jsons: Vec<&str> = bodies.iter().map(|(_, json)| *json).collect();
+    learn_if_due(transaction, &jsons)?;
+    let mut compressor = BodyCompressor::new(transaction)?;
+    for (key, json) in bodies {
+        compressor.store(transaction, *key, json)?;
     }
     Ok(())
 }
 
-/// Drops dictionaries that no body needs any more.
-pub(super) fn delete_unused(connection: &Connection) -> Result<(), Error> {
-    let sql = "DELETE FROM dictionary WHERE dictionary NOT IN (SELECT dictionary FROM body WHERE dictionary IS NOT NULL)";
+/// Learns a dictionary if it is time: after enough bodies to learn from, and then at each
+/// [`learning_stage`].
+fn learn_if_due(transaction: &Transaction, new: &[&str]) -> Result<(), Error> {
+    let before: i64 = sql::value(transaction, "SELECT bodies_stored FROM listing", [])?;
+    let after = before + i64::try_from(new.len()).unwrap_or(i64::MAX);
+    sql::execute(
+        transaction,
+        "UPDATE listing SET bodies_stored = ?1",
+        [after],
+    )?;
+    if learning_stage(before) == learning_stage(after) {
+        return Ok(());
+    }
+    let learned = if new.len() >= MIN_SAMPLE {
+        build(new)
+    } else {
+        build_from_archive(transaction)?
+    };
+    if let Some(text) = learned {
+        sql::execute(
+            transaction,
+            "INSERT INTO dictionary (text) VALUES (?1)",
+            [text],
+        )?;
+    }
+    Ok(())
+}
+
+/// Deletes dictionaries that no body needs any more.
+pub(crate) fn delete_unused(connection: &Connection) -> Result<(), Error> {
+    let sql = "DELETE FROM dictionary WHERE id NOT IN (SELECT dictionary_id FROM body WHERE dictionary_id IS NOT NULL)";
     connection.execute(sql, [])?;
     Ok(())
 }
 
-/// A number that changes when it is time to learn.
-const fn learning_stage(packed: i64) -> i64 {
-    match packed {
+/// Returns a number that changes when it is time to learn.
+const fn learning_stage(bodies: i64) -> i64 {
+    match bodies {
         ..64 => 0,
         64..1_000 => 1,
         1_000..10_000 => 2,
-        _ => 3 + packed / RELEARN_EVERY,
+        _ => 3 + bodies / RELEARN_EVERY,
     }
 }
 
-fn build_from_archive(change: &Transaction) -> Result<Option<Vec<u8>>, Error> {
-    let recent: Vec<CompressedBody> = {
-        let mut statement =
-            change.prepare("SELECT json, dictionary FROM body ORDER BY place LIMIT ?1")?;
-        let rows = statement
-            .query_map([i64::try_from(SAMPLE_SIZE).unwrap_or(i64::MAX)], |row| {
-                CompressedBody::from_row(row, 0)
-            })?;
-        rows.filter_map(Result::transpose)
-            .collect::<Result<_, _>>()?
-    };
-    // What cannot be read is told to whoever opens it.
+fn build_from_archive(transaction: &Transaction) -> Result<Option<Vec<u8>>, Error> {
+    let query = "SELECT json, dictionary_id FROM body ORDER BY sort_key LIMIT ?1";
+    let limit = i64::try_from(SAMPLE_SIZE).unwrap_or(i64::MAX);
+    let recent = sql::all(transaction, query, [limit], |row| {
+        CompressedBody::from_row(row, 0)
+    })?;
+    // A body that cannot be read is reported when it is opened.
     let texts: Vec<String> = recent
         .iter()
-        .filter_map(|packed| packed.to_json(change).ok())
+        .flatten()
+        .filter_map(|body| body.to_json(transaction).ok())
         .collect();
     Ok(build(&texts.iter().map(String::as_str).collect::<Vec<_>>()))
 }
 
-/// A dictionary for emails like these; `None` if they have nothing in common.
+/// Builds a dictionary for emails like these; `None` if they have nothing in common.
 fn build(emails: &[&str]) -> Option<Vec<u8>> {
     let step = emails.len().div_ceil(SAMPLE_SIZE).max(1);
     let sample: Vec<(&str, String)> = emails
@@ -119,13 +148,13 @@ fn build(emails: &[&str]) -> Option<Vec<u8>> {
     let mut deflate = Compress::new(Compression::new(1), false);
     let mut dictionary: Vec<u8> = Vec::new();
     for (json, _) in &sample {
-        let packed = compress_bytes(
+        let compressed = compress_bytes(
             &mut deflate,
             json.as_bytes(),
             Some(dictionary.as_slice()).filter(|text| !text.is_empty()),
         )
         .len();
-        if packed * COVERED_RATIO <= json.len() {
+        if compressed * COVERED_RATIO <= json.len() {
             continue;
         }
         let shared = shared_text(json, is_shared);
@@ -137,7 +166,7 @@ fn build(emails: &[&str]) -> Option<Vec<u8>> {
     (!dictionary.is_empty()).then_some(dictionary)
 }
 
-/// The text without the words that are not shared.
+/// Returns the text without the words that are not shared.
 fn shared_text(text: &str, is_shared: impl Fn(&str) -> bool) -> Vec<u8> {
     let mut shared = Vec::with_capacity(text.len());
     let mut rest = text;
@@ -153,7 +182,7 @@ fn shared_text(text: &str, is_shared: impl Fn(&str) -> bool) -> Vec<u8> {
     shared
 }
 
-/// Runs of letters and digits.
+/// Splits text into runs of letters and digits.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty())
@@ -223,11 +252,11 @@ mod tests {
     fn bodies_are_packed_with_it_and_come_back() {
         let archive = filled(0..300);
         assert_eq!(numbers(&archive, "SELECT count(*) FROM dictionary"), 1);
-        let packed = numbers(&archive, "SELECT sum(length(json)) FROM body");
+        let compressed = numbers(&archive, "SELECT sum(length(json)) FROM body");
         let raw: usize = (0..300).map(|n| letter(n).len()).sum();
         assert!(
-            packed * 5 < i64::try_from(raw).unwrap(),
-            "{packed} of {raw}"
+            compressed * 5 < i64::try_from(raw).unwrap(),
+            "{compressed} of {raw}"
         );
         for n in [0, 7, 299] {
             let email = archive
@@ -243,9 +272,9 @@ mod tests {
         let archive = filled(0..100);
         archive
             .connections
-            .write(|change| {
-                Ok(change.execute_batch(
-                    "DELETE FROM body WHERE place <> (SELECT min(place) FROM body)",
+            .write(|transaction| {
+                Ok(transaction.execute_batch(
+                    "DELETE FROM body WHERE sort_key <> (SELECT min(sort_key) FROM body)",
                 )?)
             })
             .unwrap();
@@ -253,7 +282,7 @@ mod tests {
         assert_eq!(numbers(&archive, "SELECT count(*) FROM dictionary"), 1);
         archive
             .connections
-            .write(|change| Ok(change.execute_batch("DELETE FROM body")?))
+            .write(|transaction| Ok(transaction.execute_batch("DELETE FROM body")?))
             .unwrap();
         archive.compact().unwrap();
         assert_eq!(numbers(&archive, "SELECT count(*) FROM dictionary"), 0);
@@ -279,7 +308,7 @@ mod tests {
         assert!(
             numbers(
                 &archive,
-                "SELECT count(*) FROM body WHERE dictionary IS NOT NULL"
+                "SELECT count(*) FROM body WHERE dictionary_id IS NOT NULL"
             ) > 0
         );
         assert_eq!(

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::tests::{NOON, at, item_with, memory};
 use super::*;
 use crate::api::{ListedEmail, RetrievedEmail, wire};
 use crate::mail::{EmailId, Status};

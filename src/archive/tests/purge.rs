@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use super::tests::{NOON, at, item_with};
 use super::*;
 use crate::mail::EmailId;
 

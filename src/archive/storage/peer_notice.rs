@@ -5,16 +5,17 @@
 //! locked, read or polled. A process that is killed in between leaves an empty file, which the next
 //! watch removes. Where a folder cannot be watched, a screen learns of changes with its next refresh.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::OpenOptions;
 use std::hash::{BuildHasher as _, RandomState};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::Archive;
-use super::watch::Watch;
-use crate::error::{Error, ErrorKind};
+use super::files::parent_dir;
+use crate::archive::Archive;
+use crate::error::Error;
 
 /// What another process reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +40,7 @@ impl PeerNotice {
 
 /// Sends notices to other processes.
 #[derive(Debug)]
-pub(super) struct PeerNotifier {
+pub(crate) struct PeerNotifier {
     /// The archive file.
     path: PathBuf,
     /// The name of the archive file, and what the names of all notices begin with.
@@ -50,7 +51,7 @@ pub(super) struct PeerNotifier {
 }
 
 impl PeerNotifier {
-    pub(super) fn new(path: &Path) -> Self {
+    pub(crate) fn new(path: &Path) -> Self {
         let name = path
             .file_name()
             .unwrap_or_default()
@@ -66,7 +67,7 @@ impl PeerNotifier {
     }
 
     /// Sends a notice. A folder that takes no file stops nothing: the others follow later.
-    pub(super) fn send(&self, notice: PeerNotice) {
+    pub(crate) fn send(&self, notice: PeerNotice) {
         let number = self.sent.fetch_add(1, Ordering::Relaxed);
         let path = self.path.with_file_name(format!(
             "{}{}-{number}-{}",
@@ -86,7 +87,7 @@ impl PeerNotifier {
     }
 
     /// What a file of this name reports; `None` if it is no notice, or was sent by this handle.
-    pub(super) fn parse(&self, name: &OsStr) -> Option<PeerNotice> {
+    pub(crate) fn parse(&self, name: &OsStr) -> Option<PeerNotice> {
         let (sender, rest) = name.to_str()?.strip_prefix(&self.prefix)?.split_once('-')?;
         let (_, word) = rest.split_once('-')?;
         let notices = [PeerNotice::Changed, PeerNotice::ServiceState];
@@ -96,12 +97,12 @@ impl PeerNotifier {
     }
 
     /// The archive file.
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// Removes what killed processes have left behind.
-    pub(super) fn remove_leftovers(&self) {
+    pub(crate) fn remove_leftovers(&self) {
         let Ok(entries) = std::fs::read_dir(parent_dir(&self.path)) else {
             return;
         };
@@ -116,65 +117,9 @@ impl PeerNotifier {
     }
 }
 
-/// The folder that a file is in.
-pub(super) fn parent_dir(path: &Path) -> &Path {
-    path.parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-        .unwrap_or(Path::new("."))
-}
-
-/// Which file an open archive is, so that another one under the same name is noticed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct FileId {
-    path: PathBuf,
-    device: u64,
-    inode: u64,
-}
-
-impl FileId {
-    /// The file that has this name now; `None` if there is none.
-    pub(super) fn from_path(path: &Path) -> Option<Self> {
-        let metadata = std::fs::metadata(path).ok()?;
-        Some(Self {
-            path: path.to_owned(),
-            device: metadata.dev(),
-            inode: metadata.ino(),
-        })
-    }
-
-    /// Its name.
-    pub(super) fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// # Errors
-    ///
-    /// If the name is that of another file by now, or of none. A folder that cannot be searched any
-    /// more says nothing about the file.
-    pub(super) fn check_unchanged(&self) -> Result<(), Error> {
-        match std::fs::metadata(&self.path) {
-            Ok(metadata) if (metadata.dev(), metadata.ino()) == (self.device, self.inode) => Ok(()),
-            Ok(_) => Err(lost_error("replaced")),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                Err(lost_error("removed"))
-            }
-            Err(_) => Ok(()),
-        }
-    }
-}
-
-fn lost_error(how: &str) -> Error {
-    Error::new(
-        ErrorKind::Archive,
-        format!("the archive file was {how}; nothing more is kept"),
-    )
-    .with_hint("restart sentbox")
-}
-
 impl Archive {
     /// What other processes do with this archive from now on; `None` if it is in memory, or its folder
     /// cannot be watched.
-    #[must_use]
     pub(crate) fn watch_peers(&self) -> Option<PeerNoticeReceiver> {
         let notifier = self.connections.notifier()?.clone();
         let watch = Watch::start(parent_dir(notifier.path())).ok()?;
@@ -193,10 +138,6 @@ impl Archive {
     }
 
     /// Whether the archive file is still the one that was opened.
-    ///
-    /// # Errors
-    ///
-    /// If it was removed or replaced.
     pub(crate) fn check_file(&self) -> Result<(), Error> {
         self.connections.check_file()
     }
@@ -232,6 +173,129 @@ impl PeerNoticeReceiver {
             if !notices.is_empty() {
                 return notices;
             }
+        }
+    }
+}
+
+/// What happened in the folder.
+#[derive(Debug, Default)]
+pub(crate) struct Events {
+    /// Names of files that came, were renamed or went.
+    pub(crate) names: Vec<OsString>,
+    /// Whether the system has dropped events.
+    pub(crate) overflow: bool,
+}
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(crate) use inotify::Watch;
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(crate) use nothing::Watch;
+
+/// By inotify: the system wakes this process up, and only for events in the folder. Writing to a file
+/// that exists is none.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+mod inotify {
+    use std::mem::MaybeUninit;
+    use std::os::fd::OwnedFd;
+    use std::os::unix::ffi::OsStrExt as _;
+
+    use rustix::fs::inotify::{CreateFlags, ReadFlags, Reader, WatchFlags, add_watch, init};
+    use tokio::io::unix::AsyncFd;
+
+    use super::{Events, OsString, Path, io};
+
+    pub(crate) struct Watch {
+        /// Until the first wait, which has a runtime.
+        fresh: Option<OwnedFd>,
+        registered: Option<AsyncFd<OwnedFd>>,
+    }
+
+    impl Watch {
+        pub(crate) fn start(folder: &Path) -> io::Result<Self> {
+            let inotify = init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?;
+            let comes_and_goes = WatchFlags::CREATE
+                | WatchFlags::DELETE
+                | WatchFlags::MOVED_FROM
+                | WatchFlags::MOVED_TO;
+            let own = WatchFlags::DELETE_SELF | WatchFlags::MOVE_SELF | WatchFlags::ONLYDIR;
+            add_watch(&inotify, folder, comes_and_goes | own)?;
+            Ok(Self {
+                fresh: Some(inotify),
+                registered: None,
+            })
+        }
+
+        /// The next events; waits for ever if there can be none any more.
+        pub(crate) async fn next(&mut self) -> Events {
+            match self.wait().await {
+                Ok(events) => events,
+                Err(_) => std::future::pending().await,
+            }
+        }
+
+        async fn wait(&mut self) -> io::Result<Events> {
+            if let Some(inotify) = self.fresh.take() {
+                self.registered = Some(register(inotify)?);
+            }
+            let Some(registered) = &self.registered else {
+                return Err(io::ErrorKind::BrokenPipe.into());
+            };
+            loop {
+                let mut ready = registered.readable().await?;
+                if let Ok(events) = ready.try_io(|inotify| read(inotify.get_ref())) {
+                    return events;
+                }
+            }
+        }
+    }
+
+    #[expect(
+        deprecated,
+        reason = "the replacement is unsafe, for descriptors that may close while they are registered; this type's do not"
+    )]
+    fn register(inotify: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
+        AsyncFd::new(inotify)
+    }
+
+    /// All events that are there; an error if there are none.
+    fn read(inotify: &OwnedFd) -> io::Result<Events> {
+        let mut buffer = [MaybeUninit::uninit(); 4096];
+        let mut reader = Reader::new(inotify, &mut buffer);
+        let mut events = Events::default();
+        let mut any = false;
+        loop {
+            match reader.next() {
+                Ok(event) => {
+                    any = true;
+                    events.overflow |= event.events().contains(ReadFlags::QUEUE_OVERFLOW);
+                    events.names.extend(
+                        event.file_name().map(|name| {
+                            OsString::from(std::ffi::OsStr::from_bytes(name.to_bytes()))
+                        }),
+                    );
+                }
+                Err(rustix::io::Errno::AGAIN) if any => return Ok(events),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+/// Where this program knows no way to watch a folder.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+mod nothing {
+    use super::{Events, Path, io};
+
+    pub(crate) struct Watch;
+
+    impl Watch {
+        pub(crate) fn start(_folder: &Path) -> io::Result<Self> {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+
+        pub(crate) async fn next(&mut self) -> Events {
+            std::future::pending().await
         }
     }
 }

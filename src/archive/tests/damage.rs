@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use super::{
+use crate::api::{ListedEmail, RetrievedEmail, wire};
+use crate::archive::{
     Archive, ArchiveLocation, CancellationToken, Coverage, EmailRow, ListingPage, PagePosition,
     WindowAnchor,
 };
-use crate::api::{ListedEmail, RetrievedEmail, wire};
 use crate::mail::EmailId;
 use crate::query::{ParseContext, Query, parse};
 
@@ -217,32 +217,32 @@ fn check_finds_what_the_pages_do_not_tell() {
     let path = folder.path().join("archive.sqlite");
     let cases = [
         (
-            "UPDATE tally SET emails = emails + 1",
-            "its counts do not fit its emails",
+            "UPDATE row_counts SET emails = emails + 1",
+            "its row counts are wrong",
         ),
         (
-            "DELETE FROM search WHERE rowid = (SELECT max(slot) FROM mail)",
-            "its search index does not fit its emails",
+            "DELETE FROM search WHERE rowid = (SELECT max(fts_rowid) FROM mail)",
+            "its search index does not match its emails",
         ),
         (
             "INSERT INTO search (rowid, tokens) VALUES (1, 'xany')",
-            "its search index does not fit its emails",
+            "its search index does not match its emails",
         ),
         (
-            "UPDATE mail SET subject = 'Other' WHERE place = (SELECT min(place) FROM mail); DELETE FROM stale",
-            "its search index does not fit its emails",
+            "UPDATE mail SET subject = 'Other' WHERE sort_key = (SELECT min(sort_key) FROM mail); DELETE FROM dirty",
+            "its search index does not match its emails",
         ),
         (
-            "UPDATE body SET json = x'00' WHERE place = (SELECT min(place) FROM body); DELETE FROM stale",
+            "UPDATE body SET json = x'00' WHERE sort_key = (SELECT min(sort_key) FROM body); DELETE FROM dirty",
             "1 body cannot be read",
         ),
         (
-            "UPDATE mail SET odd = '{' WHERE place = (SELECT min(place) FROM mail)",
+            "UPDATE mail SET extra_json = '{' WHERE sort_key = (SELECT min(sort_key) FROM mail)",
             "1 email cannot be read",
         ),
         (
-            "PRAGMA foreign_keys = OFF; UPDATE span SET bottom = bottom - 1",
-            "its counts do not fit its emails",
+            "PRAGMA foreign_keys = OFF; UPDATE covered_range SET bottom = bottom - 1",
+            "its row counts are wrong",
         ),
     ];
     for (change, expected) in cases {
@@ -279,7 +279,7 @@ fn lost_email_splits_the_span_around_it() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("archive.sqlite");
     filled(&path);
-    let change = "UPDATE mail SET odd = '{' WHERE place = (SELECT place FROM mail ORDER BY place LIMIT 1 OFFSET 50)";
+    let change = "UPDATE mail SET extra_json = '{' WHERE sort_key = (SELECT sort_key FROM mail ORDER BY sort_key LIMIT 1 OFFSET 50)";
     rusqlite::Connection::open(&path)
         .unwrap()
         .execute_batch(change)

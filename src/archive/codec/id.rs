@@ -1,12 +1,12 @@
-//! Ids in half their size: a UUID as its 16 bytes, everything else as the text it is.
+//! Ids in half their size: a UUID as its 16 bytes, any other id as its text.
 //!
-//! A million emails hold two million UUIDs and an index of one of them; as text they would be a
-//! third of the archive. `SQLite` keeps the type beside the value, so a blob is never mistaken.
+//! A million emails have two million UUIDs and an index of one of them; as text they would be a
+//! third of the archive. `SQLite` stores the type beside the value, so a blob is never mistaken.
 
 use rusqlite::types::{Value, ValueRef};
 
 /// An id as it is stored.
-pub(super) fn encode_id(text: &str) -> Value {
+pub(crate) fn encode_id(text: &str) -> Value {
     parse_uuid(text).map_or_else(
         || Value::Text(text.to_owned()),
         |bytes| Value::Blob(bytes.to_vec()),
@@ -14,7 +14,7 @@ pub(super) fn encode_id(text: &str) -> Value {
 }
 
 /// An id as it came.
-pub(super) fn decode_id(value: ValueRef) -> String {
+pub(crate) fn decode_id(value: ValueRef) -> String {
     match value {
         ValueRef::Blob(bytes) => bytes.try_into().map(format_uuid).unwrap_or_default(),
         other => text_value(other),
@@ -23,7 +23,7 @@ pub(super) fn decode_id(value: ValueRef) -> String {
 
 /// A message id `<uuid@domain>` as the 16 bytes and the domain, without the latter if it is that of
 /// the sender; any other as text.
-pub(super) fn encode_message_id(text: Option<&str>, sender: Option<&str>) -> Value {
+pub(crate) fn encode_message_id(text: Option<&str>, sender: Option<&str>) -> Value {
     let Some(text) = text else { return Value::Null };
     let parts = text
         .strip_prefix('<')
@@ -43,7 +43,7 @@ pub(super) fn encode_message_id(text: Option<&str>, sender: Option<&str>) -> Val
 }
 
 /// A message id as it came, of an email of that sender.
-pub(super) fn decode_message_id(value: ValueRef, sender: Option<&str>) -> Option<String> {
+pub(crate) fn decode_message_id(value: ValueRef, sender: Option<&str>) -> Option<String> {
     match value {
         ValueRef::Null => None,
         ValueRef::Blob(bytes) => {

@@ -1,11 +1,12 @@
-//! `Packed`: an email's JSON in little room, deflated with a dictionary of what many emails share.
+//! Deflates the JSON of emails with their bodies, with a dictionary of text that many emails share.
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
-use super::SortKey;
 use crate::api::wire;
-use crate::error::{Error, ErrorKind};
+use crate::archive::SortKey;
+use crate::archive::storage::error::damaged_error;
+use crate::error::Error;
 
 /// Beyond this level mail gets hardly smaller and takes twice the time.
 const LEVEL: Compression = Compression::new(3);
@@ -13,26 +14,25 @@ const LEVEL: Compression = Compression::new(3);
 /// So much is taken out at once.
 const CHUNK: usize = 64 << 10;
 
-const DICTIONARY: &str = "SELECT text FROM dictionary WHERE dictionary = ?1";
-const LATEST_DICTIONARY: &str =
-    "SELECT dictionary, text FROM dictionary ORDER BY dictionary DESC LIMIT 1";
+const DICTIONARY: &str = "SELECT text FROM dictionary WHERE id = ?1";
+const LATEST_DICTIONARY: &str = "SELECT id, text FROM dictionary ORDER BY id DESC LIMIT 1";
 
 /// The columns `json` and `dictionary` of a body.
-pub(super) struct CompressedBody {
+pub(crate) struct CompressedBody {
     bytes: Vec<u8>,
     dictionary: Option<i64>,
 }
 
 impl CompressedBody {
     /// Reads the two columns, of which the first stands at `first`; `None` if there is no body.
-    pub(super) fn from_row(row: &Row, first: usize) -> rusqlite::Result<Option<Self>> {
+    pub(crate) fn from_row(row: &Row, first: usize) -> rusqlite::Result<Option<Self>> {
         let bytes: Option<Vec<u8>> = row.get(first)?;
         let dictionary = row.get(first + 1)?;
         Ok(bytes.map(|bytes| Self { bytes, dictionary }))
     }
 
     /// The JSON as it came.
-    pub(super) fn to_json(&self, connection: &Connection) -> Result<String, Error> {
+    pub(crate) fn to_json(&self, connection: &Connection) -> Result<String, Error> {
         let dictionary: Option<Vec<u8>> = match self.dictionary {
             Some(number) => Some(
                 connection
@@ -47,19 +47,19 @@ impl CompressedBody {
     }
 
     /// The email that the JSON describes.
-    pub(super) fn to_email(&self, connection: &Connection) -> Result<wire::Email, Error> {
+    pub(crate) fn to_email(&self, connection: &Connection) -> Result<wire::Email, Error> {
         wire::Email::parse(&self.to_json(connection)?).map_err(|error| damaged_error(&error))
     }
 }
 
 /// Packs emails, all of them with the latest dictionary.
-pub(super) struct BodyCompressor {
+pub(crate) struct BodyCompressor {
     deflate: Compress,
     dictionary: Option<(i64, Vec<u8>)>,
 }
 
 impl BodyCompressor {
-    pub(super) fn new(connection: &Connection) -> Result<Self, Error> {
+    pub(crate) fn new(connection: &Connection) -> Result<Self, Error> {
         let dictionary = connection
             .prepare_cached(LATEST_DICTIONARY)?
             .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))
@@ -71,10 +71,10 @@ impl BodyCompressor {
     }
 
     /// Keeps the JSON as the body of the email at `place`, in place of any that it has.
-    pub(super) fn store(
+    pub(crate) fn store(
         &mut self,
-        change: &Transaction,
-        place: SortKey,
+        transaction: &Transaction,
+        key: SortKey,
         json: &str,
     ) -> Result<(), Error> {
         let (number, text) = self
@@ -84,17 +84,17 @@ impl BodyCompressor {
                 (Some(*number), Some(text.as_slice()))
             });
         let bytes = compress_bytes(&mut self.deflate, json.as_bytes(), text);
-        let sql = "INSERT INTO body (place, json, dictionary) VALUES (?1, ?2, ?3) \
-                   ON CONFLICT (place) DO UPDATE SET json = excluded.json, dictionary = excluded.dictionary";
-        change
+        let sql = "INSERT INTO body (sort_key, json, dictionary_id) VALUES (?1, ?2, ?3) \
+                   ON CONFLICT (sort_key) DO UPDATE SET json = excluded.json, dictionary_id = excluded.dictionary_id";
+        transaction
             .prepare_cached(sql)?
-            .execute(params![place, bytes, number])?;
+            .execute(params![key, bytes, number])?;
         Ok(())
     }
 }
 
 /// `bytes`, deflated.
-pub(super) fn compress_bytes(
+pub(crate) fn compress_bytes(
     deflate: &mut Compress,
     bytes: &[u8],
     dictionary: Option<&[u8]>,
@@ -105,31 +105,34 @@ pub(super) fn compress_bytes(
             .set_dictionary(dictionary)
             .expect("any text is a dictionary before the first byte");
     }
-    let mut packed = Vec::with_capacity(bytes.len() / 3 + 64);
+    let mut compressed = Vec::with_capacity(bytes.len() / 3 + 64);
     loop {
         let taken = usize::try_from(deflate.total_in()).expect("no more is taken than there is");
         let status = deflate
-            .compress_vec(&bytes[taken..], &mut packed, FlushCompress::Finish)
+            .compress_vec(&bytes[taken..], &mut compressed, FlushCompress::Finish)
             .expect("memory is all that deflating takes");
         if status == Status::StreamEnd {
-            return packed;
+            return compressed;
         }
-        packed.reserve(CHUNK);
+        compressed.reserve(CHUNK);
     }
 }
 
-fn decompress_bytes(packed: &[u8], dictionary: Option<&[u8]>) -> Result<Vec<u8>, std::io::Error> {
+fn decompress_bytes(
+    compressed: &[u8],
+    dictionary: Option<&[u8]>,
+) -> Result<Vec<u8>, std::io::Error> {
     let mut inflate = Decompress::new(false);
     if let Some(dictionary) = dictionary {
         inflate.set_dictionary(dictionary)?;
     }
-    let mut bytes = Vec::with_capacity(packed.len() * 8);
+    let mut bytes = Vec::with_capacity(compressed.len() * 8);
     loop {
         let before = (inflate.total_in(), inflate.total_out());
         let taken = usize::try_from(before.0)
             .unwrap_or(usize::MAX)
-            .min(packed.len());
-        if inflate.decompress_vec(&packed[taken..], &mut bytes, FlushDecompress::Finish)?
+            .min(compressed.len());
+        if inflate.decompress_vec(&compressed[taken..], &mut bytes, FlushDecompress::Finish)?
             == Status::StreamEnd
         {
             return Ok(bytes);
@@ -140,17 +143,6 @@ fn decompress_bytes(packed: &[u8], dictionary: Option<&[u8]>) -> Result<Vec<u8>,
         bytes.reserve(CHUNK);
     }
 }
-
-pub(super) fn damaged_error(error: &dyn std::error::Error) -> Error {
-    Error::new(
-        ErrorKind::Archive,
-        format!("an email in the archive is damaged: {error}"),
-    )
-    .with_hint(REFETCH_HINT)
-}
-
-/// What helps where one body is damaged.
-pub(super) const REFETCH_HINT: &str = "open it again while online; it is then fetched anew";
 
 #[cfg(test)]
 mod tests {
@@ -169,22 +161,22 @@ mod tests {
             let mut deflate = Compress::new(LEVEL, false);
             for text in texts {
                 let text = text.repeat(times);
-                let packed = compress_bytes(&mut deflate, &text, dictionary.as_deref());
-                prop_assert_eq!(decompress_bytes(&packed, dictionary.as_deref()).unwrap(), text);
+                let compressed = compress_bytes(&mut deflate, &text, dictionary.as_deref());
+                prop_assert_eq!(decompress_bytes(&compressed, dictionary.as_deref()).unwrap(), text);
             }
         }
     }
 
     #[test]
     fn what_is_cut_off_is_an_error() {
-        let packed = compress_bytes(
+        let compressed = compress_bytes(
             &mut Compress::new(LEVEL, false),
             &b"Your receipt No. 4821".repeat(9),
             None,
         );
-        for length in 0..packed.len() {
+        for length in 0..compressed.len() {
             assert!(
-                decompress_bytes(&packed[..length], None).is_err(),
+                decompress_bytes(&compressed[..length], None).is_err(),
                 "{length}"
             );
         }

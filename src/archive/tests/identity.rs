@@ -1,7 +1,7 @@
 //! No team's mail goes into another's archive unless somebody says so.
 
-use super::identity::{Identity, OnMismatch, OpenResult};
-use super::{Archive, ArchiveLocation};
+use crate::archive::identity::{Identity, OnMismatch, OpenResult};
+use crate::archive::{Archive, ArchiveLocation};
 use crate::config::{Env, Flags, Settings};
 use crate::error::{Error, ErrorKind};
 
