@@ -48,8 +48,7 @@ use storage::{schema, sql};
 pub use window::WindowAnchor;
 pub(crate) use window::{EmailRow, ObservedStatus, RowWindow};
 
-// The names under which `search` imports them.
-use codec::{body as body_codec, row as row_codec, time as time_codec};
+use codec::time as time_codec;
 
 pub use crate::config::ArchiveLocation;
 use crate::error::Error;
