@@ -63,8 +63,9 @@ impl Query {
     }
 }
 
-/// Takes each condition on the status as met (`None`: everything meets it), or as not met below a
-/// negation, where the result is not `positive`.
+/// Takes each condition on the status as met, or below a negation as not met.
+///
+/// `None` is a condition that every email meets, or none if not `positive`.
 fn without_status(node: &Node, positive: bool) -> Option<Node> {
     match (node, positive) {
         (Node::And(nodes) | Node::Or(nodes), _) => {
@@ -228,7 +229,8 @@ fn take_single(members: &mut Vec<Node>) -> Option<Node> {
 /// A condition without `and`, `or` and `not`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Term {
-    /// A part of an address or of the subject, the start of a word in a known body, or the whole id.
+    /// A part of an address or the subject, the start of a word in a known body, or the
+    /// whole id.
     Word(SearchText),
     /// A part of one field.
     Text(Field, SearchText),
@@ -240,7 +242,7 @@ pub(crate) enum Term {
     Status(Vec<Status>),
     Is(EmailClass),
     Has(EmailPart),
-    /// A tag of this name and, if one is given, of this value. Both are whole, not parts.
+    /// A tag with this whole name and, if one is given, this whole value.
     Tag {
         /// Without a `=`, which ends it in the text.
         name: SearchText,
@@ -261,7 +263,7 @@ impl Term {
         matches!(self, Self::Status(_) | Self::Is(_) | Self::SeenChange(_))
     }
 
-    /// Checks whether the term reads bodies or tags and is unknown until they are fetched.
+    /// Checks whether the term is unknown until bodies and tags are fetched.
     pub(crate) fn is_unknown_until_fetched(&self) -> bool {
         use EmailPart::{Body, Html, Tag, Text};
         matches!(
@@ -292,7 +294,7 @@ pub(crate) enum Field {
     MessageId,
 }
 
-/// Defines an enum whose values are keywords of the language, each with its description for users.
+/// Defines an enum of keywords, each with its description for users.
 macro_rules! keywords {
     ($(#[$meta:meta])* $name:ident { $($(#[$default:meta])? $variant:ident = $keyword:literal, $description:literal;)+ }) => {
         $(#[$meta])*

@@ -14,7 +14,7 @@ use super::parse::{TokenKind, lex};
 /// How many values of the archive are offered at once.
 const MAX_SUGGESTIONS: usize = 20;
 
-/// The characters from which on a plain word may be the start of a status or a recipient.
+/// Shorter words are not completed to statuses and recipients.
 const MIN_VALUE_CHARS: usize = 2;
 
 /// Examples of ages, with their description.
@@ -136,7 +136,7 @@ struct Completer<'a> {
 }
 
 impl Completer<'_> {
-    /// Offers operators and keywords that start as typed, then recipients that contain it.
+    /// Offers operators and keywords that start as typed, then recipients with it.
     fn complete_name(&self, range: Range<usize>) -> Vec<Completion> {
         let typed = normalize(&self.text[range.start..self.cursor]);
         let mut completions: Vec<Completion> = Operator::all()

@@ -27,7 +27,7 @@ pub(crate) enum DateExpr {
     Day(Date),
     /// `2026-11-02T09:30`: that minute.
     Minute(DateTime),
-    /// `2h`, `7d`, `3w`: an age. Days and weeks keep the time of day when the clocks change.
+    /// `2h`, `7d`, `3w`: an age. Days keep the time of day when the clocks change.
     Relative(u32, RelativeUnit),
 }
 
@@ -141,7 +141,7 @@ impl DateExpr {
         })
     }
 
-    /// Resolves as [`DateExpr::resolve`] does, but an age to the whole day of that instant.
+    /// Resolves like [`DateExpr::resolve`], but an age to its whole day.
     pub(crate) fn resolve_range(self, now: &Zoned) -> Option<TimeRange> {
         let range = self.resolve(now)?;
         if !matches!(self, Self::Relative(..)) {
@@ -181,8 +181,9 @@ fn parse_relative(text: &str) -> Option<DateExpr> {
     Some(DateExpr::Relative(count, unit))
 }
 
-/// Parses dates in one spelling only: the others of ISO 8601 (`20261102`, week dates) are more
-/// likely order numbers.
+/// Parses dates in one spelling of ISO 8601.
+///
+/// The others (`20261102`, week dates) are more likely order numbers.
 fn parse_iso_date(text: &str) -> Option<DateExpr> {
     let digit_to_zero = |c: char| if c.is_ascii_digit() { '0' } else { c };
     let pattern: String = text.chars().map(digit_to_zero).collect();
@@ -237,7 +238,7 @@ mod tests {
     use super::*;
     use jiff::tz::TimeZone;
 
-    /// In Berlin the clocks go back on 25 October 2026 at three and forward on 28 March 2027 at two.
+    /// Clocks go back on 25 October 2026 at three, forward on 28 March 2027 at two.
     fn berlin(civil: &str) -> Zoned {
         civil
             .parse::<DateTime>()

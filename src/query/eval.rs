@@ -37,7 +37,7 @@ pub(crate) fn matches(query: &Query, document: &EmailDocument<'_>) -> Option<boo
     eval_node(&query.filter, document)
 }
 
-/// Kleene's three-valued logic: unknown stays unknown unless the other operands decide.
+/// Applies Kleene's logic: unknown stays unknown unless other operands decide.
 fn eval_node(node: &Node, document: &EmailDocument<'_>) -> Option<bool> {
     match node {
         Node::And(nodes) => eval_group(false, nodes, document),
@@ -99,8 +99,10 @@ fn eval_term(term: &Term, document: &EmailDocument<'_>) -> Option<bool> {
     }
 }
 
-/// Searches every part that is known. A part that was never fetched does not match: otherwise
-/// `-word` would match nothing until every body is fetched.
+/// Searches every part that is known.
+///
+/// A part that was never fetched does not match: otherwise `-word` would match nothing until every
+/// body is fetched.
 fn matches_word(text: &SearchText, document: &EmailDocument<'_>) -> bool {
     let mail = document.summary;
     matches_addresses(Field::Any, text, mail)
@@ -173,7 +175,7 @@ fn matches_bodies(text: &SearchText, bodies: &BodyTexts<'_>) -> bool {
         .any(|body| text.matches_words_of(&normalize(body)))
 }
 
-/// Compares message ids. Mail programs copy them with or without the angle brackets.
+/// Compares message ids, which mail programs copy with or without brackets.
 fn is_message_id(id: &str, text: &SearchText) -> bool {
     let trim = |id: &str| id.trim_matches(['<', '>']).to_owned();
     !id.is_empty() && trim(id) == trim(text.normalized())

@@ -7,7 +7,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use super::ast::{Field, Query, Term};
 use super::normalize::{SearchText, normalize_chars};
 
-/// Finds `search` in `text`, as in addresses and subjects: ranges of bytes, in order.
+/// Finds `search` in an address or a subject: ranges of bytes, in order.
 pub(crate) fn find_substrings(search: &SearchText, text: &str) -> Vec<Range<usize>> {
     let normalized = NormalizedText::new(text);
     search
@@ -16,7 +16,7 @@ pub(crate) fn find_substrings(search: &SearchText, text: &str) -> Vec<Range<usiz
         .collect()
 }
 
-/// Finds starts of words in `text`, as in bodies: ranges of bytes, in order.
+/// Finds starts of words in a body: ranges of bytes, in order.
 pub(crate) fn find_word_runs(search: &SearchText, text: &str) -> Vec<Range<usize>> {
     let normalized = NormalizedText::new(text);
     search
@@ -49,7 +49,7 @@ struct NormalizedText {
 }
 
 impl NormalizedText {
-    /// Normalises each grapheme by itself: no rule reaches across them, except that spaces join.
+    /// Normalises each grapheme by itself: no rule reaches across, but spaces join.
     fn new(text: &str) -> Self {
         let mut normalized = String::with_capacity(text.len());
         let mut origins = Vec::new();

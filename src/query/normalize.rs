@@ -44,8 +44,9 @@ impl SearchText {
         normalized.contains(&self.normalized)
     }
 
-    /// Checks whether adjacent words of `normalized` text match the words of this text: the last
-    /// by its start, all others as a whole. A full-text index of words finds it like this.
+    /// Checks whether adjacent words of `normalized` text match the words of this text.
+    ///
+    /// The last word matches by its start, all others as a whole, as in a full-text index.
     pub(crate) fn matches_words_of(&self, normalized: &str) -> bool {
         self.word_runs_in(normalized).next().is_some()
     }
@@ -75,9 +76,9 @@ impl SearchText {
     }
 }
 
-/// Removes differences of compatibility forms, case, accents, spaces and invisible characters.
+/// Normalises `text` for comparison.
 ///
-/// Normalising twice is normalising once. Accents are the marks of scripts that can be read without
+/// Compatibility forms, case, accents, spaces and invisible characters do not differ then. Normalising twice is normalising once. Accents are the marks of scripts that can be read without
 /// them. Marks that spell (the vowels of Thai or Devanagari, the voicing of kana) stay, since
 /// without them it is another word.
 pub(crate) fn normalize(text: &str) -> String {
@@ -116,8 +117,9 @@ pub(super) fn normalize_chars(text: &str) -> impl Iterator<Item = char> {
     ComposingNormalizerBorrowed::new_nfc().normalize_iter(letters)
 }
 
-/// Splits normalised text into words: runs of letters, digits and their marks. In a script that is
-/// written without spaces each character is a word.
+/// Splits normalised text into words: runs of letters, digits and their marks.
+///
+/// In a script that is written without spaces each character is a word.
 pub(crate) fn split_words(normalized: &str) -> impl Iterator<Item = &str> {
     word_ranges(normalized).map(|range| &normalized[range])
 }
@@ -165,14 +167,18 @@ impl SpaceCollapser {
     }
 }
 
-/// Maps to lower case by way of upper case, which makes equal: `ß` and `ss`, `ς` and `σ`, `ı` and `i`.
+/// Maps to lower case by way of upper case.
+///
+/// This makes equal: `ß` and `ss`, `ς` and `σ`, `ı` and `i`.
 fn fold_case(c: char) -> impl Iterator<Item = char> {
     c.to_lowercase()
         .flat_map(char::to_uppercase)
         .flat_map(char::to_lowercase)
 }
 
-/// Replaces letters that Unicode does not decompose, though people type them without their stroke.
+/// Replaces letters with a stroke, which Unicode does not decompose.
+///
+/// Users type them without it.
 fn replace_stroke_letters(c: char) -> impl Iterator<Item = char> {
     let (first, second) = match c {
         'ø' => ('o', None),
@@ -187,7 +193,7 @@ fn replace_stroke_letters(c: char) -> impl Iterator<Item = char> {
     std::iter::once(first).chain(second)
 }
 
-/// Checks for combining marks of Latin, Greek, Cyrillic, Hebrew and Arabic, and of symbols.
+/// Checks for marks of Latin, Greek, Cyrillic, Hebrew, Arabic and symbols.
 const fn is_accent(c: char) -> bool {
     matches!(c,
         '\u{300}'..='\u{36F}' | '\u{483}'..='\u{489}' | '\u{1AB0}'..='\u{1AFF}' | '\u{1DC0}'..='\u{1DFF}'
@@ -196,7 +202,7 @@ const fn is_accent(c: char) -> bool {
         | '\u{610}'..='\u{61A}' | '\u{640}' | '\u{64B}'..='\u{65F}' | '\u{670}' | '\u{6D6}'..='\u{6DC}')
 }
 
-/// Checks for joiners, padding and line-break hints, which no user types in a search.
+/// Checks for joiners, padding and line-break hints, which no user types.
 const fn is_invisible(c: char) -> bool {
     matches!(c, '\u{AD}' | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FE00}'..='\u{FE0F}' | '\u{FEFF}')
 }
@@ -206,8 +212,9 @@ fn is_word_char(c: char) -> bool {
     c.is_alphanumeric() || (c > '\u{2FF}' && c.width() == Some(0))
 }
 
-/// Checks for scripts that are written without spaces: Thai, Lao, Tibetan, Burmese, Khmer, kana
-/// and Chinese characters.
+/// Checks for scripts that are written without spaces.
+///
+/// Thai, Lao, Tibetan, Burmese, Khmer, kana and Chinese characters.
 pub(crate) const fn is_unspaced_script(c: char) -> bool {
     matches!(c,
         '\u{E00}'..='\u{109F}' | '\u{1780}'..='\u{17FF}' | '\u{3005}'..='\u{3007}' | '\u{3040}'..='\u{30FF}'

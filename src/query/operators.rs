@@ -196,7 +196,7 @@ fn parse_statuses(text: &str) -> Result<Vec<Status>, String> {
     Ok(statuses)
 }
 
-/// Parses a status by its label or by the service's own word; any other word is kept.
+/// Parses a status by its label or the service's own word; keeps any other word.
 fn parse_status(text: &str) -> Option<Status> {
     let word = SearchText::new(&SafeText::new(text))?;
     let known = Status::KNOWN

@@ -36,7 +36,7 @@ pub struct ParsedQuery {
     pub query: Query,
     /// The parts of the text, in order; only spaces lie between them.
     pub(crate) spans: Vec<SyntaxSpan>,
-    /// What may be misread, in order. A command that destroys data should refuse a query with any.
+    /// Messages in order of the text. A command that deletes should refuse such a query.
     pub(crate) diagnostics: Vec<Diagnostic>,
 }
 
@@ -484,7 +484,7 @@ impl Parser<'_> {
         node
     }
 
-    /// Checks whether the token is this keyword and has an operand; without one it is a word.
+    /// Checks whether the token is this keyword with an operand, and so no word.
     fn is_keyword(&self, keyword: &str) -> bool {
         let Some(token) = self.tokens.get(self.position) else {
             return false;

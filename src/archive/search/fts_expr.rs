@@ -2,7 +2,7 @@
 
 use super::tokens::{PREFIX_CHARS, encode_token, flag, prefix};
 
-/// Candidates to examine in a prefilter where a prefix is so short that it has many matches.
+/// Candidates to examine where a prefix is so short that it has many matches.
 const EXAMINED_FOR_SHORT_PREFIX: usize = 500;
 
 /// The same where the prefix is the start of a longer word.
@@ -13,16 +13,19 @@ pub(super) enum FtsExpr {
     All,
     Nothing,
     Token(String),
-    /// Every token with this prefix. FTS5 collects all matches of such an expression before it
-    /// returns the first one, so it is costly where the prefix is short.
+    /// Every token with this prefix.
+    ///
+    /// FTS5 collects all matches of such an expression before it returns the first one, so it is
+    /// costly where the prefix is short.
     Prefix(String),
     And(Vec<FtsExpr>),
     Or(Vec<FtsExpr>),
     Not(Box<FtsExpr>),
 }
 
-/// A cheap superset of a costly expression, to try first: if there are many matches it finds them,
-/// and if there are few the costly expression is not that costly.
+/// Stage 2, the prefilter: a cheap superset of a costly expression, to try first.
+///
+/// If there are many matches it finds them, and if there are few the expression costs little.
 #[derive(Debug)]
 pub(super) struct Prefilter {
     pub(super) expr: FtsExpr,

@@ -23,8 +23,9 @@ use crate::query::normalize::normalize;
 /// `SQLite` keeps no more bytes of a token.
 const MAX_TOKEN_BYTES: usize = 32_768;
 
-/// Bits of a sort key below a rowid: a rowid is half a second, which is seldom too little for the
-/// emails between two others and never much too large a number.
+/// Bits of a sort key below a rowid.
+///
+/// A rowid is half a second: seldom too few for the emails between two others, never a large number.
 const ROWID_SHIFT: u32 = 29;
 
 /// How many more rowids than needed are freed where there are too few.
@@ -82,8 +83,9 @@ impl<'a> Index<'a> {
         }
     }
 
-    /// Adds a new email. In one transaction the newest must come first: FTS5 writes a segment for each
-    /// smaller rowid.
+    /// Adds a new email, in one transaction the newest first.
+    ///
+    /// FTS5 writes a segment for each smaller rowid.
     pub(in crate::archive) fn insert(
         &mut self,
         key: SortKey,
@@ -182,7 +184,7 @@ impl<'a> Index<'a> {
     }
 }
 
-/// Checks whether an email is so far from its time that a search by time would miss it.
+/// Checks whether a search by time would miss an email at `key`.
 pub(in crate::archive) fn is_out_of_order(key: SortKey, summary: &Summary) -> bool {
     let created = summary.created.as_micros();
     created.is_some_and(|micros| micros.abs_diff(key.micros()) > OUT_OF_ORDER_MICROS.unsigned_abs())
@@ -202,7 +204,7 @@ pub(super) fn rowid_at_or_older(connection: &Connection, key: SortKey) -> Result
     Ok(rowid.unwrap_or(i64::MAX))
 }
 
-/// Assigns rowids to emails that have none, by their times as far as their neighbours allow.
+/// Assigns rowids to emails by their times, as far as their neighbours allow.
 ///
 /// `keys` are newest first. If the neighbours leave too few rowids, those below move down and become
 /// dirty.
@@ -241,7 +243,7 @@ pub(in crate::archive) fn assign_rowids(
     Ok(rowids)
 }
 
-/// Moves the email at `rowid` to `to`, and those in between further down; returns `to`.
+/// Moves the email at `rowid` to `to`, and those in between further down.
 fn shift_rowids(transaction: &Transaction, rowid: i64, to: i64) -> Result<i64, Error> {
     let mut free = to;
     let mut moves: Vec<(i64, i64, SortKey)> = Vec::new();
@@ -342,8 +344,7 @@ fn reindex_row(
     index.replace(key, rowid, &indexed)
 }
 
-/// Rewrites the index without the tokens of deleted emails, and deletes the interned values that no
-/// email has any more.
+/// Erases the tokens of deleted emails, and interned values that no email has.
 ///
 /// To delete an email from an FTS5 index only marks its tokens as deleted.
 pub(in crate::archive) fn erase_deleted(writer: &Connection) -> Result<(), Error> {
@@ -374,7 +375,7 @@ pub(in crate::archive) fn erase_deleted(writer: &Connection) -> Result<(), Error
     Ok(())
 }
 
-/// The sum of a hash of each token with its rowid, in any order and constant memory.
+/// The sum of a hash of each token with its rowid, in any order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct TokenChecksum {
     tokens: u64,
@@ -464,8 +465,9 @@ impl<'a> IndexChecksum<'a> {
     }
 }
 
-/// Checks whether a token is always the same. If not all addresses are interned, the tokens of an
-/// address depend on when it was indexed.
+/// Checks whether a token does not depend on when its email was indexed.
+///
+/// The tokens of an address do, if not all addresses are interned.
 fn is_compared(token: &[u8], all_interned: bool) -> bool {
     let of_addresses = [prefix::INTERNED, prefix::SENDER, prefix::RECIPIENT];
     all_interned

@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::query::SearchText;
 use crate::query::normalize::normalize;
 
-/// The most senders, and the most reply-to addresses; further ones are indexed by trigrams.
+/// The most senders, and reply-to addresses; others are indexed by trigrams.
 /// An expression of the index may have to list all ids.
 const MAX_ADDRESSES: usize = 64;
 
@@ -76,7 +76,7 @@ pub(super) fn has_capacity(connection: &Connection, kind: &str) -> Result<bool, 
         .exists(params![kind, last])?)
 }
 
-/// Finds the values that contain `text`; `None` if they are too many for an expression.
+/// Finds values that contain `text`; `None` if too many for an expression.
 pub(super) fn ids_containing(
     connection: &Connection,
     kind: &str,

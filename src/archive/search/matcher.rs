@@ -1,6 +1,6 @@
 //! Stage 4, the matcher: loads a candidate and checks whether it matches.
 //!
-//! Loading a body is the costly part, so the index is asked for words of bodies where it knows them.
+//! Loading a body is the costly part, so single words of bodies are looked up in the index.
 //! It knows exactly whether a body has a word with a given start. It does not know the order of words,
 //! so a phrase is searched in the body itself.
 
@@ -24,8 +24,7 @@ use crate::query::{BodyTexts, EmailDocument, Field, Query, SearchText, Term, mat
 /// Queries with more words are matched by their bodies.
 const MAX_WORDS: usize = 8;
 
-/// The bodies to load before an FTS prefix query, which is costly: for one letter, which has many
-/// matches, and for more letters.
+/// The bodies to load before a costly FTS prefix query: of one letter, or longer.
 const LOADED_BEFORE_LETTER_QUERY: usize = 64;
 const LOADED_BEFORE_PREFIX_QUERY: usize = 8;
 
@@ -46,7 +45,7 @@ pub(super) struct RowMatcher<'a> {
     connection: &'a Connection,
     query: &'a Query,
     plan: &'a Plan,
-    /// `None` if the query asks more of bodies than single words.
+    /// `None` if the query depends on more of bodies than single words.
     body_words: Option<BodyWords<'a>>,
 }
 
@@ -277,8 +276,9 @@ impl<'a> ReadAhead<'a> {
         }
     }
 
-    /// Reads from `rowid` on, more each time: a prefix query collects all its matches before it
-    /// returns the first.
+    /// Reads from `rowid` on, more each time.
+    ///
+    /// A prefix query collects all its matches before it returns the first.
     fn read_batch(&mut self, rowid: i64) -> Result<(), Error> {
         let sql = ROWIDS_FROM[self.reader.direction as usize];
         let mut statement = self.reader.connection.prepare_cached(sql)?;

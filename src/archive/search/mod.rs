@@ -72,7 +72,7 @@ pub(crate) struct CandidateRows {
     pub(crate) is_exhausted: bool,
 }
 
-/// Matches that [`Archive::find_candidates`] examines before it returns with fewer rows than it may.
+/// The most matches that [`Archive::find_candidates`] examines.
 const MAX_EXAMINED: usize = 20_000;
 
 impl Archive {
@@ -107,10 +107,9 @@ impl Archive {
         })
     }
 
-    /// Calls `visit` for each match in the order of the query, one row in memory at a time, until it
-    /// returns false.
+    /// Calls `visit` for each match in the order of the query, until it returns false.
     ///
-    /// Returns false if the visitor stopped or the search was cancelled. Fails for emails that cannot
+    /// Only one row is in memory at a time.     /// Returns false if the visitor stopped or the search was cancelled. Fails for emails that cannot
     /// be read after it visited all others.
     pub(crate) fn for_each_match(
         &self,
@@ -131,7 +130,7 @@ impl Archive {
         Ok(done.is_some() && is_complete)
     }
 
-    /// Finds at most `limit` matches that `choose` accepts, newest first, older than `from`.
+    /// Finds at most `limit` matches older than `from` that `choose` accepts.
     pub(crate) fn find_candidates(
         &self,
         query: &Query,

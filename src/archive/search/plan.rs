@@ -27,7 +27,7 @@ const MAX_SHARED_TRIGRAMS: usize = 3;
 const MAX_DEPTH: usize = 40;
 const MAX_EXPR_SIZE: usize = 400;
 
-/// The distance (in microseconds) of an email from its time from which on it is out of order.
+/// Microseconds from its time from which on an email is out of order.
 pub(super) const OUT_OF_ORDER_MICROS: i64 = 86_400_000_000;
 
 /// How to answer a query.
@@ -260,7 +260,7 @@ impl Translator<'_> {
         })
     }
 
-    /// Searches senders or reply-to addresses by their number, and by trigrams those without one.
+    /// Searches interned addresses by id, and the others by trigrams.
     fn shared_address_expr(
         &self,
         kind: &str,

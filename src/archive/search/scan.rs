@@ -15,8 +15,10 @@ use crate::archive::{SortKey, integrity};
 use crate::error::Error;
 use crate::query::Query;
 
-/// While at least one of so many candidates matches, the prefilter goes on: a prefix query would
-/// collect hundreds of thousands of rows in memory for the ten thousand that are counted.
+/// The prefilter goes on while at least one of so many candidates matches.
+///
+/// A prefix query would collect hundreds of thousands of rows in memory for the ten thousand that are
+/// counted.
 const DENSE_RATIO: usize = 4;
 
 /// Checks the time of an email, unless it is one that cannot be compared here.
@@ -119,7 +121,7 @@ impl<'a> Scan<'a> {
         })
     }
 
-    /// Visits the matches among the candidates of the prefilter while enough of them match.
+    /// Visits the matches of the prefilter while enough of its candidates match.
     fn try_prefilter(
         &self,
         prefilter: &Prefilter,
@@ -147,7 +149,7 @@ impl<'a> Scan<'a> {
         Ok(result)
     }
 
-    /// Loads the row if it matches. A row that cannot be read is noted, and the scan goes on.
+    /// Loads the row if it matches; notes a row that cannot be read.
     fn match_readable_row(
         &self,
         matcher: &mut RowMatcher<'_>,
@@ -197,8 +199,9 @@ impl<'a> Scan<'a> {
         Ok(found)
     }
 
-    /// Calls `visit` for each candidate of `expr`, nearest first: those within the bounds of the query
-    /// and, at their place in the list, those out of order.
+    /// Calls `visit` for each candidate of `expr`, nearest first.
+    ///
+    /// Candidates are the emails within the bounds of the query, merged with those out of order.
     fn for_each_candidate(
         &self,
         expr: &FtsExpr,

@@ -14,7 +14,7 @@ pub(super) const MAX_WORD_CHARS: usize = 24;
 /// The longest word prefix with a token of its own.
 pub(super) const PREFIX_CHARS: usize = 3;
 
-/// Characters of an id in its token: so many of a UUID distinguish a million emails.
+/// Characters of an id in its token; so many of a UUID tell a million apart.
 pub(super) const ID_CHARS: usize = 12;
 
 /// Bytes of a text from which on repeated trigrams are skipped.
@@ -150,8 +150,9 @@ impl TokenBuffer {
         self.push_token(&interned_token(id));
     }
 
-    /// Adds the trigrams of normalised text: three characters from each position on, or as many as
-    /// there are. Two that are not ASCII are a token, too: a word of such a script may be that short.
+    /// Adds the trigrams of normalised text; the last two are shorter.
+    ///
+    /// Two characters that are not ASCII are a token, too: a word of such a script may be that short.
     pub(super) fn push_trigrams(&mut self, prefix: char, normalized: &str) {
         // A long text has most of its trigrams more than once.
         let mut seen = (normalized.len() > DEDUPLICATE_FROM_BYTES).then(HashSet::new);
@@ -221,7 +222,9 @@ impl TokenBuffer {
     }
 }
 
-/// Writes a token. ASCII punctuation is moved to a private range, because the tokenizer splits at it.
+/// Writes a token.
+///
+/// Moves ASCII punctuation to a private range, because the tokenizer splits at it.
 pub(super) fn encode_token(prefix: char, chars: impl Iterator<Item = char>) -> String {
     let mut token = String::from(prefix);
     chars.for_each(|c| token.push_str(encode_char(c, &mut [0; 4])));

@@ -10,7 +10,7 @@ use crate::mail::{Address, ApiTime, EmailId, SafeText, Status, Summary, Tag};
 use crate::query::date::RelativeUnit;
 use crate::query::*;
 
-/// Returns text of syntax and odd characters, so that every rule of the language is used.
+/// Returns text of syntax and odd characters, to use every rule of the language.
 pub(crate) fn arbitrary_text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         4 => prop::sample::select(vec![
@@ -24,7 +24,7 @@ pub(crate) fn arbitrary_text() -> impl Strategy<Value = String> {
     prop::collection::vec(piece, 0..24).prop_map(|pieces| pieces.concat())
 }
 
-/// Returns the time and zone of these tests: Friday, 20 November 2026, 09:41 in Berlin.
+/// Returns the context of Friday, 20 November 2026, 09:41 in Berlin.
 pub(crate) fn context() -> ParseContext {
     let berlin = TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap();
     ParseContext::new("2026-11-20T08:41:00Z".parse().unwrap(), berlin)

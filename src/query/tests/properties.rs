@@ -16,7 +16,7 @@ fn query(filter: Node) -> Query {
     }
 }
 
-/// Zones with a clock change at two, at three, at midnight, by half an hour, and without one.
+/// Zones with a clock change at two, three, midnight, by half an hour, and none.
 const ZONES: [&str; 6] = [
     "CET-1CEST,M3.5.0,M10.5.0/3",
     "EST5EDT,M3.2.0,M11.1.0",

@@ -55,7 +55,7 @@ fn json(sample: &ArbitraryEmail, event: &str, whole: bool) -> Arc<str> {
     json.to_string().into()
 }
 
-fn store_page(archive: &Archive, items: Vec<Arc<str>>, asked: Timestamp) {
+fn store_page(archive: &Archive, items: Vec<Arc<str>>, requested: Timestamp) {
     let item = |json: Arc<str>| ListedEmail::parse(&json).unwrap();
     let items = items.into_iter().map(item).collect();
     archive
@@ -63,7 +63,7 @@ fn store_page(archive: &Archive, items: Vec<Arc<str>>, asked: Timestamp) {
             items,
             position: PagePosition::Unknown,
             oldest_first: false,
-            requested: asked.into(),
+            requested: requested.into(),
         })
         .unwrap();
 }
@@ -180,7 +180,7 @@ fn ids(archive: &Archive, text: &str) -> String {
         .join(" ")
 }
 
-/// Returns terms of few letters, parts of words and ids, which [`arbitrary::term`] seldom has.
+/// Returns terms of few letters and parts of words, rare in [`arbitrary::term`].
 fn part() -> impl Strategy<Value = Term> {
     let parts = [
         "a",
@@ -265,20 +265,20 @@ proptest! {
         let archive = build_archive(&mails);
         let (rows, list) = (all(&archive), filter_naively(&archive, &query));
         for (kind, index, lead, size) in anchors {
-            let Some(place) = (!rows.is_empty()).then(|| rows[index.index(rows.len())].sort_key) else { continue };
+            let Some(key) = (!rows.is_empty()).then(|| rows[index.index(rows.len())].sort_key) else { continue };
             let oldest = query.sort == SortOrder::Oldest;
-            let is_above = |row: &EmailRow| if oldest { row.sort_key < place } else { row.sort_key > place };
+            let is_above = |row: &EmailRow| if oldest { row.sort_key < key } else { row.sort_key > key };
             let before = list.iter().filter(|row| is_above(row)).count();
-            let upto = list.iter().filter(|row| is_above(row) || row.sort_key == place).count();
+            let upto = list.iter().filter(|row| is_above(row) || row.sort_key == key).count();
             let end = list.len();
             let filled = |from: usize| { let from = from.min(end.saturating_sub(size)); (from, (from + size).min(end)) };
-            let at = place.micros();
+            let at = key.micros();
             let (anchor, (from, to)) = match kind {
                 0 => (WindowAnchor::Newest, (0, size.min(end))),
                 1 => (WindowAnchor::Oldest, (end.saturating_sub(size), end)),
-                2 => (WindowAnchor::Above(place), (before.saturating_sub(size), before)),
-                3 => (WindowAnchor::Below(place), (upto, (upto + size).min(end))),
-                4 => (WindowAnchor::Around { sort_key: place, above: lead }, filled(before.saturating_sub(lead.min(size - 1)))),
+                2 => (WindowAnchor::Above(key), (before.saturating_sub(size), before)),
+                3 => (WindowAnchor::Below(key), (upto, (upto + size).min(end))),
+                4 => (WindowAnchor::Around { sort_key: key, above: lead }, filled(before.saturating_sub(lead.min(size - 1)))),
                 _ => {
                     let is_past = |row: &&EmailRow| if oldest { row.sort_key.micros() < at } else { row.sort_key.micros() > at };
                     (WindowAnchor::AtTime(at), filled(list.iter().filter(is_past).count()))
