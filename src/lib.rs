@@ -69,6 +69,7 @@ pub mod archive;
 mod cli;
 pub mod config;
 pub mod error;
+pub mod fuzz_targets;
 mod launch;
 mod limits;
 mod logging;
@@ -86,6 +87,8 @@ mod view;
 
 #[cfg(test)]
 mod docs_tests;
+#[cfg(test)]
+mod generated_docs_tests;
 // The harness in `tests/` names the crate by its name; some tests inside the crate use it, too.
 #[cfg(test)]
 extern crate self as sentbox;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::params;
 use serde_json::value::RawValue;
 
 use super::codec::body::CompressedBody;
@@ -11,6 +11,7 @@ use super::codec::{dictionary, id as id_codec};
 use super::incoming::{self, EmailSource, IncomingEmail};
 use super::listing::{confirmations, deletions, position};
 use super::storage::error::damaged_error;
+use super::storage::sql;
 use super::{Archive, RequestTime, SortKey, purge};
 use crate::api::{RetrievedEmail, wire};
 use crate::error::Error;
@@ -20,15 +21,13 @@ pub(crate) const BODY_BY_ID: &str =
     "SELECT json, dictionary_id, last_event FROM mail JOIN body USING (sort_key) WHERE id = ?1";
 
 impl Archive {
-    /// An email with its bodies, if they were kept; its status is the latest one known, in its JSON too.
+    /// Loads an email with its bodies, if they are stored. Its status is the latest one, in its JSON too.
     pub(crate) fn email(&self, id: &EmailId) -> Result<Option<Email>, Error> {
         let found = self.connections.read(|connection| {
-            let mut statement = connection.prepare_cached(BODY_BY_ID)?;
-            let found = statement
-                .query_row([id_codec::encode_id(id.as_str())], |row| {
-                    Ok((CompressedBody::from_row(row, 0)?, row.get(2)?))
-                })
-                .optional()?;
+            let params = [id_codec::encode_id(id.as_str())];
+            let found = sql::optional(connection, BODY_BY_ID, params, |row| {
+                Ok((CompressedBody::from_row(row, 0)?, row.get(2)?))
+            })?;
             let Some((Some(compressed), last_event)) = found else {
                 return Ok(None);
             };
@@ -53,11 +52,10 @@ impl Archive {
         Ok(Some(email))
     }
 
-    /// Keeps a retrieved email, and its status as it was when it was requested. Says whether the status
-    /// changed.
+    /// Stores a retrieved email and its status at the time of the request; returns whether the status changed.
     ///
-    /// An email that no page has shown yet becomes a row of its own, outside all spans; one that was
-    /// removed stays out.
+    /// An email that no page has contained yet becomes a row outside all covered ranges; a purged one is
+    /// not stored.
     pub(crate) fn put_body(
         &self,
         retrieved: &RetrievedEmail,
@@ -87,7 +85,7 @@ impl Archive {
     }
 }
 
-/// The JSON of an email with this status in place of the one that it was retrieved with.
+/// Replaces the status in the JSON of an email.
 fn replace_last_event(json: &str, last_event: Option<&str>) -> Result<String, Error> {
     let OrderedObject(members) =
         OrderedObject::parse(json).map_err(|error| damaged_error(&error))?;
@@ -111,7 +109,7 @@ fn replace_last_event(json: &str, last_event: Option<&str>) -> Result<String, Er
     ))
 }
 
-/// Emails without bodies that the service still has, newer than the second place.
+/// Emails without bodies that the service still has, below a first key and above a second one.
 macro_rules! without_body {
     ($what:literal, $rest:literal) => {
         concat!(
@@ -125,58 +123,44 @@ macro_rules! without_body {
 }
 
 impl Archive {
-    /// At most `rows` emails whose bodies are not here, newest first, below the place `below` and not
-    /// older than `since` (microseconds since 1970).
+    /// Finds emails without bodies, newest first, below the key `below` and not older than `since`
+    /// (microseconds since 1970).
     pub(crate) fn without_body(
         &self,
         below: Option<SortKey>,
         since: i64,
         rows: u32,
     ) -> Result<Vec<(SortKey, EmailId)>, Error> {
-        let (below, edge) = (below.unwrap_or(SortKey(i64::MAX)), key_before(since));
+        let query = without_body!("sort_key, id", " ORDER BY sort_key LIMIT ?3");
+        let below = below.unwrap_or(SortKey(i64::MAX));
+        let params = params![below, key_before(since), rows];
         self.connections.read(|connection| {
-            let mut statement = connection
-                .prepare_cached(without_body!("sort_key, id", " ORDER BY sort_key LIMIT ?3"))?;
-            let found = statement.query_map(params![below, edge, rows], |row| {
-                Ok((
-                    row.get(0)?,
-                    EmailId::new(id_codec::decode_id(row.get_ref(1)?)),
-                ))
-            })?;
-            Ok(found.collect::<Result<_, _>>()?)
+            sql::all(connection, query, params, |row| {
+                Ok((row.get(0)?, sql::email_id(row, 1)?))
+            })
         })
     }
 
-    /// How many emails that are not older than `since` have no bodies here. Walks all of them.
+    /// Counts emails without bodies that are not older than `since`. Reads all of them.
     pub(crate) fn count_without_body(&self, since: i64) -> Result<u64, Error> {
-        let everywhere = SortKey(i64::MAX);
-        self.connections.read(|connection| {
-            let count: i64 = connection.query_row(
-                without_body!("count(*)", ""),
-                params![everywhere, key_before(since)],
-                |row| row.get(0),
-            )?;
-            Ok(count.unsigned_abs())
-        })
+        let params = [SortKey(i64::MAX), key_before(since)];
+        self.connections
+            .read(|connection| sql::value(connection, without_body!("count(*)", ""), params))
+            .map(i64::unsigned_abs)
     }
 
-    /// The newest emails, and how often the status of each was seen to change.
+    /// Loads the newest emails, and how often the status of each was seen to change.
     pub(crate) fn newest_changes(&self, rows: u32) -> Result<Vec<(EmailId, i64)>, Error> {
+        let query = "SELECT id, status_changes FROM mail ORDER BY sort_key LIMIT ?1";
         self.connections.read(|connection| {
-            let mut statement = connection
-                .prepare_cached("SELECT id, status_changes FROM mail ORDER BY sort_key LIMIT ?1")?;
-            let found = statement.query_map([rows], |row| {
-                Ok((
-                    EmailId::new(id_codec::decode_id(row.get_ref(0)?)),
-                    row.get(1)?,
-                ))
-            })?;
-            Ok(found.collect::<Result<_, _>>()?)
+            sql::all(connection, query, [rows], |row| {
+                Ok((sql::email_id(row, 0)?, row.get(1)?))
+            })
         })
     }
 }
 
-/// The place right below all mail of that time and newer.
+/// Returns the key right below all mail of that time and newer.
 fn key_before(since: i64) -> SortKey {
     SortKey(SortKey::from_micros(since).map_or(i64::MIN, |key| key.0 - 1))
 }

@@ -14,36 +14,36 @@ use super::{Archive, purge};
 use crate::api::wire;
 use crate::error::{Error, ErrorKind};
 
-/// Lines in one transaction: the more, the fewer pages of the index of ids are written twice.
+/// Lines in one transaction: with more, fewer pages of the id index are written twice.
 const BATCH: usize = 10_000;
 
-/// The most text in one transaction, whatever the number of lines.
+/// The most bytes of text in one transaction.
 const BATCH_BYTES: usize = 16 << 20;
 
-/// The most bad lines that are named.
+/// The most invalid lines that are reported one by one.
 const MAX_REPORTED: usize = 100;
 
-/// What became of the lines.
+/// The result of an import.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ImportReport {
-    /// How many lines were read, blank ones not counted.
+    /// How many lines were read, without blank ones.
     pub(crate) lines: u64,
-    /// How many emails the archive did not have before.
+    /// How many emails were new.
     pub(crate) new: u64,
-    /// How many were removed from this archive before, or are older than it keeps; they stay out.
+    /// How many emails were purged before or are older than the retention.
     pub(crate) skipped: u64,
-    /// How many lines were no email.
+    /// How many lines were not an email.
     pub(crate) invalid: u64,
-    /// Which ones (from 1 on) and why; the first hundred of them.
+    /// The first hundred invalid lines (numbered from 1), and why they are invalid.
     pub(crate) invalid_lines: Vec<(u64, String)>,
 }
 
 impl Archive {
-    /// Takes emails in the shape of the list or of the retrieve operation, one to a line. A line that
-    /// is no email is skipped and reported. An email that the archive already has gains the bodies that
-    /// it lacked, and else stays as it is: the file may be older. `progress` is told after each batch.
+    /// Imports emails in the form of the list or of the retrieve operation, one on each line.
     ///
-    /// What was committed stays when the import is broken off; importing again continues it.
+    /// A line that is not an email is skipped and reported. An email that the archive already has gains the
+    /// bodies that it lacked, and otherwise stays as it is: the file may be older. `progress` is called after
+    /// each batch. An interrupted import keeps what it committed, and can be repeated.
     ///
     /// # Errors
     ///
@@ -97,7 +97,7 @@ impl Archive {
         Ok(done)
     }
 
-    /// Takes the batch in and empties it.
+    /// Stores the batch and empties it.
     fn import_batch(
         &self,
         batch: &mut Vec<IncomingEmail>,
@@ -138,8 +138,8 @@ fn parse_line(line: &[u8], seen_at: Timestamp) -> Result<IncomingEmail, String> 
         subject,
         ..
     } = &fields.summary;
-    // Any object with an id could be taken; somebody who named the wrong file would find its lines
-    // among the team's mail.
+    // Any object with an id could be stored; a user who named the wrong file would find its lines among
+    // the mail.
     if to.is_none() && from.is_none() && created_at.is_none() && subject.is_none() {
         return Err("not an email: it has neither recipient, sender, time nor subject".to_owned());
     }
@@ -147,10 +147,10 @@ fn parse_line(line: &[u8], seen_at: Timestamp) -> Result<IncomingEmail, String> 
     Ok(email)
 }
 
-/// The member in which `search` and `show` say when a status was confirmed.
+/// The member in which `search` and `show` write when a status was confirmed.
 const ANNOTATIONS_KEY: &str = "_sentbox";
 
-/// The JSON of an email without what sentbox has added to it; `None` if that is nothing.
+/// Removes what sentbox has added to the JSON of an email; `None` if there is nothing to remove.
 fn strip_annotations(json: &str) -> Option<String> {
     if !json.contains(ANNOTATIONS_KEY) {
         return None;

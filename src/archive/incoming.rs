@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use rusqlite::types::Value;
-use rusqlite::{OptionalExtension, ToSql, Transaction, params, params_from_iter};
+use rusqlite::{ToSql, Transaction, params, params_from_iter};
 
 use super::codec::row::{ParsedEmail, RowFields, row_columns, summary_columns};
 use super::codec::{dictionary, id as id_codec};
 use super::listing::confirmations::{self, latest_response_seq};
+use super::storage::sql;
 use super::{RequestTime, SortKey, search};
 use crate::error::{Error, ErrorKind};
 use crate::mail::{ApiTime, EmailId, Status};
@@ -19,36 +20,36 @@ use crate::mail::{ApiTime, EmailId, Status};
 /// How far (in microseconds) the service's clock may be ahead of ours.
 const MAX_CLOCK_SKEW: i64 = 86_400_000_000;
 
-/// An email whose JSON is longer is taken apart again when its turn comes: its ten thousand recipients
-/// need not stand in memory beside those of the rest of the page.
+/// An email whose JSON is longer is parsed again when it is stored, so that the ten thousand
+/// recipients of each email of a page are not in memory at once.
 const LARGE_JSON: usize = 64 << 10;
 
 /// One email on its way into the archive.
 pub(crate) struct IncomingEmail {
     id: String,
     json: Arc<str>,
-    /// The JSON, taken apart, unless it is large.
+    /// The parsed JSON, unless it is large.
     fields: Option<RowFields>,
     /// Whether the JSON has bodies.
     has_body: bool,
-    /// Where its time would put it.
+    /// The key that its time gives it.
     pub(crate) time_key: Option<SortKey>,
-    /// What the archive has of it.
+    /// The row that the archive has of it.
     pub(crate) existing: Option<ExistingRow>,
-    /// Where it is going to stand.
+    /// The key that it gets.
     pub(crate) sort_key: SortKey,
 }
 
-/// A row as it stands in the archive.
+/// The row that the archive has of an email.
 pub(crate) struct ExistingRow {
     pub(crate) sort_key: SortKey,
-    /// Whether a page within a span has held it.
+    /// Whether a page within a covered range contained it.
     pub(crate) listed: bool,
     status_seen: i64,
     changes: i64,
     /// Whether the service was found not to have it.
     is_missing: bool,
-    /// The number of the newest answer that has written or confirmed it.
+    /// The number of the newest response that wrote or confirmed it.
     response_seq: i64,
 }
 
@@ -57,14 +58,14 @@ pub(crate) const EXISTING: &str = concat!(
     latest_response_seq!(),
     " FROM mail WHERE id = ?1"
 );
-/// Where emails come from that the archive does not have yet.
+/// Where emails come from that are new to the archive.
 #[derive(Clone, Copy)]
 pub(crate) enum EmailSource {
-    /// A page within a span, for which a run is put.
+    /// A page within a covered range, for which a run is recorded.
     Page(RequestTime),
-    /// Another answer of the service.
+    /// Another response of the service.
     Response(RequestTime),
-    /// A file, which says nothing about what the service has now.
+    /// A file, which proves nothing about what the service has now.
     File(Timestamp),
 }
 
@@ -75,9 +76,10 @@ pub(crate) const FIELDS_BY_KEY: &str = concat!(
 );
 
 impl IncomingEmail {
-    /// Takes an email's JSON apart. It was seen at that time, so it was not created long after it: a
-    /// time from the future would stand above all mail to come. Its fields are kept, if it is not large,
-    /// unless there are too many beside it.
+    /// Parses an email's JSON, which was received at `seen_at`.
+    ///
+    /// A creation time far in the future is ignored: the email would stay above all later mail. The parsed
+    /// fields are kept for small emails if `keeps_fields`.
     pub(crate) fn parse(
         json: &Arc<str>,
         seen_at: Timestamp,
@@ -114,7 +116,7 @@ impl IncomingEmail {
         })
     }
 
-    /// What it says.
+    /// Returns the parsed JSON.
     pub(crate) fn fields(&self) -> Cow<'_, RowFields> {
         match &self.fields {
             Some(fields) => Cow::Borrowed(fields),
@@ -126,12 +128,12 @@ impl IncomingEmail {
         }
     }
 
-    /// Its id as it came.
+    /// Returns the id as it came.
     pub(crate) fn id_str(&self) -> &str {
         &self.id
     }
 
-    /// Its JSON, if that has bodies.
+    /// Returns the JSON if it has bodies.
     pub(crate) fn body_json(&self) -> Option<&str> {
         self.has_body.then_some(&*self.json)
     }
@@ -149,26 +151,23 @@ impl IncomingEmail {
         EmailId::new(&self.id)
     }
 
-    /// Finds out what the archive has of it now.
+    /// Loads the row that the archive has of it now.
     pub(crate) fn find_existing(&mut self, transaction: &Transaction) -> Result<(), Error> {
-        let existing = transaction.prepare_cached(EXISTING)?.query_row(
-            [id_codec::encode_id(&self.id)],
-            |row| {
-                Ok(ExistingRow {
-                    sort_key: row.get(0)?,
-                    listed: row.get(1)?,
-                    status_seen: row.get(2)?,
-                    changes: row.get(3)?,
-                    is_missing: row.get(4)?,
-                    response_seq: row.get(5)?,
-                })
-            },
-        );
-        self.existing = existing.optional()?;
+        let params = [id_codec::encode_id(&self.id)];
+        self.existing = sql::optional(transaction, EXISTING, params, |row| {
+            Ok(ExistingRow {
+                sort_key: row.get(0)?,
+                listed: row.get(1)?,
+                status_seen: row.get(2)?,
+                changes: row.get(3)?,
+                is_missing: row.get(4)?,
+                response_seq: row.get(5)?,
+            })
+        })?;
         Ok(())
     }
 
-    /// Writes it as a new row, which has that slot in the index.
+    /// Inserts it as a new row.
     fn insert_row(
         &self,
         transaction: &Transaction,
@@ -176,10 +175,10 @@ impl IncomingEmail {
         fts_rowid: i64,
         source: EmailSource,
     ) -> Result<(), Error> {
-        let sql = "INSERT INTO mail (sort_key, fts_rowid, listed, status_seen_at, status_changes, response_seq, confirmed_at, key_order_id, id, created_at, last_event, sender, \
+        let query = "INSERT INTO mail (sort_key, fts_rowid, listed, status_seen_at, status_changes, response_seq, confirmed_at, key_order_id, id, created_at, last_event, sender, \
                    recipients, subject, message_id, cc, bcc, reply_to, scheduled_at, extra_json) \
                    VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)";
-        let mut statement = transaction.prepare_cached(sql)?;
+        let mut statement = transaction.prepare_cached(query)?;
         let fields = self.fields();
         let key_order_id = cache.key_order_id(transaction, &fields.key_order)?;
         let (listed, seen_at, response_seq, confirmed_at) = match source {
@@ -207,7 +206,7 @@ impl IncomingEmail {
         Ok(())
     }
 
-    /// Brings the known row up to date and keeps the status that it had; says whether that changed.
+    /// Updates the existing row and records an earlier status; returns whether the status changed.
     pub(crate) fn update(
         &self,
         transaction: &Transaction,
@@ -220,23 +219,23 @@ impl IncomingEmail {
         let key = self.sort_key;
         if existing.is_newer_than(request) {
             if listed && !existing.listed && !existing.is_missing {
-                transaction
-                    .prepare_cached("UPDATE mail SET listed = 1 WHERE sort_key = ?1")?
-                    .execute([key])?;
+                sql::execute(
+                    transaction,
+                    "UPDATE mail SET listed = 1 WHERE sort_key = ?1",
+                    [key],
+                )?;
             }
             return Ok(false);
         }
         if (listed && !existing.listed) || existing.is_missing {
-            let sql = "UPDATE mail SET listed = max(listed, ?2), missing_since = NULL, response_seq = ?3 WHERE sort_key = ?1";
-            transaction
-                .prepare_cached(sql)?
-                .execute(params![key, listed, request.seq])?;
+            let query = "UPDATE mail SET listed = max(listed, ?2), missing_since = NULL, response_seq = ?3 WHERE sort_key = ?1";
+            sql::execute(transaction, query, params![key, listed, request.seq])?;
         }
         let (fields, current) = (self.fields(), load_fields(transaction, key)?);
         if current == *fields {
             return Ok(false);
         }
-        let sql = "UPDATE mail SET key_order_id = ?2, id = ?3, created_at = ?4, last_event = ?5, sender = ?6, recipients = ?7, subject = ?8, \
+        let query = "UPDATE mail SET key_order_id = ?2, id = ?3, created_at = ?4, last_event = ?5, sender = ?6, recipients = ?7, subject = ?8, \
                    message_id = ?9, cc = ?10, bcc = ?11, reply_to = ?12, scheduled_at = ?13, extra_json = ?14, response_seq = ?15 WHERE sort_key = ?1";
         let mut cache = ValueCache::default();
         let key_order_id = cache.key_order_id(transaction, &fields.key_order)?;
@@ -244,11 +243,13 @@ impl IncomingEmail {
         let values =
             fields.to_params(cache.sender_value(transaction, fields.summary.from.as_deref())?);
         let values = values.iter().map(|value| value as &dyn ToSql);
-        transaction.prepare_cached(sql)?.execute(params_from_iter(
-            head.into_iter()
-                .chain(values)
-                .chain([&request.seq as &dyn ToSql]),
-        ))?;
+        transaction
+            .prepare_cached(query)?
+            .execute(params_from_iter(
+                head.into_iter()
+                    .chain(values)
+                    .chain([&request.seq as &dyn ToSql]),
+            ))?;
         let (before, after) = (
             current.summary.last_event.as_deref(),
             fields.summary.last_event.as_deref(),
@@ -256,7 +257,7 @@ impl IncomingEmail {
         record_status_change(transaction, key, existing, (before, after), request)
     }
 
-    /// Takes over the status alone, from an answer that describes the email in another shape.
+    /// Updates the status alone, from a response that describes the email in another form.
     pub(crate) fn update_status(
         &self,
         transaction: &Transaction,
@@ -285,14 +286,16 @@ impl IncomingEmail {
         {
             return Ok(false);
         }
-        transaction
-            .prepare_cached("UPDATE mail SET last_event = ?2 WHERE sort_key = ?1")?
-            .execute(params![existing.sort_key, last_event])?;
+        sql::execute(
+            transaction,
+            "UPDATE mail SET last_event = ?2 WHERE sort_key = ?1",
+            params![existing.sort_key, last_event],
+        )?;
         Ok(true)
     }
 }
 
-/// Writes those of the entries that are new, with their bodies and what search needs to find them.
+/// Inserts the emails that are new, with their bodies and index entries.
 pub(crate) fn insert_new(
     transaction: &Transaction,
     emails: &[IncomingEmail],
@@ -314,7 +317,7 @@ pub(crate) fn insert_new(
         .filter_map(|email| Some((email.sort_key, email.body_json()?)))
         .collect();
     dictionary::store_bodies(transaction, &with_body)?;
-    // After all rows: a statement that sets triggers off makes the index write what it has gathered.
+    // After all rows: a statement that fires a trigger makes the index write its pending tokens.
     let mut index = search::Index::new(transaction);
     for (email, fts_rowid) in new.iter().zip(fts_rowids) {
         index.insert(
@@ -332,20 +335,20 @@ pub(crate) fn insert_new(
 }
 
 impl ExistingRow {
-    /// Whether a later request than this one has written or confirmed it already.
+    /// Whether a later request than this one has already written or confirmed it.
     pub(crate) fn is_newer_than(&self, request: RequestTime) -> bool {
         request.seq < self.response_seq
     }
 }
 
-/// What the row at `place` says.
+/// Loads the fields of a row.
 fn load_fields(transaction: &Transaction, key: SortKey) -> Result<RowFields, Error> {
-    Ok(transaction
-        .prepare_cached(FIELDS_BY_KEY)?
-        .query_row([key], |row| RowFields::from_row(row, 0))?)
+    sql::one(transaction, FIELDS_BY_KEY, [key], |row| {
+        RowFields::from_row(row, 0)
+    })
 }
 
-/// Keeps the status that a row had, if it has another one after.
+/// Records the status that a row had, if it has another one now.
 fn record_status_change(
     transaction: &Transaction,
     key: SortKey,
@@ -356,22 +359,23 @@ fn record_status_change(
     if Status::parse(before.unwrap_or_default()) == Status::parse(after.unwrap_or_default()) {
         return Ok(false);
     }
-    let sql =
+    let query =
         "INSERT INTO status_history (sort_key, seq, seen_at, last_event) VALUES (?1, ?2, ?3, ?4)";
-    transaction.prepare_cached(sql)?.execute(params![
-        key,
-        existing.changes,
-        existing.status_seen,
-        before
-    ])?;
-    let sql = "UPDATE mail SET status_seen_at = ?2, status_changes = status_changes + 1, response_seq = ?3 WHERE sort_key = ?1";
-    transaction
-        .prepare_cached(sql)?
-        .execute(params![key, request.micros(), request.seq])?;
+    sql::execute(
+        transaction,
+        query,
+        params![key, existing.changes, existing.status_seen, before],
+    )?;
+    let query = "UPDATE mail SET status_seen_at = ?2, status_changes = status_changes + 1, response_seq = ?3 WHERE sort_key = ?1";
+    sql::execute(
+        transaction,
+        query,
+        params![key, request.micros(), request.seq],
+    )?;
     Ok(true)
 }
 
-/// What many emails share, remembered from one to the next.
+/// Ids of values that many emails share, cached for one transaction.
 #[derive(Default)]
 pub(crate) struct ValueCache {
     key_order: Option<(String, i64)>,
@@ -379,35 +383,31 @@ pub(crate) struct ValueCache {
 }
 
 impl ValueCache {
-    /// The number of these member names.
+    /// Returns the id of this order of keys.
     pub(crate) fn key_order_id(
         &mut self,
         transaction: &Transaction,
         names: &str,
     ) -> Result<i64, Error> {
-        if let Some((_, key_order_id)) = self
-            .key_order
-            .as_ref()
-            .filter(|(existing, _)| existing == names)
+        if let Some((known, id)) = &self.key_order
+            && known == names
         {
-            return Ok(*key_order_id);
+            return Ok(*id);
         }
-        let sql = "SELECT key_order_id FROM key_order WHERE keys = ?1";
-        let existing = transaction
-            .prepare_cached(sql)?
-            .query_row([names], |row| row.get(0))
-            .optional()?;
-        let key_order_id = if let Some(key_order_id) = existing {
-            key_order_id
+        let query = "SELECT key_order_id FROM key_order WHERE keys = ?1";
+        let known = sql::optional_value(transaction, query, [names])?;
+        let key_order_id = if let Some(id) = known {
+            id
         } else {
-            transaction.execute("INSERT INTO key_order (keys) VALUES (?1)", [names])?;
+            let query = "INSERT INTO key_order (keys) VALUES (?1)";
+            sql::execute(transaction, query, [names])?;
             transaction.last_insert_rowid()
         };
         self.key_order = Some((names.to_owned(), key_order_id));
         Ok(key_order_id)
     }
 
-    /// A sender as it is stored: as the number of a label, unless there are too many of those.
+    /// Returns a sender as it is stored: the id of an interned value, or text once there are too many.
     pub(crate) fn sender_value(
         &mut self,
         transaction: &Transaction,

@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::mail::Summary;
 
 impl Archive {
-    /// Reads the whole file and sees whether its parts fit together. A large one takes seconds.
+    /// Reads the whole file and checks its structure. A large one takes seconds.
     pub(crate) fn quick_check(&self) -> Result<(), Error> {
         let result: String = self.connections.read(|connection| {
             Ok(connection.pragma_query_value(None, "quick_check", |row| row.get(0))?)
@@ -24,9 +24,9 @@ impl Archive {
         Err(damage_error("the archive file is damaged"))
     }
 
-    /// Reads every email and its body, derives its part of the search index again, and compares index and
-    /// counts with the emails. Takes minutes for a million emails, and no more memory than for one.
-    /// `progress` gets the number of emails that were read.
+    /// Reads every email and body, recomputes its search tokens, and compares index and counts with them.
+    ///
+    /// Takes minutes for a million emails, and memory for one. `progress` gets the number of emails read.
     pub(crate) fn check_integrity(&self, progress: impl FnMut(u64)) -> Result<(), Error> {
         let damage = self
             .connections
@@ -42,13 +42,13 @@ impl Archive {
 /// What is damaged in an archive.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Damage {
-    /// Pages of the file, or its indexes.
+    /// Database pages or indexes.
     pub(crate) in_file: bool,
-    /// Emails that cannot be read.
+    /// How many emails cannot be read.
     pub(crate) emails: u64,
-    /// Bodies that cannot be read.
+    /// How many bodies cannot be read.
     pub(crate) bodies: u64,
-    /// Counts, or what is claimed to be complete.
+    /// Row counts or coverage.
     pub(crate) in_counts: bool,
     /// The search index.
     pub(crate) in_index: bool,
@@ -75,7 +75,7 @@ impl std::fmt::Display for Damage {
     }
 }
 
-/// Everything that belongs to one email.
+/// All columns that belong to one email.
 const EMAILS: &str = concat!(
     "SELECT mail.sort_key, fts_rowid, status_changes, json, dictionary_id, listed, status_seen_at, response_seq, confirmed_at, missing_since, \
      EXISTS (SELECT 1 FROM out_of_order WHERE out_of_order.sort_key = mail.sort_key), ",
@@ -83,8 +83,8 @@ const EMAILS: &str = concat!(
     " FROM mail LEFT JOIN key_order USING (key_order_id) LEFT JOIN body USING (sort_key) ORDER BY mail.sort_key"
 );
 
-/// How many claims contradict the emails: a span ends where no listed email is, a row refers to one that
-/// is missing, or a table of one row has another number.
+/// Counts contradictions: a range ends at an unlisted row, a row refers to a missing one, or a table of
+/// one row has another number of rows.
 const COUNT_CONTRADICTIONS: &str = "SELECT (SELECT count(*) FROM covered_range WHERE top > bottom OR reaches_top NOT IN (0, 1) OR reaches_end NOT IN (0, 1) \
      OR NOT EXISTS (SELECT 1 FROM mail WHERE sort_key = top AND listed) \
      OR NOT EXISTS (SELECT 1 FROM mail WHERE sort_key = bottom AND listed)) \
@@ -93,7 +93,7 @@ const COUNT_CONTRADICTIONS: &str = "SELECT (SELECT count(*) FROM covered_range W
      + (SELECT count(*) <> 1 FROM listing) + (SELECT count(*) <> 1 FROM row_counts) + (SELECT count(*) > 1 FROM identity) \
      + (SELECT count(*) FROM dirty)";
 
-/// Finds what is damaged. An error of `SQLite` on the way is damage, too.
+/// Finds what is damaged. An error of `SQLite` on the way counts as damage.
 pub(crate) fn find_damage(
     connection: &Connection,
     progress: impl FnMut(u64),
@@ -149,12 +149,12 @@ fn compare_with_emails(
     let contradictions: i64 = connection.query_row(COUNT_CONTRADICTIONS, [], |row| row.get(0))?;
     damage.in_counts = (counted, counted_bodies) != (emails.cast_signed(), bodies.cast_signed())
         || contradictions > 0;
-    // What cannot be read has tokens that are not expected.
+    // An email that cannot be read has tokens that are not expected.
     damage.in_index |= damage.emails + damage.bodies == 0 && !expected.matches_index()?;
     Ok(())
 }
 
-/// A row, as far as it takes part in the index.
+/// What the index needs of a row.
 struct DecodedRow {
     key: SortKey,
     fts_rowid: i64,
@@ -162,7 +162,7 @@ struct DecodedRow {
     mail: Summary,
 }
 
-/// Reads a row of [`EMAIL`] without leniency.
+/// Reads a row of [`EMAILS`] strictly.
 fn decode_row(row: &Row) -> Result<DecodedRow, Error> {
     let fields = RowFields::from_row(row, 11)?;
     fields.check_json().map_err(|error| damaged_error(&error))?;
@@ -194,8 +194,9 @@ pub(crate) fn unreadable_error(count: usize) -> Error {
     ))
 }
 
-/// Whether the file will never be of use to this version: it is damaged, no archive, or of a newer
-/// version. One that somebody holds, or that may not be read, is none of these. Changes nothing.
+/// Whether this version can never use the file: it is damaged, not an archive, or of a newer version.
+///
+/// A file that is locked or may not be read can become usable. Changes nothing.
 pub(crate) fn is_unusable(path: &Path) -> bool {
     let check = || -> rusqlite::Result<bool> {
         let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
@@ -206,7 +207,7 @@ pub(crate) fn is_unusable(path: &Path) -> bool {
     };
     match check() {
         Ok(is_of_use) => !is_of_use,
-        // A disk that cannot read the file says nothing about it.
+        // A disk that cannot read the file proves nothing about it.
         Err(_) if read_to_end(path).is_err() => false,
         Err(error) => matches!(
             error.sqlite_error_code(),
@@ -223,7 +224,7 @@ mod tests {
     use crate::archive::ArchiveLocation;
 
     #[test]
-    fn a_whole_archive_is_told_from_a_damaged_one() {
+    fn unusable_files_are_recognised() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("archive.sqlite");
         let location = ArchiveLocation::Disk(path.clone());

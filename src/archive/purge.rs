@@ -1,43 +1,44 @@
-//! Removes mail for good, and sees to it that it does not come back with the next page.
+//! Purges mail, and keeps it from being stored again with the next page.
 //!
-//! Mail that was removed for its age stays out by its age. Of any other the archive remembers a hash
-//! of the id: enough to know it again, and nothing that says whose it was.
+//! Mail that was purged by age stays out by its age. Of any other email the archive stores a hash of
+//! the id: enough to recognise it, but it does not identify anyone.
 
 use std::collections::HashSet;
 
 use aws_lc_rs::digest;
 use jiff::{SignedDuration, Timestamp};
-use rusqlite::{Connection, OptionalExtension, Transaction, params};
+use rusqlite::{Connection, Transaction};
 
 use super::codec::row::{self, summary_columns};
 use super::codec::{id as id_codec, time};
 use super::incoming::IncomingEmail;
 use super::listing::coverage;
+use super::storage::sql;
 use super::{Archive, SortKey, search};
 use crate::error::Error;
 use crate::mail::{Address, ApiTime, Summary};
 use crate::query::Query;
 
-/// One email of so many removed is worth writing the file anew.
+/// The file is rewritten if at least one of this many emails was purged.
 const COMPACT_RATIO: u64 = 20;
 
-/// Which mail to remove.
+/// Which mail to purge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum PurgeTarget {
-    /// What is older than this.
+    /// Mail that is older than this.
     Before(Timestamp),
-    /// What went to this address, alone or with others, openly or not.
+    /// Mail that was sent to this address, among others too, openly or not.
     To(String),
-    /// What this query finds.
+    /// Mail that matches this query.
     Matching(Query),
 }
 
-/// What a page brought that is to stay out.
+/// Emails of a page that were left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct FilteredCounts {
-    /// Removed on demand.
+    /// Purged on demand before.
     pub(crate) purged: u64,
-    /// Older than the archive keeps.
+    /// Older than the retention.
     pub(crate) too_old: u64,
 }
 
@@ -52,22 +53,23 @@ impl FilteredCounts {
 }
 
 impl Archive {
-    /// How many emails [`remove`](Self::remove) would remove.
+    /// Counts the emails that [`purge`](Self::purge) would delete.
     pub(crate) fn count_purge(&self, target: &PurgeTarget) -> Result<u64, Error> {
         self.connections
             .read(|connection| Ok(find_targets(connection, target)?.len() as u64))
     }
 
-    /// Removes emails with their bodies, their observed history and what the file still held of them.
-    /// Says how many they were, and whether nothing of them is left in the log beside the file: while
-    /// another process reads, it cannot be emptied, and is when that ends.
+    /// Deletes emails with their bodies and status history, and rewrites the file without them.
+    ///
+    /// Returns how many there were, and whether the write-ahead log was emptied too: while another process
+    /// reads, it cannot be, and is when that ends.
     pub(crate) fn purge(&self, target: &PurgeTarget) -> Result<(u64, bool), Error> {
         let count = self.connections.write(|transaction| {
             let keys = find_targets(transaction, target)?;
             let cutoff = match target {
                 PurgeTarget::Before(time) => {
-                    let sql = "UPDATE listing SET cutoff = max(ifnull(cutoff, ?1), ?1)";
-                    transaction.execute(sql, [time.as_microsecond()])?;
+                    let query = "UPDATE listing SET cutoff = max(ifnull(cutoff, ?1), ?1)";
+                    transaction.execute(query, [time.as_microsecond()])?;
                     Some(time.as_microsecond())
                 }
                 PurgeTarget::To(_) | PurgeTarget::Matching(_) => None,
@@ -81,14 +83,14 @@ impl Archive {
         Ok((count, self.compact()?))
     }
 
-    /// Writes the file anew without the room that removed mail has left. False if another process
-    /// keeps the log beside it from being emptied.
+    /// Rewrites the file without the space of deleted rows. Returns false if another process keeps the
+    /// write-ahead log from being emptied.
     pub(crate) fn compact(&self) -> Result<bool, Error> {
         self.connections.compact()
     }
 
-    /// Removes what is older than the archive keeps. The index forgets its words with its next merges,
-    /// or at once if much was removed.
+    /// Deletes what is older than the retention. The search index drops the words with its next merges, or
+    /// at once if much was deleted.
     pub(crate) fn purge_expired(&self, now: Timestamp) -> Result<(), Error> {
         if self.retention.is_none() {
             return Ok(());
@@ -103,7 +105,7 @@ impl Archive {
     }
 }
 
-/// Removes what is older than the archive keeps, and says how many. Cheap when there is nothing.
+/// Deletes what is older than the retention; returns how many emails. Cheap if there are none.
 pub(crate) fn delete_expired(
     transaction: &Transaction,
     retention: Option<SignedDuration>,
@@ -117,24 +119,19 @@ pub(crate) fn delete_expired(
     Ok(keys.len() as u64)
 }
 
-/// Looks the entries up, and takes those out that are not to come back. What stands in the archive
-/// stays.
+/// Looks up the existing rows of the emails, and removes new emails that must not be stored again.
 pub(crate) fn filter_purged(
     transaction: &Transaction,
     emails: &mut Vec<IncomingEmail>,
     retention: Option<SignedDuration>,
     now: Timestamp,
 ) -> Result<FilteredCounts, Error> {
-    let purged_before: Option<i64> = transaction
-        .prepare_cached("SELECT cutoff FROM listing")?
-        .query_row([], |row| row.get(0))?;
+    let purged_before: Option<i64> = sql::value(transaction, "SELECT cutoff FROM listing", [])?;
     let retained_since = retention
         .and_then(|retention| now.checked_sub(retention).ok())
         .map(Timestamp::as_microsecond);
     let cutoff = purged_before.max(retained_since);
-    let any_purged: bool = transaction
-        .prepare_cached("SELECT EXISTS (SELECT 1 FROM purged)")?
-        .query_row([], |row| row.get(0))?;
+    let any_purged: bool = sql::value(transaction, "SELECT EXISTS (SELECT 1 FROM purged)", [])?;
     let mut find_hash = transaction.prepare_cached("SELECT 1 FROM purged WHERE id_hash = ?1")?;
     let mut filtered = FilteredCounts::default();
     let mut remaining = Vec::with_capacity(emails.len());
@@ -166,27 +163,24 @@ fn find_targets(connection: &Connection, target: &PurgeTarget) -> Result<Vec<Sor
             let Some(edge) = SortKey::from_micros(time.as_microsecond()) else {
                 return Ok(Vec::new());
             };
-            let mut statement =
-                connection.prepare_cached("SELECT sort_key FROM mail WHERE sort_key > ?1")?;
-            Ok(statement
-                .query_map([edge], |row| row.get(0))?
-                .collect::<Result<_, _>>()?)
+            let query = "SELECT sort_key FROM mail WHERE sort_key > ?1";
+            sql::all(connection, query, [edge], |row| row.get(0))
         }
         PurgeTarget::To(address) => find_sent_to(connection, address),
         PurgeTarget::Matching(query) => search::matching_keys(connection, query),
     }
 }
 
-/// The places of what went to `address`; the case of its letters does not matter.
+/// Finds what was sent to `address`, ignoring case.
 fn find_sent_to(connection: &Connection, address: &str) -> Result<Vec<SortKey>, Error> {
     let wanted = Address::parse(address).email.to_lowercase();
-    // Most rows are ruled out without being taken apart.
-    let sql = concat!(
+    // Most rows are ruled out without being parsed.
+    let query = concat!(
         "SELECT sort_key, ",
         summary_columns!(),
         " FROM mail WHERE instr(lower(concat_ws(' ', recipients, cc, bcc, extra_json)), lower(?1)) > 0"
     );
-    let mut statement = connection.prepare(sql)?;
+    let mut statement = connection.prepare(query)?;
     let mut rows = statement.query([&wanted])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
@@ -199,20 +193,20 @@ fn find_sent_to(connection: &Connection, address: &str) -> Result<Vec<SortKey>, 
     Ok(found)
 }
 
-/// Remembers the email at `place` by a hash of its id, unless its own time keeps it out.
+/// Stores a hash of the email's id, unless its own time keeps it out.
 fn store_id_hash(
     transaction: &Transaction,
     key: SortKey,
     cutoff: Option<i64>,
 ) -> Result<(), Error> {
-    let sql = "SELECT id, created_at FROM mail WHERE sort_key = ?1";
-    let found = transaction.prepare_cached(sql)?.query_row([key], |row| {
+    let query = "SELECT id, created_at FROM mail WHERE sort_key = ?1";
+    let found = sql::optional(transaction, query, [key], |row| {
         Ok((
             id_codec::decode_id(row.get_ref(0)?),
             time::decode(row.get_ref(1)?),
         ))
-    });
-    let Some((id, created)) = found.optional()? else {
+    })?;
+    let Some((id, created)) = found else {
         return Ok(());
     };
     let created = created.and_then(|created| ApiTime::parse(&created).as_micros());
@@ -220,15 +214,17 @@ fn store_id_hash(
         .zip(cutoff)
         .is_none_or(|(created, cutoff)| created >= cutoff)
     {
-        transaction
-            .prepare_cached("INSERT OR IGNORE INTO purged (id_hash) VALUES (?1)")?
-            .execute([id_hash(&id)])?;
+        sql::execute(
+            transaction,
+            "INSERT OR IGNORE INTO purged (id_hash) VALUES (?1)",
+            [id_hash(&id)],
+        )?;
     }
     Ok(())
 }
 
-/// Deletes rows and what belongs to them. A span that loses its oldest rows no longer reaches the end:
-/// what is missing below is what the archive does not have.
+/// Deletes rows with everything that belongs to them. A range that loses its oldest rows no longer
+/// reaches the end: the archive does not have what is below.
 fn delete_rows(transaction: &Transaction, keys: &[SortKey]) -> Result<(), Error> {
     if keys.is_empty() {
         return Ok(());
@@ -243,15 +239,16 @@ fn delete_rows(transaction: &Transaction, keys: &[SortKey]) -> Result<(), Error>
             [range.bottom],
         )?;
     }
-    let mut unlist =
-        transaction.prepare_cached("UPDATE mail SET listed = 0 WHERE sort_key = ?1")?;
     for key in keys {
-        unlist.execute([key])?;
+        sql::execute(
+            transaction,
+            "UPDATE mail SET listed = 0 WHERE sort_key = ?1",
+            [key],
+        )?;
     }
     coverage::shrink_ranges(transaction)?;
-    let mut delete = transaction.prepare_cached("DELETE FROM mail WHERE sort_key = ?1")?;
     for key in keys {
-        delete.execute(params![key])?;
+        sql::execute(transaction, "DELETE FROM mail WHERE sort_key = ?1", [key])?;
     }
     Ok(())
 }

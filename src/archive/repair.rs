@@ -1,4 +1,4 @@
-//! Repairs a damaged archive: what can be read is written to a new file, which takes its name.
+//! Repairs a damaged archive: writes what can be read to a new file, which takes its name.
 
 use std::path::{Path, PathBuf};
 
@@ -17,32 +17,32 @@ use super::storage::{Connections, open_for_repair, schema};
 use super::{Archive, ArchiveLocation, ProcessLock, SortKey};
 use crate::error::{Error, ErrorKind};
 
-/// Emails that are written in one transaction, and bytes of their bodies.
+/// The most emails in one transaction, and bytes of their bodies.
 const BATCH: usize = 500;
 const BATCH_BYTES: usize = 4 << 20;
 
-/// What a repair has done.
+/// The result of a repair.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RepairOutcome {
-    /// Emails that are in the archive now.
+    /// Emails in the repaired archive.
     pub(crate) emails: u64,
-    /// Bodies that are in the archive now.
+    /// Bodies in the repaired archive.
     pub(crate) bodies: u64,
-    /// Emails that could not be read, as far as their number is known.
+    /// Emails that could not be read, as far as they can be counted.
     pub(crate) lost_emails: u64,
     /// Bodies that could not be read.
     pub(crate) lost_bodies: u64,
-    /// Whether nothing is claimed to be complete any more, so that sync reads the whole list again.
+    /// Whether coverage was reset, so that sync fetches the whole list again.
     pub(crate) is_coverage_reset: bool,
-    /// Where the file is that was damaged.
+    /// Where the damaged file is now.
     pub(crate) backup: PathBuf,
 }
 
-/// One email with all that the new file takes over.
+/// One email with everything that is copied.
 struct RecoveredEmail {
     sort_key: SortKey,
     fields: RowFields,
-    /// `listed`, `seen`, `changes`, `answer`, `checked` and `gone`.
+    /// `listed`, `status_seen_at`, `status_changes`, `response_seq`, `confirmed_at` and `missing_since`.
     state: [Value; 6],
     json: Option<String>,
 }
@@ -56,7 +56,7 @@ const EMAIL_FROM: &str = concat!(
 
 const BODY: &str = "SELECT json, dictionary_id FROM body WHERE sort_key = ?1";
 
-/// One of the two directions through the emails.
+/// A direction of reading.
 struct ScanDirection {
     rows_clause: &'static str,
     /// Finds the next sort key.
@@ -79,7 +79,7 @@ static UP: ScanDirection = ScanDirection {
     reverse: &DOWN,
 };
 
-/// Tables that are taken over as they are, without what contradicts the new file.
+/// Tables that are copied as they are, except rows that contradict the new file.
 const COPIED_TABLES: [(&str, &str); 4] = [
     ("identity", "service, key_fingerprint"),
     ("purged", "id_hash"),
@@ -91,9 +91,10 @@ const COPIED_TABLES: [(&str, &str); 4] = [
 ];
 
 impl Archive {
-    /// Writes the archive at `path` anew from the emails that can be read: rows, bodies, search index and
-    /// counts. What cannot be read is no longer claimed to be here, so that the next sync reads it again.
-    /// The damaged file stays under another name. `progress` gets the number of emails that were written.
+    /// Writes the archive at `path` again from the emails that can be read: rows, bodies, index and counts.
+    ///
+    /// Coverage excludes what cannot be read, so that the next sync fetches it again. The damaged file
+    /// becomes a backup. On an error the archive is unchanged. `progress` gets the number of emails written.
     pub(crate) fn repair(
         path: &Path,
         mut progress: impl FnMut(u64),
@@ -157,14 +158,14 @@ struct RepairJob<'a> {
     target: &'a Connections,
     damage: Damage,
     written: u64,
-    /// Where emails were that could not be read.
+    /// The keys of emails that could not be read.
     lost: Vec<SortKey>,
     lost_bodies: u64,
 }
 
 impl RepairJob<'_> {
-    /// Copies all emails that can be read: downwards from the newest one, and if that does not come to the
-    /// end, upwards from the oldest one.
+    /// Copies all emails that can be read: from the newest on, and if that does not reach the end, back from
+    /// the oldest one.
     fn copy_emails(&mut self, progress: &mut impl FnMut(u64)) -> Result<(), Error> {
         let reached = self.copy_direction(&DOWN, i64::MIN, i64::MAX, progress)?;
         if let Some(reached) = reached {
@@ -180,8 +181,10 @@ impl RepairJob<'_> {
         Ok(())
     }
 
-    /// Copies from the sort key `start` on, one way, until `end`. Behind a page that cannot be read it goes
-    /// on, and from there back to that page. `None` if it has come to the end; else the last sort key.
+    /// Copies in one direction, from the key `start` until `end`.
+    ///
+    /// Continues behind a page that cannot be read, and from there back to that page. Returns `None` at the
+    /// end, else the last key.
     fn copy_direction(
         &mut self,
         direction: &ScanDirection,
@@ -203,13 +206,13 @@ impl RepairJob<'_> {
                 return Ok(Some(broken_at));
             };
             let _ = self.copy_until_break(direction.reverse, found, broken_at, progress)?;
-            // Again with the email that was found.
+            // Once more with the email that was found.
             from = found - direction.step;
         }
     }
 
-    /// Copies emails from `from` on until `end` or a page that cannot be read; then the sort key of the last
-    /// email before that is the error.
+    /// Copies emails from `from` until `end` or a page that cannot be read; the error is the key of the last
+    /// email before that.
     fn copy_until_break(
         &mut self,
         direction: &ScanDirection,
@@ -258,7 +261,7 @@ impl RepairJob<'_> {
         Ok(outcome)
     }
 
-    /// The sort key of some email behind a break: the search goes twice as far with each step.
+    /// Finds the key of an email behind a break; each step goes twice as far.
     fn find_next_readable(
         &self,
         direction: &ScanDirection,
@@ -315,14 +318,14 @@ impl RepairJob<'_> {
         compressed.to_json(self.source).map(Some)
     }
 
-    /// Writes emails and empties the batch. One whose id is there already is lost.
+    /// Writes emails and empties the batch. An email with an id that is already there is lost.
     fn write_batch(&mut self, batch: &mut Vec<RecoveredEmail>) -> Result<(), Error> {
         let lost = &mut self.lost;
         let done = self.target.write(|transaction| {
             let mut cache = ValueCache::default();
             let mut written = Vec::new();
             for email in batch.iter() {
-                // An email that was copied from the other side of a break, or another one of the same id.
+                // The same email, copied from the other side of the break, or another one with its id.
                 let mut known = transaction
                     .prepare_cached("SELECT sort_key FROM mail WHERE id = ?1 OR sort_key = ?2")?;
                 let known = known
@@ -353,22 +356,22 @@ impl RepairJob<'_> {
         Ok(())
     }
 
-    /// Copies what is not an email. Returns whether nothing is claimed to be complete: if emails may be
-    /// missing that left no trace.
+    /// Copies everything except emails. Returns whether coverage was reset because emails may be missing that
+    /// left no trace.
     fn copy_other_tables(&mut self) -> Result<bool, Error> {
         let (source, lost) = (self.source, &self.lost);
         let is_coverage_reset = self.damage.in_file || self.damage.in_counts;
         self.target.write(|transaction| {
             for (table, names) in COPIED_TABLES {
-                // What cannot be read any more is given up: a time of confirmation, an earlier status.
+                // What cannot be read is dropped: a time of confirmation, an earlier status.
                 let _ = copy_table(source, transaction, table, names);
             }
-            let sql = "SELECT oldest_first, max_page_len, cutoff, head_requested_at, last_request_seq FROM listing";
+            let query = "SELECT oldest_first, max_page_len, cutoff, head_requested_at, last_request_seq FROM listing";
             let listing =
-                source.query_row(sql, [], |row| Ok([row.get::<_, Value>(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?]));
+                source.query_row(query, [], |row| Ok([row.get::<_, Value>(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?]));
             if let Ok(listing) = listing {
-                let sql = "UPDATE listing SET oldest_first = ?1, max_page_len = ?2, cutoff = ?3, head_requested_at = ?4, last_request_seq = ?5";
-                let _ = transaction.execute(sql, params_from_iter(listing));
+                let query = "UPDATE listing SET oldest_first = ?1, max_page_len = ?2, cutoff = ?3, head_requested_at = ?4, last_request_seq = ?5";
+                let _ = transaction.execute(query, params_from_iter(listing));
             }
             if is_coverage_reset {
                 transaction
@@ -392,7 +395,7 @@ impl RepairJob<'_> {
                 row.get::<_, i64>(0)
             })
             .unwrap_or(0);
-        // A damaged count may be anything.
+        // A damaged count may have any value.
         let missing = if self.damage.in_file {
             0
         } else {
@@ -407,7 +410,7 @@ fn insert_row(
     cache: &mut ValueCache,
     email: &RecoveredEmail,
 ) -> Result<(), Error> {
-    let sql = "INSERT INTO mail (sort_key, listed, status_seen_at, status_changes, response_seq, confirmed_at, missing_since, key_order_id, id, created_at, last_event, sender, \
+    let query = "INSERT INTO mail (sort_key, listed, status_seen_at, status_changes, response_seq, confirmed_at, missing_since, key_order_id, id, created_at, last_event, sender, \
                recipients, subject, message_id, cc, bcc, reply_to, scheduled_at, extra_json) \
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)";
     let key_order_id = cache.key_order_id(transaction, &email.fields.key_order)?;
@@ -418,13 +421,15 @@ fn insert_row(
         .into_iter()
         .chain(email.state.iter().map(|value| value as &dyn ToSql));
     let values = values.iter().map(|value| value as &dyn ToSql);
-    transaction.prepare_cached(sql)?.execute(params_from_iter(
-        head.chain([&key_order_id as &dyn ToSql]).chain(values),
-    ))?;
+    transaction
+        .prepare_cached(query)?
+        .execute(params_from_iter(
+            head.chain([&key_order_id as &dyn ToSql]).chain(values),
+        ))?;
     Ok(())
 }
 
-/// Copies rows until one cannot be read; one that the new table refuses is left out.
+/// Copies rows until one cannot be read, without those that the new table rejects.
 fn copy_table(
     source: &Connection,
     transaction: &Transaction,
@@ -447,7 +452,7 @@ fn copy_table(
     Ok(())
 }
 
-/// The parts of a span between the emails that were lost, each from listed row to listed row.
+/// Splits a range at the emails that were lost; each part ends at listed rows.
 fn split_range(
     transaction: &Transaction,
     range: CoveredRange,
@@ -480,7 +485,7 @@ fn split_range(
     Ok(parts)
 }
 
-/// Gives the new file the name of the old one, which keeps another name.
+/// Renames the new file to the old one, which becomes a backup.
 fn replace_file(path: &Path, new: &Path) -> Result<PathBuf, Error> {
     let backup = unused_path(path, "damaged");
     std::fs::hard_link(path, &backup)
@@ -492,7 +497,7 @@ fn replace_file(path: &Path, new: &Path) -> Result<PathBuf, Error> {
     Ok(backup)
 }
 
-/// Removes what an interrupted repair has left.
+/// Removes the files of an interrupted repair.
 fn remove_files(new: &Path) {
     for suffix in ["", "-wal", "-shm", ".lease", ".walk"] {
         let _ = std::fs::remove_file(sidecar_path(new, suffix));

@@ -1,12 +1,13 @@
 //! Windows onto the list: rows around a position, found by key and never by counting.
 
 use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension, Row as SqlRow, params};
+use rusqlite::{Connection, Row as SqlRow, params};
 
 use super::codec::id as id_codec;
 use super::codec::row::{self, RowFields, row_columns, summary_columns};
 use super::listing::confirmations::{self, confirmed_at};
 use super::listing::deletions::{MissingUpstream, listing_end_if_missing};
+use super::storage::sql;
 use super::{Archive, SortKey};
 use crate::error::Error;
 use crate::mail::{EmailId, Finality, Status, Summary};
@@ -14,25 +15,24 @@ use crate::mail::{EmailId, Finality, Status, Summary};
 /// One email of the archive, as the list shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EmailRow {
-    /// Where it stands.
+    /// Its position in the list.
     pub sort_key: SortKey,
-    /// What the list shows. In a window it is shortened ([`Summary::shorten`]).
+    /// What the list shows; shortened in a window ([`Summary::truncate_for_list`]).
     pub summary: Summary,
-    /// How many recipients it has, of whom a window names the first.
+    /// How many recipients it has; a window lists only the first ones.
     pub(crate) to_count: usize,
-    /// The latest change of its status that was observed; `None` if it never changed since it was
-    /// first seen.
+    /// The latest change of its status; `None` if the status never changed since it was first seen.
     pub(crate) last_change: Option<ObservedStatus>,
     /// Whether its bodies are in the archive.
     pub(crate) has_body: bool,
-    /// That the service does not have it any more; `None` as long as it does, or if it is only in doubt.
+    /// Set if the service no longer has it; `None` too while the deletion is unconfirmed.
     pub(crate) missing: Option<MissingUpstream>,
-    /// When a request was sent whose answer confirmed the status; `None` if the service never did.
+    /// When the latest request was sent whose response confirmed the status.
     pub(crate) confirmed_at: Option<Timestamp>,
 }
 
 impl EmailRow {
-    /// Whether its status can still change. That of an email that the service does not have any more cannot.
+    /// Whether its status can still change. An email that is missing upstream is final.
     pub(crate) fn finality(&self, now: Timestamp) -> Finality {
         let age = now.duration_since(self.summary.created.parsed.unwrap_or(now));
         if self.missing.is_some() {
@@ -43,7 +43,7 @@ impl EmailRow {
     }
 }
 
-/// A status and when it was first seen, which is later than when it came about.
+/// A status and when it was first seen, which is later than when it changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ObservedStatus {
     /// The status.
@@ -52,20 +52,20 @@ pub(crate) struct ObservedStatus {
     pub(crate) seen: Timestamp,
 }
 
-/// Where a window is to be.
+/// Where a window begins or ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WindowAnchor {
     /// From the newest email on.
     Newest,
     /// Up to the oldest email.
     Oldest,
-    /// Next to this place, newer than it, itself excluded.
+    /// Above this key, without it.
     Above(SortKey),
-    /// Next to this place, older than it, itself excluded.
+    /// Below this key, without it.
     Below(SortKey),
-    /// Around this place, with so many rows above it.
+    /// Around this key, with so many rows above it.
     Around {
-        /// The place; if no email stands there any more, the next older one takes its part.
+        /// The key; if no email has it any more, the next older one is used.
         sort_key: SortKey,
         /// How many rows above it.
         above: usize,
@@ -74,7 +74,7 @@ pub enum WindowAnchor {
     AtTime(i64),
 }
 
-/// A stretch of the list.
+/// A part of the list.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RowWindow {
     /// The rows, newest first.
@@ -85,7 +85,7 @@ pub struct RowWindow {
     pub(crate) more_below: bool,
 }
 
-/// The columns of a row and the tables they come from.
+/// The columns of a row and the tables that they come from.
 macro_rules! select_rows {
     ($rest:literal) => {
         concat!(
@@ -130,27 +130,29 @@ impl Archive {
         })
     }
 
-    /// How many emails there are.
+    /// Counts all emails.
     ///
     /// # Errors
     ///
     /// If the archive cannot be read.
     pub fn query_count(&self) -> Result<u64, Error> {
         self.connections
-            .read(|connection| count(connection, COUNT_ALL, []))
+            .read(|connection| sql::value(connection, COUNT_ALL, []))
+            .map(i64::unsigned_abs)
     }
 
-    /// How many emails are newer than `place`. Walks all of them: not for the hot path.
+    /// Counts the emails that are newer than `key`. Reads all of them: not for the hot path.
     ///
     /// # Errors
     ///
     /// If the archive cannot be read.
     pub fn rank(&self, key: SortKey) -> Result<u64, Error> {
         self.connections
-            .read(|connection| count(connection, COUNT_NEWER, [key]))
+            .read(|connection| sql::value(connection, COUNT_NEWER, [key]))
+            .map(i64::unsigned_abs)
     }
 
-    /// The row of one email, if the archive has it.
+    /// Loads the row of one email, if the archive has it.
     ///
     /// # Errors
     ///
@@ -159,59 +161,46 @@ impl Archive {
         self.connections.read(|connection| load_row(connection, id))
     }
 
-    /// Every status that was seen of an email, oldest first; empty if the archive does not have it.
+    /// Loads every status that was seen of an email, oldest first; empty if the archive does not have it.
     pub(crate) fn history(&self, id: &EmailId) -> Result<Vec<ObservedStatus>, Error> {
         self.connections.read(|connection| {
-            let mut statement = connection.prepare_cached(OBSERVED)?;
-            let earlier = statement.query_map([id_codec::encode_id(id.as_str())], |row| {
-                Ok(observed_status(row.get(0)?, row.get(1)?))
-            })?;
-            let mut history: Vec<ObservedStatus> = earlier.collect::<Result<_, _>>()?;
+            let params = || [id_codec::encode_id(id.as_str())];
+            let read = |row: &SqlRow| Ok(observed_status(row.get(0)?, row.get(1)?));
+            let mut history = sql::all(connection, OBSERVED, params(), read)?;
             let now = "SELECT last_event, status_seen_at FROM mail WHERE id = ?1";
-            let now = connection
-                .prepare_cached(now)?
-                .query_row([id_codec::encode_id(id.as_str())], |row| {
-                    Ok(observed_status(row.get(0)?, row.get(1)?))
-                })
-                .optional()?;
-            history.extend(now);
+            history.extend(sql::optional(connection, now, params(), read)?);
             Ok(history)
         })
     }
 
-    /// The JSON of an email's summary, as the service sent it: the same members in the same order
+    /// Returns the JSON of an email's summary as the service sent it: the same members in the same order
     /// with equal values.
     ///
     /// # Errors
     ///
     /// If the archive cannot be read.
     pub fn summary_json(&self, id: &EmailId) -> Result<Option<String>, Error> {
-        let sql = concat!(
+        let query = concat!(
             "SELECT ",
             row_columns!(),
             " FROM mail JOIN key_order USING (key_order_id) WHERE id = ?1"
         );
         self.connections.read(|connection| {
-            let mut statement = connection.prepare_cached(sql)?;
-            let fields = statement
-                .query_row([id_codec::encode_id(id.as_str())], |row| {
-                    RowFields::from_row(row, 0)
-                })
-                .optional()?;
+            let params = [id_codec::encode_id(id.as_str())];
+            let fields =
+                sql::optional(connection, query, params, |row| RowFields::from_row(row, 0))?;
             Ok(fields.map(|fields| fields.to_json()))
         })
     }
 }
 
-/// The row of one email.
+/// Loads the row of one email.
 pub(crate) fn load_row(connection: &Connection, id: &EmailId) -> Result<Option<EmailRow>, Error> {
-    Ok(connection
-        .prepare_cached(BY_ID)?
-        .query_row([id_codec::encode_id(id.as_str())], read_row)
-        .optional()?)
+    let params = [id_codec::encode_id(id.as_str())];
+    sql::optional(connection, BY_ID, params, read_row)
 }
 
-/// A status as it is stored.
+/// Converts a status from its columns.
 pub(crate) fn observed_status(last_event: Option<String>, seen_at: i64) -> ObservedStatus {
     ObservedStatus {
         status: Status::parse(&last_event.unwrap_or_default()),
@@ -284,27 +273,24 @@ impl RowSource for AllRows<'_> {
         from: SortKey,
         limit: usize,
     ) -> Result<Vec<EmailRow>, Error> {
-        let sql = match direction {
+        let query = match direction {
             Direction::Older => BELOW,
             Direction::Newer => ABOVE,
         };
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let rows = statement.query_map(params![from, limit], |row| {
+        sql::all(self.connection, query, params![from, limit], |row| {
             let mut row = read_row(row)?;
             row.summary.truncate_for_list();
             Ok(row)
-        })?;
-        Ok(rows.collect::<Result<_, _>>()?)
+        })
     }
 
     fn has_row(&self, direction: Direction, from: SortKey) -> Result<bool, Error> {
-        let sql = match direction {
+        let query = match direction {
             Direction::Older => ANY_BELOW,
             Direction::Newer => ANY_ABOVE,
         };
-        let mut statement = self.connection.prepare_cached(sql)?;
-        Ok(statement.query_row([from], |row| row.get(0))?)
+        sql::value(self.connection, query, [from])
     }
 }
 
@@ -396,29 +382,18 @@ fn read_around(
     })
 }
 
-/// A row of a `select!`.
+/// Reads a row of [`select_rows!`].
 pub(crate) fn read_row(row: &SqlRow) -> rusqlite::Result<EmailRow> {
     let (seen_at, changes): (i64, i64) = (row.get(1)?, row.get(2)?);
     let summary = row::read_summary(row, 4)?;
-    let changed = (changes > 0).then(|| observed_status(summary.last_event.clone(), seen_at));
     let key = row.get(0)?;
-    let missing = MissingUpstream::from_columns(key, row.get(16)?, row.get(17)?);
-    let (confirmed, to_count) = (
-        confirmations::to_timestamp(row.get(18)?),
-        summary.to.as_ref().map_or(0, Vec::len),
-    );
     Ok(EmailRow {
         sort_key: key,
-        last_change: changed,
+        last_change: (changes > 0).then(|| observed_status(summary.last_event.clone(), seen_at)),
         has_body: row.get(3)?,
-        missing,
-        confirmed_at: confirmed,
-        to_count,
+        missing: MissingUpstream::from_columns(key, row.get(16)?, row.get(17)?),
+        confirmed_at: confirmations::to_timestamp(row.get(18)?),
+        to_count: summary.to.as_ref().map_or(0, Vec::len),
         summary: Summary::from(&summary),
     })
-}
-
-fn count(connection: &Connection, sql: &str, params: impl rusqlite::Params) -> Result<u64, Error> {
-    let count: i64 = connection.query_row(sql, params, |row| row.get(0))?;
-    Ok(count.unsigned_abs())
 }

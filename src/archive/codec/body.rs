@@ -6,39 +6,36 @@ use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 use crate::api::wire;
 use crate::archive::SortKey;
 use crate::archive::storage::error::damaged_error;
+use crate::archive::storage::sql;
 use crate::error::Error;
 
-/// Beyond this level mail gets hardly smaller and takes twice the time.
+/// At higher levels mail gets hardly smaller and takes twice the time.
 const LEVEL: Compression = Compression::new(3);
 
-/// So much is taken out at once.
+/// Bytes that are inflated at once.
 const CHUNK: usize = 64 << 10;
 
 const DICTIONARY: &str = "SELECT text FROM dictionary WHERE id = ?1";
 const LATEST_DICTIONARY: &str = "SELECT id, text FROM dictionary ORDER BY id DESC LIMIT 1";
 
-/// The columns `json` and `dictionary` of a body.
+/// The columns `json` and `dictionary_id` of a body.
 pub(crate) struct CompressedBody {
     bytes: Vec<u8>,
     dictionary: Option<i64>,
 }
 
 impl CompressedBody {
-    /// Reads the two columns, of which the first stands at `first`; `None` if there is no body.
+    /// Reads the two columns, which begin at `first`; `None` if there is no body.
     pub(crate) fn from_row(row: &Row, first: usize) -> rusqlite::Result<Option<Self>> {
         let bytes: Option<Vec<u8>> = row.get(first)?;
         let dictionary = row.get(first + 1)?;
         Ok(bytes.map(|bytes| Self { bytes, dictionary }))
     }
 
-    /// The JSON as it came.
+    /// Returns the JSON as it came.
     pub(crate) fn to_json(&self, connection: &Connection) -> Result<String, Error> {
         let dictionary: Option<Vec<u8>> = match self.dictionary {
-            Some(number) => Some(
-                connection
-                    .prepare_cached(DICTIONARY)?
-                    .query_row([number], |row| row.get(0))?,
-            ),
+            Some(number) => Some(sql::value(connection, DICTIONARY, [number])?),
             None => None,
         };
         let bytes = decompress_bytes(&self.bytes, dictionary.as_deref())
@@ -46,13 +43,13 @@ impl CompressedBody {
         String::from_utf8(bytes).map_err(|error| damaged_error(&error))
     }
 
-    /// The email that the JSON describes.
+    /// Parses the JSON.
     pub(crate) fn to_email(&self, connection: &Connection) -> Result<wire::Email, Error> {
         wire::Email::parse(&self.to_json(connection)?).map_err(|error| damaged_error(&error))
     }
 }
 
-/// Packs emails, all of them with the latest dictionary.
+/// Deflates emails with the latest dictionary.
 pub(crate) struct BodyCompressor {
     deflate: Compress,
     dictionary: Option<(i64, Vec<u8>)>,
@@ -70,7 +67,7 @@ impl BodyCompressor {
         })
     }
 
-    /// Keeps the JSON as the body of the email at `place`, in place of any that it has.
+    /// Stores the JSON as the body of an email, in place of an earlier one.
     pub(crate) fn store(
         &mut self,
         transaction: &Transaction,
@@ -84,16 +81,14 @@ impl BodyCompressor {
                 (Some(*number), Some(text.as_slice()))
             });
         let bytes = compress_bytes(&mut self.deflate, json.as_bytes(), text);
-        let sql = "INSERT INTO body (sort_key, json, dictionary_id) VALUES (?1, ?2, ?3) \
+        let query = "INSERT INTO body (sort_key, json, dictionary_id) VALUES (?1, ?2, ?3) \
                    ON CONFLICT (sort_key) DO UPDATE SET json = excluded.json, dictionary_id = excluded.dictionary_id";
-        transaction
-            .prepare_cached(sql)?
-            .execute(params![key, bytes, number])?;
+        sql::execute(transaction, query, params![key, bytes, number])?;
         Ok(())
     }
 }
 
-/// `bytes`, deflated.
+/// Deflates `bytes`.
 pub(crate) fn compress_bytes(
     deflate: &mut Compress,
     bytes: &[u8],
@@ -153,7 +148,7 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn whatever_is_packed_comes_back(
+        fn compressed_bytes_round_trip(
             texts in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..500), 1..4),
             times in 1..2000_usize,
             dictionary in prop::option::of(prop::collection::vec(any::<u8>(), 0..40_000)),
@@ -168,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_off_is_an_error() {
+    fn truncated_body_is_an_error() {
         let compressed = compress_bytes(
             &mut Compress::new(LEVEL, false),
             &b"Your receipt No. 4821".repeat(9),

@@ -1,8 +1,8 @@
 //! Learns what the bodies of a team have in common, so that each is stored as what differs.
 //!
 //! A team sends few kinds of emails to many recipients: most of a body is its template. A dictionary
-//! is made from a sample of bodies, without the words that few recipients received. So it identifies
-//! nobody, and may stay when the mail of a recipient is purged.
+//! is made from a sample of bodies, without the words that few recipients received. So it
+//! identifies no recipient, and may stay when the mail of one is purged.
 
 use std::collections::{HashMap, HashSet};
 
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dictionary_has_what_many_share_and_names_nobody() {
+    fn dictionary_has_shared_words_only() {
         let letters: Vec<String> = (0..256).map(letter).collect();
         let text = String::from_utf8(
             build(&letters.iter().map(String::as_str).collect::<Vec<_>>()).unwrap(),
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn bodies_are_packed_with_it_and_come_back() {
+    fn bodies_round_trip_with_dictionary() {
         let archive = filled(0..300);
         assert_eq!(numbers(&archive, "SELECT count(*) FROM dictionary"), 1);
         let compressed = numbers(&archive, "SELECT sum(length(json)) FROM body");
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn it_goes_when_nothing_needs_it() {
+    fn unused_dictionary_is_deleted() {
         let archive = filled(0..100);
         archive
             .connections
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn one_by_one_it_is_learned_from_what_is_there() {
+    fn single_bodies_learn_from_stored_ones() {
         let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
         for n in 0..70 {
             let json: Arc<str> = letter(n).into();

@@ -5,7 +5,7 @@
 
 use rusqlite::types::{Value, ValueRef};
 
-/// An id as it is stored.
+/// Encodes an id.
 pub(crate) fn encode_id(text: &str) -> Value {
     parse_uuid(text).map_or_else(
         || Value::Text(text.to_owned()),
@@ -13,7 +13,7 @@ pub(crate) fn encode_id(text: &str) -> Value {
     )
 }
 
-/// An id as it came.
+/// Decodes an id.
 pub(crate) fn decode_id(value: ValueRef) -> String {
     match value {
         ValueRef::Blob(bytes) => bytes.try_into().map(format_uuid).unwrap_or_default(),
@@ -21,8 +21,8 @@ pub(crate) fn decode_id(value: ValueRef) -> String {
     }
 }
 
-/// A message id `<uuid@domain>` as the 16 bytes and the domain, without the latter if it is that of
-/// the sender; any other as text.
+/// Encodes a message id `<uuid@domain>` as the 16 bytes and the domain, which is omitted if it is the
+/// sender's; any other as text.
 pub(crate) fn encode_message_id(text: Option<&str>, sender: Option<&str>) -> Value {
     let Some(text) = text else { return Value::Null };
     let parts = text
@@ -42,7 +42,7 @@ pub(crate) fn encode_message_id(text: Option<&str>, sender: Option<&str>) -> Val
     packed.map_or_else(|| Value::Text(text.to_owned()), Value::Blob)
 }
 
-/// A message id as it came, of an email of that sender.
+/// Decodes a message id of an email of that sender.
 pub(crate) fn decode_message_id(value: ValueRef, sender: Option<&str>) -> Option<String> {
     match value {
         ValueRef::Null => None,
@@ -59,7 +59,7 @@ pub(crate) fn decode_message_id(value: ValueRef, sender: Option<&str>) -> Option
     }
 }
 
-/// The domain of `Name <user@domain>` or `user@domain`.
+/// Returns the domain of `Name <user@domain>` or `user@domain`.
 fn domain_of(sender: Option<&str>) -> Option<&str> {
     let (_, end) = sender?.rsplit_once('@')?;
     Some(end.strip_suffix('>').unwrap_or(end))
@@ -69,7 +69,7 @@ fn text_value(value: ValueRef) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-/// The bytes of a UUID in its one canonical spelling; any other spelling would not come back equal.
+/// Parses a UUID in its canonical spelling; any other spelling would not be restored.
 fn parse_uuid(text: &str) -> Option<[u8; 16]> {
     let canonical = text.len() == 36
         && text.bytes().enumerate().all(|(at, byte)| match at {
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_come_back_as_they_were() {
+    fn ids_round_trip() {
         let uuid = "0f9c35de-6ad1-4cb2-9f4e-00000000beef";
         for text in [
             uuid,
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn message_ids_come_back_as_they_were() {
+    fn message_ids_round_trip() {
         let full = "<0f9c35de-6ad1-4cb2-9f4e-00000000beef@mail.example.com>";
         let senders = [
             None,

@@ -16,13 +16,13 @@ use serde_json::value::RawValue;
 use super::{id, time};
 use crate::api::wire;
 
-/// Members that are bodies: an answer that has one of them is a whole email.
+/// Members that are bodies: a response with one of them is a retrieved email.
 const BODY_KEYS: [&str; 2] = ["html", "text"];
 
-/// Members that only a whole email has.
+/// Members that only a retrieved email has.
 const RETRIEVE_ONLY_KEYS: [&str; 4] = ["object", "html", "text", "tags"];
 
-/// The columns that [`summary`] reads, in its order.
+/// The columns that [`read_summary`] reads, in its order.
 macro_rules! summary_columns {
     () => {
         "id, created_at, last_event, iif(typeof(sender) = 'integer', (SELECT value FROM interned WHERE id = sender), sender), recipients, \
@@ -31,7 +31,7 @@ macro_rules! summary_columns {
 }
 pub(crate) use summary_columns;
 
-/// The columns that [`Fields::load`] reads, in its order; they come from `mail JOIN shape USING (shape)`.
+/// The columns that [`RowFields::from_row`] reads, in its order; they come from `mail JOIN key_order`.
 macro_rules! row_columns {
     () => {
         concat!(summary_columns!(), ", keys")
@@ -39,28 +39,28 @@ macro_rules! row_columns {
 }
 pub(crate) use row_columns;
 
-/// What the columns of one email hold.
+/// The content of the columns of one email.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RowFields {
     /// The known members as they were read, and the unknown ones.
     pub(crate) summary: wire::Summary,
     /// The names of the JSON's members in their order, as a JSON array.
     pub(crate) key_order: String,
-    /// A JSON object of the members that the columns cannot give back as they were.
+    /// A JSON object of the members that the columns cannot restore.
     pub(crate) extra_json: Option<String>,
 }
 
-/// An email's JSON, taken apart.
+/// An email's parsed JSON.
 pub(crate) struct ParsedEmail {
     /// Its summary.
     pub(crate) fields: RowFields,
-    /// Whether the JSON has bodies, so that it is worth keeping whole.
+    /// Whether the JSON has bodies, so that it is stored as a body, too.
     pub(crate) has_body: bool,
 }
 
 impl RowFields {
-    /// Takes an email's JSON apart, in the shape of a list item or of a retrieved email. From the
-    /// latter, what only it has is left out.
+    /// Parses an email's JSON in the form of a list item or of a retrieved email; drops the members that
+    /// only the latter has.
     pub(crate) fn parse(json: &str) -> Result<ParsedEmail, serde_json::Error> {
         let mut members = OrderedObject::parse(json)?;
         let has_body = BODY_KEYS.iter().any(|name| members.contains_key(name));
@@ -111,10 +111,10 @@ impl RowFields {
         }
     }
 
-    /// The JSON that was taken apart: the same members in the same order with equal values.
+    /// Restores the JSON: the same members in the same order with equal values.
     pub(crate) fn to_json(&self) -> String {
         let names: Vec<String> = serde_json::from_str(&self.key_order).unwrap_or_default();
-        // The odd members stand in the order of the names, so one walk meets them all.
+        // The extra members have the order of the keys, so one pass finds them all.
         let mut extra = parse_extra(self.extra_json.as_deref())
             .0
             .into_iter()
@@ -134,7 +134,7 @@ impl RowFields {
         )
     }
 
-    /// A known member from its column, as JSON.
+    /// Returns a known member as JSON.
     fn column_json(&self, name: &str) -> String {
         let wire::Summary {
             id,
@@ -166,7 +166,7 @@ impl RowFields {
         }
     }
 
-    /// Whether the texts that hold JSON do.
+    /// Fails if a column that contains JSON is not valid.
     pub(crate) fn check_json(&self) -> Result<(), serde_json::Error> {
         serde_json::from_str::<Vec<String>>(&self.key_order)?;
         self.extra_json
@@ -174,7 +174,7 @@ impl RowFields {
             .map_or(Ok(()), |extra| OrderedObject::parse(extra).map(|_| ()))
     }
 
-    /// Reads the columns of [`columns!`], which begin at `first`.
+    /// Reads the columns of [`row_columns!`], which begin at `first`.
     pub(crate) fn from_row(row: &Row, first: usize) -> rusqlite::Result<Self> {
         Ok(Self {
             summary: read_summary(row, first)?,
@@ -183,7 +183,7 @@ impl RowFields {
         })
     }
 
-    /// The columns of [`columns!`] but the last, as they are bound; the sender as it is given.
+    /// Returns the columns of [`row_columns!`] but the last as parameters, with the stored form of the sender.
     pub(crate) fn to_params(&self, sender: Value) -> [ToSqlOutput<'_>; 12] {
         let wire::Summary {
             id,
@@ -277,7 +277,7 @@ fn has_column(name: &str) -> bool {
     )
 }
 
-/// Whether the column gives this member back as it was.
+/// Whether the column can restore this member.
 fn fits_column(name: &str, value: &RawValue) -> bool {
     match name {
         "id" => serde_json::from_str::<String>(value.get()).is_ok(),
@@ -293,7 +293,7 @@ fn to_json_text(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).expect("strings and lists of strings are always JSON")
 }
 
-/// A list as text: the one address that most lists are, or a JSON array.
+/// Encodes a list as text: the single address of most lists, or a JSON array.
 fn encode_list(list: &[String]) -> String {
     match list {
         [one] if !one.starts_with('[') => one.clone(),
@@ -309,7 +309,7 @@ fn decode_list(text: &str) -> Vec<String> {
     list.unwrap_or_else(|| vec![text.to_owned()])
 }
 
-/// A JSON object. A name stands once: of several members the last one counts, as JSON has it.
+/// A JSON object with its members in order. Of several members with one name the last one counts.
 pub(crate) struct OrderedObject(pub(crate) Vec<(String, Box<RawValue>)>);
 
 impl OrderedObject {
@@ -337,7 +337,7 @@ pub(crate) fn write_object<'a>(members: impl Iterator<Item = (&'a str, &'a str)>
     json
 }
 
-/// A text as a JSON string.
+/// Quotes a text as a JSON string.
 pub(crate) fn quote(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
@@ -398,20 +398,20 @@ mod tests {
     }
 
     #[test]
-    fn the_names_keep_their_order_and_the_numbers_their_digits() {
+    fn keys_keep_order_and_numbers_keep_digits() {
         let json = r#"{"zeta":1.50,"id":"7","to":"bare@example.com","cc":[],"bcc":null,"big":123456789012345678901234567890,"from":"A <a@example.com>"}"#;
         assert_eq!(through(json).to_json(), json);
     }
 
     #[test]
-    fn a_usual_summary_needs_no_odd_members() {
+    fn usual_summary_needs_no_extra_json() {
         let json = r#"{"id":"0f9c35de-6ad1-4cb2-9f4e-00000000beef","to":["a@example.com"],"subject":null,"cc":["[x] <b@example.com>"]}"#;
         assert_eq!(through(json).extra_json, None);
         assert_eq!(through(json).to_json(), json);
     }
 
     #[test]
-    fn a_whole_email_is_taken_without_its_bodies() {
+    fn retrieved_email_is_parsed_without_bodies() {
         let taken = RowFields::parse(r#"{"object":"email","id":"1","html":"<p>","text":null,"tags":[],"x":1,"subject":"Hi"}"#).unwrap();
         assert!(taken.has_body);
         assert_eq!(taken.fields.to_json(), r#"{"id":"1","x":1,"subject":"Hi"}"#);
@@ -443,7 +443,7 @@ mod tests {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn an_item_of_any_shape_comes_back_equal(
+        fn any_item_round_trips(
             members in prop::collection::vec((prop_oneof![
                 prop::sample::select(vec!["to", "from", "created_at", "subject", "message_id", "bcc", "cc", "reply_to", "last_event", "scheduled_at"]).prop_map(str::to_owned),
                 "[a-z_]{1,8}",

@@ -6,16 +6,16 @@ use jiff::Timestamp;
 use jiff::tz::Offset;
 use rusqlite::types::{Value, ValueRef};
 
-/// The ways of writing a time that are told apart.
+/// The known ways to write a time.
 const FORMATS: [fn(&mut String, u32); 4] = [
-    // As the documentation of the service has it.
+    // As the documentation of the service writes it.
     |text, micros| _ = write!(text, ".{micros:06}+00:00"),
-    // As its database writes.
+    // As its database writes it.
     |text, micros| {
         push_fraction(text, micros);
         text.push_str("+00");
     },
-    // As programs that follow RFC 3339 do.
+    // As programs that follow RFC 3339 write it.
     |text, micros| {
         push_fraction(text, micros);
         text.push('Z');
@@ -23,25 +23,25 @@ const FORMATS: [fn(&mut String, u32); 4] = [
     |text, micros| _ = write!(text, ".{:03}Z", micros / 1000),
 ];
 
-/// The one of them that has a blank before the hour.
+/// The one of them with a space before the hour.
 const POSTGRES: i64 = 1;
 
-/// A time as it is stored: a number if it is written in one of those ways, and else its text.
+/// Encodes a time: a number if it is written in one of those ways, else its text.
 pub(crate) fn encode(text: Option<&str>) -> Value {
     let Some(text) = text else { return Value::Null };
     let at: Option<Timestamp> = text.parse().ok();
     let same = at.and_then(|at| {
         (0..FORMAT_COUNT)
-            .find(|way| format(at, *way) == text)
-            .map(|way| (at, way))
+            .find(|style| format(at, *style) == text)
+            .map(|style| (at, style))
     });
     same.map_or_else(
         || Value::Text(text.to_owned()),
-        |(at, way)| Value::Integer(at.as_microsecond() * FORMAT_COUNT + way),
+        |(at, style)| Value::Integer(at.as_microsecond() * FORMAT_COUNT + style),
     )
 }
 
-/// A time as it came.
+/// Decodes a time.
 pub(crate) fn decode(value: ValueRef) -> Option<String> {
     match value {
         ValueRef::Integer(packed) => {
@@ -52,7 +52,7 @@ pub(crate) fn decode(value: ValueRef) -> Option<String> {
     }
 }
 
-/// The numbers of all times between two (in microseconds), both included.
+/// Returns the encoded bounds of all times between two (in microseconds), both included.
 pub(crate) const fn encode_range(oldest: i64, newest: i64) -> (i64, i64) {
     (
         oldest.saturating_mul(FORMAT_COUNT),
@@ -64,10 +64,10 @@ pub(crate) const fn encode_range(oldest: i64, newest: i64) -> (i64, i64) {
 
 const FORMAT_COUNT: i64 = 4;
 
-fn format(at: Timestamp, way: i64) -> String {
+fn format(at: Timestamp, style: i64) -> String {
     let at = Offset::UTC.to_datetime(at);
     let mut text = String::with_capacity(32);
-    let between = if way == POSTGRES { ' ' } else { 'T' };
+    let between = if style == POSTGRES { ' ' } else { 'T' };
     let _ = write!(
         text,
         "{:04}-{:02}-{:02}{between}{:02}:{:02}:{:02}",
@@ -78,15 +78,15 @@ fn format(at: Timestamp, way: i64) -> String {
         at.minute(),
         at.second()
     );
-    let write = usize::try_from(way)
+    let write = usize::try_from(style)
         .ok()
-        .and_then(|way| FORMATS.get(way))
-        .expect("a way is one of those");
+        .and_then(|style| FORMATS.get(style))
+        .expect("only known styles are encoded");
     write(&mut text, at.subsec_nanosecond().unsigned_abs() / 1000);
     text
 }
 
-/// A fraction without the zeros at its end.
+/// Writes a fraction without trailing zeros.
 fn push_fraction(text: &mut String, micros: u32) {
     if micros > 0 {
         let _ = write!(text, ".{micros:06}");
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn usual_times_become_numbers_and_come_back() {
+    fn usual_times_round_trip_as_numbers() {
         for text in [
             "2026-04-30T11:46:04.183783+00:00",
             "2026-04-30T11:46:04.000000+00:00",
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn any_other_text_stays_itself() {
+    fn other_times_stay_text() {
         for text in [
             "",
             "yesterday",
@@ -140,8 +140,8 @@ mod tests {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn every_instant_comes_back_in_every_way(micros in -4_000_000_000_000_000_i64..4_000_000_000_000_000, way in 0..FORMAT_COUNT) {
-            let text = format(Timestamp::from_microsecond(micros).unwrap(), way);
+        fn every_instant_round_trips_in_every_format(micros in -4_000_000_000_000_000_i64..4_000_000_000_000_000, style in 0..FORMAT_COUNT) {
+            let text = format(Timestamp::from_microsecond(micros).unwrap(), style);
             prop_assert_eq!(through(&text), Some(text));
         }
     }

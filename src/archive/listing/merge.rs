@@ -39,7 +39,7 @@ pub struct MergeResult {
 /// stored, so that not all of them are in memory twice.
 const MAX_PAGE_WITH_FIELDS: usize = 1000;
 
-/// After so many attempts to make room, which no page needs, a page is stored without its order.
+/// After so many renumberings, which no page needs, a page is stored without its order.
 const MAX_RENUMBERINGS: usize = 100;
 
 impl Archive {

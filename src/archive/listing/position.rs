@@ -1,29 +1,23 @@
-//! Where emails stand: gives places to a stretch of the service's listing.
+//! Assigns sort keys to a page of the service's listing.
 //!
-//! The archive keeps the list in one integer key, so that a window is one walk down a tree. That
-//! key has to serve two masters. *The service's order* is the order of its pages and nothing else:
-//! `created_at` may be missing, unreadable, equal for a whole broadcast, or contradict the pages.
-//! *Time* is all that relates emails which never stood on one page: two sides of a gap, an import, a
-//! jump to a date.
+//! The archive orders the list by one integer key, so that a window is one index scan. The key combines
+//! two orders. *The service's order* is the order of its pages: `created_at` may be missing, unreadable,
+//! equal for a whole broadcast, or contradict the pages. *Time* is all that relates emails which were never
+//! on one page: two sides of a gap, an import, a jump to a date.
 //!
-//! So an email's natural [`Place`] is its time, in microseconds with ten bits of room below, and
-//! pages have the last word:
+//! So an email's time gives its key, in microseconds with ten bits below, and pages override it:
 //!
-//! - Of a stretch, the longest run of emails whose times (or places, if they are known already)
-//!   agree with the page keeps them. One absurd time then displaces itself and not its neighbours,
-//!   and an email that was misplaced at the edge of a page is put right by the next page that shows
-//!   it between others; the cursor's row takes part for that reason.
-//! - The others go right below their upper neighbour, a sixteenth of a microsecond apart. Equal
+//! - On a page, the longest run of emails whose times (or existing keys) agree with the page keeps them.
+//!   One absurd time then moves itself and not its neighbours, and an email that was misplaced at the edge
+//!   of a page is corrected by the next page that has it between others; so the cursor's row takes part.
+//! - The others get keys right below their upper neighbour, a sixteenth of a microsecond apart. Equal
 //!   times are a case of this.
-//! - A stretch stays between its neighbours: below the part of the span it continues and above the
-//!   next span, so that spans never overlap. Emails without readable times that stand above a gap take
-//!   the time they were seen at, which leaves room for what the gap hides.
-//! - Where there is no room, the rows underneath are moved down. A row is never refused a place.
+//! - A page stays between its neighbours: below the part of the range that it continues and above the next
+//!   range, so that ranges never overlap. Emails without readable times above a gap take the time at which
+//!   they were received, which leaves keys for the emails of the gap.
+//! - Where keys are exhausted, the rows below are renumbered. A row always gets a key.
 //!
-//! Which end of a page is the newest is decided before ([`crate::sync`]): the places only know one
-//! direction.
-//!
-//! [`Place`]: super::Place
+//! The caller has put the newest email of a page first ([`crate::sync`]).
 
 use std::collections::{HashMap, HashSet};
 
@@ -32,19 +26,20 @@ use rusqlite::{Transaction, params};
 
 use super::sort_key::SortKey;
 use crate::archive::incoming::IncomingEmail;
+use crate::archive::storage::sql;
 use crate::error::Error;
 
-/// How far apart emails stand that have no time of their own.
+/// The distance between emails without a time of their own.
 const KEY_SPACING: i64 = 64;
 
-/// What is known of an email's place.
+/// What is known of an email's key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PositionHint {
-    /// It is in the archive, there.
+    /// The row exists and has this key.
     Existing(i64),
-    /// It is new, and its time would put it there.
+    /// It is new, and its time gives this key.
     ByTime(i64),
-    /// It is new, and its time says nothing.
+    /// It is new and has no usable time.
     Unknown,
 }
 
@@ -57,14 +52,14 @@ impl PositionHint {
     }
 }
 
-/// What a stretch must stay between.
+/// The bounds of a page.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct KeyBounds {
-    /// Below this place, if anything is above.
+    /// The page stays below this key.
     pub(crate) ceiling: Option<i64>,
-    /// Above this place, if anything is below.
+    /// The page stays above this key.
     pub(crate) floor: Option<i64>,
-    /// Where emails stand that nothing else puts anywhere.
+    /// The key for emails that have no time and no neighbours.
     pub(crate) now: i64,
 }
 
@@ -74,21 +69,21 @@ impl KeyBounds {
     }
 }
 
-/// There are not `need` free places under `under`.
+/// There are not `count` free keys below `below`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct KeysExhausted {
     pub(crate) below: i64,
     pub(crate) count: usize,
 }
 
-/// Which emails of a stretch (newest first) keep their place: the longest strictly falling run.
+/// Selects the emails (newest first) that keep their key: the longest strictly decreasing run.
 pub(crate) fn longest_increasing_run(hints: &[PositionHint], bounds: &KeyBounds) -> Vec<bool> {
     let at = |index: usize| {
         hints[index]
             .key()
-            .expect("only emails with a place are in a run")
+            .expect("only emails with a key are in a run")
     };
-    // Of all runs of each length, where the one ends that is easiest to continue.
+    // For each length, the end of the run that is easiest to continue.
     let mut ends: Vec<usize> = Vec::new();
     let mut before: Vec<Option<usize>> = vec![None; hints.len()];
     for (index, hint) in hints.iter().enumerate() {
@@ -98,7 +93,7 @@ pub(crate) fn longest_increasing_run(hints: &[PositionHint], bounds: &KeyBounds)
         let length = ends.partition_point(|end| at(*end) > key);
         before[index] = length.checked_sub(1).map(|shorter| ends[shorter]);
         match ends.get_mut(length) {
-            // Of equal times the first one stands for all, and the others follow below it.
+            // Of equal times the first one keeps it, and the others follow below.
             Some(end) if at(*end) == key => {}
             Some(end) => *end = index,
             None => ends.push(index),
@@ -113,7 +108,7 @@ pub(crate) fn longest_increasing_run(hints: &[PositionHint], bounds: &KeyBounds)
     in_run
 }
 
-/// Gives every email of a stretch a place, strictly falling, none of them `taken` by another.
+/// Assigns every email a key, strictly decreasing, none of them taken by another row.
 pub(crate) fn assign_keys(
     hints: &[PositionHint],
     mut in_run: Vec<bool>,
@@ -132,7 +127,7 @@ pub(crate) fn assign_keys(
 enum Assignment {
     Done(Vec<i64>),
     Exhausted(KeysExhausted),
-    /// Everything from this email's natural place down to its lower neighbour is taken.
+    /// Every key from this email's time down to its lower neighbour is taken.
     Blocked(usize),
 }
 
@@ -189,8 +184,8 @@ fn try_assign(
     Ok(Assignment::Done(keys))
 }
 
-/// One above the first of `count` emails that have nothing above them: right above a neighbour on
-/// the same page, and else at the present time.
+/// Returns the key above the first of `count` emails that have nothing above them: right above a
+/// neighbour on the same page, else the present time.
 fn start_key(count: usize, neighbour: Option<i64>, bounds: &KeyBounds) -> i64 {
     let height = KEY_SPACING * (to_i64(count) + 1);
     match (neighbour, bounds.floor) {
@@ -200,7 +195,7 @@ fn start_key(count: usize, neighbour: Option<i64>, bounds: &KeyBounds) -> i64 {
     }
 }
 
-/// Free places below `start`, each at least `step` below the one before; `None` if `floor` is met.
+/// Finds free keys below `start`, at least `step` apart; `None` if `floor` is reached.
 fn free_keys_below(
     start: i64,
     floor: Option<i64>,
@@ -227,7 +222,7 @@ fn to_i64(count: usize) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX / (2 * KEY_SPACING))
 }
 
-/// How many more places than needed are made, so that the next email in the same spot fits at once.
+/// Additional keys that a renumbering frees, so that the next email fits at once.
 const SLACK: i64 = 1024;
 
 pub(crate) const KEY_EXISTS: &str = "SELECT EXISTS (SELECT 1 FROM mail WHERE sort_key = ?1)";
@@ -235,15 +230,13 @@ pub(crate) const KEYS_BELOW: &str =
     "SELECT sort_key FROM mail WHERE sort_key > ?1 ORDER BY sort_key";
 const MOVE: &str = "UPDATE mail SET sort_key = ?2 WHERE sort_key = ?1";
 
-/// Whether a row stands at `place`.
+/// Whether a row has this key.
 pub(crate) fn key_exists(transaction: &Transaction, key: i64) -> Result<bool, Error> {
-    Ok(transaction
-        .prepare_cached(KEY_EXISTS)?
-        .query_row([SortKey(key)], |row| row.get(0))?)
+    sql::value(transaction, KEY_EXISTS, [SortKey(key)])
 }
 
-/// Moves rows from their old places to their new ones, whatever order they cross each other in.
-/// What belongs to a row (body, observed changes, the end of a span) follows it.
+/// Moves rows to new keys, in whatever order they cross. What belongs to a row (body, status history, the
+/// end of a range) follows it.
 pub(crate) fn move_rows(
     transaction: &Transaction,
     moves: &HashMap<SortKey, SortKey>,
@@ -258,12 +251,12 @@ pub(crate) fn move_rows(
     Ok(())
 }
 
-/// Places that no email has, for rows on their way.
+/// Keys that no email has, for rows on their way.
 fn temporary_keys() -> impl Iterator<Item = SortKey> {
     (i64::MIN + 1..).map(SortKey)
 }
 
-/// Moves down as many rows as it takes to leave free what is asked for.
+/// Moves down as many rows as needed to free the keys.
 pub(crate) fn renumber(
     transaction: &Transaction,
     KeysExhausted { below, count }: KeysExhausted,
@@ -285,7 +278,7 @@ pub(crate) fn renumber(
             moves.push((key, free));
         }
     }
-    // From the lowest on, each moves to where nobody stands any more.
+    // The lowest row first, so that each new key is free.
     let mut statement = transaction.prepare_cached(MOVE)?;
     for (from, to) in moves.iter().rev() {
         statement.execute(params![SortKey(*from), SortKey(*to)])?;
@@ -293,13 +286,13 @@ pub(crate) fn renumber(
     Ok(())
 }
 
-/// Gives new emails their natural places, and those without one the place below the email before.
+/// Assigns new emails the keys of their times; one without a time gets a key below the email before.
 pub(crate) fn assign_time_keys(
     transaction: &Transaction,
     emails: &mut [IncomingEmail],
     now: Timestamp,
 ) -> Result<(), Error> {
-    // Emails of one moment, a whole broadcast perhaps, must not each look for room from its start on.
+    // Emails of one time, such as a broadcast, must not each search for a free key from its start on.
     let mut last: Option<(SortKey, SortKey)> = None;
     let mut given = HashSet::new();
     let now = SortKey::from_micros(now.as_microsecond()).unwrap_or(SortKey(0));
@@ -346,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn agreeing_times_are_the_places() {
+    fn agreeing_times_are_the_keys() {
         let hints = [
             PositionHint::ByTime(9000),
             PositionHint::Existing(8000),
@@ -356,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn one_absurd_time_displaces_itself_only() {
+    fn absurd_time_moves_only_its_email() {
         let hints = [
             PositionHint::ByTime(9000),
             PositionHint::ByTime(-50),
@@ -398,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn without_times_the_present_leaves_room_for_a_gap() {
+    fn emails_without_times_get_present_time() {
         assert_eq!(
             arranged(&[PositionHint::Unknown; 2], &OPEN),
             [999_936, 999_872]
@@ -421,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn no_room_is_said_and_not_guessed() {
+    fn exhausted_keys_are_reported() {
         let tight = KeyBounds {
             ceiling: Some(12),
             floor: Some(9),

@@ -10,14 +10,16 @@ use rusqlite::{ToSql, Transaction};
 use crate::archive::Archive;
 use crate::error::Error;
 
-/// Bits below a microsecond: room for a thousand emails between two neighbouring times.
+/// Bits below a microsecond: a thousand keys between two neighbouring times.
 const FRACTION_BITS: u32 = 10;
 
-/// Beyond this distance from 1970 (about the years 1827 to 2112) a time is no use as a place.
+/// Beyond this distance from 1970 (about the years 1827 to 2112) a time gives no key.
 const MAX_MICROS: i64 = 1 << 52;
 
-/// Where an email stands: the larger, the newer. Places do not say how far apart two emails are,
-/// and one may change when the service contradicts what was believed of its order.
+/// The position of an email in the list: the larger, the newer.
+///
+/// Keys do not show how far apart two emails are, and one may change when the service contradicts the
+/// known order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SortKey(pub(crate) i64);
 
@@ -34,41 +36,41 @@ impl FromSql for SortKey {
 }
 
 impl SortKey {
-    /// The natural place of an email of that time; `None` if the time is absurd.
+    /// Returns the key of an email of that time; `None` if the time is absurd.
     pub(crate) fn from_micros(micros: i64) -> Option<Self> {
         (-MAX_MICROS..MAX_MICROS)
             .contains(&micros)
             .then_some(Self(micros << FRACTION_BITS))
     }
 
-    /// The newest place of that microsecond or, for an absurd time, of all.
+    /// Returns the newest key of that microsecond or, for an absurd time, of all.
     pub(crate) fn newest_at(micros: i64) -> Self {
         Self(Self::oldest_at(micros).0 | ((1 << FRACTION_BITS) - 1))
     }
 
-    /// The oldest place of that microsecond or, for an absurd time, of all.
+    /// Returns the oldest key of that microsecond or, for an absurd time, of all.
     pub(crate) fn oldest_at(micros: i64) -> Self {
         Self(micros.clamp(-MAX_MICROS, MAX_MICROS - 1) << FRACTION_BITS)
     }
 
-    /// The next newer place.
+    /// Returns the next newer key.
     pub(crate) const fn next_newer(self) -> Self {
         Self(self.0.saturating_add(1))
     }
 
-    /// The next older place.
+    /// Returns the next older key.
     pub(crate) const fn next_older(self) -> Self {
         Self(self.0.saturating_sub(1))
     }
 
-    /// The time that the place stands for, in microseconds since 1970: nearly always the email's own.
+    /// Returns the time of the key in microseconds since 1970: nearly always the email's own.
     pub(crate) const fn micros(self) -> i64 {
         self.0 >> FRACTION_BITS
     }
 }
 
-/// When a request was sent. The wall clock may jump, so the order of requests is a number that the
-/// archive counts: an answer with a smaller number is older, whatever the clock says.
+/// When a request was sent. The wall clock may jump, so the archive numbers the requests: a response
+/// with a smaller number is older, whatever the clock shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestTime {
     /// By the wall clock, for display.
@@ -78,7 +80,7 @@ pub struct RequestTime {
 }
 
 impl From<Timestamp> for RequestTime {
-    /// A request whose order is its time: for a clock that is known not to jump.
+    /// Creates a request whose number is its time: for a clock that does not jump.
     fn from(at: Timestamp) -> Self {
         Self {
             at,
@@ -94,8 +96,8 @@ impl RequestTime {
 }
 
 impl Archive {
-    /// Numbers a request that is about to be sent at `now`. No number is given twice, by any process; where
-    /// nothing is kept, the time will do.
+    /// Numbers a request that is about to be sent at `now`. No two requests of all processes get the same
+    /// number; in a read-only archive the time is enough.
     pub(crate) fn stamp_request(&self, now: Timestamp) -> Result<RequestTime, Error> {
         if self.read_only_reason().is_some() {
             return Ok(now.into());
@@ -109,9 +111,9 @@ impl Archive {
 }
 
 fn next_seq(change: &Transaction, now: Timestamp) -> Result<i64, Error> {
-    let sql = "UPDATE listing SET last_request_seq = max(?1, last_request_seq + 1) RETURNING last_request_seq";
+    let query = "UPDATE listing SET last_request_seq = max(?1, last_request_seq + 1) RETURNING last_request_seq";
     Ok(change
-        .prepare_cached(sql)?
+        .prepare_cached(query)?
         .query_row([now.as_microsecond()], |row| row.get(0))?)
 }
 

@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind};
 
 impl From<rusqlite::Error> for Error {
     fn from(error: rusqlite::Error) -> Self {
-        // The words of SQLite may quote what is stored; its code does not.
+        // The message of SQLite may quote stored data; its code does not.
         tracing::warn!(code = ?error.sqlite_error().map(|error| error.extended_code), "the archive failed");
         let (message, hint) = match error.sqlite_error_code() {
             Some(ErrorCode::DiskFull) => (
@@ -78,7 +78,7 @@ const UNREADABLE: (&str, &str) = (
     "check the disk and its mount (dmesg, mount); the file itself may be whole",
 );
 
-/// Whether a value was read that nobody has written so.
+/// Whether a stored value has a type that this program never writes.
 const fn is_decode_error(error: &rusqlite::Error) -> bool {
     use rusqlite::Error::{
         FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, Utf8Error,
@@ -92,8 +92,8 @@ const fn is_decode_error(error: &rusqlite::Error) -> bool {
     )
 }
 
-/// The failure of a system call, by the extended code. A full disk has a code of its own; what is
-/// left for a write is a broken disk, a quota or a limit, which `SQLite` does not tell apart.
+/// Maps the extended code of a failed system call. A full disk has a code of its own; a broken disk, a
+/// quota and a file size limit are the same to `SQLite`.
 const fn io_error_text(extended_code: i32) -> (&'static str, &'static str) {
     match extended_code {
         ffi::SQLITE_IOERR_WRITE
@@ -123,8 +123,7 @@ const fn io_error_text(extended_code: i32) -> (&'static str, &'static str) {
     }
 }
 
-/// The same failure, or the one that is behind it: a disk that cannot read is reported by `SQLite`
-/// as damage, since it takes the error for one of the file system.
+/// Replaces an error about damage if the disk cannot read the file: `SQLite` reports that as damage, too.
 pub(crate) fn explain_damage(error: Error, path: &Path) -> Error {
     if error.message != DAMAGED.0 {
         return error;
@@ -136,7 +135,7 @@ pub(crate) fn explain_damage(error: Error, path: &Path) -> Error {
     }
 }
 
-/// Reads the file of the archive and the log beside it to their ends.
+/// Reads the archive file and its write-ahead log, if there is one, to their ends.
 pub(crate) fn read_to_end(path: &Path) -> io::Result<()> {
     for path in [path, &sidecar_path(path, "-wal")] {
         let mut file = match File::open(path) {

@@ -167,7 +167,8 @@ pub(crate) fn create_private(path: &Path) -> Result<(), Error> {
     }
     let file = options.open(path).map_err(open_error)?;
     let mode = file.metadata().map_err(open_error)?.permissions().mode();
-    if mode & 0o077 == 0 {
+    let is_public = mode & 0o077 != 0;
+    if !is_public {
         return Ok(());
     }
     if is_link {
@@ -293,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn writing_read_only_archive_says_so() {
+    fn writing_read_only_archive_is_an_error() {
         let (_folder, path) = filled();
         set_mode(&path, 0o444);
         let archive = Archive::open(&ArchiveLocation::Disk(path)).unwrap();

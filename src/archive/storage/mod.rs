@@ -26,24 +26,24 @@ use schema::SchemaVersion;
 /// How long a connection waits for another process before it gives up.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Readers kept open while they are idle; more are opened when more read at once.
+/// The most idle readers that stay open.
 const IDLE_READERS: usize = 3;
 
-/// Statements that each connection keeps prepared.
+/// The most prepared statements of each connection.
 const STATEMENT_CACHE: usize = 64;
 
-/// Steps of `SQLite`'s machine between two looks at whether a search is to go on: a fraction of a millisecond.
+/// `SQLite` instructions between two checks for cancellation: a fraction of a millisecond.
 const PROGRESS_STEPS: i32 = 10_000;
 
 /// The database's connections.
 pub(crate) struct Connections {
-    /// Where the file is, if there is one.
+    /// The file, unless the archive is in memory.
     path: Option<PathBuf>,
     uri: String,
-    /// `None` if the archive may only be read.
+    /// `None` if the archive is read-only.
     writer: Option<Mutex<Connection>>,
     idle_readers: Mutex<Vec<Connection>>,
-    /// Whether the transaction that is open has changed what other processes show.
+    /// Whether the open transaction has changed what other processes display.
     has_changed: Arc<AtomicBool>,
     /// `None` if the archive is in memory.
     file_id: Option<FileId>,
@@ -51,8 +51,8 @@ pub(crate) struct Connections {
 }
 
 impl Connections {
-    /// Opens the file, and creates it for the owner alone if it is not there. One of an older version is
-    /// renamed first; returns its new name.
+    /// Opens the file, and creates it privately if it is missing. Moves one of an older version to a backup
+    /// first and returns its path.
     pub(crate) fn open_on_disk(path: &Path) -> Result<(Self, Option<PathBuf>), Error> {
         if let Some(connections) =
             Self::open_file(path).map_err(|error| explain_damage(error, path))?
@@ -123,10 +123,10 @@ impl Connections {
         }))
     }
 
-    /// A database that lives as long as this value, under a name of its own in this process.
+    /// Creates a database that exists as long as this value, under a name of its own in this process.
     ///
-    /// The `memdb` file system of `SQLite` file system and not its shared cache: the latter locks table by table and
-    /// answers a reader that meets the writer with an error that no timeout waits for.
+    /// It uses the `memdb` file system and not the shared cache of `SQLite`: that locks single tables, and a
+    /// reader that meets the writer gets an error at once, without any timeout.
     pub(crate) fn open_in_memory() -> Result<Self, Error> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let uri = format!(
@@ -160,29 +160,29 @@ impl Connections {
         })
     }
 
-    /// Whether the archive may only be read.
+    /// Whether the archive is read-only.
     pub(crate) const fn is_read_only(&self) -> bool {
         self.writer.is_none()
     }
 
-    /// Sends notices to other processes, if there can be others.
+    /// Returns the sender of notices to other processes, if there can be others.
     pub(crate) const fn notifier(&self) -> Option<&Arc<PeerNotifier>> {
         self.notifier.as_ref()
     }
 
-    /// Whether the file is still the one that was opened.
+    /// Fails if another file has taken the name of the open one.
     pub(crate) fn check_file(&self) -> Result<(), Error> {
         self.file_id
             .as_ref()
             .map_or(Ok(()), FileId::check_unchanged)
     }
 
-    /// Makes the transaction that is open send a notice, although it changes no row of an email.
+    /// Makes the open transaction send a notice although it changes no row of an email.
     pub(crate) fn mark_changed(&self) {
         self.has_changed.store(true, Ordering::Relaxed);
     }
 
-    /// Runs `change` in one transaction: all of it happens, or nothing.
+    /// Runs `operation` in one transaction: it applies completely or not at all.
     pub(crate) fn write<T>(
         &self,
         operation: impl FnOnce(&Transaction) -> Result<T, Error>,
@@ -210,21 +210,21 @@ impl Connections {
         Ok(outcome)
     }
 
-    /// Writes the file anew without the room that deleted rows have left, and empties the log beside
-    /// it; false if another process keeps that from being emptied now.
+    /// Rewrites the file without deleted rows and empties the write-ahead log; false if another process keeps
+    /// the log from being emptied.
     pub(crate) fn compact(&self) -> Result<bool, Error> {
         self.check_file()?;
         let writer = lock_connection(self.writer.as_ref().ok_or_else(error::read_only_error)?);
         search::erase_deleted(&writer)?;
         dictionary::delete_unused(&writer)?;
-        // A copy of what stays may be too large for memory.
+        // The copy may be too large for memory.
         writer.execute_batch("PRAGMA temp_store = FILE; VACUUM; PRAGMA temp_store = MEMORY")?;
         let busy: bool =
             writer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
         Ok(!busy)
     }
 
-    /// Runs `look` as [`Connections::read`] does, until it is done or `halt` breaks it off: `None`.
+    /// Runs `read` like [`Connections::read`]; `None` if `cancel` interrupted it.
     pub(crate) fn read_cancellable<T>(
         &self,
         cancel: &CancellationToken,
@@ -244,7 +244,7 @@ impl Connections {
         }
     }
 
-    /// Runs `look` on one state of the database, whatever is written meanwhile.
+    /// Runs `read` on one snapshot of the database.
     pub(crate) fn read<T>(
         &self,
         read: impl FnOnce(&Connection) -> Result<T, Error>,
@@ -257,7 +257,7 @@ impl Connections {
         work: impl FnOnce(&mut Connection) -> Result<T, Error>,
     ) -> Result<T, Error> {
         if let (None, Some(file)) = (&self.writer, &self.file_id) {
-            // How it must be opened depends on whether another process writes now.
+            // How to open it depends on whether another process writes now.
             return work(&mut connect_reader(&format!(
                 "{}{}",
                 self.uri,
@@ -292,7 +292,7 @@ fn read_in_transaction<T>(
     Ok(outcome)
 }
 
-/// A panic elsewhere leaves the connection whole: its transaction was rolled back on the way out.
+/// A panic elsewhere leaves the connection usable: its transaction was rolled back.
 fn lock_connection<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
     lock.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -304,7 +304,7 @@ fn connect_reader(uri: &str) -> rusqlite::Result<Connection> {
 }
 
 fn connect(uri: &str) -> rusqlite::Result<Connection> {
-    // A URI may say that the file is only to be read.
+    // A URI may ask for a read-only file.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_URI
@@ -312,12 +312,12 @@ fn connect(uri: &str) -> rusqlite::Result<Connection> {
     let connection = Connection::open_with_flags(uri, flags)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_prepared_statement_cache_capacity(STATEMENT_CACHE);
-    // Otherwise a statement with a bound LIMIT is planned anew whenever another number is bound.
+    // Otherwise a statement with a bound LIMIT is planned again whenever another number is bound.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     // In WAL mode NORMAL may lose the last pages after a power cut, never the database; sync fetches
-    // them again. New mail touches the tree of ids all over, so the log gathers a good many pages before
-    // they are written back. What is deleted is overwritten: it is somebody's mail. Nothing is mapped: a
-    // large map is slower than reads on a cold file, and each connection would have one of its own.
+    // them again. New mail changes the id index all over, so many pages gather in the log before they are
+    // written back. Deleted rows are overwritten: they are private mail. No memory map: a large one is slower
+    // than reads on a cold file, and each connection would have its own.
     connection.execute_batch(
         "PRAGMA synchronous = NORMAL;
          PRAGMA foreign_keys = ON;
@@ -329,7 +329,7 @@ fn connect(uri: &str) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// Opens a file that may be damaged, to read what is left of it.
+/// Opens a file that may be damaged, for reading.
 pub(crate) fn open_for_repair(path: &Path) -> Result<Connection, Error> {
     if !path.exists() {
         return Err(Error::new(
@@ -350,7 +350,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn symbolic_link_changes_no_mode_of_its_target() {
+    fn symbolic_link_leaves_mode_of_target() {
         let dir = tempfile::tempdir().unwrap();
         let (target, link) = (dir.path().join("letter"), dir.path().join("archive.sqlite"));
         let mode = || std::fs::metadata(&target).unwrap().permissions().mode() & 0o777;
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn archive_that_was_open_to_others_is_closed_to_them() {
+    fn public_archive_becomes_private() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("archive.sqlite");
         std::fs::write(&path, "").unwrap();

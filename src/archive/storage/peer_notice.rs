@@ -1,9 +1,9 @@
-//! Notices: what one process reports to the others that have the same archive open.
+//! Notices from one process to the others that have the same archive open.
 //!
-//! A notice is a file that is created beside the archive and removed at once. Its name holds the
-//! sender and the subject, so that a watch on the folder has the whole message and nothing has to be
-//! locked, read or polled. A process that is killed in between leaves an empty file, which the next
-//! watch removes. Where a folder cannot be watched, a screen learns of changes with its next refresh.
+//! A notice is a file that is created beside the archive and removed at once. Its name contains the
+//! sender and the subject, so that a watch on the folder gets the whole message and no process has to lock,
+//! read or poll. A killed process may leave an empty file, which the next watch removes. Where a folder
+//! cannot be watched, a process sees changes at its next refresh.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::OpenOptions;
@@ -20,7 +20,7 @@ use crate::error::Error;
 /// What another process reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PeerNotice {
-    /// It has committed a change to the archive.
+    /// It committed a change to the archive.
     Changed,
     /// It could not reach the service, or has reached it again.
     ServiceState,
@@ -43,9 +43,9 @@ impl PeerNotice {
 pub(crate) struct PeerNotifier {
     /// The archive file.
     path: PathBuf,
-    /// The name of the archive file, and what the names of all notices begin with.
+    /// The prefix of the names of all notices: the name of the archive file and a suffix.
     prefix: String,
-    /// Tells the notices of this archive handle from those of others.
+    /// Distinguishes the notices of this archive handle from those of others.
     sender: String,
     sent: AtomicU64,
 }
@@ -66,7 +66,7 @@ impl PeerNotifier {
         }
     }
 
-    /// Sends a notice. A folder that takes no file stops nothing: the others follow later.
+    /// Sends a notice. If the folder cannot be written, other processes see the change later.
     pub(crate) fn send(&self, notice: PeerNotice) {
         let number = self.sent.fetch_add(1, Ordering::Relaxed);
         let path = self.path.with_file_name(format!(
@@ -86,7 +86,7 @@ impl PeerNotifier {
         }
     }
 
-    /// What a file of this name reports; `None` if it is no notice, or was sent by this handle.
+    /// Parses the name of a file; `None` if it is not a notice, or was sent by this handle.
     pub(crate) fn parse(&self, name: &OsStr) -> Option<PeerNotice> {
         let (sender, rest) = name.to_str()?.strip_prefix(&self.prefix)?.split_once('-')?;
         let (_, word) = rest.split_once('-')?;
@@ -101,7 +101,7 @@ impl PeerNotifier {
         &self.path
     }
 
-    /// Removes what killed processes have left behind.
+    /// Removes the files of killed processes.
     pub(crate) fn remove_leftovers(&self) {
         let Ok(entries) = std::fs::read_dir(parent_dir(&self.path)) else {
             return;
@@ -118,8 +118,7 @@ impl PeerNotifier {
 }
 
 impl Archive {
-    /// What other processes do with this archive from now on; `None` if it is in memory, or its folder
-    /// cannot be watched.
+    /// Starts to watch other processes; `None` if the archive is in memory or its folder cannot be watched.
     pub(crate) fn watch_peers(&self) -> Option<PeerNoticeReceiver> {
         let notifier = self.connections.notifier()?.clone();
         let watch = Watch::start(parent_dir(notifier.path())).ok()?;
@@ -130,14 +129,14 @@ impl Archive {
         })
     }
 
-    /// Makes the other processes that show this archive look at the service's state again.
+    /// Makes other processes check the service's state again.
     pub(crate) fn notify_service_state(&self) {
         if let Some(notifier) = self.connections.notifier() {
             notifier.send(PeerNotice::ServiceState);
         }
     }
 
-    /// Whether the archive file is still the one that was opened.
+    /// Fails if the archive file was removed or replaced since it was opened.
     pub(crate) fn check_file(&self) -> Result<(), Error> {
         self.connections.check_file()
     }
@@ -150,8 +149,8 @@ pub(crate) struct PeerNoticeReceiver {
 }
 
 impl PeerNoticeReceiver {
-    /// The next notices, each kind once; waits without waking up until there are some. Needs a runtime
-    /// with I/O. Safe to cancel.
+    /// Waits for the next notices, without duplicates and without waking up before. Needs a runtime with I/O.
+    /// Safe to cancel.
     pub(crate) async fn next(&mut self) -> Vec<PeerNotice> {
         loop {
             let mut notices = Vec::new();
@@ -177,12 +176,12 @@ impl PeerNoticeReceiver {
     }
 }
 
-/// What happened in the folder.
+/// Events in the folder.
 #[derive(Debug, Default)]
 pub(crate) struct Events {
-    /// Names of files that came, were renamed or went.
+    /// Names of files that were created, renamed or deleted.
     pub(crate) names: Vec<OsString>,
-    /// Whether the system has dropped events.
+    /// Whether the system dropped events.
     pub(crate) overflow: bool,
 }
 
@@ -192,8 +191,8 @@ pub(crate) use inotify::Watch;
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 pub(crate) use nothing::Watch;
 
-/// By inotify: the system wakes this process up, and only for events in the folder. Writing to a file
-/// that exists is none.
+/// Uses inotify: the system wakes this process up only for events in the folder. Writing to an existing
+/// file is not an event.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod inotify {
     use std::mem::MaybeUninit;
@@ -206,7 +205,7 @@ mod inotify {
     use super::{Events, OsString, Path, io};
 
     pub(crate) struct Watch {
-        /// Until the first wait, which has a runtime.
+        /// Set until the first wait, which has a runtime.
         fresh: Option<OwnedFd>,
         registered: Option<AsyncFd<OwnedFd>>,
     }
@@ -226,7 +225,7 @@ mod inotify {
             })
         }
 
-        /// The next events; waits for ever if there can be none any more.
+        /// Waits for the next events; for ever if the watch failed.
         pub(crate) async fn next(&mut self) -> Events {
             match self.wait().await {
                 Ok(events) => events,
@@ -258,7 +257,7 @@ mod inotify {
         AsyncFd::new(inotify)
     }
 
-    /// All events that are there; an error if there are none.
+    /// Reads all pending events; an error if there are none.
     fn read(inotify: &OwnedFd) -> io::Result<Events> {
         let mut buffer = [MaybeUninit::uninit(); 4096];
         let mut reader = Reader::new(inotify, &mut buffer);
@@ -282,7 +281,7 @@ mod inotify {
     }
 }
 
-/// Where this program knows no way to watch a folder.
+/// On systems where this program cannot watch a folder.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 mod nothing {
     use super::{Events, Path, io};
@@ -362,7 +361,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn removed_file_is_reported_and_refuses_writes() {
+    async fn removed_file_is_reported_and_rejects_writes() {
         let (_folder, path, one, other) = two();
         let mut notices = other.watch_peers().unwrap();
         std::fs::remove_file(&path).unwrap();
@@ -370,12 +369,12 @@ mod tests {
         let failure = one.stamp_request(jiff::Timestamp::UNIX_EPOCH).unwrap_err();
         assert_eq!(
             failure.message,
-            "the archive file was removed; nothing more is kept"
+            "the archive file was removed: new mail is not stored"
         );
     }
 
     #[test]
-    fn replaced_file_refuses_writes() {
+    fn replaced_file_rejects_writes() {
         let (folder, path, one, _other) = two();
         let copy = folder.path().join("copy");
         std::fs::copy(&path, &copy).unwrap();
@@ -383,7 +382,7 @@ mod tests {
         let failure = one.stamp_request(jiff::Timestamp::UNIX_EPOCH).unwrap_err();
         assert_eq!(
             failure.message,
-            "the archive file was replaced; nothing more is kept"
+            "the archive file was replaced: new mail is not stored"
         );
     }
 
@@ -396,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn watch_removes_what_killed_processes_left() {
+    fn watch_removes_files_of_killed_processes() {
         let (folder, path, one, _other) = two();
         let left = path.with_file_name("archive.sqlite.notice-00-1-changed");
         std::fs::write(&left, "").unwrap();

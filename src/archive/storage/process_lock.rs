@@ -1,4 +1,4 @@
-//! `ProcessLock`: of all processes on one archive, one does the work that is enough to be done once.
+//! `ProcessLock`: makes one of all processes on an archive do shared work, such as polling.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Seek, Write};
@@ -12,11 +12,11 @@ use jiff::{SignedDuration, Timestamp};
 use crate::archive::ArchiveLocation;
 use crate::error::{Error, ErrorKind};
 
-/// A holder that has not asked for so long was stopped, perhaps by a shell; it no longer counts.
+/// A holder that did not renew the lock for so long was stopped, perhaps by a shell; it no longer counts.
 const ABANDONED_AFTER: SignedDuration = SignedDuration::from_mins(5);
 
-/// A lock on a file beside the archive. The system takes it away from a process that ends, however
-/// that ends, so that there is nothing to clean up. Clones are the same lease.
+/// A lock on a file beside the archive. The system releases it when the process ends, however it ends.
+/// Clones share the lock.
 #[derive(Clone)]
 pub(crate) struct ProcessLock {
     /// `None` if the archive belongs to this process alone.
@@ -25,7 +25,7 @@ pub(crate) struct ProcessLock {
 }
 
 impl ProcessLock {
-    /// The lease of the archive at `location` for the work of that name; nobody holds it yet.
+    /// Creates the lock for the work `work` on an archive; it is free.
     pub(crate) fn new(location: &ArchiveLocation, work: &str) -> Self {
         let path = match location {
             ArchiveLocation::Disk(path) => Some(path.with_added_extension(work)),
@@ -37,8 +37,9 @@ impl ProcessLock {
         }
     }
 
-    /// Whether it is this process that asks, as of `now`. It is from the moment on that nobody else
-    /// does. Where files cannot be locked everybody asks: that is wasteful, and nobody goes without.
+    /// Acquires the lock if it is free; true if this process holds it.
+    ///
+    /// Where files cannot be locked every process acquires it: that costs requests, but loses nothing.
     pub(crate) fn try_acquire(&self, now: Timestamp) -> bool {
         let Some(path) = &self.path else { return true };
         let mut file_guard = self.file.lock().unwrap_or_else(PoisonError::into_inner);
@@ -76,20 +77,20 @@ impl ProcessLock {
     /// Whether no process holds it now.
     pub(crate) fn is_free(&self) -> bool {
         let Some(path) = &self.path else { return true };
-        // A file that is not there was never locked; one that cannot be opened says nothing.
+        // A missing file was never locked; one that cannot be opened proves nothing.
         File::open(path)
             .ok()
             .is_none_or(|file| !matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
     }
 
-    /// Records for all processes that the service has answered, if it is held here. Returns whether
+    /// Records for all processes that the service answered, if this process holds the lock; returns whether
     /// that ends an outage.
     pub(crate) fn record_response(&self, now: Timestamp) -> bool {
         self.write_record(now, &format!("{now}\n"))
     }
 
-    /// Records for all processes that the service cannot be reached, if it is held here. Returns whether
-    /// that begins an outage.
+    /// Records for all processes that the service is unreachable, if this process holds the lock; returns
+    /// whether that begins an outage.
     pub(crate) fn record_outage(&self, now: Timestamp, error: &Error) -> bool {
         let line = |text: &str| text.replace('\n', " ");
         let answered = self
@@ -106,14 +107,14 @@ impl ProcessLock {
         )
     }
 
-    /// Writes the record; returns whether an outage begins or ends with it.
+    /// Writes the record; returns whether an outage begins or ends.
     fn write_record(&self, now: Timestamp, text: &str) -> bool {
         let before = self.outage().is_some();
         let mut file_guard = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(file) = &mut *file_guard else {
             return false;
         };
-        // Screens show what is in it, and nothing else depends on it.
+        // The record is only displayed, so an error is ignored.
         let _ = file
             .rewind()
             .and_then(|()| file.set_len(0))
@@ -122,12 +123,12 @@ impl ProcessLock {
         before != (text.lines().count() > 1)
     }
 
-    /// When the service has answered last whoever held this, if that was noted.
+    /// Returns when the service last answered a holder of the lock.
     pub(crate) fn last_response_at(&self) -> Option<Timestamp> {
         self.read_record()?.lines().next()?.parse().ok()
     }
 
-    /// Why the service cannot be reached, if the process that held this last has recorded an outage.
+    /// Returns why the service is unreachable, if the last holder recorded an outage.
     pub(crate) fn outage(&self) -> Option<Error> {
         let recorded = self.read_record()?;
         let mut lines = recorded.lines().skip(1);
@@ -149,7 +150,7 @@ impl ProcessLock {
         std::fs::read_to_string(self.path.as_ref()?).ok()
     }
 
-    /// Gives it to whoever wants it next.
+    /// Releases the lock.
     pub(crate) fn release(&self) {
         *self.file.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
@@ -160,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_holds_it_and_the_next_takes_over() {
+    fn released_lock_passes_to_next_process() {
         let folder = tempfile::tempdir().unwrap();
         let location = ArchiveLocation::Disk(folder.path().join("mail.db"));
         let now = Timestamp::from_second(1_790_000_000).unwrap();
@@ -170,11 +171,11 @@ mod tests {
         );
         assert!(
             one.try_acquire(now) && one.clone().try_acquire(now),
-            "clones are the same lease"
+            "clones share the lock"
         );
         assert!(!other.try_acquire(now));
         let later = now + ABANDONED_AFTER + SignedDuration::from_secs(1);
-        assert!(other.try_acquire(later), "whoever holds it was stopped");
+        assert!(other.try_acquire(later), "the holder was stopped");
         assert!(
             one.try_acquire(later) && !other.try_acquire(later),
             "and goes on"
@@ -182,11 +183,11 @@ mod tests {
         one.release();
         assert!(other.try_acquire(later) && !one.try_acquire(later));
         drop(other);
-        assert!(one.try_acquire(later), "it ends with whoever has it");
+        assert!(one.try_acquire(later), "it is released when dropped");
     }
 
     #[test]
-    fn the_last_answer_is_there_for_everybody() {
+    fn last_response_is_visible_to_all() {
         let folder = tempfile::tempdir().unwrap();
         let location = ArchiveLocation::Disk(folder.path().join("mail.db"));
         let now = Timestamp::from_second(1_790_000_000).unwrap();
@@ -202,17 +203,17 @@ mod tests {
         assert_eq!(
             (one.last_response_at(), other.last_response_at()),
             (Some(now), Some(now)),
-            "of whoever holds it"
+            "as the holder recorded"
         );
-        let beside = ProcessLock::new(&location, "walk");
+        let other_work = ProcessLock::new(&location, "walk");
         assert!(
-            beside.try_acquire(now) && beside.last_response_at().is_none(),
-            "each work has a lease of its own"
+            other_work.try_acquire(now) && other_work.last_response_at().is_none(),
+            "each kind of work has its own lock"
         );
     }
 
     #[test]
-    fn outage_is_recorded_until_the_next_answer() {
+    fn outage_is_recorded_until_next_response() {
         let folder = tempfile::tempdir().unwrap();
         let location = ArchiveLocation::Disk(folder.path().join("mail.db"));
         let now = Timestamp::from_second(1_790_000_000).unwrap();
@@ -243,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn an_archive_in_memory_belongs_to_its_process() {
+    fn lock_in_memory_is_always_free() {
         let (one, other) = (
             ProcessLock::new(&ArchiveLocation::Memory, "lease"),
             ProcessLock::new(&ArchiveLocation::Memory, "lease"),
@@ -252,11 +253,11 @@ mod tests {
     }
 
     #[test]
-    fn where_no_file_can_be_made_everybody_asks() {
-        let lease = ProcessLock::new(
+    fn lock_without_file_is_always_acquired() {
+        let lock = ProcessLock::new(
             &ArchiveLocation::Disk("/proc/nowhere/mail.db".into()),
             "lease",
         );
-        assert!(lease.try_acquire(Timestamp::UNIX_EPOCH));
+        assert!(lock.try_acquire(Timestamp::UNIX_EPOCH));
     }
 }

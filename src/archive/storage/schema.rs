@@ -8,7 +8,7 @@ use crate::error::{Error, ErrorKind};
 /// archive is moved to a backup, and its mail is fetched again.
 const VERSION: u32 = 8;
 
-/// What a file holds, by the version in it.
+/// The version of a file in relation to this program's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SchemaVersion {
     /// No tables yet, or those of this version.
@@ -34,7 +34,7 @@ pub(crate) fn has_tables(connection: &Connection) -> Result<bool, Error> {
     Ok(read_version(connection)? != 0)
 }
 
-/// What the file holds; tables of a newer version are an error. Changes nothing.
+/// Compares the version of the file; a newer one is an error. Changes nothing.
 pub(crate) fn check_version(connection: &Connection) -> Result<SchemaVersion, Error> {
     match read_version(connection)? {
         0 | VERSION => Ok(SchemaVersion::Current),
@@ -49,7 +49,7 @@ pub(crate) fn check_version(connection: &Connection) -> Result<SchemaVersion, Er
     }
 }
 
-/// The version of the tables behind `connection`.
+/// Reads the version of the tables.
 pub(crate) fn read_version(connection: &Connection) -> rusqlite::Result<u32> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))
 }
@@ -104,6 +104,6 @@ mod tests {
         let tables: i64 = connection
             .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
             .unwrap();
-        assert_eq!(tables, 1, "only the table that was in the way");
+        assert_eq!(tables, 1, "only the table that existed before");
     }
 }

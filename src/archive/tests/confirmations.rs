@@ -67,7 +67,7 @@ fn retrieve(archive: &Archive, n: i64, event: &str, second: i64) {
 }
 
 #[test]
-fn page_confirms_its_rows_when_it_was_requested() {
+fn page_confirms_rows_at_request_time() {
     let archive = memory();
     merge(
         &archive,
@@ -151,7 +151,7 @@ fn changed_status_of_email_with_body_is_stored() {
 }
 
 #[test]
-fn older_answer_changes_nothing_that_a_newer_one_confirmed() {
+fn older_response_does_not_overwrite_newer_one() {
     let archive = memory();
     merge(
         &archive,
@@ -209,7 +209,7 @@ fn clock_set_back_loses_neither_change_nor_deletion() {
 }
 
 #[test]
-fn missing_email_is_doubt_until_its_page_is_read() {
+fn deletion_is_unconfirmed_until_page_is_fetched() {
     let archive = memory();
     merge(&archive, items([2, 1, 0], "sent"), PagePosition::Top, 100);
     archive
@@ -234,7 +234,7 @@ fn missing_email_is_doubt_until_its_page_is_read() {
 }
 
 #[test]
-fn gone_email_is_expired_near_the_end_and_deleted_above() {
+fn missing_email_near_end_is_expired() {
     let archive = memory();
     let day = 86_400;
     let numbers = [10 * day, 5 * day, 2 * day, day];

@@ -212,7 +212,7 @@ fn whole_archive_passes_check_and_repair_keeps_everything() {
 }
 
 #[test]
-fn check_finds_what_the_pages_do_not_tell() {
+fn check_finds_damage_inside_valid_pages() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("archive.sqlite");
     let cases = [
@@ -275,7 +275,7 @@ fn check_finds_what_the_pages_do_not_tell() {
 }
 
 #[test]
-fn lost_email_splits_the_span_around_it() {
+fn lost_email_splits_its_range() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("archive.sqlite");
     filled(&path);

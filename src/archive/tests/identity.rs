@@ -1,4 +1,4 @@
-//! No team's mail goes into another's archive unless somebody says so.
+//! The mail of two teams is not mixed unless the user decides so.
 
 use crate::archive::identity::{Identity, OnMismatch, OpenResult};
 use crate::archive::{Archive, ArchiveLocation};
@@ -32,8 +32,8 @@ impl World {
         Settings::resolve(&Flags::default(), &env).unwrap()
     }
 
-    fn open(&self, key: &str, said: OnMismatch) -> Result<Archive, Error> {
-        match Archive::open_for(&self.settings(key), said)? {
+    fn open(&self, key: &str, on_mismatch: OnMismatch) -> Result<Archive, Error> {
+        match Archive::open_for(&self.settings(key), on_mismatch)? {
             OpenResult::Opened(archive) => Ok(archive),
             OpenResult::Mismatch(stranger) => Err(stranger.into()),
         }
@@ -56,7 +56,7 @@ fn mark(archive: &Archive) {
 }
 
 #[test]
-fn a_new_key_asks_before_it_goes_on_with_the_archive_of_another() {
+fn new_key_on_existing_archive_is_a_mismatch() {
     let world = World::new();
     mark(&world.open("re_one", OnMismatch::Ask).unwrap());
     let failure = world.open("re_two", OnMismatch::Ask).unwrap_err();
@@ -90,7 +90,7 @@ fn a_new_key_asks_before_it_goes_on_with_the_archive_of_another() {
 }
 
 #[test]
-fn another_team_begins_its_own_and_the_first_keeps_its() {
+fn second_team_gets_a_separate_archive() {
     let world = World::new();
     mark(&world.open("re_one", OnMismatch::Ask).unwrap());
     assert!(!is_marked(
@@ -104,7 +104,7 @@ fn another_team_begins_its_own_and_the_first_keeps_its() {
 }
 
 #[test]
-fn an_archive_in_use_is_not_taken_from_whoever_uses_it() {
+fn archive_in_use_is_not_adopted() {
     let world = World::new();
     let used = world.open("re_one", OnMismatch::Ask).unwrap();
     assert!(used.poll_lock().try_acquire(jiff::Timestamp::UNIX_EPOCH));
@@ -118,32 +118,32 @@ fn an_archive_in_use_is_not_taken_from_whoever_uses_it() {
 }
 
 #[test]
-fn a_file_that_was_moved_here_is_known_for_what_it_is() {
-    for said in [OnMismatch::Adopt, OnMismatch::BackUp] {
+fn moved_file_keeps_its_identity() {
+    for on_mismatch in [OnMismatch::Adopt, OnMismatch::BackUp] {
         let world = World::new();
         mark(&world.open("re_one", OnMismatch::Ask).unwrap());
-        let place = |key| match world.settings(key).archive {
+        let path_of = |key| match world.settings(key).archive {
             ArchiveLocation::Disk(path) => path.parent().unwrap().to_owned(),
             ArchiveLocation::Memory => panic!("on disk"),
         };
-        std::fs::rename(place("re_one"), place("re_two")).unwrap();
+        std::fs::rename(path_of("re_one"), path_of("re_two")).unwrap();
         assert!(world.open("re_two", OnMismatch::Ask).is_err());
         assert_eq!(
-            is_marked(&world.open("re_two", said).unwrap()),
-            said == OnMismatch::Adopt
+            is_marked(&world.open("re_two", on_mismatch).unwrap()),
+            on_mismatch == OnMismatch::Adopt
         );
         assert!(world.open("re_two", OnMismatch::Ask).is_ok());
-        let aside = place("re_two").with_added_extension("aside1");
+        let backup = path_of("re_two").with_added_extension("aside1");
         assert_eq!(
-            aside.exists(),
-            said == OnMismatch::BackUp,
+            backup.exists(),
+            on_mismatch == OnMismatch::BackUp,
             "nothing is destroyed"
         );
     }
 }
 
 #[test]
-fn keys_of_the_environment_have_archives_of_their_own_unasked() {
+fn environment_keys_get_separate_archives() {
     let world = World::new();
     mark(&world.open("re_one", OnMismatch::Ask).unwrap());
     let settings = world.settings_by("SENTBOX_API_KEY", "re_two");

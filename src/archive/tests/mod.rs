@@ -69,7 +69,7 @@ fn all(archive: &Archive) -> Vec<String> {
 }
 
 #[test]
-fn pages_that_follow_each_other_are_one_span() {
+fn consecutive_pages_form_one_range() {
     let archive = memory();
     assert_eq!(archive.coverage().unwrap(), Coverage::Unknown);
     let first = archive
@@ -101,7 +101,7 @@ fn pages_that_follow_each_other_are_one_span() {
 }
 
 #[test]
-fn a_page_from_the_wrong_place_brings_its_mail_and_claims_nothing() {
+fn page_contradicting_its_cursor_covers_nothing() {
     let archive = memory();
     archive
         .merge_page(&page((90..100).rev(), PagePosition::Top))
@@ -126,7 +126,7 @@ fn a_page_from_the_wrong_place_brings_its_mail_and_claims_nothing() {
 }
 
 #[test]
-fn an_imported_email_is_not_taken_for_the_end_of_a_gap() {
+fn imported_email_does_not_end_gap() {
     let archive = memory();
     archive
         .merge_page(&page((10..20).rev(), PagePosition::Top))
@@ -158,7 +158,7 @@ fn an_imported_email_is_not_taken_for_the_end_of_a_gap() {
 }
 
 #[test]
-fn the_page_s_order_wins_over_times_and_rows_move_for_it() {
+fn page_order_overrides_times() {
     let archive = memory();
     let one_moment = |names: &str| ListingPage {
         items: names
@@ -192,7 +192,7 @@ fn the_page_s_order_wins_over_times_and_rows_move_for_it() {
 }
 
 #[test]
-fn an_email_from_the_future_does_not_take_the_others_along() {
+fn future_time_affects_only_its_email() {
     let archive = memory();
     let day = 86_400;
     let listed = |mails: &[(&str, i64)]| ListingPage {
@@ -227,9 +227,9 @@ fn an_email_from_the_future_does_not_take_the_others_along() {
 }
 
 #[test]
-fn where_there_is_no_room_rows_move_down_and_keep_their_order() {
+fn exhausted_keys_renumber_rows_in_order() {
     let archive = memory();
-    // Two thousand imported emails of one moment stand without a place between them.
+    // Two thousand imported emails of one time leave no free key between them.
     let lines: Vec<String> = (0..2000)
         .map(|number| {
             item_with(&format!("old-{number}"), Some(7), "sent")
@@ -259,9 +259,9 @@ fn where_there_is_no_room_rows_move_down_and_keep_their_order() {
 }
 
 #[test]
-fn a_late_answer_does_not_overwrite_a_newer_status() {
+fn late_response_does_not_overwrite_newer_status() {
     let archive = memory();
-    let told = |event: &str, second: i64| {
+    let reported = |event: &str, second: i64| {
         let stretch = ListingPage {
             items: vec![item_with("a", Some(1), event)],
             position: PagePosition::Top,
@@ -272,10 +272,10 @@ fn a_late_answer_does_not_overwrite_a_newer_status() {
     };
     assert_eq!(
         [
-            told("sent", 10),
-            told("opened", 30),
-            told("delivered", 20),
-            told("opened", 40)
+            reported("sent", 10),
+            reported("opened", 30),
+            reported("delivered", 20),
+            reported("opened", 40)
         ],
         [0, 1, 0, 0]
     );
@@ -309,7 +309,7 @@ fn a_late_answer_does_not_overwrite_a_newer_status() {
 }
 
 #[test]
-fn the_same_status_in_other_words_is_no_change() {
+fn same_status_in_other_spelling_is_unchanged() {
     let archive = memory();
     archive
         .merge_page(&ListingPage {
@@ -337,7 +337,7 @@ fn the_same_status_in_other_words_is_no_change() {
 }
 
 #[test]
-fn a_list_with_bodies_fills_the_bodies() {
+fn listed_bodies_are_stored() {
     let archive = memory();
     let json: Arc<str> =
         r#"{"object":"email","id":"a","html":"<p>","text":"x","last_event":"email.sent"}"#.into();
@@ -363,16 +363,18 @@ fn a_list_with_bodies_fills_the_bodies() {
 }
 
 #[test]
-fn bad_lines_are_named_and_the_others_imported() {
+fn invalid_lines_are_reported_and_others_imported() {
     let archive = memory();
     let lines = format!(
         "{}\n\n{{\"subject\":\"no id\"}}\nnot json\n{}\n\u{fffd}\n{{\"id\":\"no email\"}}",
         item(1).json,
         item(2).json
     );
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     let imported = archive
-        .import(lines.as_bytes(), at(0), |so_far| told.push(so_far.lines))
+        .import(lines.as_bytes(), at(0), |so_far| {
+            reported.push(so_far.lines)
+        })
         .unwrap();
     assert_eq!((imported.lines, imported.new, imported.invalid), (6, 2, 4));
     assert_eq!(
@@ -383,7 +385,7 @@ fn bad_lines_are_named_and_the_others_imported() {
             .collect::<Vec<_>>(),
         [3, 4, 6, 7]
     );
-    assert_eq!(told, [6]);
+    assert_eq!(reported, [6]);
     assert_eq!(
         archive.import(lines.as_bytes(), at(0), |_| ()).unwrap().new,
         0
@@ -396,7 +398,7 @@ fn bad_lines_are_named_and_the_others_imported() {
 }
 
 #[test]
-fn a_failure_in_the_middle_of_a_page_leaves_no_trace() {
+fn failed_page_changes_nothing() {
     let archive = memory();
     archive
         .merge_page(&page((90..100).rev(), PagePosition::Top))
@@ -427,7 +429,7 @@ fn a_failure_in_the_middle_of_a_page_leaves_no_trace() {
 }
 
 #[test]
-fn a_file_cut_off_anywhere_is_the_archive_after_some_page() {
+fn truncated_file_is_archive_after_some_page() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("mail.db");
     let archive = Archive::open(&ArchiveLocation::Disk(path.clone())).unwrap();
@@ -473,7 +475,7 @@ fn beside(path: &Path, suffix: &str) -> std::path::PathBuf {
 }
 
 #[test]
-fn files_are_the_owner_s_alone_and_odd_names_are_names() {
+fn files_are_private_and_any_name_works() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("made here").join("a%20b?c#d ü.db");
@@ -491,7 +493,7 @@ fn files_are_the_owner_s_alone_and_odd_names_are_names() {
 }
 
 #[test]
-fn what_is_no_archive_is_refused_in_words() {
+fn file_that_is_not_archive_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("letter.txt");
     std::fs::write(
@@ -509,7 +511,7 @@ fn what_is_no_archive_is_refused_in_words() {
 }
 
 #[test]
-fn readers_and_the_writer_do_not_fail_each_other() {
+fn readers_and_writer_do_not_conflict() {
     let folder = tempfile::tempdir().unwrap();
     for location in [
         ArchiveLocation::Memory,
@@ -534,7 +536,7 @@ fn readers_and_the_writer_do_not_fail_each_other() {
 }
 
 #[test]
-fn every_hot_query_walks_an_index() {
+fn hot_queries_use_an_index() {
     let mut connection = Connection::open_in_memory().unwrap();
     schema::create_tables(&mut connection).unwrap();
     let hot = [
@@ -591,7 +593,7 @@ fn every_hot_query_walks_an_index() {
 }
 
 #[test]
-fn counting_walks_the_small_index() {
+fn counting_uses_the_small_index() {
     let mut connection = Connection::open_in_memory().unwrap();
     schema::create_tables(&mut connection).unwrap();
     let mut statement = connection
@@ -605,7 +607,7 @@ fn counting_walks_the_small_index() {
 }
 
 #[test]
-fn who_is_in_doubt_is_looked_for_among_what_is_gone() {
+fn unconfirmed_deletions_use_partial_index() {
     let mut connection = Connection::open_in_memory().unwrap();
     schema::create_tables(&mut connection).unwrap();
     let mut statement = connection
@@ -622,7 +624,7 @@ fn parameters(sql: &str) -> usize {
 }
 
 #[test]
-fn each_archive_in_memory_is_its_own() {
+fn archives_in_memory_are_separate() {
     let (one, other) = (memory(), memory());
     one.merge_page(&page(0..3, PagePosition::Top)).unwrap();
     assert_eq!(
@@ -636,14 +638,14 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_window_is_what_a_list_would_show(
+    fn windows_equal_a_plain_list(
         seconds in prop::collection::btree_set(0..500_i64, 0..40),
         anchors in prop::collection::vec((0..6_usize, 0..500_i64, 0..12_usize, 1..15_usize), 1..8),
     ) {
         let archive = memory();
         archive.merge_page(&page(seconds.iter().rev().copied(), PagePosition::Top)).unwrap();
         let list: Vec<i64> = seconds.into_iter().rev().collect();
-        let place = |second: i64| SortKey::from_micros((NOON + second) * 1_000_000).unwrap();
+        let key_at = |second: i64| SortKey::from_micros((NOON + second) * 1_000_000).unwrap();
         for (kind, second, lead, rows) in anchors {
             let older = list.iter().position(|other| *other <= second).unwrap_or(list.len());
             let end = list.len();
@@ -651,12 +653,12 @@ proptest! {
             let (anchor, (from, to)) = match kind {
                 0 => (WindowAnchor::Newest, (0, rows.min(end))),
                 1 => (WindowAnchor::Oldest, (end.saturating_sub(rows), end)),
-                2 => (WindowAnchor::Above(place(second)), (older.saturating_sub(rows), older)),
+                2 => (WindowAnchor::Above(key_at(second)), (older.saturating_sub(rows), older)),
                 3 => {
                     let from = list.iter().position(|other| *other < second).unwrap_or(end);
-                    (WindowAnchor::Below(place(second)), (from, (from + rows).min(end)))
+                    (WindowAnchor::Below(key_at(second)), (from, (from + rows).min(end)))
                 }
-                4 => (WindowAnchor::Around { sort_key: place(second), above: lead }, filled(older.saturating_sub(lead.min(rows - 1)))),
+                4 => (WindowAnchor::Around { sort_key: key_at(second), above: lead }, filled(older.saturating_sub(lead.min(rows - 1)))),
                 _ => (WindowAnchor::AtTime((NOON + second) * 1_000_000), filled(older)),
             };
             let window = archive.window(&anchor, rows).unwrap();

@@ -55,18 +55,18 @@ fn filled(path: &Path) -> Archive {
 }
 
 #[test]
-fn nothing_of_a_removed_customer_is_left_in_the_files() {
+fn purged_mail_is_erased_from_the_files() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("mail.db");
     let archive = filled(&path);
     assert!(holds(&path, "canary"));
-    // A reader of this process that is idle is in nobody's way.
+    // An idle reader of this process does not keep the log from being emptied.
     archive.window(&WindowAnchor::Newest, 5).unwrap();
     let removal = PurgeTarget::To("CANARY@example.org".to_owned());
     assert_eq!(
         archive.count_purge(&removal).unwrap(),
         49,
-        "the retrieved one went to somebody else by now"
+        "the retrieved email has another recipient by now"
     );
     assert_eq!(archive.purge(&removal).unwrap(), (49, true));
     assert_eq!(
@@ -93,7 +93,7 @@ fn nothing_of_a_removed_customer_is_left_in_the_files() {
 }
 
 #[test]
-fn mail_that_is_too_old_is_overwritten() {
+fn expired_mail_is_overwritten() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("mail.db");
     let now = at(403 + 3600);
@@ -112,7 +112,7 @@ fn mail_that_is_too_old_is_overwritten() {
 }
 
 #[test]
-fn an_archive_that_is_removed_from_says_no_more_than_it_has() {
+fn purged_archive_covers_only_remaining_mail() {
     let archive = Archive::open(&ArchiveLocation::Memory).unwrap();
     let items = (0..10)
         .rev()
