@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use rusqlite::{Connection, OptionalExtension, Transaction, params};
+use rusqlite::{Connection, Transaction, params};
 
 use super::interned;
 use super::plan::OUT_OF_ORDER_MICROS;
@@ -12,10 +12,10 @@ use super::tokens::{
     tag_value_token,
 };
 use crate::api::wire;
-use crate::archive::SortKey;
 use crate::archive::codec::body::CompressedBody;
 use crate::archive::codec::row::{RowFields, row_columns, summary_columns};
 use crate::archive::window::{BOTTOM, TOP};
+use crate::archive::{SortKey, sql};
 use crate::error::Error;
 use crate::mail::{Address, Status, Summary};
 use crate::query::normalize::normalize;
@@ -39,6 +39,7 @@ pub(super) const NEXT_ROWID: &str =
     "SELECT sort_key, fts_rowid FROM mail WHERE fts_rowid > ?1 ORDER BY fts_rowid LIMIT 1";
 pub(super) const KEYS_FROM_ROWID: &str =
     "SELECT fts_rowid, sort_key FROM mail WHERE fts_rowid >= ?1 ORDER BY fts_rowid";
+const SET_ROWID: &str = "UPDATE mail SET fts_rowid = ?2 WHERE sort_key = ?1";
 pub(super) const DIRTY_KEYS: &str =
     "SELECT sort_key FROM dirty WHERE sort_key BETWEEN ?1 AND ?2 ORDER BY sort_key";
 pub(super) const ROW_TO_INDEX: &str = concat!(
@@ -192,16 +193,12 @@ pub(in crate::archive) fn is_out_of_order(key: SortKey, summary: &Summary) -> bo
 
 /// Finds the largest rowid of the emails at `key` or newer.
 pub(super) fn rowid_at_or_newer(connection: &Connection, key: SortKey) -> Result<i64, Error> {
-    let mut statement = connection.prepare_cached(ROWID_AT_OR_NEWER)?;
-    let rowid = statement.query_row([key], |row| row.get(0)).optional()?;
-    Ok(rowid.unwrap_or(i64::MIN))
+    Ok(sql::optional_value(connection, ROWID_AT_OR_NEWER, [key])?.unwrap_or(i64::MIN))
 }
 
 /// Finds the smallest rowid of the emails at `key` or older.
 pub(super) fn rowid_at_or_older(connection: &Connection, key: SortKey) -> Result<i64, Error> {
-    let mut statement = connection.prepare_cached(ROWID_AT_OR_OLDER)?;
-    let rowid = statement.query_row([key], |row| row.get(0)).optional()?;
-    Ok(rowid.unwrap_or(i64::MAX))
+    Ok(sql::optional_value(connection, ROWID_AT_OR_OLDER, [key])?.unwrap_or(i64::MAX))
 }
 
 /// Assigns rowids to emails by their times, as far as their neighbours allow.
@@ -219,10 +216,9 @@ pub(in crate::archive) fn assign_rowids(
     for (index, key) in keys.iter().enumerate() {
         if index == 0 || below.is_some_and(|(below, _)| below > *key) {
             above = rowid_at_or_newer(transaction, *key)?;
-            below = transaction
-                .prepare_cached(NEXT_ROWID)?
-                .query_row([above], |row| Ok((row.get(0)?, row.get(1)?)))
-                .optional()?;
+            below = sql::optional(transaction, NEXT_ROWID, [above], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })?;
         }
         let lowest = rowids
             .last()
@@ -260,15 +256,13 @@ fn shift_rowids(transaction: &Transaction, rowid: i64, to: i64) -> Result<i64, E
         }
     }
     for (from, to, key) in moves.into_iter().rev() {
-        transaction
-            .prepare_cached("UPDATE mail SET fts_rowid = ?2 WHERE sort_key = ?1")?
-            .execute(params![key, to])?;
-        transaction
-            .prepare_cached("DELETE FROM search WHERE rowid = ?1")?
-            .execute([from])?;
-        transaction
-            .prepare_cached("INSERT OR IGNORE INTO dirty VALUES (?1)")?
-            .execute([key])?;
+        sql::execute(transaction, SET_ROWID, params![key, to])?;
+        sql::execute(transaction, "DELETE FROM search WHERE rowid = ?1", [from])?;
+        sql::execute(
+            transaction,
+            "INSERT OR IGNORE INTO dirty VALUES (?1)",
+            [key],
+        )?;
     }
     Ok(to)
 }
@@ -291,18 +285,15 @@ pub(in crate::archive) fn reindex_dirty(transaction: &Transaction) -> Result<(),
         }
         let rowids = assign_rowids(transaction, &without_rowid)?;
         for (key, rowid) in without_rowid.iter().zip(rowids) {
-            transaction
-                .prepare_cached("UPDATE mail SET fts_rowid = ?2 WHERE sort_key = ?1")?
-                .execute(params![key, rowid])?;
+            sql::execute(transaction, SET_ROWID, params![key, rowid])?;
         }
         let mut index = Index::new(transaction);
         // Emails that had to move for the new rowids may be dirty now.
         for key in dirty_keys(transaction, *first, *last)? {
             reindex_row(transaction, &mut index, key)?;
         }
-        transaction
-            .prepare_cached("DELETE FROM dirty WHERE sort_key BETWEEN ?1 AND ?2")?
-            .execute([first, last])?;
+        let delete = "DELETE FROM dirty WHERE sort_key BETWEEN ?1 AND ?2";
+        sql::execute(transaction, delete, [first, last])?;
     }
 }
 
@@ -311,9 +302,7 @@ fn dirty_keys(
     first: SortKey,
     last: SortKey,
 ) -> Result<Vec<SortKey>, Error> {
-    let mut statement = transaction.prepare_cached(DIRTY_KEYS)?;
-    let keys = statement.query_map([first, last], |row| row.get(0))?;
-    Ok(keys.collect::<Result<_, _>>()?)
+    sql::all(transaction, DIRTY_KEYS, [first, last], |row| row.get(0))
 }
 
 fn reindex_row(
@@ -321,8 +310,7 @@ fn reindex_row(
     index: &mut Index<'_>,
     key: SortKey,
 ) -> Result<(), Error> {
-    let mut statement = transaction.prepare_cached(ROW_TO_INDEX)?;
-    let row = statement.query_row([key], |row| {
+    let row = sql::optional(transaction, ROW_TO_INDEX, [key], |row| {
         let body = CompressedBody::from_row(row, 2)?;
         Ok((
             row.get::<_, Option<i64>>(0)?,
@@ -330,8 +318,8 @@ fn reindex_row(
             body,
             RowFields::from_row(row, 4)?,
         ))
-    });
-    let Some((Some(rowid), status_changes, body, fields)) = row.optional()? else {
+    })?;
+    let Some((Some(rowid), status_changes, body, fields)) = row else {
         return Ok(());
     };
     // A damaged body is not found by its words; opening the email reports the damage.

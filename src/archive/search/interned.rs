@@ -2,6 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, params};
 
+use crate::archive::sql;
 use crate::error::Error;
 use crate::query::SearchText;
 use crate::query::normalize::normalize;
@@ -90,7 +91,5 @@ pub(super) fn ids_containing(
 }
 
 pub(super) fn all_of_kind(connection: &Connection, kind: &str) -> Result<Vec<String>, Error> {
-    let mut statement = connection.prepare_cached(ALL_OF_KIND)?;
-    let values = statement.query_map([kind], |row| row.get(0))?;
-    Ok(values.collect::<Result<_, _>>()?)
+    sql::all(connection, ALL_OF_KIND, [kind], |row| row.get(0))
 }

@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 
 use super::fts_expr::FtsExpr;
 use super::plan::{BodyDependency, Plan};
@@ -14,9 +14,9 @@ use super::tokens::{
     MAX_WORD_CHARS, PREFIX_CHARS, RetrievedTexts, encode_token, prefix, unspaced_char,
 };
 use crate::api::wire;
-use crate::archive::SortKey;
 use crate::archive::codec::body::CompressedBody;
 use crate::archive::window::{self, Direction, EmailRow};
+use crate::archive::{SortKey, sql};
 use crate::error::Error;
 use crate::query::normalize::split_words;
 use crate::query::{BodyTexts, EmailDocument, Field, Query, SearchText, Term, matches};
@@ -66,8 +66,7 @@ impl<'a> RowMatcher<'a> {
 
     /// Loads the row if it matches. Keys must come in the direction of the scan.
     pub(super) fn match_row(&mut self, key: SortKey) -> Result<Option<EmailRow>, Error> {
-        let mut statement = self.connection.prepare_cached(window::BY_KEY)?;
-        let row = statement.query_row([key], window::read_row).optional()?;
+        let row = sql::optional(self.connection, window::BY_KEY, [key], window::read_row)?;
         let Some(row) = row else { return Ok(None) };
         Ok(self.is_match(&row)?.then_some(row))
     }
@@ -109,11 +108,10 @@ impl<'a> RowMatcher<'a> {
     }
 
     fn load_email(&self, key: SortKey) -> Result<Option<wire::Email>, Error> {
-        self.connection
-            .prepare_cached(BODY_BY_KEY)?
-            .query_row([key], |row| CompressedBody::from_row(row, 0))
-            .optional()?
-            .flatten()
+        let body = sql::optional(self.connection, BODY_BY_KEY, [key], |row| {
+            CompressedBody::from_row(row, 0)
+        })?;
+        body.flatten()
             .map(|body| body.to_email(self.connection))
             .transpose()
     }
@@ -152,11 +150,7 @@ impl<'a> BodyWords<'a> {
 
     /// Returns the words that the body contains; `None` if loading the body is cheaper.
     fn words_in(&mut self, key: SortKey) -> Result<Option<String>, Error> {
-        let rowid = self
-            .connection
-            .prepare_cached(ROWID_BY_KEY)?
-            .query_row([key], |row| row.get(0))
-            .optional()?;
+        let rowid = sql::optional_value(self.connection, ROWID_BY_KEY, [key])?;
         let Some(rowid) = rowid else { return Ok(None) };
         let mut found = String::new();
         for word in &mut self.words {

@@ -11,7 +11,7 @@ use super::index::{rowid_at_or_newer, rowid_at_or_older};
 use super::matcher::RowMatcher;
 use super::plan::Plan;
 use crate::archive::window::{BOTTOM, Direction, EmailRow, RowSource, TOP};
-use crate::archive::{SortKey, integrity};
+use crate::archive::{SortKey, integrity, sql};
 use crate::error::Error;
 use crate::query::Query;
 
@@ -187,8 +187,7 @@ impl<'a> Scan<'a> {
             };
             let most = i64::try_from(most).unwrap_or(i64::MAX);
             let params = params![self.plan.expr.to_match_text(), after, before, most];
-            let mut statement = self.connection.prepare_cached(COUNT_BETWEEN)?;
-            let count: i64 = statement.query_row(params, |row| row.get(0))?;
+            let count: i64 = sql::value(self.connection, COUNT_BETWEEN, params)?;
             found = count.unsigned_abs();
         } else if most > 0 {
             self.for_each_match(direction, from, |_| {
@@ -271,10 +270,8 @@ impl<'a> Scan<'a> {
         direction: Direction,
         from: SortKey,
     ) -> Result<Vec<SortKey>, Error> {
-        let sql = OUT_OF_ORDER_ROWS[direction as usize];
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let keys = statement.query_map([from], |row| row.get(0))?;
-        Ok(keys.collect::<Result<_, _>>()?)
+        let query = OUT_OF_ORDER_ROWS[direction as usize];
+        sql::all(self.connection, query, [from], |row| row.get(0))
     }
 }
 

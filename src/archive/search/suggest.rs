@@ -9,8 +9,8 @@ use super::fts_expr::FtsExpr;
 use super::interned;
 use super::plan::Plan;
 use super::scan::Scan;
-use crate::archive::Archive;
 use crate::archive::window::{Direction, RowSource as _, TOP};
+use crate::archive::{Archive, sql};
 use crate::error::Error;
 use crate::mail::{Address, SafeText, Status};
 use crate::query::normalize::normalize;
@@ -142,9 +142,8 @@ fn count_emails_with(
     if expr == FtsExpr::Nothing {
         return Ok(0);
     }
-    let count: i64 = connection
-        .prepare_cached(COUNT_MATCHES)?
-        .query_row(params![expr.to_match_text(), MAX_COUNT], |row| row.get(0))?;
+    let params = params![expr.to_match_text(), MAX_COUNT];
+    let count: i64 = sql::value(connection, COUNT_MATCHES, params)?;
     Ok(count.unsigned_abs())
 }
 
