@@ -288,7 +288,7 @@ impl<S: EmailApi> Engine<S> {
                 return Err(failure);
             }
         };
-        if retrieved.email.id != id.as_str() {
+        if retrieved.email.summary.id != id.as_str() {
             return Err(Error::new(
                 ErrorKind::NotTheApi,
                 "the service answered with another email than the one asked for",

@@ -196,49 +196,23 @@ impl SampleMailbox {
         let draft = self.plan_email(number);
         let facts = self.variables(number, &draft);
         let letter = draft.template;
-        let wire::Summary {
-            id,
-            to,
-            from,
-            created_at,
-            subject,
-            message_id,
-            bcc,
-            cc,
-            reply_to,
-            last_event,
-            scheduled_at,
-            extra,
-        } = self.build_summary(number, &draft, now);
         let tags = [("category", letter.name)]
             .into_iter()
             .chain(letter.tags.iter().copied());
         wire::Email {
-            object: "email".to_owned(),
-            id,
-            to: to.unwrap_or_default(),
-            from,
-            created_at,
-            subject,
-            message_id,
+            summary: self.build_summary(number, &draft, now),
             html: letter
                 .html
                 .map(|template| render_template(template, Escaping::Html, &facts)),
             text: letter
                 .text
                 .map(|template| render_template(template, Escaping::None, &facts)),
-            bcc: bcc.unwrap_or_default(),
-            cc: cc.unwrap_or_default(),
-            reply_to: reply_to.unwrap_or_default(),
-            last_event,
-            scheduled_at,
             tags: tags
                 .map(|(name, value)| wire::Tag {
                     name: name.to_owned(),
                     value: value.to_owned(),
                 })
                 .collect(),
-            extra,
         }
     }
 }
