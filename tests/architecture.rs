@@ -22,7 +22,6 @@ const LAYERS: &[(&str, u8)] = &[
     ("tui", 6),
     ("cli", 6),
     ("launch", 7),
-    ("limits", 7),
     ("logging", 7),
     ("main", 9),
     ("panic_hook", 7),
