@@ -8,7 +8,7 @@
 //! ```text
 //!             HTTP                     SQLite               keys, screen
 //!  service <--------> api --> sync --> archive --> app --> view --> tui      terminal UI
-//!                      ^                     \\----------> cli               scripts
+//!                      ^                     \----------> cli               scripts
 //!                      |
 //!                    server <------- the sample mailbox: the same API, served
 //! ```

@@ -312,7 +312,7 @@ fn a_stop_gives_the_terminal_back_and_a_continue_takes_it_again() {
 }
 
 #[test]
-fn a_panic_in_any_kind_of_work_gives_the_terminal_back_and_leaves_a_report() {
+fn panic_restores_terminal_and_leaves_report() {
     for (place, keys) in [("fetch", ""), ("store", ""), ("render", ""), ("input", "j")] {
         let mut session = Session::start(
             SENTBOX,
@@ -331,6 +331,16 @@ fn a_panic_in_any_kind_of_work_gives_the_terminal_back_and_leaves_a_report() {
             .expect("a report was written")
             .collect();
         assert_eq!(reports.len(), 1, "{place}");
+        let report = std::fs::read_to_string(reports[0].as_ref().unwrap().path()).unwrap();
+        for part in [
+            "SENTBOX_PANIC",
+            "Please report it",
+            "Backtrace:",
+            "panic_if_requested",
+        ] {
+            assert!(report.contains(part), "{place}: no {part} in {report}");
+        }
+        assert!(!report.contains('\u{1b}'), "{report}");
         let (code, text) = session.end();
         assert_eq!(code, 101);
         assert!(
