@@ -4,41 +4,77 @@ use std::fmt;
 use std::time::Duration;
 
 /// The class of an error; it alone decides the exit code and the `kind` of the JSON error.
+///
+/// `docs/errors.md` is made of the variants: the first paragraph is what it means, the second what to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
-    /// The command line or a value from the user is invalid.
+    /// The command line, or a value given by hand, is not valid.
+    ///
+    /// See `sentbox --help` or `sentbox VERB --help`.
     Usage,
-    /// There is no API key.
+    /// No API key was found.
+    ///
+    /// Store one with `sentbox login`, or set `SENTBOX_API_KEY`.
     KeyMissing,
     /// The service does not accept the key.
+    ///
+    /// Check it with `sentbox doctor`; store another one with `sentbox login`.
     KeyRejected,
-    /// The key is accepted but may only send, not read.
+    /// The service accepts the key for sending only.
+    ///
+    /// Create a key with full access: reading requires it.
     KeySendOnly,
     /// The service has no such email.
+    ///
+    /// Check the id; `sentbox show ID --offline` prints the copy in the archive.
     NotFound,
     /// The email exists, but not the requested part of it.
+    ///
+    /// Choose another part with `--as`; the hint names one.
     NoSuchPart,
     /// The service refused the request as invalid.
+    ///
+    /// Report it with the output of `-v`.
     InvalidRequest,
-    /// The team's rate limit is used up for now.
+    /// The team's request limit is used up for the moment.
+    ///
+    /// Try again later, or lower `--rate`.
     RateLimited,
     /// The team's quota is used up; waiting a second does not help.
+    ///
+    /// Wait until the service resets the quota.
     Quota,
-    /// The service reports an error of its own.
+    /// The service reports a failure of its own (HTTP status 5xx).
+    ///
+    /// Try again later.
     Server,
-    /// There was no response: no connection, a broken one, or a timeout.
+    /// No response came: no connection, a broken one, or a timeout.
+    ///
+    /// Check network and `base_url` with `sentbox doctor`; the archive can be used.
     Unreachable,
-    /// The response is not one of this API.
+    /// A response came, but it is not one of this API.
+    ///
+    /// Check `base_url`; a proxy or a login page may have responded.
     NotTheApi,
-    /// The service redirects to another origin, to which the key must not be sent.
+    /// The service redirected to another origin, which never gets the key.
+    ///
+    /// Change `base_url` if the service has moved.
     Redirected,
-    /// The local archive cannot be used.
+    /// The archive cannot be used.
+    ///
+    /// Run `sentbox doctor`; `sentbox archive repair` recovers a damaged archive.
     Archive,
     /// The configuration cannot be used.
+    ///
+    /// Run `sentbox config check`, which lists errors line by line.
     Config,
-    /// A file or stream of this machine could not be read or written.
+    /// A file or stream of this machine cannot be read or written.
+    ///
+    /// Check the path in the message, its permissions and the free space.
     Io,
     /// A defect of sentbox itself.
+    ///
+    /// Report it with the crash report that the message names.
     Internal,
 }
 

@@ -66,6 +66,7 @@ pub mod archive;
 mod cli;
 pub mod config;
 pub mod error;
+pub mod fuzz_targets;
 mod launch;
 mod logging;
 pub mod mail;
@@ -82,6 +83,8 @@ mod view;
 
 #[cfg(test)]
 mod docs_tests;
+#[cfg(test)]
+mod generated_docs_tests;
 // Some tests inside the crate use the harness in `tests/`, which imports the crate by its name.
 #[cfg(test)]
 extern crate self as sentbox;

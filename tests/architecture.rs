@@ -21,6 +21,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("view", 5),
     ("tui", 6),
     ("cli", 6),
+    ("fuzz_targets", 7),
     ("launch", 7),
     ("logging", 7),
     ("main", 9),

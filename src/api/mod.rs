@@ -47,6 +47,11 @@ pub struct EmailPage {
     pub has_more: Option<bool>,
 }
 
+/// Parses a response of the list operation; `None` if it is not one.
+pub(crate) fn parse_page(body: &[u8]) -> Option<EmailPage> {
+    response::parse_page(body).ok()
+}
+
 /// One summary as JSON. Its fields are parsed where they are needed: held as well, those of a page of long
 /// lists of recipients take more memory than all the rest.
 #[derive(Debug, Clone, PartialEq, Eq)]

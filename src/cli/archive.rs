@@ -6,6 +6,7 @@ use std::path::Path;
 use jiff::Timestamp;
 use serde::Serialize;
 
+use super::ProfileContext;
 use super::args::{ArchiveVerb, PurgeArgs};
 use super::format::{describe_past_coverage, format_api_time};
 use super::open_archive;
@@ -15,7 +16,6 @@ use crate::archive::{
     OnMismatch, PurgeTarget, RepairOutcome, is_unusable, needs_bodies,
 };
 use crate::config::Settings;
-use crate::config::clock::Clock;
 use crate::error::{Error, ErrorKind};
 use crate::mail::ApiTime;
 use crate::query::{ParseContext, ParsedQuery, parse};
@@ -23,36 +23,29 @@ use crate::sync::RecheckScope;
 use crate::sync::recheck::find_due_runs;
 
 /// Does it.
-///
-/// # Errors
-///
-/// If the archive cannot be used, or nobody says that mail may be removed.
-pub(super) fn run(
-    verb: &ArchiveVerb,
-    settings: &Settings,
-    clock: &Clock,
-    out: &mut Output,
-) -> Result<(), CommandExit> {
-    let said = match verb {
+pub(super) fn run(verb: &ArchiveVerb, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
+    let on_mismatch = match verb {
         ArchiveVerb::Adopt => OnMismatch::Adopt,
         ArchiveVerb::Begin => OnMismatch::BackUp,
-        ArchiveVerb::Repair => return repair_archive(settings, out),
+        ArchiveVerb::Repair => return repair_archive(ctx.settings, ctx.out),
         ArchiveVerb::Info | ArchiveVerb::Purge(_) | ArchiveVerb::Vacuum => OnMismatch::Ask,
     };
-    if said != OnMismatch::Ask {
-        check_mismatch_exists(said, settings)?;
+    if on_mismatch != OnMismatch::Ask {
+        check_mismatch_exists(on_mismatch, ctx.settings)?;
     }
-    let archive = open_archive::open_with_answer(settings, said, clock, out)?;
+    let archive = open_archive::open_with_answer(on_mismatch, ctx)?;
     match verb {
         ArchiveVerb::Adopt | ArchiveVerb::Begin | ArchiveVerb::Info | ArchiveVerb::Repair => {
-            print_info(&archive, settings, clock(), out)
+            print_info(&archive, ctx.settings, (ctx.clock)(), ctx.out)
         }
-        ArchiveVerb::Purge(purge) => self::purge_emails(&archive, purge, settings, clock(), out),
+        ArchiveVerb::Purge(purge) => {
+            self::purge_emails(&archive, purge, ctx.settings, (ctx.clock)(), ctx.out)
+        }
         ArchiveVerb::Vacuum => {
-            let before = disk_size(settings);
+            let before = disk_size(ctx.settings);
             let emptied = archive.compact()?;
-            note_remaining_wal(emptied, out);
-            let after = disk_size(settings);
+            note_remaining_wal(emptied, ctx.out);
+            let after = disk_size(ctx.settings);
             write_report(
                 &VacuumJson { before, after },
                 &format!(
@@ -60,7 +53,7 @@ pub(super) fn run(
                     format_bytes(before),
                     format_bytes(after)
                 ),
-                out,
+                ctx.out,
             )
         }
     }
@@ -68,11 +61,17 @@ pub(super) fn run(
 
 #[derive(Serialize)]
 struct RepairJson<'a> {
+    /// Emails in the repaired archive.
     emails: u64,
+    /// Bodies in the repaired archive.
     bodies: u64,
+    /// Emails that could not be read.
     lost_emails: u64,
+    /// Bodies that could not be read.
     lost_bodies: u64,
+    /// Whether coverage is as before; if not, `sentbox sync --back all` fetches what is missing.
     complete: bool,
+    /// Where the damaged file is now.
     damaged_file: &'a Path,
 }
 
@@ -130,15 +129,12 @@ fn repair_archive(settings: &Settings, out: &mut Output) -> Result<(), CommandEx
     )
 }
 
-/// # Errors
-///
-/// If there is no archive to say something about: of another key, or one that is of no use.
-fn check_mismatch_exists(said: OnMismatch, settings: &Settings) -> Result<(), Error> {
-    // Where there is no key or no place for an archive, that is what is said.
+fn check_mismatch_exists(on_mismatch: OnMismatch, settings: &Settings) -> Result<(), Error> {
+    // Without a key or a directory for the archive, that error is the one to report.
     let ArchiveLocation::Disk(path) = &settings.archive else {
         return Ok(());
     };
-    if said == OnMismatch::BackUp && path.exists() && is_unusable(path)
+    if on_mismatch == OnMismatch::BackUp && path.exists() && is_unusable(path)
         || IdentityMismatch::find(settings)?.is_some()
     {
         return Ok(());
@@ -152,26 +148,40 @@ fn check_mismatch_exists(said: OnMismatch, settings: &Settings) -> Result<(), Er
 
 #[derive(Serialize)]
 struct ArchiveJson<'a> {
+    /// File of the archive; null in memory.
     path: Option<&'a Path>,
+    /// Bytes on disk, including the write-ahead log.
     bytes: u64,
+    /// Emails in the archive.
     emails: u64,
+    /// Bodies in the archive.
     bodies: u64,
+    /// Emails that the service no longer lists.
     gone: u64,
+    /// Time of the newest email.
     newest: Option<String>,
+    /// Time of the oldest email.
     oldest: Option<String>,
+    /// Whether the archive has everything that the service lists.
     complete: bool,
+    /// Time from which on the archive is complete, if not `complete`.
     since: Option<String>,
+    /// Statuses that are due to be confirmed again.
     statuses: DueStatuses,
+    /// Base URL of the service.
     service: String,
+    /// Fingerprint of the key; empty without a key.
     key: String,
+    /// Version of the schema.
     version: u32,
 }
 
 /// Statuses that are due to be confirmed.
 #[derive(Serialize)]
 struct DueStatuses {
+    /// Their number.
     due: u64,
-    /// How old the oldest is, where 1 is as old as it should be at most; `None` if that is not known.
+    /// Age of the oldest, where 1 is the age at which it was due; null if unknown.
     lateness: Option<f64>,
 }
 
@@ -225,17 +235,21 @@ impl DueStatuses {
 
 #[derive(Serialize)]
 struct VacuumJson {
+    /// Bytes on disk before.
     before: u64,
+    /// Bytes on disk now.
     after: u64,
 }
 
 #[derive(Serialize)]
 struct PurgeJson {
+    /// Emails that were removed.
     removed: u64,
 }
 
 #[derive(Serialize)]
 struct PurgePreviewJson {
+    /// Emails that would be removed.
     would_remove: u64,
 }
 

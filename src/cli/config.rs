@@ -1,4 +1,4 @@
-//! `config`: where the configuration file is, what is wrong with it, and a way to edit it.
+//! `config`: shows the path of the configuration file, checks it, and opens it in an editor.
 
 use std::process::Command;
 
@@ -14,18 +14,19 @@ use crate::query::{ParseContext, parse};
 /// The outcome of a check as JSON.
 #[derive(Serialize)]
 struct ConfigJson<'a> {
+    /// The configuration file.
     path: String,
+    /// Number of profiles.
     profiles: usize,
+    /// Profile that is used without `--profile`.
     default: &'a str,
+    /// Errors, one a line of the file.
     errors: &'a [String],
+    /// Warnings, one a line of the file.
     warnings: &'a [String],
 }
 
 /// Does what was asked for.
-///
-/// # Errors
-///
-/// If the file cannot be read, understood or made, or the editor fails.
 pub(super) fn run(verb: ConfigVerb, world: CommandContext) -> Result<(), CommandExit> {
     match verb {
         ConfigVerb::Path => {

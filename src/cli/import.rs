@@ -7,19 +7,22 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use super::ProfileContext;
 use super::args::ImportArgs;
 use super::open_archive;
-use super::output::{CommandExit, Output, OutputFormat};
-use crate::config::Settings;
-use crate::config::clock::Clock;
+use super::output::{CommandExit, OutputFormat};
 use crate::error::{Error, ErrorKind};
 
 /// The report as JSON.
 #[derive(Serialize)]
 struct ImportJson {
+    /// Lines that were read.
     lines: u64,
+    /// Emails that the archive did not have.
     new: u64,
+    /// Emails that were left out: purged before, or older than the archive keeps.
     out: u64,
+    /// Lines that are no email.
     bad: u64,
 }
 
@@ -28,13 +31,8 @@ struct ImportJson {
 /// # Errors
 ///
 /// If the lines cannot be read, or one of them is no email; the others are taken in all the same.
-pub(super) fn run(
-    import: &ImportArgs,
-    settings: &Settings,
-    clock: &Clock,
-    out: &mut Output,
-) -> Result<(), CommandExit> {
-    let archive = open_archive::open_for_writing(settings, clock, out)?;
+pub(super) fn run(import: &ImportArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
+    let archive = open_archive::open_for_writing(ctx)?;
     let path = import.file.as_path();
     let lines: Box<dyn BufRead> = if path == Path::new("-") {
         Box::new(io::stdin().lock())
@@ -47,16 +45,16 @@ pub(super) fn run(
         })?;
         Box::new(BufReader::new(file))
     };
-    let imported = archive.import(lines, clock(), |done| {
-        out.show_progress(&format!(
+    let imported = archive.import(lines, (ctx.clock)(), |done| {
+        ctx.out.show_progress(&format!(
             "{} read",
             plural(done.lines - done.invalid, "email")
         ));
     });
-    out.show_progress("");
+    ctx.out.show_progress("");
     let imported = imported?;
     for (line, why) in &imported.invalid_lines {
-        out.note(&format!("line {line}: {why}"));
+        ctx.out.note(&format!("line {line}: {why}"));
     }
     let report = ImportJson {
         lines: imported.lines,
@@ -65,12 +63,12 @@ pub(super) fn run(
         bad: imported.invalid,
     };
     if report.out > 0 {
-        out.note(&format!(
+        ctx.out.note(&format!(
             "{} of them were removed from this archive or are older than it keeps, and stay out",
             report.out
         ));
     }
-    let text = match out.format {
+    let text = match ctx.out.format {
         OutputFormat::Human => format!(
             "{} read, {} of them new\n",
             plural(report.lines - report.bad, "email"),
@@ -80,8 +78,8 @@ pub(super) fn run(
             serde_json::to_string(&report).expect("numbers are JSON") + "\n"
         }
     };
-    out.write_data(&text)?;
-    out.flush()?;
+    ctx.out.write_data(&text)?;
+    ctx.out.flush()?;
     if report.bad > 0 {
         return Err(Error::new(
             ErrorKind::Io,

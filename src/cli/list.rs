@@ -3,14 +3,14 @@
 use std::collections::HashSet;
 
 use super::args::ListArgs;
-use super::json::{escape_line, list_end, list_item};
+use super::escape::{escape_line, list_end, list_item};
 use super::output::{CommandExit, Output, OutputFormat};
 use super::table::{RowLayout, tab_separated};
 use crate::api::{Cursor, EmailApi, EmailPage, ListedEmail, MAX_LIMIT};
 use crate::error::{Error, ErrorKind};
 use crate::mail::{EmailId, Summary};
 
-/// Prints what `list` asks for.
+/// Runs `list`.
 ///
 /// # Errors
 ///

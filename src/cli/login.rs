@@ -1,4 +1,4 @@
-//! `login`: asks for a key, tries it, and stores it where nobody else can read it.
+//! `login`: prompts for a key, tries it, and stores it readable by its owner only.
 
 use std::io::{self, IsTerminal as _, Read as _};
 
@@ -18,10 +18,15 @@ const MAX_INPUT: u64 = 64 << 10;
 /// The report as JSON.
 #[derive(Serialize)]
 struct LoginJson<'a> {
+    /// Name of the profile.
     profile: &'a str,
+    /// Base URL of the service.
     base_url: String,
+    /// What the key allows: always `full`, because reading needs that.
     access: &'a str,
+    /// File that holds the key.
     key_file: String,
+    /// The configuration file.
     config: String,
 }
 
@@ -29,7 +34,7 @@ struct LoginJson<'a> {
 ///
 /// # Errors
 ///
-/// If there is no place for the key, or the service does not take it or does not let it read: then
+/// If there is no directory for the key, or the service does not take it or does not let it read: then
 /// nothing is stored.
 pub(super) fn run(world: CommandContext<'_>) -> Result<(), CommandExit> {
     let CommandContext {
@@ -43,16 +48,16 @@ pub(super) fn run(world: CommandContext<'_>) -> Result<(), CommandExit> {
     for warning in profiles.warnings() {
         out.note(warning);
     }
-    let place = profiles.key_target(&global.flags(), env)?;
-    let key = read_key(&place)?;
-    super::block_on(async { Ok(verify_key(&place, &key, clock).await?) })?;
-    profiles.store_key(&place, &key)?;
-    write_report(&place, &profiles, out)?;
+    let target = profiles.key_target(&global.flags(), env)?;
+    let key = read_key(&target)?;
+    super::block_on(async { Ok(verify_key(&target, &key, clock).await?) })?;
+    profiles.store_key(&target, &key)?;
+    write_report(&target, &profiles, out)?;
     let flags = Flags {
-        profile: Some(place.profile.clone()),
+        profile: Some(target.profile.clone()),
         ..global.flags()
     };
-    // Whatever keeps the archive from being looked at is said when it is used.
+    // What keeps the archive from opening is reported when it is used.
     if let Ok(Some(stranger)) =
         Settings::resolve(&flags, env).and_then(|settings| IdentityMismatch::find(&settings))
     {
@@ -62,19 +67,19 @@ pub(super) fn run(world: CommandContext<'_>) -> Result<(), CommandExit> {
     if let Some(variable) = Profiles::overriding_variable(env) {
         out.note(&format!(
             "{variable} is set and goes before this profile; --profile {} uses it all the same",
-            place.profile
+            target.profile
         ));
-    } else if profiles.default_name() != place.profile {
+    } else if profiles.default_name() != target.profile {
         out.note(&format!(
             "to use it: --profile {0}, or for good: sentbox profile use {0}",
-            place.profile
+            target.profile
         ));
     }
     Ok(())
 }
 
 /// The key: typed unseen on a terminal, else the first line of standard input.
-fn read_key(place: &KeyTarget) -> Result<ApiKey, Error> {
+fn read_key(target: &KeyTarget) -> Result<ApiKey, Error> {
     let unread = |error: io::Error| match error.kind() {
         io::ErrorKind::Interrupted => Error::new(ErrorKind::Io, "no key was given"),
         _ => Error::new(ErrorKind::Io, format!("the key cannot be read: {error}")),
@@ -82,7 +87,7 @@ fn read_key(place: &KeyTarget) -> Result<ApiKey, Error> {
     if io::stdin().is_terminal() {
         let prompt = format!(
             "API key for {} (profile {}): ",
-            place.base_url, place.profile
+            target.base_url, target.profile
         );
         return ApiKey::new(
             &rpassword::prompt_password(sanitize::sanitize_line(&prompt)).map_err(unread)?,
@@ -99,7 +104,7 @@ fn read_key(place: &KeyTarget) -> Result<ApiKey, Error> {
 }
 
 fn write_report(
-    place: &KeyTarget,
+    target: &KeyTarget,
     profiles: &Profiles,
     out: &mut Output,
 ) -> Result<(), CommandExit> {
@@ -108,7 +113,7 @@ fn write_report(
         base_url,
         key_file,
         ca_file: _,
-    } = place;
+    } = target;
     let (key_file, config) = (
         key_file.display().to_string(),
         profiles.path().display().to_string(),

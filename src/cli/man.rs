@@ -8,10 +8,6 @@ use clap_mangen::Man;
 use super::Args;
 
 /// The whole page: the program first, then each command as a section of its own.
-///
-/// # Errors
-///
-/// Never in practice: it is written to memory.
 pub(super) fn render_man_page() -> io::Result<Vec<u8>> {
     let program = Args::command();
     let commands = list_commands("sentbox", &program);

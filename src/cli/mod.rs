@@ -2,16 +2,12 @@
 
 mod archive;
 pub mod args;
-mod column;
 mod config;
-mod csv;
 mod doctor;
 mod escape;
 mod format;
-mod fresh;
 mod freshness;
 mod import;
-mod json;
 mod list;
 mod login;
 mod man;
@@ -57,19 +53,19 @@ pub struct CommandContext<'a> {
     pub out: &'a mut Output,
 }
 
+/// What a command that uses a profile is given.
+struct ProfileContext<'a> {
+    settings: &'a Settings,
+    clock: &'a Clock,
+    out: &'a mut Output,
+}
+
 /// Runs one command to its end.
-///
-/// # Errors
-///
-/// Whatever keeps it from doing what was asked, and what ends it early.
-pub fn run(command: &CliCommand, world: CommandContext<'_>) -> Result<(), CommandExit> {
+pub fn run(command: &CliCommand, context: CommandContext<'_>) -> Result<(), CommandExit> {
     let CommandContext {
-        global,
-        env,
-        clock,
-        check_key_bindings: wrong_keys,
-        out,
-    } = world;
+        global, env, clock, ..
+    } = context;
+    let out = &mut *context.out;
     match command {
         CliCommand::List(list) => {
             let settings = resolve_settings(global, env, out)?;
@@ -89,51 +85,20 @@ pub fn run(command: &CliCommand, world: CommandContext<'_>) -> Result<(), Comman
             };
             block_on(list::run(&client, list, &columns, out))
         }
-        CliCommand::Search(search) => {
-            search::run(search, &resolve_settings(global, env, out)?, clock, out)
-        }
-        CliCommand::Show(show) => show::run(show, &resolve_settings(global, env, out)?, clock, out),
-        CliCommand::Sync(sync) => {
-            let settings = resolve_settings(global, env, out)?;
-            let archive = open_archive::open_for_writing(&settings, clock, out)?;
-            block_on(sync::run(sync, &archive, &settings, clock, out))
-        }
-        CliCommand::Archive { verb } => {
-            archive::run(verb, &resolve_settings(global, env, out)?, clock, out)
-        }
-        CliCommand::Import(import) => {
-            import::run(import, &resolve_settings(global, env, out)?, clock, out)
-        }
+        CliCommand::Search(search) => with_profile(context, |ctx| search::run(search, ctx)),
+        CliCommand::Show(show) => with_profile(context, |ctx| show::run(show, ctx)),
+        CliCommand::Sync(sync) => with_profile(context, |ctx| {
+            let archive = open_archive::open_for_writing(ctx)?;
+            block_on(sync::run(sync, &archive, ctx))
+        }),
+        CliCommand::Archive { verb } => with_profile(context, |ctx| archive::run(verb, ctx)),
+        CliCommand::Import(import) => with_profile(context, |ctx| import::run(import, ctx)),
         CliCommand::Render(render) => render::run(render, out),
         CliCommand::Serve(serve) => block_on(serve::run(serve, clock, out)),
-        CliCommand::Login => login::run(CommandContext {
-            global,
-            env,
-            clock,
-            check_key_bindings: wrong_keys,
-            out,
-        }),
+        CliCommand::Login => login::run(context),
         CliCommand::Profile { verb } => profile::run(verb, env, out),
-        CliCommand::Config { verb } => config::run(
-            *verb,
-            CommandContext {
-                global,
-                env,
-                clock,
-                check_key_bindings: wrong_keys,
-                out,
-            },
-        ),
-        CliCommand::Doctor { quick } => doctor::run(
-            *quick,
-            CommandContext {
-                global,
-                env,
-                clock,
-                check_key_bindings: wrong_keys,
-                out,
-            },
-        ),
+        CliCommand::Config { verb } => config::run(*verb, context),
+        CliCommand::Doctor { quick } => doctor::run(*quick, context),
         CliCommand::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(*shell, &mut Args::command(), "sentbox", &mut script);
@@ -151,11 +116,20 @@ pub fn run(command: &CliCommand, world: CommandContext<'_>) -> Result<(), Comman
     }
 }
 
-/// Settles where to go, and says what the person should know about it.
-///
-/// # Errors
-///
-/// If a flag, a variable or the file holds what is not allowed.
+/// Resolves the settings and runs a command with them.
+fn with_profile(
+    context: CommandContext<'_>,
+    command: impl FnOnce(&mut ProfileContext<'_>) -> Result<(), CommandExit>,
+) -> Result<(), CommandExit> {
+    let settings = resolve_settings(context.global, context.env, context.out)?;
+    command(&mut ProfileContext {
+        settings: &settings,
+        clock: context.clock,
+        out: context.out,
+    })
+}
+
+/// Resolves the settings and prints their warnings as notes.
 pub fn resolve_settings(global: &Global, env: &Env, out: &mut Output) -> Result<Settings, Error> {
     let settings = Settings::resolve(&global.flags(), env)?;
     for warning in &settings.warnings {
@@ -190,7 +164,7 @@ fn with_wait_notes(client: Client, out: &Output) -> Client {
     })
 }
 
-/// One thread is enough for what does one thing after the other.
+/// Runs `work` on one thread: a verb does one step after another.
 fn block_on<T>(work: impl Future<Output = Result<T, CommandExit>>) -> Result<T, CommandExit> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -200,12 +174,11 @@ fn block_on<T>(work: impl Future<Output = Result<T, CommandExit>>) -> Result<T, 
         .block_on(work)
 }
 
-/// Why nothing can wait for the network or a timer.
-#[must_use]
+/// The error of a system that refuses the event loop.
 pub fn runtime_error(error: &std::io::Error) -> Error {
     Error::new(
         ErrorKind::Io,
-        format!("the system refuses what it takes to wait for events: {error}"),
+        format!("cannot create the event loop: {error}"),
     )
     .with_hint("raise its limits: ulimit -n 256")
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::args::{ColorMode, Global};
-use super::{escape, json};
+use super::escape;
 use crate::config::Env;
 use crate::error::{Error, ErrorKind, RequestDetails};
 use crate::text::sanitize;
@@ -57,7 +57,6 @@ pub struct Output {
 
 impl Output {
     /// The streams of this process.
-    #[must_use]
     pub fn from_process(global: &Global, env: &Env) -> Self {
         let is_terminal = io::stdout().is_terminal();
         // A terminal that does not know its own width says that it has none.
@@ -87,7 +86,6 @@ impl Output {
 
     /// The streams of this process before the command line is understood: `json` is whether errors
     /// are wanted as JSON.
-    #[must_use]
     pub fn before_parsing(json: bool) -> Self {
         let stdout = Box::new(BufWriter::new(io::stdout()));
         Self {
@@ -102,7 +100,7 @@ impl Output {
         }
     }
 
-    /// Streams that keep what is written: what was said, and not what is data.
+    /// Creates streams that keep what is written to stderr and drop data.
     #[cfg(test)]
     pub(super) fn captured() -> (Self, std::sync::Arc<std::sync::Mutex<Vec<u8>>>) {
         struct Kept(std::sync::Arc<std::sync::Mutex<Vec<u8>>>);
@@ -115,38 +113,30 @@ impl Output {
                 Ok(())
             }
         }
-        let said = std::sync::Arc::default();
+        let captured = std::sync::Arc::default();
         (
             Self {
                 stdout: Box::new(io::sink()),
-                stderr: Box::new(Kept(std::sync::Arc::clone(&said))),
+                stderr: Box::new(Kept(std::sync::Arc::clone(&captured))),
                 ..Self::before_parsing(false)
             },
-            said,
+            captured,
         )
     }
 
     /// Writes results to stdout, which keeps them until there is enough of them or [`Output::flush`].
     /// Text for people loses its control characters, JSON has them as escapes: whatever a result
     /// quotes cannot command a terminal.
-    ///
-    /// # Errors
-    ///
-    /// [`Stop::Closed`] if nobody reads it.
     pub fn write_data(&mut self, text: &str) -> Result<(), CommandExit> {
         let safe = if self.format == OutputFormat::Human {
             escape::strip_controls(text)
         } else {
-            json::escape_lines(text)
+            escape::escape_lines(text)
         };
         self.write(&safe)
     }
 
     /// Writes text for people in which the program has set styles and links of its own.
-    ///
-    /// # Errors
-    ///
-    /// [`Stop::Closed`] if nobody reads it.
     pub(super) fn write_styled(&mut self, text: &str) -> Result<(), CommandExit> {
         if self.format == OutputFormat::Human && self.colour {
             self.write(&escape::strip_foreign_controls(text))
@@ -157,10 +147,6 @@ impl Output {
 
     /// Writes what a program needs byte by byte, such as a path or a part of an email; a terminal is
     /// given it as [`Output::data`].
-    ///
-    /// # Errors
-    ///
-    /// [`Stop::Closed`] if nobody reads it.
     pub(super) fn write_exact(&mut self, text: &str) -> Result<(), CommandExit> {
         if self.columns.is_some() {
             self.write_data(text)
@@ -176,16 +162,11 @@ impl Output {
     }
 
     /// Sends on what was written so far.
-    ///
-    /// # Errors
-    ///
-    /// [`Stop::Closed`] if nobody reads it.
     pub fn flush(&mut self) -> Result<(), CommandExit> {
         self.stdout.flush().map_err(|error| write_error(&error))
     }
 
-    /// Whether nothing is said but results and errors.
-    #[must_use]
+    /// Whether nothing is captured but results and errors.
     pub const fn is_quiet(&self) -> bool {
         self.quiet
     }
@@ -216,7 +197,7 @@ impl Output {
         }
     }
 
-    /// Shows how far a long command is, in place of what it showed before; only to a person who
+    /// Shows how far a long command is, instead of what it showed before; only to a user who
     /// watches. The empty text takes it away.
     pub fn show_progress(&mut self, text: &str) {
         if self.shows_progress && !self.quiet {
@@ -232,10 +213,6 @@ impl Output {
     }
 
     /// Asks a person; `None` if there is none to be asked.
-    ///
-    /// # Errors
-    ///
-    /// If the answer cannot be read.
     pub fn confirm(&mut self, question: &str) -> Result<Option<bool>, CommandExit> {
         if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
             return Ok(None);
@@ -290,12 +267,12 @@ impl Output {
         self.write_stderr(&serde_json::to_string(&document).expect("strings are JSON"));
     }
 
-    /// A stderr that nobody reads is no reason to stop.
+    /// A closed stderr is no reason to stop.
     fn write_stderr(&mut self, line: &str) {
         let line = if self.format == OutputFormat::Human {
             sanitize::sanitize_line(line)
         } else {
-            json::escape_lines(line)
+            escape::escape_lines(line)
         };
         let _ = writeln!(self.stderr, "{line}");
     }
@@ -304,14 +281,19 @@ impl Output {
 /// A failure as JSON.
 #[derive(Serialize)]
 struct ErrorDocument<'a> {
+    /// The error.
     error: ErrorBody<'a>,
 }
 
 #[derive(Serialize)]
 struct ErrorBody<'a> {
+    /// Code of the error, as in errors.md; stable.
     kind: &'a str,
+    /// What failed.
     message: &'a str,
+    /// What to do next; may be empty.
     hint: &'a str,
+    /// The request that failed, if it was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     request: Option<FailedRequest<'a>>,
 }
@@ -319,11 +301,15 @@ struct ErrorBody<'a> {
 /// The request that failed, for those who run the service.
 #[derive(Serialize)]
 struct FailedRequest<'a> {
+    /// Endpoint, without ids.
     endpoint: &'a str,
+    /// HTTP status of the last response; null if none came.
     status: Option<u16>,
+    /// The service's id of the last response.
     id: Option<&'a str>,
+    /// How often the request was sent.
     attempts: u32,
-    /// Seconds that the service asks us to wait.
+    /// Seconds to wait, from `retry-after`.
     wait: Option<u64>,
 }
 

@@ -10,12 +10,12 @@ use crate::error::{Error, ErrorKind};
 use crate::text::sanitize;
 use crate::text::suggest::suggest;
 
-/// What a command line asks for.
+/// What a command line means.
 #[derive(Debug)]
 pub enum ParsedArgs {
     /// To do something.
     Run(Box<Args>),
-    /// To be told something, which is a success: help or the version.
+    /// Print help or the version, which is a success.
     Print(String),
     /// Nothing that makes sense. `json` is whether errors are wanted as JSON.
     Invalid {
@@ -27,7 +27,6 @@ pub enum ParsedArgs {
 }
 
 /// Reads a command line, the program's name first.
-#[must_use]
 pub fn parse_args(words: impl IntoIterator<Item = OsString>) -> ParsedArgs {
     let words: Vec<OsString> = words.into_iter().collect();
     let json = words
@@ -89,13 +88,13 @@ fn usage_error(error: &clap::Error) -> Error {
     let general = if is_negation {
         "what is not wanted is `not word`, or `-word` after --"
     } else {
-        "sentbox --help tells what there is"
+        "see sentbox --help"
     };
     Error::new(ErrorKind::Usage, message)
         .with_hint(clap_suggestion(error).unwrap_or_else(|| general.to_owned()))
 }
 
-/// The nearest thing that would have made sense, if clap found one.
+/// The nearest valid argument, if clap found one.
 fn clap_suggestion(error: &clap::Error) -> Option<String> {
     [
         ContextKind::SuggestedSubcommand,
@@ -130,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_resembles_something_is_suggested() {
+    fn similar_arguments_are_suggested() {
         assert_eq!(
             wrong("sentbox lst").1,
             "did you mean list? To look for the word, quote it twice: sentbox '\"lst\"'"
@@ -147,7 +146,7 @@ mod tests {
         );
         assert_eq!(
             wrong("sentbox list --after a --before b").1,
-            "sentbox --help tells what there is"
+            "see sentbox --help"
         );
     }
 
@@ -188,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn help_and_version_are_told() {
+    fn help_and_version_are_printed() {
         for line in [
             "sentbox --help",
             "sentbox -h",

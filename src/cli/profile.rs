@@ -11,9 +11,13 @@ use crate::text::sanitize;
 /// A profile as JSON.
 #[derive(Serialize)]
 struct ProfileJson<'a> {
+    /// Name of the profile.
     name: &'a str,
+    /// Whether it is used without `--profile`.
     default: bool,
+    /// Base URL of the service.
     base_url: &'a str,
+    /// Source of its key, without secrets; null if it has none.
     key_from: Option<&'a str>,
 }
 
@@ -38,6 +42,7 @@ impl<'a> From<&'a ProfileEntry> for ProfileJson<'a> {
 /// The profiles as one JSON document.
 #[derive(Serialize)]
 struct ProfilesJson<'a> {
+    /// All profiles, by name.
     profiles: Vec<ProfileJson<'a>>,
 }
 
@@ -66,7 +71,7 @@ pub(super) fn run(verb: &ProfileVerb, env: &Env, out: &mut Output) -> Result<(),
                     archives.display()
                 );
                 return Err(Error::new(ErrorKind::Usage, message)
-                    .with_hint("add --yes if nobody needs it; the service forgets old mail")
+                    .with_hint("add --yes to delete it, too; the service forgets old mail")
                     .into());
             }
             profiles.remove(name)?;

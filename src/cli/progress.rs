@@ -18,7 +18,7 @@ pub(super) struct SyncTotals {
     new: u64,
     changes: u64,
     pages: u64,
-    /// New emails, changes and pages of the walk under way.
+    /// New emails, changes and pages of the current sync run.
     pub(super) current_run: Option<(u64, u64, u64)>,
     pub(super) bodies: u64,
     pub(super) unreadable_bodies: u64,
@@ -36,7 +36,7 @@ pub(super) struct RecheckTotals {
     pub(super) statuses: u64,
     /// Emails whose status has changed.
     pub(super) changes: u64,
-    /// Emails that the service does not have any more.
+    /// Emails that the service no longer has.
     pub(super) gone: u64,
     /// Statuses that are still to be confirmed.
     pub(super) left: u64,
@@ -45,14 +45,21 @@ pub(super) struct RecheckTotals {
 /// The report as JSON.
 #[derive(Serialize)]
 struct SyncJson {
+    /// Emails that the archive did not have.
     new: u64,
+    /// Emails whose status has changed.
     changes: u64,
+    /// Pages that were fetched.
     pages: u64,
+    /// Bodies that were fetched; only with `--bodies`.
     #[serde(skip_serializing_if = "Option::is_none")]
     bodies: Option<u64>,
+    /// Result of reading statuses again, if that was done.
     #[serde(skip_serializing_if = "Option::is_none")]
     recheck: Option<RecheckTotals>,
+    /// Whether the archive has everything that the service lists.
     complete: bool,
+    /// Time from which on the archive is complete, if not `complete`.
     since: Option<String>,
 }
 
@@ -215,7 +222,7 @@ mod tests {
     use crate::mail::ApiTime;
 
     #[test]
-    fn the_time_left_is_said_where_it_can_be_known() {
+    fn remaining_time_is_shown_when_total_is_known() {
         let at = |text: &str| text.parse::<Timestamp>().unwrap();
         let since = |text: &str| Coverage::Since(ApiTime::parse(text));
         let mut tally = SyncTotals::new(at("2026-11-20T12:00:00Z"), since("2026-11-19T12:00:00Z"));
@@ -237,7 +244,7 @@ mod tests {
         let line = tally.progress_line(now, SyncDepth::All, &TimeZone::UTC);
         assert!(
             line.ends_with("10 a second"),
-            "nobody knows how much there is: {line}"
+            "the total is unknown: {line}"
         );
         assert_eq!(format_remaining(0), "");
         assert_eq!(format_remaining(7200), "; about 2 h left");

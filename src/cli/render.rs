@@ -9,10 +9,6 @@ use crate::error::{Error, ErrorKind};
 use crate::render::{Body, ansi};
 
 /// Lays out a file or standard input.
-///
-/// # Errors
-///
-/// If it cannot be read.
 pub(super) fn run(render: &RenderArgs, out: &mut Output) -> Result<(), CommandExit> {
     let mut bytes = Vec::new();
     if let Some(path) = render
@@ -40,7 +36,7 @@ pub(super) fn layout_width(asked: Option<u16>, out: &Output) -> u16 {
     asked.or(out.columns).unwrap_or(80)
 }
 
-/// Writes a body; what there is to say about it stands at its end.
+/// Writes a body, followed by its notices.
 pub(super) fn write_body(body: &Body, links: bool, out: &mut Output) -> Result<(), CommandExit> {
     out.write_styled(&ansi::write(
         body,

@@ -3,17 +3,17 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
+use super::ProfileContext;
 use super::args::{Column, SearchArgs};
+use super::escape::{add_checked_at, escape_line, list_end, list_item};
 use super::format::{format_api_time, format_time};
-use super::fresh::ConfirmOutcome;
+use super::freshness::ConfirmOutcome;
 use super::freshness::OldestConfirmation;
-use super::json::{add_checked_at, escape_line, list_end, list_item};
 use super::output::{CommandExit, Output, OutputFormat};
 use super::table::{RowLayout, tab_separated};
-use super::{block_on, csv, fresh, open_archive, sync};
+use super::{block_on, freshness, open_archive, sync, table};
 use crate::archive::{Archive, CancellationToken, Coverage, EmailRow, MatchCount, needs_bodies};
 use crate::config::Settings;
-use crate::config::clock::Clock;
 use crate::error::{Error, ErrorKind};
 use crate::mail::Finality;
 use crate::query::{ParseContext, Query, parse};
@@ -30,33 +30,28 @@ const DEFAULT_CSV_COLUMNS: [Column; 5] = [
 /// The number as JSON.
 #[derive(Serialize)]
 struct CountJson {
+    /// Emails that match.
     count: u64,
 }
 
 /// Prints what matches, and then on stderr how much was searched.
-///
-/// # Errors
-///
-/// If the archive cannot be read, or with `--back` or `--fresh` the service fails.
-pub(super) fn run(
-    search: &SearchArgs,
-    settings: &Settings,
-    clock: &Clock,
-    out: &mut Output,
-) -> Result<(), CommandExit> {
-    if out.format != OutputFormat::Human && (search.csv || !search.columns.is_empty()) {
+pub(super) fn run(search: &SearchArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
+    if ctx.out.format != OutputFormat::Human && (search.csv || !search.columns.is_empty()) {
         let failure = Error::new(
             ErrorKind::Usage,
             "JSON has all members of an email, so it goes neither with --csv nor with --columns",
         );
         return Err(failure.with_hint("leave one of them out").into());
     }
-    let started = clock();
-    let archive = open_archive::open_on_disk(settings, clock, out)?;
+    let started = (ctx.clock)();
+    let archive = open_archive::open_on_disk(ctx)?;
     let text = search.words.join(" ");
-    let parsed = parse(&text, &ParseContext::new(clock(), settings.zone.clone()));
+    let parsed = parse(
+        &text,
+        &ParseContext::new((ctx.clock)(), ctx.settings.zone.clone()),
+    );
     for note in &parsed.diagnostics {
-        out.note(&format!(
+        ctx.out.note(&format!(
             "{}: {}",
             text.get(note.range.clone()).unwrap_or_default(),
             note.message
@@ -68,46 +63,46 @@ pub(super) fn run(
     }
     if let Some(back) = search.back {
         open_archive::check_writable(&archive)?;
-        block_on(sync::load_older(back, &archive, settings, clock, out))?;
+        block_on(sync::load_older(back, &archive, ctx))?;
     }
     let checked = if search.fresh {
-        Some(block_on(fresh::confirm_statuses(
-            search, &query, &archive, settings, clock, out,
+        Some(block_on(freshness::confirm_statuses(
+            search, &query, &archive, ctx,
         ))?)
     } else {
         None
     };
     let printed = if search.count {
-        print_count(&archive, &query, out)?;
+        print_count(&archive, &query, ctx.out)?;
         OldestConfirmation::default()
     } else {
-        print_matches(search, &archive, &query, settings, clock, out)?
+        print_matches(search, &archive, &query, ctx)?
     };
     // To count all emails takes longer than to find some.
-    if !out.is_quiet() {
+    if !ctx.out.is_quiet() {
         let oldest = if query.depends_on_status() {
-            OldestConfirmation::from_candidates(&archive, &query, clock())?
+            OldestConfirmation::from_candidates(&archive, &query, (ctx.clock)())?
         } else {
             printed
         };
         let hint = match checked {
-            None => "--fresh asks the service",
+            None => "--fresh checks with the service",
             Some(ConfirmOutcome::Complete) => "the service did not list all of these emails again",
             // That was reported.
             Some(ConfirmOutcome::Partial) => "",
         };
         if let Some(words) = oldest
-            .describe(clock(), &settings.zone)
+            .describe((ctx.clock)(), &ctx.settings.zone)
             .filter(|_| !hint.is_empty())
         {
-            out.note(&format!("{words}; {hint}"));
+            ctx.out.note(&format!("{words}; {hint}"));
         }
-        out.note(&describe_scope(
+        ctx.out.note(&describe_scope(
             &archive,
             &query,
-            settings,
+            ctx.settings,
             started,
-            clock(),
+            (ctx.clock)(),
         )?);
     }
     Ok(())
@@ -116,7 +111,7 @@ pub(super) fn run(
 fn print_count(archive: &Archive, query: &Query, out: &mut Output) -> Result<(), CommandExit> {
     let counted = archive.count_matches(query, u64::MAX, &CancellationToken::default())?;
     let (MatchCount::Exactly(count) | MatchCount::MoreThan(count)) =
-        counted.expect("nobody halts it");
+        counted.expect("it is never cancelled");
     let text = match out.format {
         OutputFormat::Human => count.to_string(),
         OutputFormat::Json | OutputFormat::JsonLines => {
@@ -132,21 +127,19 @@ fn print_matches(
     search: &SearchArgs,
     archive: &Archive,
     query: &Query,
-    settings: &Settings,
-    clock: &Clock,
-    out: &mut Output,
+    ctx: &mut ProfileContext<'_>,
 ) -> Result<OldestConfirmation, CommandExit> {
     let columns = RowLayout {
-        width: out.columns.unwrap_or(80),
-        colour: out.colour,
-        zone: settings.zone.clone(),
-        now: clock(),
+        width: ctx.out.columns.unwrap_or(80),
+        colour: ctx.out.colour,
+        zone: ctx.settings.zone.clone(),
+        now: (ctx.clock)(),
     };
     let mut printer = SearchPrinter {
         search,
         archive,
         columns,
-        out,
+        out: &mut *ctx.out,
         printed: 0,
         oldest: OldestConfirmation::default(),
     };
@@ -159,7 +152,7 @@ fn print_matches(
             return false;
         }
         stop = printer.print_row(&row).err();
-        // Only the document says whether there is more; else nobody waits for one more match.
+        // Only the JSON document says whether there is more; other formats need no further match.
         stop.is_none()
             && (printer.out.format == OutputFormat::Json
                 || search.limit.is_none_or(|limit| printer.printed < limit))
@@ -184,7 +177,7 @@ struct SearchPrinter<'a> {
 impl SearchPrinter<'_> {
     fn write_header(&mut self) -> Result<(), CommandExit> {
         if self.search.csv {
-            self.out.write_data(&csv::format_record(
+            self.out.write_data(&table::format_record(
                 self.columns_or(&DEFAULT_CSV_COLUMNS)
                     .iter()
                     .map(|column| column.name()),
@@ -196,7 +189,7 @@ impl SearchPrinter<'_> {
     fn print_row(&mut self, row: &EmailRow) -> Result<(), CommandExit> {
         let mail = &row.summary;
         let text = match self.out.format {
-            OutputFormat::Human if self.search.csv => csv::format_record(
+            OutputFormat::Human if self.search.csv => table::format_record(
                 self.columns_or(&DEFAULT_CSV_COLUMNS)
                     .iter()
                     .map(|column| column.value(row)),

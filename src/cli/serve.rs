@@ -9,14 +9,10 @@ use crate::server::{self, ServerConfig};
 use tokio::net::TcpListener;
 
 /// Requests a second that are answered. Nobody shares this service, so it need not be as strict as
-/// the real one, but a program without any pace is still told so.
+/// the real one, but a program without any pace still gets 429.
 const RATE: u32 = 1000;
 
 /// Listens, says where, and serves.
-///
-/// # Errors
-///
-/// If the address cannot be listened on; and [`Stop::Signal`] at the end.
 pub(super) async fn run(
     serve: &ServeArgs,
     clock: &Clock,

@@ -5,16 +5,15 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+use super::ProfileContext;
 use super::args::{ShowArgs, ShowForm};
+use super::escape::{add_checked_at, escape_line};
 use super::format::format_time;
 use super::freshness::{is_fresh, may_change};
-use super::json::{add_checked_at, escape_line};
 use super::output::{CommandExit, Output, OutputFormat};
 use super::{block_on, open_archive, render};
 use crate::api::{Client, ClientConfig, EmailApi as _, RetryPolicy};
 use crate::archive::Archive;
-use crate::config::Settings;
-use crate::config::clock::Clock;
 use crate::error::{Error, ErrorKind};
 use crate::mail::{Address, ApiTime, Email, EmailId};
 use crate::render::{BodyView, lay_out};
@@ -42,46 +41,44 @@ struct ShownEmail {
 /// # Errors
 ///
 /// If neither archive nor service has it, or may be asked; with `--fresh`, if the service has not.
-pub(super) fn run(
-    show: &ShowArgs,
-    settings: &Settings,
-    clock: &Clock,
-    out: &mut Output,
-) -> Result<(), CommandExit> {
+pub(super) fn run(show: &ShowArgs, ctx: &mut ProfileContext<'_>) -> Result<(), CommandExit> {
     let id = EmailId::new(&show.id);
-    let zone = &settings.zone;
+    let zone = &ctx.settings.zone;
     if show.offline {
-        let archive = open_archive::open_on_disk(settings, clock, out)?;
-        let Some(copy) = load_copy(&archive, &id, clock(), zone)? else {
+        let archive = open_archive::open_on_disk(ctx)?;
+        let Some(copy) = load_copy(&archive, &id, (ctx.clock)(), zone)? else {
             let failure = Error::new(ErrorKind::NotFound, "the archive does not hold this email");
             return Err(failure
                 .with_hint("without --offline the service is asked")
                 .into());
         };
-        if let Some(words) = describe_status_age(&copy, clock(), zone).filter(|_| !copy.is_final) {
-            out.note(&format!("{words}; without --offline the service is asked"));
+        if let Some(words) =
+            describe_status_age(&copy, (ctx.clock)(), zone).filter(|_| !copy.is_final)
+        {
+            ctx.out
+                .note(&format!("{words}; without --offline the service is asked"));
         }
-        return print_email(&copy, show, zone, out);
+        return print_email(&copy, show, zone, ctx.out);
     }
-    let archive = open_archive::open_or_note(settings, clock, out);
+    let archive = open_archive::open_or_note(ctx);
     let copy_now = || {
-        archive
-            .as_ref()
-            .map_or(Ok(None), |archive| load_copy(archive, &id, clock(), zone))
+        archive.as_ref().map_or(Ok(None), |archive| {
+            load_copy(archive, &id, (ctx.clock)(), zone)
+        })
     };
     // A damaged body is fetched again, and replaced.
     let kept = copy_now().unwrap_or_else(|failure| {
-        out.note(&failure.message);
+        ctx.out.note(&failure.message);
         None
     });
     let has_copy = !show.fresh && kept.is_some();
-    let failure = match retrieve(&id, archive.as_ref(), has_copy, settings, clock, out)? {
-        Ok(found) => return print_email(&found, show, zone, out),
+    let failure = match retrieve(&id, archive.as_ref(), has_copy, ctx)? {
+        Ok(found) => return print_email(&found, show, zone, ctx.out),
         Err(failure) => failure,
     };
     // Without its body the copy is something for people alone.
     let is_of_use =
-        |copy: &ShownEmail| copy.has_body || effective_form(show, out) == ShowForm::Rendered;
+        |copy: &ShownEmail| copy.has_body || effective_form(show, ctx.out) == ShowForm::Rendered;
     let Some(mut copy) =
         copy_now()?.filter(|copy| has_copy && failure.kind.is_service_error() && is_of_use(copy))
     else {
@@ -90,15 +87,15 @@ pub(super) fn run(
     if failure.kind == ErrorKind::NotFound && copy.deletion_note.is_empty() {
         copy.deletion_note = format!("{}; kept here", failure.message);
     }
-    let words = describe_status_age(&copy, clock(), zone);
+    let words = describe_status_age(&copy, (ctx.clock)(), zone);
     if failure.kind == ErrorKind::NotFound || words.is_some() {
-        out.note(&format!(
+        ctx.out.note(&format!(
             "{}; {}",
             failure.message,
             words.unwrap_or_else(|| "this is the copy kept here".to_owned())
         ));
     }
-    print_email(&copy, show, zone, out)
+    print_email(&copy, show, zone, ctx.out)
 }
 
 /// Asks the service, and keeps its answer; with a copy at hand it is not asked as often.
@@ -106,20 +103,22 @@ fn retrieve(
     id: &EmailId,
     archive: Option<&Archive>,
     has_copy: bool,
-    settings: &Settings,
-    clock: &Clock,
-    out: &mut Output,
+    ctx: &mut ProfileContext<'_>,
 ) -> Result<Result<ShownEmail, Error>, CommandExit> {
     // That an archive cannot be written is no reason not to ask.
     let asked = archive
-        .and_then(|archive| archive.stamp_request(clock()).ok())
-        .unwrap_or_else(|| clock().into());
+        .and_then(|archive| archive.stamp_request((ctx.clock)()).ok())
+        .unwrap_or_else(|| (ctx.clock)().into());
     let patience = if has_copy {
         RetryPolicy::TUI
     } else {
         RetryPolicy::ONE_SHOT
     };
-    let client = Client::new(ClientConfig::from(settings), patience, clock.clone());
+    let client = Client::new(
+        ClientConfig::from(ctx.settings),
+        patience,
+        ctx.clock.clone(),
+    );
     let retrieved = match block_on(async { Ok(client.retrieve(id).await) })? {
         Ok(retrieved) if retrieved.email.summary.id == id.as_str() => retrieved,
         Ok(_) => {
@@ -137,7 +136,7 @@ fn retrieve(
     };
     // That it cannot be kept is no reason not to show it.
     if let Some(Err(failure)) = archive.map(|archive| archive.put_body(&retrieved, asked)) {
-        out.note(&failure.message);
+        ctx.out.note(&failure.message);
     }
     let email = Email::from(retrieved);
     Ok(Ok(ShownEmail {

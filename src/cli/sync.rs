@@ -8,6 +8,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::{Instant, sleep, sleep_until};
 
+use super::ProfileContext;
 use super::args;
 use super::format::describe_coverage;
 use super::output::{CommandExit, Output};
@@ -15,7 +16,7 @@ use super::progress::{RecheckTotals, SyncTotals, format_remaining};
 use crate::api::{Client, ClientConfig, EmailApi, MAX_LIMIT, Priority, RequestHandle, RetryPolicy};
 use crate::archive::{Archive, CancellationToken, Coverage, MatchCount, ProcessLock};
 use crate::config::clock::Clock;
-use crate::config::{self, Backfill, Settings};
+use crate::config::{self, Backfill};
 use crate::error::{Error, ErrorKind};
 use crate::query::{EmailClass, Node, Query, SortOrder, Term};
 use crate::sync::{self, Engine, RecheckScope, StopReason};
@@ -26,7 +27,7 @@ const REFRESH_INTERVAL: Duration = Duration::from_secs(30);
 const RECENT_AGE: SignedDuration = SignedDuration::from_hours(72);
 /// Due pages that are read between two looks for new mail.
 const RECHECK_PAGES: u32 = 10;
-/// Requests for due statuses that are made after the walk if nothing else is said.
+/// Requests for due statuses after the sync run, unless a flag says otherwise.
 const MAX_DUE_REQUESTS: u32 = 100;
 
 /// How far back to go, as it is typed.
@@ -39,10 +40,6 @@ pub enum BackSpan {
 }
 
 /// Reads `all`, or a number of hours, days or weeks.
-///
-/// # Errors
-///
-/// If it is neither; the text says what is allowed.
 pub fn parse_back(text: &str) -> Result<BackSpan, String> {
     if text == "all" {
         return Ok(BackSpan::All);
@@ -64,10 +61,6 @@ pub enum RecheckSpan {
 }
 
 /// Reads `off`, `all`, or a number of hours, days or weeks.
-///
-/// # Errors
-///
-/// If it is none of these; the text says what is allowed.
 pub fn parse_recheck(text: &str) -> Result<RecheckSpan, String> {
     match text {
         "off" => Ok(RecheckSpan::Off),
@@ -87,36 +80,28 @@ pub fn parse_recheck(text: &str) -> Result<RecheckSpan, String> {
 pub(super) async fn run(
     sync: &args::SyncArgs,
     archive: &Archive,
-    settings: &Settings,
-    clock: &Clock,
-    out: &mut Output,
+    ctx: &mut ProfileContext<'_>,
 ) -> Result<(), CommandExit> {
-    let (tally, outcome) = run_sync(sync, archive, settings, clock, out).await?;
+    let (tally, outcome) = run_sync(sync, archive, ctx).await?;
     if matches!(outcome, Err(CommandExit::Signal(_))) && !sync.watch {
         let is_whole = matches!(sync.recheck, Some(RecheckSpan::All | RecheckSpan::Last(_)));
-        out.note(if is_whole {
+        ctx.out.note(if is_whole {
             "interrupted; what was read is kept"
         } else {
             "interrupted; the same command goes on from here"
         });
     }
     if tally.has_answer {
-        tally.write_report(sync.bodies, &settings.zone, out)?;
+        tally.write_report(sync.bodies, &ctx.settings.zone, ctx.out)?;
     }
     outcome
 }
 
-/// The same as far `back` as is said and without a report, for a command that needs what is fetched.
-///
-/// # Errors
-///
-/// As [`run`].
+/// Fetches back to `back` without a report, for a command that needs those emails.
 pub(super) async fn load_older(
     back: BackSpan,
     archive: &Archive,
-    settings: &Settings,
-    clock: &Clock,
-    out: &mut Output,
+    ctx: &mut ProfileContext<'_>,
 ) -> Result<(), CommandExit> {
     let sync = args::SyncArgs {
         back,
@@ -124,7 +109,7 @@ pub(super) async fn load_older(
         bodies: false,
         watch: false,
     };
-    run_sync(&sync, archive, settings, clock, out).await?.1
+    run_sync(&sync, archive, ctx).await?.1
 }
 
 /// How often it is looked whether another process still walks back.
@@ -136,36 +121,34 @@ type SyncOutcome = (SyncTotals, Result<(), CommandExit>);
 async fn run_sync(
     sync: &args::SyncArgs,
     archive: &Archive,
-    settings: &Settings,
-    clock: &Clock,
-    out: &mut Output,
+    ctx: &mut ProfileContext<'_>,
 ) -> Result<SyncOutcome, CommandExit> {
     // Nobody waits at a screen, and the team's own sending goes first.
     let client = Client::new(
-        ClientConfig::from(settings),
+        ClientConfig::from(ctx.settings),
         RetryPolicy::LONG_RUNNING,
-        clock.clone(),
+        ctx.clock.clone(),
     );
-    let client =
-        super::with_wait_notes(client, out).with_priority(&RequestHandle::new(Priority::Backfill));
+    let client = super::with_wait_notes(client, ctx.out)
+        .with_priority(&RequestHandle::new(Priority::Backfill));
     let reach = archive.coverage()?;
-    let engine = Engine::new(Arc::new(client), archive.clone(), clock.clone());
+    let engine = Engine::new(Arc::new(client), archive.clone(), ctx.clock.clone());
     let mut signals = super::listen_for_signals()?;
     let back = match sync.back {
         BackSpan::All => sync::SyncDepth::All,
         BackSpan::Last(span) => {
-            sync::SyncDepth::Until(clock().checked_sub(span).unwrap_or(Timestamp::MIN))
+            sync::SyncDepth::Until((ctx.clock)().checked_sub(span).unwrap_or(Timestamp::MIN))
         }
     };
-    let tally = SyncTotals::new(clock(), reach);
+    let tally = SyncTotals::new((ctx.clock)(), reach);
     let mut mirror = SyncCommand {
         engine,
         back,
-        backfill: settings.backfill,
-        clock: clock.clone(),
-        zone: settings.zone.clone(),
+        backfill: ctx.settings.backfill,
+        clock: ctx.clock.clone(),
+        zone: ctx.settings.zone.clone(),
         totals: tally,
-        out,
+        out: &mut *ctx.out,
     };
     let outcome = tokio::select! {
         outcome = mirror.run(sync) => outcome,
@@ -179,7 +162,7 @@ async fn run_sync(
 struct SyncCommand<'a, S> {
     engine: Engine<S>,
     back: sync::SyncDepth,
-    /// How far back the profile wants mail to be fetched in any case.
+    /// How far back the profile's `backfill` setting reaches.
     backfill: Backfill,
     clock: Clock,
     zone: TimeZone,
@@ -209,9 +192,9 @@ impl<S: EmailApi> SyncCommand<'_, S> {
     /// Walks back, unless another process does: then that one is waited for, and what it leaves is walked.
     async fn sync_when_unlocked(&mut self) -> Result<(), Error> {
         let lease = self.engine.archive().backfill_lock().clone();
-        let mut told = false;
+        let mut reported = false;
         while !lease.try_acquire((self.clock)()) {
-            if !std::mem::replace(&mut told, true) {
+            if !std::mem::replace(&mut reported, true) {
                 self.out.note(
                     "another sentbox is fetching older mail already; waiting until it is done",
                 );
@@ -239,7 +222,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
             ..
         } = self;
         let synced = engine.full_sync(*back, |synced| {
-            // Held anew with each page: whoever is stopped for long has lost it.
+            // Renewed with each page: a process that stops for long loses the lock.
             let _ = lease.try_acquire(clock());
             tally.coverage = synced.coverage.clone();
             tally.current_run = Some((synced.new, synced.changes, synced.pages));
@@ -251,7 +234,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         stop_error(&synced.stop_reason).map_or(Ok(()), Err)
     }
 
-    /// Reads the statuses again that are due; or all of the age that is said, which this run has not
+    /// Re-reads the statuses that are due, or all of the given age, which this run has not
     /// confirmed since it `started`.
     async fn recheck_statuses(
         &mut self,
@@ -338,7 +321,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
                     format_statuses(left)
                 ),
                 Some(_) => format!(
-                    "{} could not be read again; the next run asks for them once more",
+                    "{} could not be read again; the next run retries them",
                     format_statuses(left)
                 ),
             });
@@ -388,7 +371,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         let done = done.await?;
         if done.invalid > 0 {
             out.note(&format!(
-                "{} bodies could not be read; the next run asks for them again",
+                "{} bodies could not be read; the next run retries them",
                 group_digits(done.invalid, ' ')
             ));
         }
@@ -434,7 +417,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         }
     }
 
-    /// Spends a pause with fetching older mail, if the profile wants that; a page that fails is asked for
+    /// Fetches older mail during a pause, if the profile says so; a page that fails is requested
     /// again after the next refresh.
     async fn backfill_during_pause(&mut self, pause: Duration) -> Result<(), Error> {
         let until = Instant::now() + pause;
@@ -456,7 +439,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         Ok(())
     }
 
-    /// Whether the archive reaches as far back as the profile wants.
+    /// Whether the archive reaches as far back as the profile's `backfill`.
     fn is_backfilled(&self) -> Result<bool, Error> {
         let until = match self.backfill {
             Backfill::Off => return Ok(true),
@@ -479,7 +462,7 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         self.totals.add_run(&synced);
         if synced.stop_reason == StopReason::OtherProcess {
             let line = format!(
-                "another sentbox asks the service; {}",
+                "another sentbox process is syncing; {}",
                 describe_coverage(&synced.coverage, &self.zone)
             );
             self.out.show_progress(&line);

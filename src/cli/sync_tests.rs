@@ -8,7 +8,7 @@ use crate::archive::ArchiveLocation;
 use crate::mail::EmailId;
 
 #[test]
-fn who_stays_waits_for_all_but_a_key_that_is_refused_and_this_machine() {
+fn watch_stops_only_for_key_and_local_errors() {
     let stays = [
         ErrorKind::Unreachable,
         ErrorKind::Server,
@@ -48,7 +48,7 @@ fn spans_are_hours_days_and_weeks() {
 /// The last email's time, in seconds since 1970.
 const NOW: i64 = 1_790_000_000;
 
-/// A service with so many emails, an hour between them, that fails as long as it is told to.
+/// A service with this many emails, an hour between them, that fails on command.
 #[derive(Clone, Default)]
 struct FakeService(Arc<Mutex<FakeServiceState>>);
 
@@ -91,7 +91,7 @@ fn item(n: i64) -> ListedEmail {
     ListedEmail::parse(&json).unwrap()
 }
 
-/// A run of `sync --watch` over `played`, which `script` watches; what it has said.
+/// A run of `sync --watch` over `played`, which `script` watches; returns its output.
 async fn watching(
     played: &FakeService,
     backfill: Backfill,
@@ -101,7 +101,7 @@ async fn watching(
     let started = Instant::now();
     let clock: Clock = Arc::new(move || Timestamp::from_second(NOW).unwrap() + started.elapsed());
     let engine = Engine::new(Arc::new(played.clone()), archive.clone(), clock.clone());
-    let (mut out, said) = Output::captured();
+    let (mut out, output) = Output::captured();
     let tally = SyncTotals::new(clock(), Coverage::Unknown);
     let zone = TimeZone::UTC;
     let back = sync::SyncDepth::Until(clock());
@@ -124,8 +124,8 @@ async fn watching(
         ended = mirror.run(&sync) => panic!("it stays: {ended:?}"),
         () = script(&archive) => {}
     }
-    let said = said.lock().unwrap().clone();
-    String::from_utf8(said).unwrap()
+    let output = output.lock().unwrap().clone();
+    String::from_utf8(output).unwrap()
 }
 
 /// Lets time pass until it is so; no more than ten minutes of it.
@@ -140,10 +140,10 @@ async fn until(is_so: impl Fn() -> bool) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_new_comes_by_itself_and_trouble_is_said_once() {
+async fn watch_fetches_new_mail_and_reports_errors_once() {
     let played = FakeService::default();
     played.0.lock().unwrap().emails = 3;
-    let said = watching(&played, Backfill::Off, async |archive| {
+    let output = watching(&played, Backfill::Off, async |archive| {
         let has = |emails: u64| archive.query_count().unwrap() == emails;
         until(|| has(3)).await;
         played.0.lock().unwrap().emails = 5;
@@ -159,7 +159,7 @@ async fn what_is_new_comes_by_itself_and_trouble_is_said_once() {
         sleep(Duration::from_secs(1)).await;
     });
     assert_eq!(
-        said.await,
+        output.await,
         "sentbox: no route; it is asked again later\nsentbox: the service answers again\n"
     );
     assert!(
@@ -169,7 +169,7 @@ async fn what_is_new_comes_by_itself_and_trouble_is_said_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn older_mail_comes_between_as_far_as_the_profile_wants() {
+async fn watch_backfills_between_refreshes() {
     for (backfill, emails) in [
         (Backfill::Off, 100),
         (Backfill::All, 1_000),

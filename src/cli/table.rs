@@ -1,11 +1,14 @@
 //! An email as one line: fields between tabs for programs, aligned columns for people.
 
+use clap::ValueEnum;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::UnicodeWidthStr as _;
 
-use crate::mail::{ApiTime, Status, Summary};
+use super::args::NO_HELP;
+use crate::archive::EmailRow;
+use crate::mail::{Address, ApiTime, Status, Summary};
 
 /// The width of a status: symbol, blank, the longest word.
 const STATUS_WIDTH: usize = 12;
@@ -13,11 +16,10 @@ const STATUS_WIDTH: usize = 12;
 const TIME_WIDTH: usize = 12;
 /// The width of a UUID.
 const ID_WIDTH: usize = 36;
-/// From this width on there is room for the id.
+/// From this width on the id is shown.
 const MIN_WIDTH_WITH_ID: usize = 110;
 
-/// Time in UTC, status, recipients, subject and id between tabs, for whoever cuts and greps.
-#[must_use]
+/// Time in UTC, status, recipients, subject and id between tabs, for cut and grep.
 pub(super) fn tab_separated(summary: &Summary) -> String {
     let time = summary
         .created
@@ -52,9 +54,8 @@ pub(super) struct RowLayout {
 }
 
 impl RowLayout {
-    /// Status, recipient, subject, time and, if there is room, the id; a sign says that the service no
+    /// Status, recipient, subject, time and, if it fits, the id; a mark says that the service no
     /// longer has it.
-    #[must_use]
     pub(super) fn format_row(&self, summary: &Summary, gone: bool) -> String {
         let width = usize::from(self.width);
         let with_id = width >= MIN_WIDTH_WITH_ID;
@@ -160,6 +161,132 @@ fn fit_width(text: &str, width: usize) -> String {
     format!("{kept}{:pad$}", "", pad = width - used)
 }
 
+/// A column that can be asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Column {
+    /// When the service accepted it, in UTC.
+    #[value(help = NO_HELP)]
+    Created,
+    /// The status in one word.
+    #[value(help = NO_HELP)]
+    Status,
+    /// When the status was seen to change, in UTC.
+    #[value(help = NO_HELP)]
+    Changed,
+    /// When the service has confirmed the status, in UTC.
+    #[value(help = NO_HELP)]
+    Checked,
+    /// When the service was found to list it no more, in UTC.
+    #[value(help = NO_HELP)]
+    Gone,
+    /// Recipients.
+    #[value(help = NO_HELP)]
+    To,
+    /// Copy recipients.
+    #[value(help = NO_HELP)]
+    Cc,
+    /// Blind-copy recipients.
+    #[value(help = NO_HELP)]
+    Bcc,
+    /// The sender.
+    #[value(help = NO_HELP)]
+    From,
+    /// Where answers go.
+    #[value(help = NO_HELP)]
+    ReplyTo,
+    /// The subject.
+    #[value(help = NO_HELP)]
+    Subject,
+    /// When it is to be sent, in UTC.
+    #[value(help = NO_HELP)]
+    Scheduled,
+    /// The id.
+    #[value(help = NO_HELP)]
+    Id,
+    /// The message id.
+    #[value(help = NO_HELP)]
+    MessageId,
+}
+
+impl Column {
+    /// The name in `--columns` and in the header.
+    pub(super) fn name(self) -> String {
+        self.to_possible_value()
+            .map(|value| value.get_name().to_owned())
+            .unwrap_or_default()
+    }
+
+    /// What it holds for an email; without tabs and line feeds.
+    pub(super) fn value(self, row: &EmailRow) -> String {
+        let mail = &row.summary;
+        match self {
+            Self::Created => format_utc(&mail.created),
+            Self::Status => mail.status.label().to_owned(),
+            Self::Changed => row
+                .last_change
+                .as_ref()
+                .map(|change| change.seen.to_string())
+                .unwrap_or_default(),
+            Self::Checked => row
+                .confirmed_at
+                .map(|at| at.to_string())
+                .unwrap_or_default(),
+            Self::Gone => row
+                .missing
+                .map(|gone| gone.noticed.to_string())
+                .unwrap_or_default(),
+            Self::To => join_addresses(&mail.to),
+            Self::Cc => join_addresses(&mail.cc),
+            Self::Bcc => join_addresses(&mail.bcc),
+            Self::From => mail.from.to_string(),
+            Self::ReplyTo => join_addresses(&mail.reply_to),
+            Self::Subject => mail.subject.to_string(),
+            Self::Scheduled => mail.scheduled.as_ref().map(format_utc).unwrap_or_default(),
+            Self::Id => mail.id.to_safe_text().to_string(),
+            Self::MessageId => mail.message_id.to_string(),
+        }
+    }
+}
+
+fn join_addresses(addresses: &[Address]) -> String {
+    addresses
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+fn format_utc(stamp: &ApiTime) -> String {
+    stamp
+        .parsed
+        .map_or_else(|| stamp.raw.to_string(), |at| at.to_string())
+}
+
+/// One line with its end.
+pub(super) fn format_record<T: AsRef<str>>(cells: impl IntoIterator<Item = T>) -> String {
+    let cells: Vec<String> = cells
+        .into_iter()
+        .map(|text| format_field(text.as_ref()))
+        .collect();
+    cells.join(",") + "\n"
+}
+
+/// A cell that begins like a formula is led by an apostrophe, which spreadsheets take for "text".
+fn format_field(text: &str) -> String {
+    let guard = if text
+        .trim_start()
+        .starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠', '\t', '\r'])
+    {
+        "'"
+    } else {
+        ""
+    };
+    if text.contains([',', '"', '\n', '\r']) || text.starts_with(' ') || text.ends_with(' ') {
+        return format!("\"{guard}{}\"", text.replace('"', "\"\""));
+    }
+    format!("{guard}{text}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -225,5 +352,26 @@ mod tests {
         ✕ bounced    sato@example.jp +1    ご注文の確認 ご注文の確認 ご注…  20 Nov 09:41
         ? teleporte…                                                        20 Nov 09:41
         ");
+    }
+
+    #[test]
+    fn cells_are_quoted_and_never_formulas() {
+        let cells = [
+            "plain",
+            "a,b",
+            "say \"hi\"",
+            "=1+1",
+            "+49",
+            "-x",
+            "@cmd",
+            " =HYPERLINK(\"x\",1)",
+            "",
+            "two\nlines",
+            "a=b",
+        ];
+        assert_eq!(
+            format_record(cells),
+            "plain,\"a,b\",\"say \"\"hi\"\"\",'=1+1,'+49,'-x,'@cmd,\"' =HYPERLINK(\"\"x\"\",1)\",,\"two\nlines\",a=b\n"
+        );
     }
 }

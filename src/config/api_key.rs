@@ -1,11 +1,10 @@
 //! `ApiKey`: the secret, in a type that cannot be printed.
 
-use std::fmt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
-use std::thread;
 use std::time::Duration;
+use std::{fmt, thread};
 
 use aws_lc_rs::digest;
 use secrecy::{ExposeSecret, SecretString};
@@ -18,7 +17,7 @@ const COMMAND_TIMEOUT: Duration = Duration::from_mins(1);
 /// Whether a command that gives a key may ask a person for something on the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Prompting {
-    /// It may: the terminal is nobody's yet.
+    /// It may: no screen uses the terminal yet.
     #[default]
     Allowed,
     /// The terminal shows something else, which its words would garble.
@@ -54,10 +53,6 @@ impl ApiKey {
     }
 
     /// Reads a key file, which must not be readable by others.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be read, may be read by others, or holds no key.
     pub(crate) fn from_file(path: &Path, from: &str) -> Result<Self, Error> {
         let unreadable = |error: std::io::Error| match error.kind() {
             std::io::ErrorKind::NotFound => Error::new(
@@ -85,10 +80,6 @@ impl ApiKey {
     }
 
     /// Runs `command` by the shell and takes the first line it prints.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be run, fails, takes longer than a minute, or prints no key.
     pub(crate) fn from_command(
         command: &str,
         from: &str,
@@ -97,7 +88,7 @@ impl ApiKey {
         let hint = match asking {
             Prompting::Allowed => "run it by hand to see what is wrong",
             Prompting::Forbidden => {
-                "if it asks for something, leave and start sentbox with --profile; or run it by hand to see what is wrong"
+                "if it prompts for something, quit and start sentbox with --profile; or run it by hand to see what is wrong"
             }
         };
         let failed = |why: String| {
@@ -135,13 +126,11 @@ impl ApiKey {
     }
 
     /// The key itself, for the one header that carries it.
-    #[must_use]
     pub(crate) fn expose(&self) -> &str {
         self.0.expose_secret()
     }
 
     /// The key as it may be shown: what kind it looks like, and which one it is.
-    #[must_use]
     pub(crate) fn masked(&self) -> String {
         let start = if self.expose().starts_with("re_") {
             "re_"
@@ -152,7 +141,6 @@ impl ApiKey {
     }
 
     /// Eight hex digits that tell two keys apart and give nothing away: an archive is bound to them.
-    #[must_use]
     pub(crate) fn fingerprint(&self) -> String {
         let digest = digest::digest(&digest::SHA256, self.expose().as_bytes());
         let start = digest
@@ -187,6 +175,72 @@ fn open_to_others(_: &std::fs::Metadata) -> bool {
     false
 }
 
+/// No key is longer than this; more is a paste gone wrong.
+const MAX_CHARS: usize = 1_000;
+
+/// What a person puts in without seeing it: wiped from memory when dropped or changed, redacted
+/// wherever it is formatted.
+#[derive(Clone, Default)]
+pub(crate) struct SecretInput(SecretString);
+
+impl SecretInput {
+    /// Takes the text as it is.
+    pub(crate) fn new(text: &str) -> Self {
+        Self(text.into())
+    }
+
+    /// The text itself.
+    pub(crate) fn expose(&self) -> &str {
+        self.0.expose_secret()
+    }
+
+    /// How many letters there are.
+    pub(crate) fn char_count(&self) -> usize {
+        self.expose().chars().count()
+    }
+
+    /// Puts text at the end, without the blanks and line ends that come along with a paste.
+    pub(crate) fn push(&mut self, text: &str) {
+        // Grown at once: a string that grows leaves copies behind that are never wiped.
+        let mut grown = String::with_capacity(self.expose().len() + text.len());
+        grown.push_str(self.expose());
+        let free = MAX_CHARS.saturating_sub(self.char_count());
+        grown.extend(
+            text.chars()
+                .filter(|c| !c.is_whitespace() && !c.is_control())
+                .take(free),
+        );
+        self.0 = grown.into();
+    }
+
+    /// Takes the last letter away.
+    pub(crate) fn pop(&mut self) {
+        let kept = self
+            .expose()
+            .char_indices()
+            .next_back()
+            .map_or(0, |(at, _)| at);
+        self.0 = self.expose()[..kept].into();
+    }
+
+    /// Takes everything away.
+    pub(crate) fn clear(&mut self) {
+        self.0 = SecretString::default();
+    }
+}
+
+impl PartialEq for SecretInput {
+    fn eq(&self, other: &Self) -> bool {
+        self.expose() == other.expose()
+    }
+}
+
+impl fmt::Debug for SecretInput {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Hidden(…)")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -199,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_no_header_can_carry_is_refused_without_quoting_it() {
+    fn invalid_header_key_is_refused_unquoted() {
         for bad in ["re_ca\nnary", "re_ca nary", "re_ca\u{1b}nary", "re_cañary"] {
             let failure = ApiKey::new(bad, "a test").unwrap_err();
             assert_eq!(failure.kind, ErrorKind::KeyRejected);
@@ -212,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn fingerprints_tell_keys_apart_and_stay_the_same_for_ever() {
+    fn fingerprints_differ_by_key_and_are_stable() {
         let print = |key: &str| ApiKey::new(key, "a test").unwrap().fingerprint();
         assert_eq!(print("abc"), "ba7816bf");
         assert_ne!(print("re_one"), print("re_two"));
@@ -236,13 +290,13 @@ mod tests {
                 .unwrap()
                 .expose(),
             "re_nobody",
-            "nobody is asked"
+            "no prompt"
         );
     }
 
     #[cfg(unix)]
     #[test]
-    fn a_key_file_that_others_may_read_is_refused() {
+    fn key_file_readable_by_others_is_refused() {
         use std::os::unix::fs::PermissionsExt as _;
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("key");
@@ -259,5 +313,21 @@ mod tests {
             ApiKey::from_file(&path, "a test").unwrap().expose(),
             "re_file"
         );
+    }
+
+    #[test]
+    fn it_is_edited_and_never_shown() {
+        let mut hidden = SecretInput::default();
+        hidden.push(" re_canary\u{1b}_1é\r\n");
+        assert_eq!((hidden.expose(), hidden.char_count()), ("re_canary_1é", 12));
+        assert!(!format!("{hidden:?} {:#?}", Some(&hidden)).contains("canary"));
+        hidden.pop();
+        hidden.pop();
+        assert_eq!(hidden, SecretInput::new("re_canary_"));
+        hidden.clear();
+        hidden.pop();
+        assert_eq!(hidden.char_count(), 0);
+        hidden.push(&"x".repeat(2_000));
+        assert_eq!(hidden.char_count(), MAX_CHARS);
     }
 }

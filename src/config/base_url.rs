@@ -20,7 +20,7 @@ impl BaseUrl {
     /// # Errors
     ///
     /// If it is no http(s) URL, carries credentials, a query or a fragment, or is plain http to
-    /// another machine: a key sent there could be read on the way.
+    /// another machine: a key sent there could be read in transit.
     pub fn parse(text: &str) -> Result<Self, Error> {
         let refused = |why: &str| Error::new(ErrorKind::Usage, format!("the base URL {why}"));
         let example = format!("a base URL looks like {}", Self::DEFAULT);
@@ -39,7 +39,7 @@ impl BaseUrl {
         let base = Self(url);
         if base.is_plain_http() && !base.is_loopback() {
             return Err(refused(
-                "is plain http to another machine; the key could be read on the way",
+                "is plain http to another machine; the key could be read in transit",
             )
             .with_hint("use https"));
         }
@@ -47,19 +47,16 @@ impl BaseUrl {
     }
 
     /// The real service.
-    #[must_use]
     pub(crate) fn resend() -> Self {
         Self(Url::parse(Self::DEFAULT).expect("the default base URL is one"))
     }
 
     /// The address as a URL.
-    #[must_use]
     pub(crate) const fn url(&self) -> &Url {
         &self.0
     }
 
     /// The address below the base of these path segments, each percent-encoded.
-    #[must_use]
     pub(crate) fn join_segments(&self, segments: &[&str]) -> Url {
         let mut path = self.0.path().trim_end_matches('/').to_owned();
         for segment in segments {
@@ -79,13 +76,11 @@ impl BaseUrl {
     }
 
     /// Whether it is http without TLS.
-    #[must_use]
     pub(crate) fn is_plain_http(&self) -> bool {
         self.0.scheme() == "http"
     }
 
     /// Whether it is on this machine.
-    #[must_use]
     pub(crate) fn is_loopback(&self) -> bool {
         match self.0.host() {
             Some(Host::Ipv4(ip)) => IpAddr::V4(ip).is_loopback(),
@@ -97,7 +92,6 @@ impl BaseUrl {
     }
 
     /// A name for a directory that belongs to this address.
-    #[must_use]
     pub(crate) fn directory_name(&self) -> String {
         let mut name = self
             .0
@@ -133,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_base_url_keeps_its_path_and_ids_are_data() {
+    fn base_url_keeps_path_and_escapes_ids() {
         let base = BaseUrl::parse("https://mail.example.com/api/").unwrap();
         assert_eq!(base.to_string(), "https://mail.example.com/api");
         assert_eq!(
@@ -173,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn directory_names_differ_by_origin_and_are_one_segment() {
+    fn directory_names_are_one_segment_per_origin() {
         let name = |url| BaseUrl::parse(url).unwrap().directory_name();
         assert_eq!(name("https://api.resend.com"), "api.resend.com");
         assert_eq!(name("http://127.0.0.1:8025/a/../b/"), "127.0.0.1_8025_b");

@@ -1,4 +1,4 @@
-//! The one place where the time is read; everybody else is handed a [`Clock`].
+//! Reads the time. All other code is given a [`Clock`].
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use crate::error::{Error, ErrorKind};
 
-/// Tells the time. Cheap to clone; tests hand in one that stands still.
+/// Returns the time. Cheap to clone; tests pass a fixed one.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
 /// Seconds since 1970 at the beginning of the year 9000: calculations with later times leave the
@@ -26,16 +26,13 @@ pub fn now() -> Timestamp {
     clamp_time(read_system_time())
 }
 
-/// # Errors
-///
-/// If the clock of this machine is beyond the year 9000.
 pub(crate) fn check_system_clock() -> Result<(), Error> {
     check_year(read_system_time())
 }
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "the one place where the clock is read"
+    reason = "the only reader of the system clock"
 )]
 fn read_system_time() -> SystemTime {
     SystemTime::now()

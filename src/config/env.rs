@@ -1,7 +1,11 @@
-//! `Env`: the environment variables as one value, so that a test needs no process environment.
+//! Flags and the environment: variables, directories, and fault injection for tests.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+
+use jiff::tz::TimeZone;
+
+use super::api_key::Prompting;
 
 /// A copy of the environment. A variable that is blank counts as not set.
 #[derive(Clone, Default)]
@@ -10,7 +14,6 @@ pub(crate) struct Env(BTreeMap<String, String>);
 impl Env {
     /// The environment of this process. A variable that is not Unicode is left out: none that
     /// matters here may be.
-    #[must_use]
     pub(crate) fn from_process() -> Self {
         std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
@@ -18,7 +21,6 @@ impl Env {
     }
 
     /// The value of a variable, without blanks around it.
-    #[must_use]
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.0
             .get(name)
@@ -27,7 +29,6 @@ impl Env {
     }
 
     /// A directory: the variable `name` if it is an absolute path, else `below` in the home directory.
-    #[must_use]
     pub(crate) fn base_dir(&self, name: &str, below: &str) -> Option<PathBuf> {
         let absolute = |name| {
             self.get(name)
@@ -38,7 +39,6 @@ impl Env {
     }
 
     /// The time zone of the person: `TZ` if it names one, else the zone of this machine.
-    #[must_use]
     pub(crate) fn time_zone(&self) -> jiff::tz::TimeZone {
         let named = self.get("TZ").map(|name| name.trim_start_matches(':'));
         named
@@ -47,7 +47,6 @@ impl Env {
     }
 
     /// Whether styled output is wanted on a stream that is (or is not) a terminal.
-    #[must_use]
     pub(crate) fn wants_colour(&self, is_terminal: bool) -> bool {
         if self.get("NO_COLOR").is_some() {
             return false;
@@ -68,12 +67,110 @@ impl<N: Into<String>, V: Into<String>> FromIterator<(N, V)> for Env {
     }
 }
 
+/// The files and directories of sentbox; `None` without a home directory.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Paths {
+    /// The configuration file; it need not be there.
+    pub(crate) config: Option<PathBuf>,
+    /// Whether `SENTBOX_CONFIG` names it, so that it must be there.
+    pub(crate) config_is_explicit: bool,
+    /// The folder of the archives.
+    pub(crate) data: Option<PathBuf>,
+    /// The folder of the log and of crash reports.
+    pub(crate) state: Option<PathBuf>,
+    /// What `~/` means in the configuration file.
+    pub(super) home: Option<PathBuf>,
+}
+
+impl Paths {
+    /// The paths by `env`.
+    pub(crate) fn from_env(env: &Env) -> Self {
+        let folder = |name, below| {
+            env.base_dir(name, below)
+                .map(|folder| folder.join("sentbox"))
+        };
+        let named = env.get("SENTBOX_CONFIG").map(PathBuf::from);
+        Self {
+            config_is_explicit: named.is_some(),
+            config: named.or_else(|| {
+                folder("XDG_CONFIG_HOME", ".config").map(|folder| folder.join("config.toml"))
+            }),
+            data: folder("XDG_DATA_HOME", ".local/share"),
+            state: folder("XDG_STATE_HOME", ".local/state"),
+            home: env.get("HOME").map(PathBuf::from),
+        }
+    }
+
+    /// The folder of a profile's archives: one for each address and key it has had.
+    pub(crate) fn profile_data_dir(&self, profile: &str) -> Option<PathBuf> {
+        self.data.as_ref().map(|data| data.join(profile))
+    }
+}
+
+/// A kind of work in which a debug build panics on request (`SENTBOX_PANIC`). The terminal must be
+/// given back and the archive stay whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FaultPoint {
+    /// While a request runs.
+    Fetch,
+    /// While the archive is asked.
+    Store,
+    /// While a body is laid out.
+    Render,
+    /// While input is handled.
+    Input,
+}
+
+impl FaultPoint {
+    /// The fault that the environment names; none in a release build.
+    pub(crate) fn from_env(env: &Env) -> Option<Self> {
+        if !cfg!(debug_assertions) {
+            return None;
+        }
+        match env.get("SENTBOX_PANIC")? {
+            "fetch" => Some(Self::Fetch),
+            "store" => Some(Self::Store),
+            "render" => Some(Self::Render),
+            "input" => Some(Self::Input),
+            _ => None,
+        }
+    }
+
+    /// Panics if `asked` is `here`.
+    pub(crate) fn panic_if_requested(asked: Option<Self>, here: Self) {
+        assert!(
+            asked != Some(here),
+            "SENTBOX_PANIC asked for this in {here:?}"
+        );
+    }
+}
+
+/// What the command line says about where to go and how. There is no flag that takes a key:
+/// everybody on the machine may read the command lines of all.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Flags {
+    /// The profile to use; the environment's keys are then ignored.
+    pub(crate) profile: Option<String>,
+    /// Where the service is.
+    pub(crate) base_url: Option<String>,
+    /// Whether nothing may be kept on disk.
+    pub(crate) in_memory: bool,
+    /// Requests a second.
+    pub(crate) rate: Option<f64>,
+    /// Certificates to trust beside the system's.
+    pub(crate) ca_file: Option<PathBuf>,
+    /// Whether a command that gives the key may ask for something.
+    pub(crate) prompting: Prompting,
+    /// The zone in which times are shown and read.
+    pub(crate) zone: Option<TimeZone>,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn blank_is_not_set_and_relative_directories_do_not_count() {
+    fn blank_variables_and_relative_directories_are_ignored() {
         let env = Env::from_iter([
             ("A", "  "),
             ("XDG_DATA_HOME", "relative"),
@@ -91,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn colour_follows_the_terminal_unless_told_otherwise() {
+    fn colour_follows_terminal_unless_overridden() {
         let wants = |name: &str, value: &str, is_terminal| {
             Env::from_iter([(name, value)]).wants_colour(is_terminal)
         };

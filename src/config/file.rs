@@ -9,17 +9,18 @@ use jiff::SignedDuration;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::age::{DURATION_SYNTAX, parse_duration};
-use super::backfill::Backfill;
 use super::base_url::BaseUrl;
-use super::key_change::KeyBinding;
-use super::palette::{COLOUR_SYNTAX, Palette, ROLE_NAMES};
-use super::paths::Paths;
+use super::env::Paths;
 use super::private_fs::why_writable_by_others;
-use super::rate::Rate;
-use super::views::{SavedView, SavedViews, VIEW_NUMBER_RULE};
+use super::values::Backfill;
+use super::values::KeyBinding;
+use super::values::Rate;
+use super::values::{COLOUR_SYNTAX, Palette, ROLE_NAMES};
+use super::values::{DURATION_SYNTAX, parse_duration};
+use super::values::{SavedView, SavedViews, VIEW_NUMBER_RULE};
 use crate::error::{Error, ErrorKind};
 use crate::text::suggest::did_you_mean;
+use crate::text::suggest::suggest;
 
 /// What the file says; empty if there is none.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -40,7 +41,7 @@ pub(super) struct ConfigFile {
     pub(crate) errors: Vec<String>,
 }
 
-/// A profile as it stands in the file.
+/// A profile of the file.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct ProfileConfig {
     /// Where the service is, if not at the default address.
@@ -49,7 +50,7 @@ pub(super) struct ProfileConfig {
     pub(crate) key: Option<KeySource>,
     /// Whether nothing may be kept on disk.
     pub(crate) in_memory: bool,
-    /// How old mail may become before it is removed; for ever if nothing is said.
+    /// How old mail may become before it is removed; for ever by default.
     pub(crate) retention: Option<SignedDuration>,
     /// How far back mail is fetched by itself.
     pub(crate) backfill: Backfill,
@@ -103,11 +104,7 @@ const PROFILE_KEYS: [&str; 9] = [
 ];
 
 impl ConfigFile {
-    /// Reads the file; if there is none at its usual place, it is empty.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be read, is not TOML, or has a value that is not allowed.
+    /// Reads the file; if there is none at its usual location, it is empty.
     pub(super) fn load(paths: &Paths) -> Result<Self, Error> {
         match &paths.config {
             Some(path) if paths.config_is_explicit || path.exists() => {
@@ -117,11 +114,7 @@ impl ConfigFile {
         }
     }
 
-    /// Reads `text`, which stands in the file at `path`.
-    ///
-    /// # Errors
-    ///
-    /// If it is not TOML, or has a value that is not allowed.
+    /// Reads `text` of the file at `path`.
     pub(super) fn parse(text: &str, path: &Path, home: Option<&Path>) -> Result<Self, Error> {
         let file = Self::parse_with_errors(text, path, home);
         if file.errors.is_empty() {
@@ -149,7 +142,7 @@ impl ConfigFile {
         for error in &broken {
             reader.add_error(&error.span().unwrap_or_default(), error.message());
         }
-        // Where the text is no TOML, anything else that could be said about it would be a guess.
+        // Without valid TOML, any further error would be a guess.
         if broken.is_empty() {
             reader.read_top_level(document.get_ref());
         }
@@ -165,11 +158,14 @@ impl ConfigFile {
     }
 }
 
+/// Returns all errors and warnings of a configuration text, each with its line.
+#[must_use]
+pub(crate) fn check_config(text: &str) -> Vec<String> {
+    let file = ConfigFile::parse_with_errors(text, Path::new("config.toml"), None);
+    [file.errors, file.warnings].concat()
+}
+
 /// The text of a configuration file.
-///
-/// # Errors
-///
-/// If it cannot be read.
 pub(super) fn read_text(path: &Path) -> Result<String, Error> {
     let unreadable = |error| {
         Error::new(
@@ -285,9 +281,9 @@ impl ConfigReader<'_> {
                     profile.ca_file = self.expect_str(value).map(|text| self.resolve_path(text))
                 }
                 "api_key" => {
-                    let place = self.file_and_line(&key.span());
+                    let location = self.file_and_line(&key.span());
                     let words = format!(
-                        "{place}: a key does not belong here and is ignored; sentbox login stores it safely"
+                        "{location}: api_key is not allowed in this file and is ignored; sentbox login stores it safely"
                     );
                     self.warnings.push((key.span().start, words));
                 }
@@ -393,7 +389,7 @@ impl ConfigReader<'_> {
         view
     }
 
-    /// A text in which something is said, on one line.
+    /// A text that is not empty, on one line.
     fn expect_line(&mut self, value: &Spanned<DeValue<'_>>) -> Option<String> {
         let text = self.expect_str(value)?.trim();
         if text.is_empty() || text.contains(char::is_control) {
@@ -429,7 +425,7 @@ impl ConfigReader<'_> {
     fn expect_str<'v>(&mut self, value: &'v Spanned<DeValue<'_>>) -> Option<&'v str> {
         let text = value.get_ref().as_str();
         if text.is_none() {
-            self.add_error(&value.span(), "a text in quotes belongs here");
+            self.add_error(&value.span(), "expected a text in quotes");
         }
         text
     }
@@ -437,23 +433,23 @@ impl ConfigReader<'_> {
     fn expect_table<'v, 'i>(&mut self, value: &'v Spanned<DeValue<'i>>) -> Option<&'v DeTable<'i>> {
         let table = value.get_ref().as_table();
         if table.is_none() {
-            self.add_error(&value.span(), "a table belongs here");
+            self.add_error(&value.span(), "expected a table");
         }
         table
     }
 
     fn warn_unknown_key(&mut self, name: &str, at: &Range<usize>, known: &[&'static str]) {
         let instead = did_you_mean(name, known.iter().copied());
-        let place = self.file_and_line(at);
+        let location = self.file_and_line(at);
         self.warnings.push((
             at.start,
-            format!("{place}: {name:?} is not known here{instead}"),
+            format!("{location}: {name:?} is not known here{instead}"),
         ));
     }
 
     fn add_error(&mut self, at: &Range<usize>, what: &str) {
-        let place = self.file_and_line(at);
-        self.errors.push((at.start, format!("{place}: {what}")));
+        let location = self.file_and_line(at);
+        self.errors.push((at.start, format!("{location}: {what}")));
     }
 
     fn file_and_line(&self, at: &Range<usize>) -> String {
@@ -481,13 +477,25 @@ pub(super) const DEFAULT_PROFILE: &str = "default";
 pub(super) const PROFILE_NAME_RULE: &str = "a profile's name is made of letters, digits, - and _";
 
 /// Whether a profile may be called so.
-#[must_use]
 pub(super) fn is_profile_name(name: &str) -> bool {
     !name.is_empty()
         && name.len() <= 64
         && name
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+}
+
+/// Says that there is no such profile, and which there are.
+pub(super) fn profile_not_found(name: &str, file: &ConfigFile) -> Error {
+    let known = file.profiles.keys().map(String::as_str);
+    let hint = match suggest(name, known.clone()) {
+        Some(near) => format!("did you mean {near}?"),
+        None if file.profiles.is_empty() => {
+            "there is no profile in the configuration file".to_owned()
+        }
+        None => format!("there is {}", known.collect::<Vec<_>>().join(", ")),
+    };
+    Error::new(ErrorKind::Usage, format!("there is no profile {name}")).with_hint(hint)
 }
 
 #[cfg(test)]

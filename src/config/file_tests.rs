@@ -1,4 +1,4 @@
-//! What a configuration file may say, and what is said about one that says something else.
+//! What a configuration file may hold, and the errors for anything else.
 
 use ratatui::style::Color;
 
@@ -46,7 +46,7 @@ fn a_whole_file() {
 }
 
 #[test]
-fn an_unknown_key_is_a_warning_with_the_nearest_name() {
+fn unknown_key_warns_with_suggestion() {
     let file = parse("[profiles.a]\n\nbaseurl = \"https://example.com\"\ncolour = 1\n").unwrap();
     assert_eq!(
         file.warnings,
@@ -58,7 +58,7 @@ fn an_unknown_key_is_a_warning_with_the_nearest_name() {
 }
 
 #[test]
-fn views_have_a_number_a_name_and_a_query() {
+fn views_have_number_name_and_query() {
     let file =
         parse("[views]\n1 = { name = \"Today\", query = \"after:today\", colour = 1 }\n[views.9]\nname = \"B\"\nquery = \"is:trouble\"\n")
             .unwrap();
@@ -107,26 +107,26 @@ fn a_theme_gives_roles_their_colours() {
 }
 
 #[test]
-fn a_key_in_the_file_is_ignored_and_not_repeated() {
+fn api_key_in_file_is_ignored_and_unquoted() {
     let file = parse("[profiles.a]\napi_key = \"re_canary\"\n").unwrap();
     assert_eq!(file.profiles["a"].key, None);
     assert_eq!(
         file.warnings,
         [
-            "/etc/config.toml:2: a key does not belong here and is ignored; sentbox login stores it safely"
+            "/etc/config.toml:2: api_key is not allowed in this file and is ignored; sentbox login stores it safely"
         ]
     );
 }
 
 #[test]
-fn a_source_is_named_without_what_may_be_secret() {
+fn key_source_is_described_without_secrets() {
     let shown = |command: &str| KeySource::Command(command.to_owned()).to_string();
     assert_eq!(shown("pass show sentbox/acme"), "command pass ...");
     assert_eq!(shown("KEY=re_canary; echo $KEY"), "a command");
 }
 
 #[test]
-fn a_wrong_value_is_an_error_with_its_line() {
+fn wrong_value_is_an_error_with_line() {
     for (text, error) in [
         (
             "[profiles.a]\narchive = \"tape\"",
@@ -148,14 +148,14 @@ fn a_wrong_value_is_an_error_with_its_line() {
             "[profiles.a]\nkeep = \"8w\"\nbackfill = \"3m\"",
             "/etc/config.toml:3: backfill is \"off\", \"all\", or a number of hours, days or weeks such as 12h, 30d, 8w",
         ),
-        ("profiles = 3", "/etc/config.toml:1: a table belongs here"),
+        ("profiles = 3", "/etc/config.toml:1: expected a table"),
         (
             "[profiles.\"../x\"]",
             "/etc/config.toml:1: a profile's name is made of letters, digits, - and _",
         ),
         (
             "[profiles.a]\nbase_url = 7",
-            "/etc/config.toml:2: a text in quotes belongs here",
+            "/etc/config.toml:2: expected a text in quotes",
         ),
         (
             "[profiles.a]\napi_key_command = \" \"",
@@ -171,7 +171,7 @@ fn a_wrong_value_is_an_error_with_its_line() {
         ),
         (
             "[views]\n1 = \"after:today\"",
-            "/etc/config.toml:2: a table belongs here",
+            "/etc/config.toml:2: expected a table",
         ),
         (
             "[views]\n1 = { name = \"A\" }",
@@ -197,17 +197,17 @@ fn a_wrong_value_is_an_error_with_its_line() {
 }
 
 #[test]
-fn all_that_is_wrong_is_said_in_one_go() {
+fn all_errors_are_listed_at_once() {
     let text = "default_profile = 1\n[profiles.a]\narchive = \"tape\"\nrate = 0\nkeep = 30\nbase_url = \"ftp://example.com\"\n\
                 [profiles.b]\napi_key_env = \"\"\nrates = 2\n";
     let file = ConfigFile::parse_with_errors(text, Path::new("c.toml"), None);
     assert_eq!(
         file.errors,
         [
-            "c.toml:1: a text in quotes belongs here",
+            "c.toml:1: expected a text in quotes",
             "c.toml:3: archive is \"disk\" or \"memory\"",
             "c.toml:4: rate is a number of requests a second from 0.01 to 10000",
-            "c.toml:5: a text in quotes belongs here",
+            "c.toml:5: expected a text in quotes",
             "c.toml:6: the base URL is neither https nor http",
             "c.toml:8: api_key_env is empty",
         ]
@@ -227,4 +227,58 @@ fn all_that_is_wrong_is_said_in_one_go() {
         "{:?}",
         broken.errors
     );
+}
+
+/// The example with every setting switched on.
+fn example() -> String {
+    let text = include_str!("../../assets/config.example.toml");
+    text.lines()
+        .map(|line| match line.strip_prefix('#') {
+            Some(setting) if !setting.is_empty() && !setting.starts_with(' ') => setting,
+            _ => line,
+        })
+        .fold(String::new(), |text, line| text + line + "\n")
+}
+
+#[test]
+fn example_names_every_key_without_a_warning() {
+    let text = example();
+    for key in [
+        TOP_LEVEL_KEYS.as_slice(),
+        &PROFILE_KEYS,
+        &VIEW_KEYS,
+        &ROLE_NAMES,
+    ]
+    .concat()
+    {
+        assert!(
+            [format!("{key} = "), format!("[{key}]"), format!("[{key}.")]
+                .iter()
+                .any(|set| text.contains(set)),
+            "assets/config.example.toml lacks {key}"
+        );
+    }
+    let file = parse(&text).unwrap();
+    assert_eq!(file.warnings, [""; 0]);
+}
+
+#[test]
+fn example_shows_the_defaults() {
+    let file = parse(&example()).unwrap();
+    let acme = &file.profiles["acme"];
+    assert_eq!(acme.base_url, Some(BaseUrl::resend()));
+    assert_eq!(acme.backfill, Backfill::default());
+    assert_eq!(
+        acme.rate.map(|rate| rate.per_second),
+        Some(Rate::default().per_second)
+    );
+    assert!(!acme.in_memory);
+    assert_eq!(file.palette, Palette::default());
+    assert_eq!(file.views, Some(crate::config::built_in_views()));
+}
+
+#[test]
+fn example_sets_nothing_as_it_is() {
+    let text = include_str!("../../assets/config.example.toml");
+    assert_eq!(parse(text).unwrap(), ConfigFile::default());
 }

@@ -7,20 +7,12 @@ use std::path::{Path, PathBuf};
 
 /// Makes a folder that is open to its owner alone, with what is missing above it. One that is
 /// already there stays as it is.
-///
-/// # Errors
-///
-/// If it cannot be made.
 pub(crate) fn create_private_dir(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
-/// Puts `text` in place of what the file held. Whoever reads it meanwhile sees the old text or the
+/// Replaces the text of the file. A concurrent reader sees the old text or the
 /// new one, never a part; a file that was open to others keeps its mode, a new one is private.
-///
-/// # Errors
-///
-/// If it cannot be written; the old text is then still there.
 pub(super) fn replace_file(path: &Path, text: &str) -> io::Result<()> {
     // A link, as from a folder of dot-files, stays one: what it leads to is replaced.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
@@ -28,11 +20,7 @@ pub(super) fn replace_file(path: &Path, text: &str) -> io::Result<()> {
     write_atomically(&path, text, mode)
 }
 
-/// Writes a secret: as [`replace`], but nobody else may read it or its folder afterwards.
-///
-/// # Errors
-///
-/// If it cannot be written.
+/// Writes a secret: as [`replace_file`], readable by its owner only, like its folder.
 pub(super) fn write_secret(path: &Path, text: &str) -> io::Result<()> {
     let folder = path.parent().expect("a secret lies in a folder");
     create_private_dir(folder)?;
@@ -132,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_its_owners_alone_even_if_the_folder_was_open() {
+    fn secret_file_is_private_in_open_directory() {
         let dir = tempfile::tempdir().unwrap();
         let folder = dir.path().join("keys");
         fs::create_dir(&folder).unwrap();
@@ -156,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_replaced_file_keeps_its_mode_and_a_link_stays_one() {
+    fn replaced_file_keeps_mode_and_symlink() {
         let dir = tempfile::tempdir().unwrap();
         let (file, link) = (dir.path().join("real.toml"), dir.path().join("config.toml"));
         fs::write(&file, "old").unwrap();

@@ -3,13 +3,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use toml_edit::{DocumentMut, Item, Table, value};
+use toml_edit::{DocumentMut, InlineTable, Item, Table, value};
 
 use super::file::{
     ConfigFile, DEFAULT_PROFILE, KeySource, PROFILE_NAME_RULE, is_profile_name, read_text,
 };
 use super::private_fs::{create_private_dir, remove_temp_files, replace_file, write_secret};
-use super::{ApiKey, BaseUrl, Env, Flags, KeyBinding, Palette, Paths, SavedViews};
+use super::values::{SavedView, SavedViews, built_in_views};
+use super::{ApiKey, BaseUrl, Env, Flags, KeyBinding, Palette, Paths};
 use crate::error::{Error, ErrorKind};
 
 /// The profiles of the configuration file.
@@ -51,10 +52,6 @@ pub(crate) struct KeyTarget {
 
 impl Profiles {
     /// Reads the file that the environment means; one that is not there yet is empty.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be read or understood, or there is no home directory.
     pub(crate) fn load(env: &Env) -> Result<Self, Error> {
         let paths = Paths::from_env(env);
         let path = config_path(&paths)?;
@@ -73,10 +70,6 @@ impl Profiles {
     }
 
     /// The file, and all that is wrong with it, line by line; also one that cannot be used.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be read, or there is no home directory.
     pub(crate) fn load_with_errors(env: &Env) -> Result<Self, Error> {
         let paths = Paths::from_env(env);
         let path = config_path(&paths)?;
@@ -95,43 +88,36 @@ impl Profiles {
     }
 
     /// The colours of the screen.
-    #[must_use]
     pub(crate) const fn palette(&self) -> Palette {
         self.file.palette
     }
 
     /// What the file changes in the meaning of keys.
-    #[must_use]
     pub(crate) fn keys(&self) -> &[KeyBinding] {
         &self.file.keys
     }
 
     /// What in the file is not allowed, a message each; none in one that was [read](Self::read).
-    #[must_use]
     pub(crate) fn errors(&self) -> &[String] {
         &self.file.errors
     }
 
     /// The configuration file.
-    #[must_use]
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// The saved views, if the file says something about views.
-    #[must_use]
     pub(crate) const fn views(&self) -> Option<&SavedViews> {
         self.file.views.as_ref()
     }
 
     /// What in the file was not understood, a message each.
-    #[must_use]
     pub(crate) fn warnings(&self) -> &[String] {
         &self.file.warnings
     }
 
     /// The profile that is meant if none is named.
-    #[must_use]
     pub(crate) fn default_name(&self) -> &str {
         self.file
             .default_profile
@@ -140,7 +126,6 @@ impl Profiles {
     }
 
     /// All profiles by name.
-    #[must_use]
     pub(crate) fn entries(&self) -> Vec<ProfileEntry> {
         let listed = |(name, profile): (&String, &super::file::ProfileConfig)| ProfileEntry {
             name: name.clone(),
@@ -210,17 +195,13 @@ impl Profiles {
     ///
     /// The profile comes first: a process that is killed in between leaves a profile that still
     /// lacks its key, which is reported and mended by the next login, and never a key without a profile.
-    ///
-    /// # Errors
-    ///
-    /// If a file cannot be written; then the profile is as it was.
-    pub(crate) fn store_key(&mut self, place: &KeyTarget, key: &ApiKey) -> Result<(), Error> {
+    pub(crate) fn store_key(&mut self, target: &KeyTarget, key: &ApiKey) -> Result<(), Error> {
         let KeyTarget {
             profile,
             base_url,
             key_file,
             ca_file,
-        } = place;
+        } = target;
         let unwritable = |error| {
             Error::new(
                 ErrorKind::Config,
@@ -270,7 +251,6 @@ impl Profiles {
     }
 
     /// The stored keys that no profile uses.
-    #[must_use]
     pub(crate) fn unused_key_files(&self) -> Vec<PathBuf> {
         let used = |path: &PathBuf| {
             self.file
@@ -294,10 +274,6 @@ impl Profiles {
     }
 
     /// Makes `name` the profile that is meant if none is named.
-    ///
-    /// # Errors
-    ///
-    /// If there is no such profile, or the file cannot be written.
     pub(crate) fn make_default(&mut self, name: &str) -> Result<(), Error> {
         self.require(name)?;
         self.edit(|document| {
@@ -307,7 +283,6 @@ impl Profiles {
     }
 
     /// The archives of a profile, if there are any.
-    #[must_use]
     pub(crate) fn existing_data_dir(&self, name: &str) -> Option<PathBuf> {
         self.paths
             .profile_data_dir(name)
@@ -315,22 +290,14 @@ impl Profiles {
     }
 
     /// Whether there is a profile of that name.
-    ///
-    /// # Errors
-    ///
-    /// If there is none.
     pub(crate) fn require(&self, name: &str) -> Result<(), Error> {
         if self.file.profiles.contains_key(name) {
             return Ok(());
         }
-        Err(super::settings::profile_not_found(name, &self.file))
+        Err(super::file::profile_not_found(name, &self.file))
     }
 
     /// Takes a profile out of the file, with the key that was stored for it and its archives.
-    ///
-    /// # Errors
-    ///
-    /// If there is no such profile, or something cannot be deleted.
     pub(crate) fn remove(&mut self, name: &str) -> Result<(), Error> {
         self.require(name)?;
         let kept = |path: &Path, error: std::io::Error| {
@@ -353,7 +320,7 @@ impl Profiles {
                 .as_table_like_mut()?
                 .remove(name)?;
             if is_default {
-                // What stands above it is about the file as often as about this line.
+                // A comment above it may be about the file or about this line.
                 let above = document
                     .key("default_profile")
                     .and_then(|key| key.leaf_decor().prefix()?.as_str().map(str::to_owned));
@@ -365,10 +332,6 @@ impl Profiles {
     }
 
     /// The file, to be edited: also one that cannot be understood, and begun if there is none.
-    ///
-    /// # Errors
-    ///
-    /// If there is no home directory, or the file cannot be made.
     pub(crate) fn create_if_missing(env: &Env) -> Result<PathBuf, Error> {
         let path = config_path(&Paths::from_env(env))?;
         if !path.exists() {
@@ -378,7 +341,6 @@ impl Profiles {
     }
 
     /// The variable of the environment whose key goes before the default profile's, if one is set.
-    #[must_use]
     pub(crate) fn overriding_variable(env: &Env) -> Option<&'static str> {
         let theirs = env
             .get("SENTBOX_PROFILE")
@@ -407,10 +369,7 @@ impl Profiles {
         let stuck = || {
             Error::new(
                 ErrorKind::Config,
-                format!(
-                    "{} is written in a way that cannot be changed safely",
-                    self.path.display()
-                ),
+                format!("{} cannot be edited safely", self.path.display()),
             )
             .with_hint("change it by hand: sentbox config edit")
         };
@@ -457,28 +416,7 @@ fn write_config(path: &Path, text: &str) -> Result<(), Error> {
 const KEYS_DIR: &str = "keys";
 
 /// What a new file begins with.
-const CONFIG_TEMPLATE: &str = "\
-# Profiles of sentbox. `sentbox login --profile NAME` adds one; `sentbox config check` reads this file.
-#
-# default_profile = \"acme\"
-#
-# [profiles.acme]
-# base_url = \"https://api.resend.com\"
-# api_key_command = \"pass show sentbox/acme\"   # or api_key_file, or api_key_env
-# archive = \"disk\"                             # or \"memory\": nothing is kept
-# keep = \"180d\"                                # nothing older stays
-# backfill = \"30d\"                             # how far back to mirror by itself; or \"all\"; default \"off\"
-# rate = 2.0                                   # requests a second
-#
-# [views]                                      # the keys 1 to 9; W saves one from the screen
-# 1 = { name = \"Today\", query = \"after:today\" }
-#
-# [keys]                                       # any key, any command; README.md names them
-# \"Ctrl-s\" = \"filter\"
-#
-# [theme]                                      # accent, good, bad, warning, pending, apart
-# accent = \"yellow\"                          # a name, a number from 0 to 255, or #rrggbb
-";
+const CONFIG_TEMPLATE: &str = include_str!("../../assets/config.example.toml");
 
 /// Names the default profile; a comment beside it stays.
 fn write_default_profile(document: &mut DocumentMut, name: &str) {
@@ -508,6 +446,67 @@ fn profile_table<'a>(
         .entry(name)
         .or_insert_with(|| Item::Table(Table::new()))
         .as_table_like_mut()
+}
+
+/// Where views are kept.
+///
+/// The configuration file, so that users find the views
+/// where the manual says, and what was saved with a key can be edited, copied and shared like the
+/// rest. Only the line of the view is changed; comments and order stay.
+#[derive(Clone, Default)]
+pub(crate) struct ViewStore(Option<Env>);
+
+impl ViewStore {
+    /// The configuration file that the environment means.
+    pub(crate) const fn new(env: Env) -> Self {
+        Self(Some(env))
+    }
+
+    /// Puts a view under a number, or takes away what is there. The file is read again first, so that
+    /// what was changed in it meanwhile stays. Says which file it is; `None` if nothing is kept.
+    pub(crate) fn save(
+        &self,
+        number: u8,
+        view: Option<&SavedView>,
+    ) -> Result<Option<String>, Error> {
+        let Some(env) = &self.0 else { return Ok(None) };
+        let mut profiles = Profiles::load(env)?;
+        let built_in = built_in_views();
+        profiles.edit(|document| {
+            let is_new = !document.contains_key("views");
+            let item = document
+                .entry("views")
+                .or_insert_with(|| Item::Table(Table::new()));
+            let table = item.as_table_like_mut()?;
+            if is_new {
+                // Those that were there so far would be gone otherwise.
+                for (number, view) in &built_in {
+                    write_view(table, *number, view);
+                }
+            }
+            match view {
+                Some(view) => write_view(table, number, view),
+                None => {
+                    table.remove(&number.to_string());
+                }
+            }
+            Some(())
+        })?;
+        Ok(Some(profiles.path().display().to_string()))
+    }
+}
+
+/// Writes one line; a comment beside it stays.
+fn write_view(table: &mut dyn toml_edit::TableLike, number: u8, view: &SavedView) {
+    let mut line = InlineTable::new();
+    line.insert("name", view.name.as_str().into());
+    line.insert("query", view.query.as_str().into());
+    let mut written = value(line);
+    let item = table.entry(&number.to_string()).or_insert(Item::None);
+    if let (Some(before), Some(after)) = (item.as_value(), written.as_value_mut()) {
+        *after.decor_mut() = before.decor().clone();
+    }
+    *item = written;
 }
 
 #[cfg(test)]

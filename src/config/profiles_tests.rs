@@ -50,14 +50,14 @@ impl World {
             ..Flags::default()
         };
         let mut profiles = self.profiles();
-        let place = profiles.key_target(&flags, &self.env())?;
-        profiles.store_key(&place, &ApiKey::new("re_new", "a test").unwrap())?;
-        Ok(place)
+        let target = profiles.key_target(&flags, &self.env())?;
+        profiles.store_key(&target, &ApiKey::new("re_new", "a test").unwrap())?;
+        Ok(target)
     }
 }
 
 #[test]
-fn a_list_marks_the_default_and_names_sources_without_secrets() {
+fn profile_list_marks_default_and_hides_secrets() {
     let listed = World::new(Some(FILE)).profiles().entries();
     let shown: Vec<_> = listed
         .iter()
@@ -85,17 +85,17 @@ fn a_list_marks_the_default_and_names_sources_without_secrets() {
 }
 
 #[test]
-fn the_first_profile_makes_the_file_and_is_the_default() {
+fn first_profile_creates_file_and_is_default() {
     let world = World::new(None);
-    let place = world.log_in("acme", None).unwrap();
+    let target = world.log_in("acme", None).unwrap();
     assert_eq!(
         world.text(),
         "default_profile = \"acme\"\n\n[profiles.acme]\nbase_url = \"https://api.resend.com\"\napi_key_file = \"keys/acme\"\n"
     );
-    assert_eq!(fs::read_to_string(&place.key_file).unwrap(), "re_new\n");
+    assert_eq!(fs::read_to_string(&target.key_file).unwrap(), "re_new\n");
     for (path, mode) in [
-        (place.key_file.as_path(), 0o600),
-        (place.key_file.parent().unwrap(), 0o700),
+        (target.key_file.as_path(), 0o600),
+        (target.key_file.parent().unwrap(), 0o700),
         (world.profiles().path(), 0o600),
     ] {
         assert_eq!(
@@ -108,7 +108,7 @@ fn the_first_profile_makes_the_file_and_is_the_default() {
 }
 
 #[test]
-fn a_further_profile_leaves_the_others_as_they_are_written() {
+fn added_profile_keeps_others_unchanged() {
     let world = World::new(Some(FILE));
     world
         .log_in("staging", Some("https://staging.example.com/api"))
@@ -124,7 +124,7 @@ fn a_further_profile_leaves_the_others_as_they_are_written() {
 }
 
 #[test]
-fn a_key_is_not_put_where_the_person_has_said_something_else() {
+fn key_is_not_stored_over_other_key_source() {
     let world = World::new(Some(FILE));
     assert_eq!(
         world.log_in("acme", None).unwrap_err().kind,
@@ -162,9 +162,9 @@ fn another_default_is_one_word_in_the_file() {
 }
 
 #[test]
-fn a_profile_goes_with_its_key_and_its_archives() {
+fn removed_profile_takes_key_and_archives() {
     let world = World::new(None);
-    let place = world.log_in("acme", None).unwrap();
+    let target = world.log_in("acme", None).unwrap();
     let archives = world.dir.path().join(".local/share/sentbox/acme");
     fs::create_dir_all(archives.join("api.example.com-00000000")).unwrap();
     assert_eq!(
@@ -172,7 +172,7 @@ fn a_profile_goes_with_its_key_and_its_archives() {
         Some(archives.clone())
     );
     world.profiles().remove("acme").unwrap();
-    assert!(!archives.exists() && !place.key_file.exists());
+    assert!(!archives.exists() && !target.key_file.exists());
     assert!(
         world.profiles().entries().is_empty() && !world.text().contains("acme"),
         "{}",
@@ -181,7 +181,7 @@ fn a_profile_goes_with_its_key_and_its_archives() {
 }
 
 #[test]
-fn the_rest_of_the_file_stays_when_the_default_goes() {
+fn removed_default_keeps_rest_of_file() {
     let world = World::new(Some(FILE));
     world.profiles().remove("acme").unwrap();
     let text = world.text();
@@ -204,4 +204,68 @@ fn profiles_written_inline_are_changed_too() {
         .map(|profile| profile.name)
         .collect();
     assert_eq!(names, ["a", "b"]);
+}
+
+fn kept(before: Option<&str>, number: u8, view: Option<(&str, &str)>) -> Result<String, String> {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("sentbox/config.toml");
+    fs::create_dir(home.path().join("sentbox")).unwrap();
+    if let Some(before) = before {
+        fs::write(&path, before).unwrap();
+    }
+    let env = Env::from_iter([("XDG_CONFIG_HOME", home.path().to_str().unwrap())]);
+    let view = view.map(|(name, query)| SavedView {
+        name: name.to_owned(),
+        query: query.to_owned(),
+    });
+    ViewStore::new(env)
+        .save(number, view.as_ref())
+        .map_err(|failure| failure.message)?;
+    Ok(fs::read_to_string(path).unwrap())
+}
+
+#[test]
+fn first_saved_view_keeps_built_in_views() {
+    let text = kept(None, 5, Some(("Ana", "to:ana \"your receipt\""))).unwrap();
+    assert_eq!(
+        text,
+        "[views]\n1 = { name = \"Today\", query = \"after:today\" }\n2 = { name = \"Trouble\", query = \"is:trouble after:7d\" }\n\
+         3 = { name = \"Waiting\", query = \"status:scheduled,queued,sent,delayed\" }\n4 = { name = \"Yesterday\", query = \"on:yesterday\" }\n\
+         5 = { name = \"Ana\", query = 'to:ana \"your receipt\"' }\n"
+    );
+    assert!(
+        kept(None, 2, None)
+            .unwrap()
+            .lines()
+            .all(|line| !line.contains("Trouble"))
+    );
+}
+
+#[test]
+fn only_the_line_of_the_view_changes() {
+    let before = "# mine\n[profiles.a]\nrate = 1 # slow\n\n[views]\n# every morning\n1 = { name = \"A\", query = \"a\" } # first\n3 = { name = \"C\", query = \"c\" }\n";
+    let after = kept(Some(before), 1, Some(("B", "b"))).unwrap();
+    assert_eq!(
+        after,
+        before.replace("\"A\"", "\"B\"").replace("\"a\"", "\"b\"")
+    );
+    assert_eq!(
+        kept(Some(before), 3, None).unwrap(),
+        before.replace("3 = { name = \"C\", query = \"c\" }\n", "")
+    );
+    let added = kept(Some(before), 9, Some(("I", "i"))).unwrap();
+    assert_eq!(
+        added,
+        format!("{before}9 = {{ name = \"I\", query = \"i\" }}\n")
+    );
+}
+
+#[test]
+fn invalid_file_is_not_changed() {
+    assert!(kept(Some("[views]\n0 = 1\n"), 1, Some(("A", "a"))).is_err());
+}
+
+#[test]
+fn without_file_no_view_is_saved() {
+    assert_eq!(ViewStore::default().save(1, None).unwrap(), None);
 }

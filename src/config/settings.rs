@@ -5,32 +5,12 @@ use std::path::PathBuf;
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 
-use super::file::{
-    ConfigFile, DEFAULT_PROFILE, KeySource, PROFILE_NAME_RULE, ProfileConfig, is_profile_name,
-};
-use super::{ApiKey, Backfill, BaseUrl, Env, Paths, Prompting, Rate, SavedViews, built_in_views};
+use super::credentials::Credentials;
+use super::env::Flags;
+use super::file::profile_not_found;
+use super::file::{ConfigFile, DEFAULT_PROFILE, PROFILE_NAME_RULE, ProfileConfig, is_profile_name};
+use super::{ApiKey, Backfill, BaseUrl, Env, Paths, Rate, SavedViews, built_in_views};
 use crate::error::{Error, ErrorKind};
-use crate::text::suggest::suggest;
-
-/// What the command line says about where to go and how. There is no flag that takes a key:
-/// everybody on the machine may read the command lines of all.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Flags {
-    /// The profile to use; the environment's keys are then ignored.
-    pub(crate) profile: Option<String>,
-    /// Where the service is.
-    pub(crate) base_url: Option<String>,
-    /// Whether nothing may be kept on disk.
-    pub(crate) in_memory: bool,
-    /// Requests a second.
-    pub(crate) rate: Option<f64>,
-    /// Certificates to trust beside the system's.
-    pub(crate) ca_file: Option<PathBuf>,
-    /// Whether a command that gives the key may ask for something.
-    pub(crate) prompting: Prompting,
-    /// The zone in which times are shown and read.
-    pub(crate) zone: Option<TimeZone>,
-}
 
 /// Where the archive is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,7 +32,7 @@ pub(crate) struct Settings {
     pub(crate) key: Result<ApiKey, Error>,
     /// Where the key comes from, in words.
     pub(crate) key_source: String,
-    /// Whether nothing says where a key would come from: nobody has set sentbox up yet.
+    /// Whether no source names a key: sentbox is not set up yet.
     pub(crate) is_unconfigured: bool,
     /// Whether key and address come from the profile, and not from the environment.
     pub(crate) is_from_profile: bool,
@@ -65,7 +45,7 @@ pub(crate) struct Settings {
     pub(crate) retention: Option<SignedDuration>,
     /// How far back it is to reach by itself.
     pub(crate) backfill: Backfill,
-    /// Whether it is in memory for want of a home directory, which whoever opens it should say.
+    /// Whether it is in memory for lack of a home directory, which is worth a note.
     pub(crate) no_home: bool,
     /// Requests a second.
     pub(crate) rate: Rate,
@@ -80,11 +60,7 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// Settles everything. Asks the disk for the configuration file and the key, nobody else.
-    ///
-    /// # Errors
-    ///
-    /// If a value given by hand or in the file is not allowed. A missing key is no error here.
+    /// Resolves all settings. Reads the configuration file and the key, nothing else.
     pub(crate) fn resolve(flags: &Flags, env: &Env) -> Result<Self, Error> {
         let paths = Paths::from_env(env);
         let file = ConfigFile::load(&paths)?;
@@ -155,19 +131,6 @@ fn select_profile(
     }
 }
 
-/// Says that there is no such profile, and which there are.
-pub(super) fn profile_not_found(name: &str, file: &ConfigFile) -> Error {
-    let known = file.profiles.keys().map(String::as_str);
-    let hint = match suggest(name, known.clone()) {
-        Some(near) => format!("did you mean {near}?"),
-        None if file.profiles.is_empty() => {
-            "there is no profile in the configuration file".to_owned()
-        }
-        None => format!("there is {}", known.collect::<Vec<_>>().join(", ")),
-    };
-    Error::new(ErrorKind::Usage, format!("there is no profile {name}")).with_hint(hint)
-}
-
 fn resolve_rate(flags: &Flags, env: &Env, profile: &ProfileConfig) -> Result<Rate, Error> {
     let wrong = |from: &str| Error::new(ErrorKind::Usage, format!("{from} is {}", Rate::SYNTAX));
     if let Some(number) = flags.rate {
@@ -181,130 +144,6 @@ fn resolve_rate(flags: &Flags, env: &Env, profile: &ProfileConfig) -> Result<Rat
             .ok_or_else(|| wrong("SENTBOX_RATE"));
     }
     Ok(profile.rate.unwrap_or_default())
-}
-
-/// A key and the address it belongs to. Both come from one source: a key must never be sent to an
-/// address that somebody else wrote down.
-struct Credentials {
-    base_url: BaseUrl,
-    key: Result<ApiKey, Error>,
-    key_source: String,
-    is_unconfigured: bool,
-    is_from_profile: bool,
-}
-
-impl Credentials {
-    fn resolve(
-        flags: &Flags,
-        env: &Env,
-        name: &str,
-        profile: &ProfileConfig,
-    ) -> Result<Self, Error> {
-        if flags.profile.is_none() {
-            if let Some(pair) =
-                Self::from_environment(flags, env, "SENTBOX_API_KEY", "SENTBOX_BASE_URL")?
-            {
-                return Ok(pair);
-            }
-            if env.get("SENTBOX_BASE_URL").is_some() {
-                let base_url = apply_base_url_flag(
-                    flags,
-                    base_url_from_env(env, "SENTBOX_BASE_URL")?,
-                    "SENTBOX_BASE_URL",
-                )?;
-                let failure = Error::new(
-                    ErrorKind::KeyMissing,
-                    "SENTBOX_BASE_URL is set, but not the key that belongs to it",
-                );
-                let key = Err(failure.with_hint("set SENTBOX_API_KEY too"));
-                return Ok(Self {
-                    base_url,
-                    key,
-                    key_source: String::new(),
-                    is_unconfigured: false,
-                    is_from_profile: false,
-                });
-            }
-            let profile_named = env.get("SENTBOX_PROFILE").is_some();
-            if !profile_named
-                && let Some(pair) =
-                    Self::from_environment(flags, env, "RESEND_API_KEY", "RESEND_BASE_URL")?
-            {
-                return Ok(pair);
-            }
-        }
-        let key_from = format!("profile {name}");
-        let key = match &profile.key {
-            Some(KeySource::Command(command)) => {
-                ApiKey::from_command(command, &key_from, flags.prompting)
-            }
-            Some(KeySource::File(path)) => ApiKey::from_file(path, &key_from),
-            Some(KeySource::Variable(variable)) => match env.get(variable) {
-                Some(text) => ApiKey::new(text, variable),
-                None => Err(Error::new(
-                    ErrorKind::KeyMissing,
-                    format!("{variable}, where {key_from} has its key, is not set"),
-                )),
-            },
-            None => Err(Error::new(ErrorKind::KeyMissing, "there is no API key")
-                .with_hint("run sentbox login, or set SENTBOX_API_KEY; sentbox demo needs none")),
-        };
-        let base_url = apply_base_url_flag(flags, profile.base_url.clone(), &key_from)?;
-        Ok(Self {
-            base_url,
-            key,
-            key_source: key_from,
-            is_unconfigured: profile.key.is_none(),
-            is_from_profile: true,
-        })
-    }
-
-    fn from_environment(
-        flags: &Flags,
-        env: &Env,
-        key: &str,
-        base: &str,
-    ) -> Result<Option<Self>, Error> {
-        let Some(text) = env.get(key) else {
-            return Ok(None);
-        };
-        let base_url = apply_base_url_flag(flags, base_url_from_env(env, base)?, base)?;
-        let (key, key_from) = (ApiKey::new(text, key), key.to_owned());
-        Ok(Some(Self {
-            base_url,
-            key,
-            key_source: key_from,
-            is_unconfigured: false,
-            is_from_profile: false,
-        }))
-    }
-}
-
-fn base_url_from_env(env: &Env, name: &str) -> Result<Option<BaseUrl>, Error> {
-    env.get(name)
-        .map(BaseUrl::parse)
-        .transpose()
-        .map_err(|failure| Error {
-            message: format!("{name}: {}", failure.message),
-            ..failure
-        })
-}
-
-/// The address: the flag completes a source that names none, but may not redirect the key of one that does.
-fn apply_base_url_flag(flags: &Flags, said: Option<BaseUrl>, by: &str) -> Result<BaseUrl, Error> {
-    let Some(flag) = flags.base_url.as_deref().map(BaseUrl::parse).transpose()? else {
-        return Ok(said.unwrap_or_else(BaseUrl::resend));
-    };
-    match said {
-        Some(said) if said.url().origin() != flag.url().origin() => {
-            let message = format!(
-                "--base-url names another service than {by}, where the key belongs to {said}"
-            );
-            Err(Error::new(ErrorKind::Usage, message)
-                .with_hint("use a profile of its own for each service"))
-        }
-        _ => Ok(flag),
-    }
 }
 
 #[cfg(test)]

@@ -70,7 +70,7 @@ fn flags(profile: Option<&str>, base_url: Option<&str>) -> Flags {
 }
 
 #[test]
-fn the_environment_goes_before_the_profile_and_ours_before_theirs() {
+fn environment_precedes_profile_and_own_variables_precede() {
     let theirs = [
         ("RESEND_API_KEY", "re_theirs"),
         ("RESEND_BASE_URL", "https://their.example.com"),
@@ -91,7 +91,7 @@ fn the_environment_goes_before_the_profile_and_ours_before_theirs() {
 }
 
 #[test]
-fn a_profile_named_by_flag_ignores_the_keys_of_the_environment() {
+fn profile_flag_ignores_environment_keys() {
     let world = TestEnv::new(&[
         ("SENTBOX_API_KEY", "re_ours"),
         ("SENTBOX_BASE_URL", "https://ours.example.com"),
@@ -103,7 +103,7 @@ fn a_profile_named_by_flag_ignores_the_keys_of_the_environment() {
 }
 
 #[test]
-fn an_address_never_gets_the_key_of_another_source() {
+fn base_url_never_gets_key_of_other_source() {
     let world = TestEnv::new(&[
         ("SENTBOX_BASE_URL", "https://ours.example.com"),
         ("RESEND_API_KEY", "re_theirs"),
@@ -124,8 +124,8 @@ fn an_address_never_gets_the_key_of_another_source() {
 }
 
 #[test]
-fn an_archive_is_bound_to_profile_address_and_key() {
-    let place = |variables: &[(&str, &str)]| {
+fn archive_path_depends_on_profile_url_and_key() {
+    let location = |variables: &[(&str, &str)]| {
         let world = TestEnv::new(variables);
         match world.resolve(&Flags::default()).unwrap().archive {
             ArchiveLocation::Disk(path) => path
@@ -137,15 +137,15 @@ fn an_archive_is_bound_to_profile_address_and_key() {
         }
     };
     assert_eq!(
-        place(&[]),
+        location(&[]),
         ".local/share/sentbox/acme/acme.example.com_api-139af35a/archive.sqlite"
     );
-    assert_ne!(place(&[]), place(&[("ACME_KEY", "re_other_team")]));
-    assert_eq!(place(&[("SENTBOX_PROFILE", "local")]), "memory");
+    assert_ne!(location(&[]), location(&[("ACME_KEY", "re_other_team")]));
+    assert_eq!(location(&[("SENTBOX_PROFILE", "local")]), "memory");
 }
 
 #[test]
-fn without_a_home_directory_nothing_is_kept_and_it_is_said() {
+fn without_home_archive_is_in_memory_and_noted() {
     let env = Env::from_iter([("SENTBOX_API_KEY", "re_ours")]);
     let settings = Settings::resolve(&Flags::default(), &env).unwrap();
     assert_eq!(settings.archive, ArchiveLocation::Memory);
@@ -153,7 +153,7 @@ fn without_a_home_directory_nothing_is_kept_and_it_is_said() {
 }
 
 #[test]
-fn rates_come_by_flag_environment_and_profile_in_this_order() {
+fn rate_flag_precedes_environment_precedes_profile() {
     let world = TestEnv::new(&[]);
     assert_eq!(
         world.resolve(&Flags::default()).unwrap().rate,
@@ -205,7 +205,7 @@ fn rates_come_by_flag_environment_and_profile_in_this_order() {
 }
 
 #[test]
-fn a_profile_that_is_not_there_is_named_with_its_neighbour() {
+fn unknown_profile_is_refused_with_suggestion() {
     let failure = TestEnv::new(&[])
         .resolve(&flags(Some("acne"), None))
         .unwrap_err();

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_file_nothing_is_kept() {
+    fn without_file_no_view_is_saved() {
         let history = FilterHistory::default();
         history.append("to:ana").unwrap();
         assert_eq!(history.load().unwrap(), Vec::<String>::new());

@@ -34,7 +34,7 @@ fn sample(emails: u32) -> Service {
 }
 
 #[test]
-fn rows_are_plain_fields_where_there_is_no_terminal() {
+fn piped_rows_are_tab_separated_fields() {
     let service = two_emails();
     assert_snapshot!(Sentbox::at(&service).with("CLICOLOR_FORCE", "1").told("list --color always"), @r"
     2026-11-20T08:41:07.42Z	delivered	ana@example.com,b@example.org	Your receipt #4821	49a3999c-0ce1-4ea6-ab68-afcd6dc2e794
@@ -44,7 +44,7 @@ fn rows_are_plain_fields_where_there_is_no_terminal() {
 }
 
 #[test]
-fn json_is_the_services_own_and_cannot_command_a_terminal() {
+fn json_is_verbatim_without_control_characters() {
     let service = two_emails();
     let sentbox = Sentbox::at(&service);
     let text = sentbox.stdout("list --json");
@@ -208,7 +208,7 @@ fn an_email_is_shown_as_asked() {
 }
 
 #[test]
-fn what_was_shown_once_is_kept_for_its_owner_alone() {
+fn shown_email_is_stored_privately() {
     let service = two_emails();
     let sentbox = Sentbox::at(&service);
     sentbox.stdout("show 5b --in-memory");
@@ -231,7 +231,7 @@ fn what_was_shown_once_is_kept_for_its_owner_alone() {
 }
 
 #[test]
-fn a_mirror_has_everything_and_a_second_run_finds_nothing_new() {
+fn full_sync_is_complete_and_second_run_empty() {
     let service = sample(250);
     let sentbox = Sentbox::at(&service);
     let report = |line: &str| -> Value { serde_json::from_str(&sentbox.stdout(line)).unwrap() };
@@ -258,7 +258,7 @@ fn a_mirror_has_everything_and_a_second_run_finds_nothing_new() {
 }
 
 #[test]
-fn lines_are_taken_in_and_bad_ones_are_named() {
+fn import_stores_lines_and_reports_bad_ones() {
     let sentbox = Sentbox::new().with("SENTBOX_API_KEY", KEY);
     let lines = format!("{RECEIPT}\n\nnot json\n{HOSTILE}\n");
     assert_snapshot!(sentbox.shown(&sentbox.fed("import -", &lines)), @r"
@@ -418,7 +418,7 @@ fn the_codes_are_as_the_help_says() {
 }
 
 #[test]
-fn who_runs_the_service_is_told_which_request_it_was() {
+fn verbose_error_identifies_the_request() {
     let limited = "HTTP/1.1 429 No\r\nretry-after: 3600\r\nx-request-id: 8f2a-FRA\r\ncontent-length: 0\r\n\r\n";
     let at = |answer| {
         Sentbox::new()
@@ -450,7 +450,7 @@ fn who_runs_the_service_is_told_which_request_it_was() {
 }
 
 #[test]
-fn a_service_on_this_machine_is_asked_without_a_proxy() {
+fn loopback_service_bypasses_proxy() {
     let service = two_emails();
     let proxied = Sentbox::at(&service)
         .with("HTTP_PROXY", "http://127.0.0.1:1")
@@ -459,7 +459,7 @@ fn a_service_on_this_machine_is_asked_without_a_proxy() {
 }
 
 #[test]
-fn a_profile_brings_its_own_key_by_command_or_file() {
+fn profile_key_comes_from_command_or_file() {
     let service = two_emails();
     let sentbox = Sentbox::new()
         .with("SENTBOX_API_KEY", "re_canary_of_another_team")
@@ -497,7 +497,7 @@ fn a_profile_brings_its_own_key_by_command_or_file() {
 }
 
 #[test]
-fn a_wrong_file_is_code_8_with_its_line() {
+fn invalid_config_exits_8_with_line() {
     let sentbox = Sentbox::new();
     let config = sentbox.home().join(".config/sentbox");
     std::fs::create_dir_all(&config).unwrap();
@@ -525,7 +525,7 @@ fn a_wrong_file_is_code_8_with_its_line() {
 }
 
 #[test]
-fn nobody_reading_is_a_success() {
+fn closed_pipe_is_success() {
     let service = sample(250);
     let sentbox = Sentbox::at(&service);
     let mut child = sentbox
@@ -576,7 +576,7 @@ fn html_becomes_text() {
 }
 
 #[test]
-fn a_demonstration_is_served_until_a_signal_ends_it() {
+fn demo_server_runs_until_signal() {
     let sentbox = Sentbox::new();
     let mut child = sentbox
         .command("serve --demo --listen 127.0.0.1:0 --emails 3 --quiet")

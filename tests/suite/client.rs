@@ -121,7 +121,7 @@ fn ok(body: impl AsRef<[u8]>) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn a_request_is_what_the_service_wants_and_a_page_is_read_verbatim() {
+async fn request_matches_api_and_page_is_verbatim() {
     let double = Double::new(vec![ok(PAGE)]).await;
     let page = double
         .client_below("/api/")
@@ -147,7 +147,7 @@ async fn a_request_is_what_the_service_wants_and_a_page_is_read_verbatim() {
 }
 
 #[tokio::test]
-async fn ids_are_one_segment_of_the_path_or_no_request_at_all() {
+async fn ids_are_one_path_segment() {
     let double = Double::new(vec![ok(r#"{"id":"../a b","text":"t"}"#)]).await;
     let client = double.client();
     assert_eq!(
@@ -217,7 +217,7 @@ async fn the_same_origin_is_followed_three_times() {
 }
 
 #[tokio::test]
-async fn what_may_pass_is_tried_four_times_and_what_will_not_once() {
+async fn only_transient_errors_are_retried() {
     let cut_short = answer("200 OK", "", PAGE)[..120].to_vec();
     let truncated = b"HTTP/1.1 200 OK\r\ncontent-length: 900\r\n\r\n{\"data\":[".to_vec();
     for (sent, kind, requests) in [
@@ -367,7 +367,7 @@ async fn a_fault_that_passes_is_not_noticed() {
 }
 
 #[tokio::test]
-async fn a_wait_beyond_patience_is_refused_with_its_time() {
+async fn retry_after_beyond_budget_fails_with_time() {
     for header in [
         "retry-after: 86400\r\n",
         "retry-after: Fri, 02 Jan 2026 00:00:00 GMT\r\ndate: Thu, 01 Jan 2026 00:00:00 GMT\r\n",
@@ -393,7 +393,7 @@ async fn a_wait_beyond_patience_is_refused_with_its_time() {
 }
 
 #[tokio::test]
-async fn what_nobody_wants_any_more_is_not_sent() {
+async fn cancelled_request_is_not_sent() {
     let double = Double::new(vec![ok(PAGE)]).await;
     let access = ClientConfig {
         base_url: BaseUrl::parse(&format!("http://{}", double.address)).unwrap(),
@@ -416,7 +416,7 @@ async fn what_nobody_wants_any_more_is_not_sent() {
 }
 
 #[tokio::test]
-async fn an_email_that_does_not_come_is_let_go_when_nobody_wants_it_any_more() {
+async fn cancelled_request_stops_waiting_for_response() {
     let double = Double::holding(vec![Vec::new()], true).await;
     let wish = RequestHandle::new(Priority::Interactive);
     let (client, id) = (double.client().with_priority(&wish), EmailId::new("a"));
@@ -439,7 +439,7 @@ async fn an_email_that_does_not_come_is_let_go_when_nobody_wants_it_any_more() {
 }
 
 #[tokio::test]
-async fn the_budget_is_what_the_service_last_said() {
+async fn rate_budget_follows_last_response() {
     let headers = "ratelimit-limit: 10\r\nratelimit-policy: 10;w=1\r\nratelimit-remaining: 7\r\nratelimit-reset: 1\r\n";
     let double = Double::new(vec![answer("200 OK", headers, PAGE)]).await;
     let client = double.client();
@@ -458,7 +458,7 @@ async fn the_budget_is_what_the_service_last_said() {
 }
 
 #[tokio::test]
-async fn an_answer_without_end_is_not_read_to_its_end() {
+async fn endless_response_is_cut_off() {
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
     for _ in 0..64 {
         packed.write_all(&vec![b' '; 1 << 20]).unwrap();
@@ -532,7 +532,7 @@ async fn silence_ends_with_patience() {
 }
 
 #[tokio::test]
-async fn nobody_there_is_said_at_once() {
+async fn refused_connection_fails_at_once() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
@@ -547,7 +547,7 @@ async fn nobody_there_is_said_at_once() {
 }
 
 #[tokio::test]
-async fn where_no_tls_is_spoken_the_key_is_not_sent() {
+async fn key_is_not_sent_without_tls() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base = format!("https://{}", listener.local_addr().unwrap());
     let service = client(&base);
@@ -586,7 +586,7 @@ async fn where_no_tls_is_spoken_the_key_is_not_sent() {
 }
 
 #[tokio::test]
-async fn without_a_key_nothing_is_sent() {
+async fn without_key_no_request_is_sent() {
     let double = Double::new(vec![ok(PAGE)]).await;
     let missing = Error::new(ErrorKind::KeyMissing, "there is no API key");
     let base_url = BaseUrl::parse(&format!("http://{}", double.address)).unwrap();

@@ -133,7 +133,7 @@ fn names(object: &Value) -> BTreeSet<&str> {
 }
 
 #[tokio::test]
-async fn a_page_and_an_email_have_exactly_the_fields_of_the_specification() {
+async fn page_and_email_have_exactly_specified_fields() {
     let served = Served::sample(300).await;
     let page = served.get("/emails?limit=100").await;
     assert_eq!(names(&page), BTreeSet::from(["object", "has_more", "data"]));
@@ -184,7 +184,7 @@ async fn a_page_and_an_email_have_exactly_the_fields_of_the_specification() {
 }
 
 #[tokio::test]
-async fn a_page_has_twenty_emails_or_as_many_as_asked() {
+async fn page_length_is_twenty_or_limit() {
     let served = Served::sample(130).await;
     assert_eq!(served.page("").await.0.len(), 20);
     for limit in [1, 7, 100] {
@@ -194,7 +194,7 @@ async fn a_page_has_twenty_emails_or_as_many_as_asked() {
 }
 
 #[tokio::test]
-async fn after_is_right_below_and_before_ends_right_above() {
+async fn after_and_before_cursors_are_exclusive() {
     let served = Served::sample(90).await;
     let (all, more) = served.page("limit=100").await;
     assert_eq!((all.len(), more), (90, false));
@@ -219,7 +219,7 @@ impl Served {
 }
 
 #[tokio::test]
-async fn walking_down_and_up_meets_every_email_once_while_mail_arrives() {
+async fn paging_meets_each_email_once_during_arrivals() {
     let served = Served::sample(400).await;
     let (mut down, mut more) = served.page("limit=37").await;
     while more {
@@ -243,7 +243,7 @@ async fn walking_down_and_up_meets_every_email_once_while_mail_arrives() {
 }
 
 #[tokio::test]
-async fn refusals_have_the_status_name_and_message_of_the_service() {
+async fn errors_have_documented_status_name_and_message() {
     let served = Served::sample(50).await;
     let (ids, _) = served.page("limit=2").await;
     let (a, b) = (&ids[0], &ids[1]);
@@ -409,7 +409,7 @@ async fn refusals_have_the_status_name_and_message_of_the_service() {
 }
 
 #[tokio::test]
-async fn every_answer_tells_the_budget_and_the_budget_is_real() {
+async fn rate_limit_headers_match_enforced_limit() {
     let served = Served::with(3, |start, clock| SampleMailbox::new(7, 50, start, clock)).await;
     let key = format!("bearer {DEMO_KEY}");
     let ask = || served.ask(Method::GET, "/emails?limit=1", Some(&key));
@@ -471,7 +471,7 @@ impl EmailSource for Trouble {
 }
 
 #[tokio::test]
-async fn a_source_in_trouble_is_the_servers_fault_and_what_works_goes_on() {
+async fn failing_source_gives_500_for_affected_requests() {
     let served = Served::with(100, |_, _| Trouble).await;
     let key = format!("Bearer {DEMO_KEY}");
     for path in ["/emails?after=1", "/emails?before=1"] {
@@ -488,7 +488,7 @@ async fn a_source_in_trouble_is_the_servers_fault_and_what_works_goes_on() {
 }
 
 #[tokio::test]
-async fn the_server_ends_when_told_although_callers_linger() {
+async fn server_shuts_down_despite_open_connections() {
     let mut served = Served::sample(50).await;
     served.page("limit=1").await;
     let address = served.base.trim_start_matches("http://").to_owned();

@@ -43,7 +43,7 @@ fn limited(sentbox: &Sentbox, blocks: u32, line: &str) -> Output {
 }
 
 #[test]
-fn where_the_disk_is_full_what_is_stored_stays_and_the_rest_comes_later() {
+fn full_disk_keeps_stored_mail_and_resumes() {
     let service = sample(900);
     let sentbox = Sentbox::at(&service);
     let first: Value =
@@ -81,7 +81,7 @@ fn where_the_disk_is_full_what_is_stored_stays_and_the_rest_comes_later() {
 }
 
 #[test]
-fn another_file_in_its_place_is_refused_and_left_alone() {
+fn foreign_file_is_refused_and_unchanged() {
     let service = sample(3);
     let sentbox = Sentbox::at(&service);
     let path = path(&sentbox);
@@ -109,7 +109,7 @@ fn another_file_in_its_place_is_refused_and_left_alone() {
 }
 
 #[test]
-fn an_archive_of_a_newer_version_is_refused_and_left_alone() {
+fn newer_archive_is_refused_and_unchanged() {
     let service = sample(3);
     let sentbox = Sentbox::at(&service);
     sentbox.stdout("sync");
@@ -127,7 +127,7 @@ fn an_archive_of_a_newer_version_is_refused_and_left_alone() {
 }
 
 #[test]
-fn a_damaged_archive_is_said_to_be_one() {
+fn damaged_archive_is_reported() {
     let service = sample(300);
     let sentbox = Sentbox::at(&service);
     sentbox.stdout("sync --back all --rate 1000");
@@ -180,7 +180,7 @@ fn unreadable_email_is_reported_after_the_matches() {
 }
 
 #[test]
-fn damaged_body_is_reported_by_search_and_fetched_again_by_show() {
+fn damaged_body_is_reported_and_fetched_again() {
     let service = sample(30);
     let sentbox = Sentbox::at(&service);
     sentbox.stdout("sync --back all --bodies --rate 1000");
@@ -312,7 +312,7 @@ fn read_only_archive_is_searched_and_not_filled() {
 }
 
 #[test]
-fn an_archive_that_is_of_no_use_is_put_aside_and_another_begun() {
+fn unusable_archive_is_backed_up_and_replaced() {
     let service = sample(30);
     let spoil: [fn(&PathBuf); 3] = [
         |path| std::fs::write(path, "Dear Sir or Madam").unwrap(),

@@ -179,7 +179,7 @@ fn no_verb_echoes_what_commands_a_terminal() {
 }
 
 #[test]
-fn no_variable_is_echoed_as_a_command_to_the_terminal() {
+fn variables_are_never_echoed_with_control_characters() {
     let dir = tempfile::tempdir().unwrap();
     for name in [
         "SENTBOX_API_KEY",
@@ -223,7 +223,7 @@ fn no_variable_is_echoed_as_a_command_to_the_terminal() {
 }
 
 #[test]
-fn no_answer_of_a_service_is_echoed_as_a_command() {
+fn responses_are_never_echoed_with_control_characters() {
     let dir = tempfile::tempdir().unwrap();
     let answers = [
         "HTTP/1.1 403 \u{1b}]0;X\r\nconnection: close\r\ncontent-length: 68\r\n\r\n{\"name\":\"\\u001b]0;X\\u0007\\u202e\",\"message\":\"\\u009b31m\\u001b]0;X\\u0007\"}",

@@ -89,7 +89,7 @@ fn lost_terminal_is_no_crash_in_any_phase() {
 }
 
 #[test]
-fn lost_terminal_ends_it_although_hang_ups_are_ignored() {
+fn lost_terminal_ends_program_despite_ignored_hangup() {
     let script = format!("trap '' HUP; exec '{SENTBOX}' demo --emails 300");
     let mut session = Session::start("/bin/sh", &["-c", &script], &[], (120, 40));
     session.until("the list", |screen| screen.contains("Enter read"));
@@ -137,7 +137,7 @@ fn terminal_of_impossible_size_is_refused() {
 }
 
 #[test]
-fn too_few_descriptors_are_said_to_be_too_few() {
+fn low_descriptor_limit_is_reported() {
     for limit in [8, 12, 20] {
         let script = format!("ulimit -n {limit}; exec '{SENTBOX}' demo --emails 3");
         let session = Session::start("/bin/sh", &["-c", &script], &[], (120, 40));
@@ -320,7 +320,7 @@ fn no_core_is_dumped_whatever_the_shell_allows() {
 }
 
 #[test]
-fn server_that_others_can_reach_warns_and_checks_names() {
+fn public_listen_address_warns_and_checks_hosts() {
     let sentbox = Sentbox::new();
     let mut child =
         sentbox.command("serve --demo --emails 3 --listen 0.0.0.0:0 --allow-host Mail.Example");

@@ -411,7 +411,7 @@ fn search_json_says_when_each_status_was_checked() {
 }
 
 #[test]
-fn show_asks_the_service_each_time() {
+fn show_requests_email_each_time() {
     let (live, _service, sentbox) = mirrored(350);
     let show = format!("show {}", id(300));
     assert!(sentbox.stdout(&show).contains("→ sent: "));
@@ -446,7 +446,7 @@ fn show_asks_the_service_each_time() {
 }
 
 #[test]
-fn copy_has_the_status_that_a_list_brought_later() {
+fn stored_copy_gets_status_from_list() {
     let (live, _service, sentbox) = mirrored(3);
     let show = format!("show {}", id(1));
     sentbox.stdout(&show);

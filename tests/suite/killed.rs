@@ -236,7 +236,7 @@ fn until_stopped(child: &Child) {
 }
 
 #[test]
-fn a_sync_that_is_suspended_is_in_nobodys_way_and_goes_on() {
+fn suspended_sync_blocks_no_other_and_resumes() {
     let now = clock::now();
     let mailbox = || SampleMailbox::new(11, EMAILS, now, Arc::new(move || now));
     let truth = truth(&mailbox());
@@ -288,12 +288,12 @@ fn a_sync_that_is_suspended_is_in_nobodys_way_and_goes_on() {
 }
 
 #[test]
-fn a_sync_that_is_killed_twenty_times_loses_nothing() {
+fn sync_killed_twenty_times_loses_nothing() {
     rounds(10);
 }
 
 #[test]
 #[ignore = "takes a minute"]
-fn a_sync_that_is_killed_two_hundred_times_loses_nothing() {
+fn sync_killed_200_times_loses_nothing() {
     rounds(100);
 }

@@ -9,6 +9,7 @@ mod echo;
 mod ends;
 mod fault_matrix;
 mod fresh;
+mod fuzz;
 mod harness;
 mod killed;
 mod mirror;

@@ -75,7 +75,7 @@ fn bodies_are_fetched_once_and_the_newest_first() {
 }
 
 #[test]
-fn what_was_fetched_before_an_interruption_is_kept_and_reported() {
+fn interrupted_sync_keeps_and_reports_progress() {
     let (tell, told) = channel();
     let service = Service::new(Told(mailbox(40), Mutex::new(tell)));
     let sentbox = Sentbox::at(&service);
@@ -119,7 +119,7 @@ fn what_was_fetched_before_an_interruption_is_kept_and_reported() {
 }
 
 #[test]
-fn a_body_that_makes_no_sense_and_one_that_is_gone_stop_nobody() {
+fn unreadable_and_deleted_bodies_are_skipped() {
     const GOOD: &str = r#"{"id":"good","to":["a@example.com"],"created_at":"2026-11-18T08:00:00Z","subject":"x","last_event":"sent","text":"hello"}"#;
     const OTHER: &str = r#"{"id":"other","to":["a@example.com"],"created_at":"2026-11-19T08:00:00Z","subject":"y","last_event":"sent","text":"hello"}"#;
     /// Lists two, and answers for one of them with the other.
@@ -153,7 +153,7 @@ fn a_body_that_makes_no_sense_and_one_that_is_gone_stop_nobody() {
 }
 
 #[test]
-fn a_second_process_reads_what_the_first_one_brings() {
+fn second_process_reads_what_first_fetched() {
     let (tell, told) = channel();
     let service = Service::new(Told(mailbox(3), Mutex::new(tell)));
     let sentbox = Sentbox::at(&service);
@@ -201,7 +201,7 @@ impl EmailSource for Gated {
 }
 
 #[test]
-fn of_two_that_walk_back_one_waits_and_then_finds_it_done() {
+fn second_backfill_waits_and_finds_nothing_left() {
     let (tell, told) = channel();
     let (open, gate) = channel();
     let service = Service::new(Gated(mailbox(450), Mutex::new(tell), Mutex::new(gate)));

@@ -30,7 +30,7 @@ fn log_in(sentbox: &Sentbox, service: &Service, more: &str) -> String {
 }
 
 #[test]
-fn a_key_from_a_pipe_is_tried_stored_and_used() {
+fn piped_key_is_verified_stored_and_used() {
     let service = service();
     let sentbox = Sentbox::new();
     assert_snapshot!(log_in(&sentbox, &service, "--profile acme"), @r"
@@ -58,7 +58,7 @@ fn a_key_from_a_pipe_is_tried_stored_and_used() {
 }
 
 #[test]
-fn a_key_that_is_not_taken_or_may_not_read_is_not_stored() {
+fn rejected_or_send_only_key_is_not_stored() {
     for (answer, kind, code) in [
         (
             "HTTP/1.1 400 No\r\ncontent-length: 58\r\n\r\n{\"name\":\"validation_error\",\"message\":\"API key is invalid\"}",
@@ -320,7 +320,7 @@ fn the_file_is_found_edited_and_checked() {
 }
 
 #[test]
-fn the_doctor_looks_at_everything_and_its_code_tells_what_failed() {
+fn doctor_checks_everything_and_exits_by_failure() {
     let service = service();
     let sentbox = Sentbox::new()
         .with("TERM", "xterm-256color")
@@ -401,7 +401,7 @@ fn the_doctor_looks_at_everything_and_its_code_tells_what_failed() {
 }
 
 #[test]
-fn where_nobody_can_set_it_up_the_missing_key_is_the_failure() {
+fn without_terminal_missing_key_is_the_error() {
     assert_snapshot!(Sentbox::new().told(""), @r"
     stderr: sentbox: there is no API key
     stderr:    hint: run sentbox login, or set SENTBOX_API_KEY; sentbox demo needs none
@@ -410,7 +410,7 @@ fn where_nobody_can_set_it_up_the_missing_key_is_the_failure() {
 }
 
 #[test]
-fn a_new_key_of_a_profile_says_whose_mail_it_goes_on_with() {
+fn login_reports_archive_of_previous_key() {
     let service = service();
     let sentbox = Sentbox::new();
     log_in(&sentbox, &service, "-p acme");
@@ -465,7 +465,7 @@ fn a_new_key_of_a_profile_says_whose_mail_it_goes_on_with() {
 }
 
 #[test]
-fn command_in_a_file_that_others_may_write_is_refused() {
+fn key_command_in_shared_file_is_refused() {
     let sentbox = Sentbox::new();
     let mark = sentbox.home().join("mark");
     let folder = config(&sentbox);

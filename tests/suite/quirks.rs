@@ -50,7 +50,7 @@ fn ids(count: usize) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn list_all_without_has_more_brings_everything() {
+async fn list_all_without_has_more_is_complete() {
     let silent: Does = |asked, _| {
         if asked.is_list() {
             asked.changed(|page| drop(page.as_object_mut().unwrap().remove("has_more")))

@@ -21,7 +21,7 @@ fn filled() -> Sentbox {
 }
 
 #[test]
-fn what_matches_is_printed_and_what_was_searched_is_said() {
+fn search_prints_matches_and_scope() {
     let sentbox = filled();
     assert_snapshot!(sentbox.told("search lopez RECEI"), @r"
     2026-11-20T08:41:07Z	delivered	ana@example.com	Your receipt, Ana	three
@@ -61,7 +61,7 @@ fn what_matches_is_printed_and_what_was_searched_is_said() {
 }
 
 #[test]
-fn json_is_the_services_own_and_tables_are_for_spreadsheets() {
+fn json_is_verbatim_and_csv_is_safe() {
     let sentbox = filled();
     let json: Value =
         serde_json::from_str(&sentbox.stdout("search --json --limit 1 receipt")).unwrap();
@@ -94,7 +94,7 @@ fn json_is_the_services_own_and_tables_are_for_spreadsheets() {
 }
 
 #[test]
-fn what_cannot_be_done_is_said_in_words() {
+fn invalid_searches_fail_with_reason() {
     let sentbox = filled();
     assert_snapshot!(sentbox.told("search after:someday"), @r"
     stderr: sentbox: someday: a time is a date like 2026-11-02 or 2026-11-02T09:30, a word like today, mon, last-week, or a span like 2h, 7d, 3w
@@ -121,7 +121,7 @@ fn what_cannot_be_done_is_said_in_words() {
 }
 
 #[test]
-fn more_is_fetched_first_if_that_is_asked_for() {
+fn search_back_fetches_older_mail_first() {
     let now = clock::now();
     let service = Service::new(SampleMailbox::new(
         7,
@@ -148,7 +148,7 @@ fn more_is_fetched_first_if_that_is_asked_for() {
 }
 
 #[test]
-fn mail_that_the_service_no_longer_has_is_found_as_such() {
+fn deleted_mail_is_found_by_is_gone() {
     let sentbox = filled();
     assert_eq!(sentbox.stdout("search is:gone --count"), "0\n");
     let info: serde_json::Value =

@@ -152,7 +152,7 @@ fn no_answer_brings_the_key_to_light() {
 }
 
 #[test]
-fn a_good_service_leaves_no_trace_of_the_key_either() {
+fn successful_responses_leak_no_key() {
     let service = Service::new(Fixed(vec![
         r#"{"id":"5b","to":["ana@example.com"],"subject":"Your receipt","text":"Thanks"}"#,
     ]));
@@ -179,7 +179,7 @@ fn a_good_service_leaves_no_trace_of_the_key_either() {
 }
 
 #[test]
-fn what_sentbox_starts_and_how_it_is_started_shows_no_key() {
+fn child_processes_and_arguments_show_no_key() {
     let service = Service::new(Fixed(vec![]));
     let sentbox = Sentbox::at(&service).with("RESEND_API_KEY", "re_canary_of_theirs");
     let config = sentbox.home().join(".config/sentbox");

@@ -291,7 +291,7 @@ fn control_c_is_a_quit() {
 }
 
 #[test]
-fn a_stop_gives_the_terminal_back_and_a_continue_takes_it_again() {
+fn suspend_restores_terminal_and_resume_takes_it() {
     // Only a shell with job control can stop its job and go on with it.
     let script = format!(
         "set -m; '{}' demo --emails 300; echo STOPPED; read line; fg >/dev/null; echo LEFT",
@@ -312,7 +312,7 @@ fn a_stop_gives_the_terminal_back_and_a_continue_takes_it_again() {
 }
 
 #[test]
-fn panic_restores_terminal_and_leaves_report() {
+fn panic_anywhere_restores_terminal_and_writes_report() {
     for (place, keys) in [("fetch", ""), ("store", ""), ("render", ""), ("input", "j")] {
         let mut session = Session::start(
             SENTBOX,
@@ -351,7 +351,7 @@ fn panic_restores_terminal_and_leaves_report() {
 }
 
 #[test]
-fn without_a_key_the_way_in_is_shown() {
+fn without_key_set_up_screen_is_shown() {
     let mut session = Session::start(SENTBOX, &[], &[], (80, 24));
     session.until("what to do", |screen| {
         screen.contains("Log in")
@@ -363,7 +363,7 @@ fn without_a_key_the_way_in_is_shown() {
 }
 
 #[test]
-fn a_key_that_is_pasted_is_used_and_nowhere_to_be_seen() {
+fn pasted_key_is_used_and_never_shown() {
     let service = Service::new(Fixed(vec![
         r#"{"id":"5b","to":["ana@example.com"],"subject":"Your receipt","text":"Thanks"}"#,
     ]));
@@ -393,7 +393,7 @@ fn a_key_that_is_pasted_is_used_and_nowhere_to_be_seen() {
 }
 
 #[test]
-fn a_service_that_hangs_delays_nothing() {
+fn hanging_service_delays_nothing() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let mut session = Session::start(

@@ -18,7 +18,7 @@ fn info(sentbox: &Sentbox) -> Value {
 }
 
 #[test]
-fn a_customer_is_removed_on_demand_and_stays_out() {
+fn purged_customer_stays_removed() {
     let service = Service::new(Fixed(vec![ANA, BOTH, BO]));
     let sentbox = Sentbox::at(&service);
     sentbox.stdout("sync --back all");
@@ -82,7 +82,7 @@ fn holders(folder: &Path, texts: &[&str]) -> Vec<PathBuf> {
 }
 
 #[test]
-fn what_a_query_finds_is_removed_to_the_last_byte() {
+fn purge_by_query_removes_every_byte() {
     let service = Service::new(Fixed(vec![ANA, BOTH, BO]));
     let sentbox = Sentbox::at(&service);
     sentbox.stdout("sync --back all --bodies");
@@ -131,7 +131,7 @@ fn what_a_query_finds_is_removed_to_the_last_byte() {
 }
 
 #[test]
-fn a_query_that_may_be_a_slip_removes_nothing() {
+fn doubtful_purge_query_removes_nothing() {
     let service = Service::new(Fixed(vec![ANA, BOTH, BO]));
     let sentbox = Sentbox::at(&service);
     sentbox.stdout("sync --back all");
@@ -171,7 +171,7 @@ fn a_query_that_may_be_a_slip_removes_nothing() {
 }
 
 #[test]
-fn a_profile_keeps_mail_as_long_as_it_says() {
+fn retention_removes_mail_past_keep() {
     let service = Service::new(Fixed(vec![ANA, BOTH, BO]));
     let sentbox = Sentbox::new();
     let config = format!(
@@ -194,7 +194,7 @@ fn a_profile_keeps_mail_as_long_as_it_says() {
 }
 
 #[test]
-fn an_email_that_the_service_has_lost_is_still_here_and_says_so() {
+fn deleted_email_stays_and_is_marked() {
     let service = Service::new(Fixed(vec![ANA, BOTH]));
     let sentbox = Sentbox::at(&service);
     let lost = sentbox.home().join("lost.jsonl");

@@ -8,7 +8,7 @@ use clap::{ArgAction, Args as Group, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use jiff::tz::TimeZone;
 
-pub use super::column::Column;
+pub use super::table::Column;
 pub use verbs::{
     ArchiveVerb, ConfigVerb, ImportArgs, ListArgs, ProfileVerb, PurgeArgs, RenderArgs, SampleArgs,
     SearchArgs, ServeArgs, ShowArgs, ShowForm, SyncArgs,
@@ -22,10 +22,10 @@ use crate::config::{Flags, Prompting};
 pub struct Args {
     /// Open the terminal program on what matches this; all words together are one query
     pub query: Vec<String>,
-    /// What is said about any command.
+    /// The options of every command.
     #[command(flatten)]
     pub global: Global,
-    /// What to do; the terminal program if nothing is said.
+    /// The verb; the terminal program without one.
     #[command(subcommand)]
     pub verb: Option<Verb>,
 }
@@ -163,11 +163,11 @@ pub enum CliCommand {
         #[command(subcommand)]
         verb: ConfigVerb,
     },
-    /// Say of everything that must work whether it does
+    /// Check config, key, service, archive and terminal
     #[command(
         after_help = "The service is asked once. Of the archive every email and body is read and compared with the search index \
                             and the counts, which takes minutes for a million; --quick looks only whether the pages of its file \
-                            fit together. The exit code is that of the first thing that failed, or 0."
+                            fit together. The exit code is that of the first check that failed, or 0."
     )]
     Doctor {
         /// Only look whether the archive's file is whole, not at each email
@@ -194,7 +194,7 @@ Words must all match: part of an address or subject, the start of a word in a bo
   \"two words\"  a or b  ( )  not x, or -x after --    how terms go together
 
 Statuses are those of the last time the service was asked. Where that is more than two minutes ago, \
-stderr says when it was; --fresh asks again. In JSON, _sentbox.checked_at is when the service confirmed \
+stderr says when it was; --fresh checks again. In JSON, _sentbox.checked_at is when the service confirmed \
 the status of an email (null: never).
 
 Example: sentbox search to:ana@example.com is:trouble after:7d";
@@ -216,7 +216,6 @@ It is tried with one small request and stored in a file that you alone can read.
 
 impl Global {
     /// The part that settles where to go.
-    #[must_use]
     pub fn flags(&self) -> Flags {
         let Self {
             profile,

@@ -1,4 +1,4 @@
-//! What may be said about each verb.
+//! The arguments of each verb.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -61,14 +61,13 @@ pub struct ListArgs {
     /// All of them, page by page
     #[arg(long)]
     pub all: bool,
-    /// What somebody looks for who does not know `search`.
+    /// An alias of `search`, hidden.
     #[arg(hide = true)]
     pub words: Vec<String>,
 }
 
 impl ListArgs {
     /// Where to begin.
-    #[must_use]
     pub fn cursor(&self) -> Cursor {
         match (&self.after, &self.before) {
             (Some(id), _) => Cursor::After(EmailId::new(id)),
@@ -189,7 +188,7 @@ pub struct SyncArgs {
     #[arg(long, value_name = "SPAN", default_value = "30d", value_parser = parse_back)]
     pub back: BackSpan,
     /// Which statuses to read again after that: all, those of a number of hours (h), days (d) or weeks (w), or
-    /// off for none. If nothing is said, those of the last 72 h that are due, with at most 100 requests
+    /// off for none. By default those of the last 72 h that are due, with at most 100 requests
     #[arg(long, value_name = "SPAN", value_parser = parse_recheck)]
     pub recheck: Option<RecheckSpan>,
     /// Fetch the bodies too, the newest first; that is a request for each email
@@ -215,7 +214,7 @@ pub enum ArchiveVerb {
     Info,
     /// Remove mail from it for good; sync does not bring it back
     Purge(PurgeArgs),
-    /// Write its file anew, without the room that removed mail has left
+    /// Rewrite the file without the space of removed mail
     Vacuum,
     /// Write its file anew from what can be read of it, and forget what cannot: sync reads that again
     #[command(
