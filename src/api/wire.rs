@@ -14,16 +14,21 @@ use serde_json::value::RawValue;
 pub struct Summary {
     /// Opaque; a UUID on the real service.
     pub id: String,
+    /// Recipients.
     pub(crate) to: Option<Vec<String>>,
     /// `Display name <address>`, or a bare address.
     pub(crate) from: Option<String>,
     /// RFC 3339, or Postgres text.
     pub(crate) created_at: Option<String>,
+    /// The subject line.
     pub(crate) subject: Option<String>,
     /// `<uuid@domain>`, brackets included; not every service has it.
     pub(crate) message_id: Option<String>,
+    /// Null when there are none; an empty list in a retrieved email.
     pub(crate) bcc: Option<Vec<String>>,
+    /// Null when there are none; an empty list in a retrieved email.
     pub(crate) cc: Option<Vec<String>>,
+    /// Null when there are none; an empty list in a retrieved email.
     pub(crate) reply_to: Option<Vec<String>>,
     /// The most recent event.
     pub(crate) last_event: Option<String>,
@@ -39,17 +44,21 @@ pub struct Summary {
 pub struct Email {
     /// The fields of the list operation.
     pub summary: Summary,
+    /// The html body.
     pub(crate) html: Option<String>,
     /// The plain-text body.
     pub text: Option<String>,
+    /// Labels of the sender.
     pub(crate) tags: Vec<Tag>,
 }
 
 /// A label: at most 256 characters of `A-Za-z0-9_-` each on the real service.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct Tag {
+    /// The name of the label.
     #[serde(default, deserialize_with = "string_or_empty")]
     pub(crate) name: String,
+    /// The value of the label.
     #[serde(default, deserialize_with = "string_or_empty")]
     pub(crate) value: String,
 }
