@@ -1,9 +1,9 @@
-//! `Failure`: what went wrong, as plain data that a person, a script and a test can all read.
+//! [`Error`]: an error as plain data, for users, scripts and tests.
 
 use std::fmt;
 use std::time::Duration;
 
-/// The class of a failure; it alone decides the exit code and the `kind` of the JSON error.
+/// The class of an error; it alone decides the exit code and the `kind` of the JSON error.
 ///
 /// `docs/errors.md` is made of the variants: the first paragraph is what it means, the second what to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -60,10 +60,6 @@ pub enum ErrorKind {
     ///
     /// Change `base_url` if the service has moved.
     Redirected,
-    /// The awaited change did not happen in the time allowed.
-    ///
-    /// Try again, or allow more time.
-    TimedOut,
     /// The archive cannot be used.
     ///
     /// Run `sentbox doctor`; `sentbox archive repair` recovers a damaged archive.
@@ -83,7 +79,7 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// The word used as `kind` in JSON errors; stable.
+    /// Returns the stable code used as `kind` in JSON errors.
     #[must_use]
     pub const fn code(self) -> &'static str {
         match self {
@@ -100,7 +96,6 @@ impl ErrorKind {
             Self::Unreachable => "unreachable",
             Self::NotTheApi => "not_the_api",
             Self::Redirected => "redirected",
-            Self::TimedOut => "timed_out",
             Self::Archive => "archive",
             Self::Config => "config",
             Self::Io => "io",
@@ -108,7 +103,7 @@ impl ErrorKind {
         }
     }
 
-    /// The exit code of a command that ends with this kind of failure; stable.
+    /// Returns the stable exit code of a command that fails with this kind.
     #[must_use]
     pub const fn exit_code(self) -> u8 {
         match self {
@@ -118,48 +113,68 @@ impl ErrorKind {
             Self::NotFound => 4,
             Self::Server | Self::Unreachable | Self::NotTheApi | Self::Redirected => 5,
             Self::RateLimited | Self::Quota => 6,
-            Self::TimedOut => 7,
             Self::Archive | Self::Config => 8,
             Self::Internal => 101,
         }
     }
+
+    /// Whether the service or the network is the cause, and not the key or this machine: a later request, or
+    /// the archive, may still give the answer.
+    pub(crate) const fn is_service_error(self) -> bool {
+        matches!(
+            self,
+            Self::NotFound
+                | Self::InvalidRequest
+                | Self::RateLimited
+                | Self::Quota
+                | Self::Server
+                | Self::Unreachable
+                | Self::NotTheApi
+                | Self::Redirected
+        )
+    }
+
+    /// Whether there is no key that may read.
+    pub(crate) const fn is_key_error(self) -> bool {
+        matches!(
+            self,
+            Self::KeyMissing | Self::KeyRejected | Self::KeySendOnly
+        )
+    }
 }
 
-/// Something that did not work, in words for a person.
+/// An error for users.
 ///
-/// The message is lower case without a full stop, so that it can follow a colon; the hint says
-/// what to do about it. Both are already safe to show: whoever quotes foreign text in them cleans
-/// it first ([`crate::mail::clean`]).
+/// The message is lower case without a full stop, so that it can follow a colon; the hint says what to do
+/// next. Both are safe to show: foreign text in them is sanitized ([`crate::text::sanitize`]).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
     /// The class, which decides the exit code.
     pub kind: ErrorKind,
-    /// What happened.
+    /// What failed.
     pub message: String,
-    /// What the person can do; empty if there is nothing to do.
+    /// What the user can do next; empty if there is nothing to do.
     pub hint: String,
-    /// How long the service asks us to wait, if it said so.
+    /// How long to wait before the next request, if the service said so.
     pub retry_after: Option<Duration>,
-    /// What was seen of the request that failed, if one was made.
+    /// The request that failed, if one was sent.
     pub(crate) details: Option<Box<RequestDetails>>,
 }
 
-/// A request that failed, for whoever asks the people who run the service. Nothing in it is secret
-/// or personal.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A request that failed, for questions to the service. Nothing in it is secret or personal.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct RequestDetails {
-    /// What was asked, without ids.
+    /// The method and path, without ids.
     pub(crate) endpoint: &'static str,
-    /// The status of the last answer, if one came.
+    /// The status of the last response.
     pub(crate) status: Option<u16>,
-    /// The name of that answer at the service, if it gave one.
+    /// The service's id of the last response.
     pub(crate) request_id: Option<String>,
-    /// How often it was asked.
     pub(crate) attempts: u32,
 }
 
 impl Error {
-    /// A failure without a hint.
+    /// Creates an error without a hint.
     #[must_use]
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self {
@@ -171,41 +186,37 @@ impl Error {
         }
     }
 
-    /// The same failure with something to do about it.
     #[must_use]
     pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = hint.into();
         self
     }
 
-    /// The same failure with the time that the service asks us to wait.
     #[must_use]
     pub(crate) fn with_retry_after(mut self, wait: Option<Duration>) -> Self {
         self.retry_after = wait;
         self
     }
 
-    /// The same failure with what was seen of the request.
+    /// Adds the request that failed, unless it was never sent.
     #[must_use]
     pub(crate) fn with_details(mut self, details: RequestDetails) -> Self {
-        self.details = Some(Box::new(details));
+        self.details = (details.attempts > 0).then(|| Box::new(details));
         self
     }
 
-    /// How long the service is left alone after this, as it asked or as the kind of failure calls for:
-    /// what uses up a quota is not asked for again and again.
-    #[must_use]
+    /// Returns how long to send the service no background requests: as long as it asked, and for an hour after
+    /// a used-up quota.
     pub(crate) fn cooldown(&self) -> Duration {
-        let own = if self.kind == ErrorKind::Quota {
+        let least = if self.kind == ErrorKind::Quota {
             Duration::from_hours(1)
         } else {
             Duration::ZERO
         };
-        self.retry_after.unwrap_or_default().max(own)
+        self.retry_after.unwrap_or_default().max(least)
     }
 
-    /// Whether the service could not be reached at all, so that what is shown is the archive alone.
-    #[must_use]
+    /// Whether the service could not be reached, so that the archive is all there is to show.
     pub(crate) const fn is_offline(&self) -> bool {
         matches!(self.kind, ErrorKind::Unreachable)
     }

@@ -1,67 +1,64 @@
 //! sentbox: the sent box of a team, in a terminal. Did we send it, what did it say, what became of it?
 //!
-//! # One message
+//! # Data flow
 //!
-//! The service is far and slow and cannot search; the [`archive`] is near and fast and can. So
-//! [`sync`] carries every page it fetches into the archive, and everything a person looks at is read
-//! from there.
+//! The service is remote, slow and cannot search; the [`archive`] is local, fast and can. So [`sync`] stores
+//! every page that it fetches in the archive, and everything that users see is a query over the archive.
 //!
 //! ```text
 //!             HTTP                     SQLite               keys, screen
-//!  service <--------> api --> sync --> archive --> app --> view      the terminal program
-//!                      ^                     \----------> cli        scripts
+//!  service <--------> api --> sync --> archive --> app --> view --> tui      terminal UI
+//!                      ^                     \----------> cli               scripts
 //!                      |
 //!                    server <------- the sample mailbox: the same API, served
 //! ```
 //!
-//! What follows from it:
-//!
 //! - The list appears before the first byte from the network, and works offline.
-//! - A stale answer cannot overwrite a newer one: answers go into rows keyed by email id.
-//! - Pages that shift while they are read, repeat or overlap do no harm: rows are merged by id.
+//! - An older response never overwrites a newer one: each has the time of its request.
+//! - Pages that shift, repeat or overlap during a sync are harmless: rows are merged by email id.
 //! - The screen holds one window of rows, however many emails there are.
-//! - "Nothing on disk" is one switch: the archive is then in memory, and nothing else changes.
+//! - "Nothing on disk" is one switch: the archive is then SQLite in memory.
 //!
-//! # The rooms
+//! # Modules
 //!
-//! A room imports only rooms on lower floors.
+//! A module imports only modules of lower layers; `tests/architecture.rs` checks it.
 //!
-//! | floor | room | what it is for |
+//! | layer | module | purpose |
 //! |---|---|---|
-//! | 0 | [`error`] | what went wrong, as plain data; its kind decides the exit code |
-//! | 1 | [`mail`] | what an email is, cleaned and typed for looking at; pure |
-//! | 1 | [`config`] | flags, environment and file become settings; secrets, and the clock |
-//! | 1 | [`signals`] | what ends the process from outside, and the deadline for that |
-//! | 2 | [`api`] | the service: its JSON, and the client with its pace |
-//! | 2 | [`query`] | the search language: text to query and back, its plain meaning, completion; pure |
-//! | 2 | [`render`] | a body becomes lines of marked spans at a width; pure |
-//! | 3 | [`archive`] | the store: one writer, many readers, windows of rows |
-//! | 4 | [`sync`] | carries the service into the archive; what to fetch next is decided purely |
-//! | 4 | [`server`] | the service's API over anything that answers *page* and *email* |
-//! | 4 | [`app`] | the terminal program as a pure machine: a message in, a model and effects out |
+//! | 0 | [`error`] | errors as plain data; the kind decides the exit code |
+//! | 0 | [`text`] | sanitizing, display width, numbers and plurals |
+//! | 1 | [`mail`] | the domain types of an email, sanitized for display; pure |
+//! | 1 | [`config`] | flags, environment and file become settings; credentials, clock |
+//! | 1 | [`signals`] | signals that end the process, and the deadline for that |
+//! | 2 | [`api`] | the service: JSON, HTTP client, rate limit, retries |
+//! | 2 | [`query`] | the search language: parser, evaluation of one email, completion; pure |
+//! | 2 | [`render`] | a body becomes lines of styled spans at a width; pure |
+//! | 3 | [`archive`] | the store: one writer, many readers, search index |
+//! | 4 | [`sync`] | stores pages of the service in the archive; the planner is pure |
+//! | 4 | [`server`] | the service's API over the sample mailbox or an archive |
+//! | 4 | [`app`] | the terminal UI as a pure state machine: a message in, a model and effects out |
 //! | 5 | [`view`] | draws a model |
-//! | 6 | [`tui`] | the loop, the performer of effects, the hold on the terminal |
-//! | 6 | [`cli`] | the verbs; never touches `app` or `view` |
-//! | 7 | `run.rs` | hooks, arguments, dispatch, exit code; `launch.rs`, `limits.rs`, `log.rs` and `panic_hook.rs` beside it |
+//! | 6 | [`tui`] | event loop, effect runner, terminal guard |
+//! | 6 | [`cli`] | the commands; never uses `app` or `view` |
+//! | 7 | `run.rs` | hooks, arguments, dispatch, exit code; beside it `launch.rs`, `logging.rs`, `panic_hook.rs` |
 //!
-//! # The way of a key press, and of a page
+//! # From a key press to the screen
 //!
-//! A key becomes a command; [`app`] turns it into the next model and a list of effects; [`tui`]
-//! performs each effect and brings back exactly one message; [`view`] draws the model. Nothing else
-//! moves. A page comes in through [`api::Client`], is merged by [`sync`] into the [`archive`] in one
-//! transaction, and is seen because a window is read again, never because it was handed to the screen.
+//! A key becomes a command; [`app`] turns it into the next model and a list of effects; [`tui`] runs each effect
+//! and returns exactly one message for it; [`view`] draws the model. A page arrives through [`api::Client`], is
+//! merged by [`sync`] into the [`archive`] in one transaction, and is shown because the window is loaded again.
 //!
-//! # What keeps people safe
+//! # Safety
 //!
-//! - **Looking never counts as opening.** Nothing that an email names is ever fetched. The only
-//!   requests are the API's, and they are made in one file, `api/client.rs`.
-//! - **Foreign text is cleaned once**, by the constructors of what is shown ([`text::sanitize`]).
-//!   Machine output keeps the data, with control characters as JSON escapes.
-//! - **The key goes to one host**: [`config::ApiKey`] cannot be printed, [`config::BaseUrl`] cannot be
-//!   plain http to another machine, and no redirect to another origin is followed.
-//! - **Mail is personal data**: files are 0600, and an archive belongs to one profile, address and key.
-//! - **The clock, the environment, stdout and the end of the process** are each touched in one place:
-//!   [`config::clock`], [`config::Env`], [`cli::Output`], `main.rs`; `clippy.toml` refuses them elsewhere.
+//! - **Reading an email never counts as opening it.** Nothing that an email names is fetched. All requests are the
+//!   API's, sent by `api/client.rs`.
+//! - **Foreign text is sanitized once**, by the constructors of displayed types ([`text::sanitize`]). Machine
+//!   output keeps the data, with control characters as JSON escapes.
+//! - **The key is sent to one host**: [`config::ApiKey`] cannot be printed, [`config::BaseUrl`] cannot be plain http
+//!   to another machine, and redirects to another origin are refused.
+//! - **Mail is personal data**: files are 0600, and an archive belongs to one profile, base URL and key.
+//! - **Clock, environment, stdout and process exit** are each used in one place: [`config::clock`], [`config::Env`],
+//!   [`cli::Output`], `main.rs`; `clippy.toml` forbids them elsewhere.
 
 pub mod api;
 mod app;
@@ -71,7 +68,6 @@ pub mod config;
 pub mod error;
 pub mod fuzz_targets;
 mod launch;
-mod limits;
 mod logging;
 pub mod mail;
 mod panic_hook;
@@ -89,7 +85,7 @@ mod view;
 mod docs_tests;
 #[cfg(test)]
 mod generated_docs_tests;
-// The harness in `tests/` names the crate by its name; some tests inside the crate use it, too.
+// Some tests inside the crate use the harness in `tests/`, which imports the crate by its name.
 #[cfg(test)]
 extern crate self as sentbox;
 

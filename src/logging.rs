@@ -1,7 +1,7 @@
-//! The log: what sentbox did, for its owner alone, in a file that does not grow without end.
+//! The log: a rotating file that only its owner can read.
 //!
-//! Only events of sentbox itself are written. They name requests, pages and causes, never an email,
-//! a person or a key; what libraries would log is not known to keep to that, so it is left out.
+//! It has only events of sentbox itself, which name requests, pages and causes, never an email, a person or a
+//! key. Libraries do not follow this rule, so their events are left out.
 
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
@@ -20,25 +20,21 @@ use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::time::FormatTime;
 use tracing_subscriber::layer::SubscriberExt as _;
 
-/// A log that has reached this size is put aside, in place of the one put aside before.
+/// The size at which the log is renamed to `.1`, in place of the one before.
 const MAX_SIZE: u64 = 2 << 20;
 
-/// Begins a log if one is wanted, and returns where it is.
-///
-/// # Errors
-///
-/// If the file cannot be written.
+/// Starts the log if the flags request one, and returns its path.
 pub fn init(global: &Global, env: &Env, clock: &Clock) -> Result<Option<PathBuf>, Error> {
     if global.verbose == 0 && global.log.is_none() {
         return Ok(None);
     }
-    let usual = || {
+    let default_path = || {
         Paths::from_env(env)
             .state
             .map(|state| state.join("sentbox.log"))
     };
-    let path = global.log.clone().or_else(usual).ok_or_else(|| {
-        Error::new(ErrorKind::Io, "there is no home directory to keep a log in")
+    let path = global.log.clone().or_else(default_path).ok_or_else(|| {
+        Error::new(ErrorKind::Io, "there is no home directory for the log")
             .with_hint("name a file with --log, or set HOME")
     })?;
     let unwritable = |error| {
@@ -59,25 +55,27 @@ pub fn init(global: &Global, env: &Env, clock: &Clock) -> Result<Option<PathBuf>
     } else {
         LevelFilter::DEBUG
     };
-    // A log that cannot be written must not say so on a screen that is not its own.
+    // Errors of the log must not be printed over the terminal UI.
     let lines = tracing_subscriber::fmt::layer()
         .with_ansi(false)
         .log_internal_errors(false);
     let lines = lines
         .with_timer(ClockTimer(clock.clone()))
         .with_writer(Mutex::new(file));
-    let ours = Targets::new().with_target("sentbox", level);
-    tracing::subscriber::set_global_default(tracing_subscriber::registry().with(ours).with(lines))
-        .map_err(|error| {
-            Error::new(
-                ErrorKind::Internal,
-                format!("the log cannot begin: {error}"),
-            )
-        })?;
+    let filter = Targets::new().with_target("sentbox", level);
+    tracing::subscriber::set_global_default(
+        tracing_subscriber::registry().with(filter).with(lines),
+    )
+    .map_err(|error| {
+        Error::new(
+            ErrorKind::Internal,
+            format!("cannot start the log: {error}"),
+        )
+    })?;
     Ok(Some(path))
 }
 
-/// The time by the program's clock.
+/// Formats the time of the program's clock.
 struct ClockTimer(Clock);
 
 impl FormatTime for ClockTimer {
@@ -86,7 +84,7 @@ impl FormatTime for ClockTimer {
     }
 }
 
-/// A file that is put aside when it is full. Several processes may write to the same one.
+/// A file that is rotated when it is full. Several processes may write to the same one.
 struct RotatingFile {
     path: PathBuf,
     file: File,
@@ -94,24 +92,24 @@ struct RotatingFile {
 }
 
 impl RotatingFile {
-    fn open(path: &Path, most: u64) -> io::Result<Self> {
+    fn open(path: &Path, max_size: u64) -> io::Result<Self> {
         Ok(Self {
             path: path.to_owned(),
             file: open_append(path)?,
-            max_size: most,
+            max_size,
         })
     }
 
     fn rotate_if_full(&mut self) -> io::Result<()> {
-        let held = self.file.metadata()?;
-        if !held.is_file() || held.len() < self.max_size {
+        let current = self.file.metadata()?;
+        if !current.is_file() || current.len() < self.max_size {
             return Ok(());
         }
-        // Another process may have put the file aside already; then the new one is joined.
-        if fs::metadata(&self.path).is_ok_and(|named| named.ino() == held.ino()) {
-            let mut aside = self.path.clone().into_os_string();
-            aside.push(".1");
-            fs::rename(&self.path, aside)?;
+        // If another process has rotated the file already, this one opens the new file.
+        if fs::metadata(&self.path).is_ok_and(|named| named.ino() == current.ino()) {
+            let mut rotated = self.path.clone().into_os_string();
+            rotated.push(".1");
+            fs::rename(&self.path, rotated)?;
         }
         self.file = open_append(&self.path)?;
         Ok(())
@@ -142,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_log_is_put_aside_once_however_many_write_to_it() {
+    fn full_log_of_several_writers_is_rotated_once() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("log");
         let mut writers = [

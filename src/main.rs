@@ -1,4 +1,4 @@
-//! The program.
+//! The binary.
 
 use std::process::ExitCode;
 

@@ -1,53 +1,69 @@
-//! What happens when sentbox panics: the terminal is given back first, then a report is written.
+//! The panic hook: restores the terminal, then writes a report.
 
+use std::backtrace::Backtrace;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use color_eyre::config::{HookBuilder, Theme};
+
 use crate::config::clock::Clock;
 use crate::config::{Env, Paths, create_private_dir};
 use crate::render;
-use crate::text::sanitize;
+use crate::text::sanitize::sanitize_line;
 use crate::tui::terminal;
-use color_eyre::config::PanicHook;
 
-/// Replaces the panic hook. The order matters: words written to a terminal in raw mode on the
-/// alternate screen would be garbled, and gone with it.
-pub fn install(report: PanicHook, env: &Env, clock: &Clock) {
+/// The section of a report that says what to do with it.
+const HINT: &str = "\
+This is a bug in sentbox. Please report it with this file, and say what you did before.
+Check first that the message above quotes no mail.";
+
+/// Installs the panic hook. The terminal comes first: text on the alternate screen would be lost.
+pub fn install(env: &Env, clock: &Clock) -> color_eyre::Result<()> {
+    let (report, errors) = HookBuilder::default()
+        .theme(Theme::new())
+        .display_env_section(false)
+        .panic_section(HINT)
+        .into_hooks();
+    errors.install()?;
     let folder = Paths::from_env(env).state;
+    let has_backtrace = env.get("RUST_BACKTRACE").is_some_and(|value| value != "0");
     let clock = clock.clone();
     std::panic::set_hook(Box::new(move |panic| {
         if render::is_catching_panics() {
             return;
         }
         terminal::restore();
-        let cause = panic.payload_as_str().unwrap_or("no cause was given");
-        let place = panic
-            .location()
-            .map(ToString::to_string)
-            .unwrap_or_default();
-        let text = format!(
+        let mut text = format!(
             "sentbox {}\n{}\n",
             env!("CARGO_PKG_VERSION"),
             report.panic_report(panic)
         );
+        if !has_backtrace {
+            text += &format!("\nBacktrace:\n{}", Backtrace::force_capture());
+        }
         let name = format!(
             "crash-{}-{}.txt",
             clock().strftime("%Y%m%dT%H%M%SZ"),
             std::process::id()
         );
-        let kept = folder
+        let path = folder
             .as_deref()
             .and_then(|folder| write_report(folder, &name, &text));
-        let file = kept.map_or_else(String::new, |path| format!("; report: {}", path.display()));
-        let line = format!("sentbox: internal error at {place}: {cause}{file}");
-        let _ =
-            std::io::stderr().write_all(format!("{}\n", sanitize::sanitize_line(&line)).as_bytes());
+        let path = path.map_or_else(String::new, |path| format!("; report: {}", path.display()));
+        let cause = panic.payload_as_str().unwrap_or("no message");
+        let location = panic
+            .location()
+            .map(ToString::to_string)
+            .unwrap_or_default();
+        let line = format!("sentbox: internal error at {location}: {cause}{path}");
+        let _ = writeln!(std::io::stderr(), "{}", sanitize_line(&line));
     }));
+    Ok(())
 }
 
-/// Writes the report for its owner alone.
+/// Writes the report with access for its owner only.
 fn write_report(folder: &Path, name: &str, text: &str) -> Option<PathBuf> {
     create_private_dir(folder).ok()?;
     let path = folder.join(name);

@@ -1,79 +1,67 @@
-//! Runs the program: hooks, arguments, dispatch, exit code.
+//! Runs the program: hooks, arguments, limits of the process, dispatch, exit code.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::process::ExitCode;
 use std::sync::mpsc;
 use std::thread;
 
+use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
+use tokio::signal::unix::SignalKind;
+
 use crate::app::Keymap;
 use crate::cli::{self, Args, CommandContext, CommandExit, Output, ParsedArgs, Verb};
 use crate::config::Env;
 use crate::config::clock::{self, Clock};
 use crate::error::{Error, ErrorKind};
-use crate::signals;
 use crate::tui::terminal;
-use crate::{launch, limits, logging, panic_hook};
+use crate::{launch, logging, panic_hook, signals};
 
-/// The stack of the thread that does the work, which is what a main thread has.
+/// The stack of the worker thread, as large as that of a main thread.
 const WORKER_STACK_SIZE: usize = 8 << 20;
+
+/// The terminal UI with an archive, a service and timers uses about half as many descriptors.
+const MIN_DESCRIPTORS: u64 = 64;
 
 /// Why the process ends.
 enum ExitCause {
-    /// Its work is done, or has panicked.
+    /// The work is done, or has panicked.
     Finished(thread::Result<u8>),
-    /// A signal of this number came, and the work has not ended in time.
+    /// The signal of this number arrived, and the work did not end in time.
     DeadlineExpired(u8),
 }
 
 /// Runs the program with the arguments of the process and returns its exit code.
 ///
-/// The work runs on a thread of its own, so that the process can end while it is blocked.
+/// The work runs on a thread of its own, so that the process can end while the work is blocked.
 ///
 /// # Errors
 ///
 /// If the hooks for panic reports cannot be installed.
 pub fn run() -> color_eyre::Result<ExitCode> {
-    limits::forbid_core_dumps();
+    forbid_core_dumps();
     let env = Env::from_process();
     let clock = clock::system_clock();
-    let (report, errors) = color_eyre::config::HookBuilder::default()
-        .display_env_section(false)
-        .into_hooks();
-    errors.install()?;
-    panic_hook::install(report, &env, &clock);
-    let (ends, end) = mpsc::channel();
-    let (late, deadline) = mpsc::channel();
-    signals::set_deadline_sender(late);
-    let worked = ends.clone();
-    let work = move || {
-        worked.send(ExitCause::Finished(catch_unwind(AssertUnwindSafe(|| {
-            execute(&env, &clock)
-        }))))
-    };
-    let watch = move || {
-        deadline
-            .recv()
-            .map(|number| ends.send(ExitCause::DeadlineExpired(number)))
-    };
-    let started = thread::Builder::new()
-        .name("deadline".to_owned())
-        .spawn(watch);
-    let started = started.and_then(|_| {
-        thread::Builder::new()
-            .name("work".to_owned())
-            .stack_size(WORKER_STACK_SIZE)
-            .spawn(work)
+    panic_hook::install(&env, &clock)?;
+    let (sender, receiver) = mpsc::channel();
+    let on_deadline = sender.clone();
+    signals::on_deadline(move |number| {
+        let _ = on_deadline.send(ExitCause::DeadlineExpired(number));
     });
-    if let Err(error) = started {
-        let failure = Error::new(
-            ErrorKind::Io,
-            format!("the system refuses a thread: {error}"),
-        )
-        .with_hint("raise the limit: ulimit -u");
-        Output::before_parsing(false).report_error(&failure);
-        return Ok(ExitCode::from(failure.kind.exit_code()));
+    let work = move || {
+        let result = catch_unwind(AssertUnwindSafe(|| execute(&env, &clock)));
+        sender.send(ExitCause::Finished(result))
+    };
+    let worker = thread::Builder::new()
+        .name("work".to_owned())
+        .stack_size(WORKER_STACK_SIZE)
+        .spawn(work);
+    if let Err(error) = worker {
+        let error = Error::new(ErrorKind::Io, format!("cannot start a thread: {error}"))
+            .with_hint("raise the limit: ulimit -u");
+        Output::before_parsing(false).report_error(&error);
+        return Ok(ExitCode::from(error.kind.exit_code()));
     }
-    match end.recv()? {
+    match receiver.recv()? {
         ExitCause::Finished(Ok(code)) => Ok(ExitCode::from(code)),
         ExitCause::Finished(Err(panic)) => resume_unwind(panic),
         ExitCause::DeadlineExpired(number) => {
@@ -83,12 +71,12 @@ pub fn run() -> color_eyre::Result<ExitCode> {
     }
 }
 
-/// Does what the arguments ask for, and returns the exit code.
+/// Runs the command line and returns the exit code.
 fn execute(env: &Env, clock: &Clock) -> u8 {
-    let (mut out, outcome) = match cli::parse_args(std::env::args_os()) {
+    let (mut out, result) = match cli::parse_args(std::env::args_os()) {
         ParsedArgs::Run(args) => {
             let mut out = Output::from_process(&args.global, env);
-            let outcome = logging::init(&args.global, env, clock)
+            let result = logging::init(&args.global, env, clock)
                 .map_err(CommandExit::from)
                 .and_then(|log| {
                     if let Some(path) = log {
@@ -96,24 +84,24 @@ fn execute(env: &Env, clock: &Clock) -> u8 {
                     }
                     dispatch(&args, env, clock, &mut out)
                 });
-            (out, outcome)
+            (out, result)
         }
         ParsedArgs::Print(text) => {
             let mut out = Output::before_parsing(false);
-            let outcome = out.write_data(&text).and_then(|()| out.flush());
-            (out, outcome)
+            let result = out.write_data(&text).and_then(|()| out.flush());
+            (out, result)
         }
         ParsedArgs::Invalid { failure, json } => (
             Output::before_parsing(json),
             Err(CommandExit::Failed(failure)),
         ),
     };
-    match outcome {
+    match result {
         Ok(()) | Err(CommandExit::OutputClosed) => 0,
-        Err(CommandExit::Failed(failure)) => {
-            tracing::error!(kind = failure.kind.code(), "ends with a failure");
-            out.report_error(&failure);
-            failure.kind.exit_code()
+        Err(CommandExit::Failed(error)) => {
+            tracing::error!(kind = error.kind.code(), "failed");
+            out.report_error(&error);
+            error.kind.exit_code()
         }
         Err(CommandExit::Signal(number)) => 128 + number,
     }
@@ -121,25 +109,66 @@ fn execute(env: &Env, clock: &Clock) -> u8 {
 
 fn dispatch(args: &Args, env: &Env, clock: &Clock, out: &mut Output) -> Result<(), CommandExit> {
     clock::check_system_clock()?;
-    limits::raise_descriptor_limit()?;
-    limits::ignore_sigxfsz();
+    raise_descriptor_limit()?;
+    ignore_sigxfsz();
     tracing::info!(
         version = env!("CARGO_PKG_VERSION"),
         process = std::process::id(),
-        "begins"
+        "started"
     );
+    let mut context = CommandContext {
+        global: &args.global,
+        env,
+        clock,
+        check_key_bindings: |changes| Keymap::with_overrides(changes).1,
+        out,
+    };
     match &args.verb {
-        Some(Verb::Command(command)) => cli::run(
-            command,
-            CommandContext {
-                global: &args.global,
-                env,
-                clock,
-                check_key_bindings: |changes| Keymap::with_overrides(changes).1,
-                out,
-            },
-        ),
-        Some(Verb::Demo(sample)) => launch::open_demo(sample, &args.global, env, clock, out),
-        None => launch::open_profile(&args.query, &args.global, env, clock, out),
+        Some(Verb::Command(command)) => cli::run(command, context),
+        Some(Verb::Demo(sample)) => launch::open_demo(sample, &mut context),
+        None => launch::open_profile(&args.query, &mut context),
+    }
+}
+
+/// Forbids core dumps: memory holds the API key and mail.
+fn forbid_core_dumps() {
+    // A limit that cannot be lowered is zero already.
+    let _ = setrlimit(
+        Resource::Core,
+        Rlimit {
+            current: Some(0),
+            ..getrlimit(Resource::Core)
+        },
+    );
+}
+
+/// Raises the limit on open descriptors as far as the program needs; below it, libraries would panic.
+fn raise_descriptor_limit() -> Result<(), Error> {
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let Some(current) = current.filter(|current| *current < MIN_DESCRIPTORS) else {
+        return Ok(());
+    };
+    let target = maximum.map_or(MIN_DESCRIPTORS, |maximum| maximum.min(MIN_DESCRIPTORS));
+    let limit = Rlimit {
+        current: Some(target),
+        maximum,
+    };
+    if setrlimit(Resource::Nofile, limit).is_ok() && target == MIN_DESCRIPTORS {
+        return Ok(());
+    }
+    let limit = target.max(current);
+    let message = format!("open file limit too low: {limit}, sentbox needs {MIN_DESCRIPTORS}");
+    Err(Error::new(ErrorKind::Io, message).with_hint("raise the limit: ulimit -n 256"))
+}
+
+/// Makes a write beyond the file size limit fail like one to a full disk; by default its signal ends the
+/// process. The handler stays after the runtime that installed it is gone.
+fn ignore_sigxfsz() {
+    if let Ok(runtime) = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+    {
+        let _guard = runtime.enter();
+        let _ = tokio::signal::unix::signal(SignalKind::from_raw(Signal::XFSZ.as_raw()));
     }
 }

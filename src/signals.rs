@@ -1,7 +1,7 @@
 //! The signals that end the process, and the deadline by which it has ended.
 //!
-//! A thread of its own receives them, so that they are seen while every other thread is blocked: by
-//! a terminal that is not read, or by an archive that another process has locked.
+//! A thread of its own receives them, so that they work while every other thread is blocked: by a terminal
+//! that does not read, or by an archive that another process has locked.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,12 +16,13 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinSet;
 
-/// The signals that ask a command to end in order.
+/// The signals that end a command in an orderly way.
 pub const SHUTDOWN_SIGNALS: [Signal; 3] = [Signal::INT, Signal::TERM, Signal::HUP];
 
-/// The signals that end a process unless it handles them and that do not report a defect of its own.
-/// `abort` ends the process all the same: it raises its signal again, by default, when the handler
-/// has returned.
+/// The signals that end a process unless it handles them, and that do not report a bug in it.
+///
+/// `abort` still ends the process: when the handler has returned, it raises the signal again with the default
+/// action.
 pub const TERMINATING_SIGNALS: [Signal; 11] = [
     Signal::INT,
     Signal::TERM,
@@ -36,14 +37,14 @@ pub const TERMINATING_SIGNALS: [Signal; 11] = [
     Signal::XCPU,
 ];
 
-/// How long the process may take to end in order; after that it ends without waiting for its work.
+/// How long the process may take for an orderly end; after that it ends without waiting for its work.
 const GRACE_PERIOD: Duration = Duration::from_millis(1500);
 
-/// Whether a signal ends the process now.
+/// Whether a signal has started the end of the process.
 static SHUTTING_DOWN: AtomicBool = AtomicBool::new(false);
 
-/// Receives the number of a signal whose [`GRACE`] has passed.
-static DEADLINE_SENDER: OnceLock<mpsc::Sender<u8>> = OnceLock::new();
+/// Receives the number of a signal after its [`GRACE_PERIOD`].
+static ON_DEADLINE: OnceLock<Box<dyn Fn(u8) + Send + Sync>> = OnceLock::new();
 
 /// Receives signals from its creation on.
 pub(crate) struct Signals {
@@ -53,12 +54,8 @@ pub(crate) struct Signals {
 
 impl Signals {
     /// Installs handlers for `signals` in place of their default action.
-    ///
-    /// # Errors
-    ///
-    /// If the system refuses a handler, a descriptor or a thread.
     pub(crate) fn listen(signals: &'static [Signal]) -> io::Result<Self> {
-        let (sender, received) = unbounded_channel();
+        let (sender, receiver) = unbounded_channel();
         let (ready, installed) = mpsc::channel();
         let forward = sender.clone();
         thread::Builder::new()
@@ -74,21 +71,14 @@ impl Signals {
             })?;
         installed
             .recv()
-            .unwrap_or_else(|_| Err(io::Error::other("the thread for signals has ended")))?;
-        Ok(Self {
-            receiver: received,
-            sender,
-        })
+            .unwrap_or_else(|_| Err(io::Error::other("the signal thread has ended")))?;
+        Ok(Self { receiver, sender })
     }
 
     /// Treats a hang-up of the terminal on stdin like SIGHUP.
     ///
-    /// A program started with SIGHUP ignored receives no signal then, and the event stream would
-    /// spin on a dead descriptor.
-    ///
-    /// # Errors
-    ///
-    /// If the system refuses a thread.
+    /// A program that was started with SIGHUP ignored receives no signal, and the event stream would spin on a
+    /// closed descriptor.
     pub(crate) fn watch_terminal_hangup(&self) -> io::Result<()> {
         let forward = self.sender.clone();
         thread::Builder::new()
@@ -108,28 +98,27 @@ impl Signals {
             .expect("this value holds a sender")
     }
 
-    /// The number of a signal that has arrived already.
+    /// Returns the number of a signal that has already arrived.
     pub(crate) fn try_recv(&mut self) -> Option<u8> {
         self.receiver.try_recv().ok()
     }
 }
 
-/// Whether a signal ends the process now, so that no write may wait any longer.
-#[must_use]
+/// Whether a signal has started the end of the process, so that no write may block any longer.
 pub(crate) fn is_shutting_down() -> bool {
     SHUTTING_DOWN.load(Ordering::SeqCst)
 }
 
-/// Sends the number of a signal to `late` when the process has not ended in time after it. Only the
-/// first call has an effect.
-pub(crate) fn set_deadline_sender(late: mpsc::Sender<u8>) {
-    let _ = DEADLINE_SENDER.set(late);
+/// Calls `end` with the number of a signal after which the process has not ended in time. Only the first
+/// call has an effect.
+pub(crate) fn on_deadline(end: impl Fn(u8) + Send + Sync + 'static) {
+    let _ = ON_DEADLINE.set(Box::new(end));
 }
 
-/// The number of `signal` as exit codes use it.
+/// Returns the number of `signal` as exit codes use it.
 #[must_use]
 pub fn signal_number(signal: Signal) -> u8 {
-    u8::try_from(signal.as_raw()).expect("a signal's number is small")
+    u8::try_from(signal.as_raw()).expect("a signal number is small")
 }
 
 fn install_handlers(signals: &[Signal]) -> io::Result<(Runtime, JoinSet<Option<u8>>)> {
@@ -138,7 +127,7 @@ fn install_handlers(signals: &[Signal]) -> io::Result<(Runtime, JoinSet<Option<u
         .build()?;
     let mut handlers = JoinSet::new();
     {
-        let _inside = runtime.enter();
+        let _guard = runtime.enter();
         for kind in signals {
             let mut handler = signal(SignalKind::from_raw(kind.as_raw()))?;
             let number = signal_number(*kind);
@@ -148,19 +137,18 @@ fn install_handlers(signals: &[Signal]) -> io::Result<(Runtime, JoinSet<Option<u
     Ok((runtime, handlers))
 }
 
-/// Announces the end, and enforces it after [`GRACE`].
+/// Starts the end of the process, and enforces it after [`GRACE_PERIOD`].
 fn begin_shutdown(number: u8, forward: &UnboundedSender<u8>) {
     SHUTTING_DOWN.store(true, Ordering::SeqCst);
-    // A command that no longer listens is at its end.
+    // A command that no longer listens has ended.
     let _ = forward.send(number);
     thread::sleep(GRACE_PERIOD);
-    if let Some(late) = DEADLINE_SENDER.get() {
-        let _ = late.send(number);
+    if let Some(end) = ON_DEADLINE.get() {
+        end(number);
     }
 }
 
-/// Blocks until the terminal on stdin has hung up. It polls for no event but that, so it sleeps
-/// without waking for keys.
+/// Blocks until the terminal on stdin has hung up. It polls for no other event, so that keys do not wake it.
 fn wait_for_hangup() {
     let stdin = rustix::stdio::stdin();
     loop {

@@ -23,7 +23,6 @@ const LAYERS: &[(&str, u8)] = &[
     ("cli", 6),
     ("fuzz_targets", 7),
     ("launch", 7),
-    ("limits", 7),
     ("logging", 7),
     ("main", 9),
     ("panic_hook", 7),

@@ -1,4 +1,4 @@
-//! From the wire to what is shown: the one place where foreign fields become cleaned, typed ones.
+//! Converts wire types to domain types, whose text is sanitized; the only place that does so.
 
 use std::sync::Arc;
 
@@ -21,15 +21,16 @@ impl From<&wire::Summary> for Summary {
             scheduled_at,
             extra,
         } = wire;
+        let text = |field: &Option<String>| SafeText::new(field.as_deref().unwrap_or_default());
         Self {
             id: EmailId::new(id),
-            to: parse_addresses(to.as_deref().unwrap_or_default()),
-            cc: parse_addresses(cc.as_deref().unwrap_or_default()),
-            bcc: parse_addresses(bcc.as_deref().unwrap_or_default()),
-            reply_to: parse_addresses(reply_to.as_deref().unwrap_or_default()),
+            to: parse_addresses(to.as_deref()),
+            cc: parse_addresses(cc.as_deref()),
+            bcc: parse_addresses(bcc.as_deref()),
+            reply_to: parse_addresses(reply_to.as_deref()),
             from: Address::parse(from.as_deref().unwrap_or_default()),
-            subject: SafeText::new(subject.as_deref().unwrap_or_default()),
-            message_id: SafeText::new(message_id.as_deref().unwrap_or_default()),
+            subject: text(subject),
+            message_id: text(message_id),
             created: ApiTime::parse(created_at.as_deref().unwrap_or_default()),
             scheduled: scheduled_at.as_deref().map(ApiTime::parse),
             status: Status::parse(last_event.as_deref().unwrap_or_default()),
@@ -45,37 +46,11 @@ impl From<RetrievedEmail> for Email {
     fn from(retrieved: RetrievedEmail) -> Self {
         let RetrievedEmail { email, json } = retrieved;
         let wire::Email {
-            object: _,
-            id,
-            to,
-            from,
-            created_at,
-            subject,
-            message_id,
+            summary,
             html,
             text,
-            bcc,
-            cc,
-            reply_to,
-            last_event,
-            scheduled_at,
             tags,
-            extra,
         } = email;
-        let summary = wire::Summary {
-            id,
-            to: Some(to),
-            from,
-            created_at,
-            subject,
-            message_id,
-            bcc: Some(bcc),
-            cc: Some(cc),
-            reply_to: Some(reply_to),
-            last_event,
-            scheduled_at,
-            extra,
-        };
         Self {
             summary: Summary::from(&summary),
             html: html.map(Arc::from),
@@ -96,6 +71,9 @@ impl From<&wire::Tag> for Tag {
     }
 }
 
-fn parse_addresses(list: &[String]) -> Vec<Address> {
-    list.iter().map(|text| Address::parse(text)).collect()
+fn parse_addresses(list: Option<&[String]>) -> Vec<Address> {
+    list.unwrap_or_default()
+        .iter()
+        .map(|text| Address::parse(text))
+        .collect()
 }

@@ -1,84 +1,78 @@
-//! Everything that can go wrong with a request, by cause; and the one place where causes become words.
+//! The causes of failed requests, and the only place that turns them into errors for users.
 
-use crate::text::format::format_pause;
 use std::error::Error as _;
 use std::io;
 use std::time::Duration;
 
-use serde::Deserialize;
 use serde_json::Value;
 
-use super::rate_limit::RetryAction;
+use super::retry::RetryAction;
 use crate::config::BaseUrl;
 use crate::error::{Error, ErrorKind};
-use crate::text::sanitize;
+use crate::text::format::format_pause;
+use crate::text::sanitize::sanitize_line;
 
-/// An answer larger than this, unpacked, is not read to its end.
+/// The most bytes of a response body, decompressed.
 pub(super) const MAX_BODY: usize = 24 << 20;
 
-/// As much of a foreign text as is kept for quoting; far more than is quoted.
+/// Characters of a foreign text that are stored for an excerpt; far more than it shows.
 const MAX_EXCERPT: usize = 4096;
 
-/// Why a request did not give what was asked for.
+/// Why a request failed.
 #[derive(Debug)]
 pub(super) enum RequestError {
-    /// Nothing was sent, or nobody waits for the answer: there is no key, no way to send it, or nobody who wants it.
+    /// The request was cancelled, or could not be built; for example, there is no key.
     NotSent(Error),
-    /// The name of the host is not known.
     UnknownHost,
-    /// Nothing listens there.
     ConnectionRefused,
-    /// No trusted connection; the cause in the words of the TLS library.
+    /// No trusted connection, with the cause from the TLS library.
     Tls(String),
     /// No connection for another reason.
     ConnectFailed(String),
-    /// The service, or the way to it, was silent for too long.
+    /// The service or the network did not respond in time.
     Timeout,
-    /// The connection broke while it was in use.
+    /// The connection broke during the response.
     ConnectionBroken,
-    /// What listens there does not speak HTTP.
     NotHttp,
-    /// More than [`MAX_BODY`] came.
+    /// More than [`MAX_BODY`] was received.
     BodyTooLarge,
-    /// What came is not the API's JSON: how it begins, as it came, and whether it looks like JSON cut short.
-    UnexpectedBody { start: String, cut_short: bool },
-    /// Another email than the one asked for.
+    /// The body is not the API's JSON: its start, as it was sent, and whether it looks like truncated JSON.
+    UnexpectedBody {
+        body_prefix: String,
+        is_truncated: bool,
+    },
+    /// The response holds another email than the requested one.
     WrongEmail,
-    /// Sent on to another origin.
+    /// A redirect to this other origin.
     CrossOriginRedirect(String),
-    /// Sent on too often.
     RedirectLoop,
-    /// Refused by the service, or by something in front of it.
+    /// A status other than 200, from the service or from a proxy before it.
     Http(HttpError),
 }
 
-/// An answer with a status other than 200.
+/// A response with a status other than 200.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct HttpError {
     pub(super) status: u16,
-    /// The service's stable word, if the body was the API's JSON.
+    /// The service's stable code, if the body was the API's JSON.
     pub(super) name: String,
-    /// The service's message; or how the body begins, if it was anything else. As it came.
+    /// The service's message, or the start of any other body; as it was sent.
     pub(super) message: String,
     /// Whether the body was a JSON error of this API or of an imitator.
     pub(super) is_api_error: bool,
-    /// How long it asks us to wait.
     pub(super) retry_after: Option<Duration>,
 }
 
-/// What the request was about, for the words of a failure.
+/// The operation of a request, which the message of an error depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Endpoint {
-    /// The first page.
     FirstPage,
-    /// A page beside a cursor.
     PageAtCursor,
-    /// One email.
     Email,
 }
 
 impl Endpoint {
-    /// What is asked, without ids: they are foreign, and may be anything.
+    /// Returns the method and path without ids: they are foreign, and may be anything.
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::FirstPage | Self::PageAtCursor => "GET /emails",
@@ -87,214 +81,212 @@ impl Endpoint {
     }
 }
 
+/// Parts of the messages by which a failed TLS handshake is recognised.
+const TLS_MESSAGES: [&str; 6] = [
+    "certificate",
+    "TLS",
+    "tls",
+    "handshake",
+    "corrupt message",
+    "UnknownIssuer",
+];
+/// Parts of the messages by which a peer without HTTP is recognised.
+const NOT_HTTP_MESSAGES: [&str; 4] = [
+    "invalid HTTP",
+    "message head is too large",
+    "invalid chunk",
+    "Invalid chunk",
+];
+
 impl RequestError {
-    /// The cause as one word for the log, in which nothing foreign is quoted.
+    /// Returns a code for the log, which quotes nothing foreign.
     pub(super) const fn code(&self) -> &'static str {
         match self {
-            Self::NotSent(_) => "unsent",
+            Self::NotSent(_) => "not_sent",
             Self::UnknownHost => "unknown_host",
-            Self::ConnectionRefused => "refused",
-            Self::Tls(_) => "untrusted",
-            Self::ConnectFailed(_) => "no_connection",
-            Self::Timeout => "silent",
-            Self::ConnectionBroken => "broken",
+            Self::ConnectionRefused => "connection_refused",
+            Self::Tls(_) => "tls",
+            Self::ConnectFailed(_) => "connect_failed",
+            Self::Timeout => "timeout",
+            Self::ConnectionBroken => "connection_broken",
             Self::NotHttp => "not_http",
-            Self::BodyTooLarge => "too_large",
-            Self::UnexpectedBody { .. } => "not_the_api",
-            Self::WrongEmail => "other_email",
-            Self::CrossOriginRedirect(_) => "redirected",
-            Self::RedirectLoop => "redirected_in_circles",
-            Self::Http(_) => "rejected",
+            Self::BodyTooLarge => "body_too_large",
+            Self::UnexpectedBody { .. } => "unexpected_body",
+            Self::WrongEmail => "wrong_email",
+            Self::CrossOriginRedirect(_) => "cross_origin_redirect",
+            Self::RedirectLoop => "redirect_loop",
+            Self::Http(_) => "http_status",
         }
     }
 
-    /// What came instead of the API's JSON.
+    /// Creates the error for a body that is not the API's JSON.
     pub(super) fn unexpected_body(text: &str, error: &serde_json::Error) -> Self {
-        let json = text.trim_start().starts_with('{');
+        let is_object = text.trim_start().starts_with('{');
         Self::UnexpectedBody {
-            start: text.chars().take(MAX_EXCERPT).collect(),
-            cut_short: json && (error.is_eof() || error.is_syntax()),
+            body_prefix: text.chars().take(MAX_EXCERPT).collect(),
+            is_truncated: is_object && (error.is_eof() || error.is_syntax()),
         }
     }
 
-    /// Tells the causes of a failed transport apart.
+    /// Finds the cause of a failed transport.
     pub(super) fn from_reqwest(error: &reqwest::Error) -> Self {
-        let mut causes = Vec::new();
-        let mut next = error.source();
-        while let Some(cause) = next {
-            causes.push(cause);
-            next = cause.source();
-        }
-        let refused = causes
+        let causes: Vec<&dyn std::error::Error> =
+            std::iter::successors(error.source(), |&cause| cause.source()).collect();
+        let is_refused = causes
             .iter()
             .filter_map(|cause| cause.downcast_ref::<io::Error>())
             .any(|io| io.kind() == io::ErrorKind::ConnectionRefused);
-        let words: Vec<String> = causes
+        let mut messages: Vec<String> = causes
             .iter()
-            .map(|cause| sanitize::sanitize_line(&cause.to_string()).into_owned())
+            .map(|cause| sanitize_line(&cause.to_string()).into_owned())
             .collect();
         let mentions = |parts: &[&str]| {
-            words
+            messages
                 .iter()
-                .any(|cause| parts.iter().any(|part| cause.contains(part)))
+                .any(|message| parts.iter().any(|part| message.contains(part)))
         };
-        let deepest = || words.last().cloned().unwrap_or_default();
-        if error.is_dns() {
-            Self::UnknownHost
-        } else if error.is_timeout() && error.is_connect() {
-            Self::ConnectFailed("there was none within a few seconds".to_owned())
-        } else if error.is_timeout() {
-            Self::Timeout
-        } else if error.is_connect() && refused {
-            Self::ConnectionRefused
-        } else if error.is_connect() && mentions(&["handshake eof"]) {
-            Self::ConnectFailed("it was closed before it was secure".to_owned())
-        } else if error.is_connect()
-            && mentions(&[
-                "certificate",
-                "TLS",
-                "tls",
-                "handshake",
-                "corrupt message",
-                "UnknownIssuer",
-            ])
-        {
-            let by_itself = mentions(&["CaUsedAsEndEntity"]);
-            Self::Tls(if by_itself {
-                "its certificate is signed by nobody but itself".to_owned()
-            } else {
-                deepest()
-            })
-        } else if error.is_connect() {
-            Self::ConnectFailed(deepest())
-        } else if mentions(&[
-            "invalid HTTP",
-            "message head is too large",
-            "invalid chunk",
-            "Invalid chunk",
-        ]) {
-            Self::NotHttp
-        } else {
-            Self::ConnectionBroken
+        match (error.is_connect(), error.is_timeout()) {
+            _ if error.is_dns() => Self::UnknownHost,
+            (true, true) => Self::ConnectFailed("connection timed out".to_owned()),
+            (false, true) => Self::Timeout,
+            (false, false) if mentions(&NOT_HTTP_MESSAGES) => Self::NotHttp,
+            (false, false) => Self::ConnectionBroken,
+            (true, false) if is_refused => Self::ConnectionRefused,
+            (true, false) if mentions(&["handshake eof"]) => {
+                Self::ConnectFailed("closed during the TLS handshake".to_owned())
+            }
+            (true, false) if mentions(&["CaUsedAsEndEntity"]) => {
+                Self::Tls("self-signed certificate".to_owned())
+            }
+            (true, false) if mentions(&TLS_MESSAGES) => {
+                Self::Tls(messages.pop().unwrap_or_default())
+            }
+            (true, false) => Self::ConnectFailed(messages.pop().unwrap_or_default()),
         }
     }
 
-    /// Whether trying again may help. All requests only read, so a repeated one does no harm.
+    /// Returns whether another attempt may help. All requests only read, so repeating one is safe.
     pub(super) fn retry_action(&self) -> RetryAction {
         match self {
             Self::Timeout
             | Self::ConnectionBroken
             | Self::UnexpectedBody {
-                cut_short: true, ..
+                is_truncated: true, ..
             } => RetryAction::Backoff,
-            Self::Http(rejection) => rejection.retry_action(),
-            Self::NotSent(_)
-            | Self::UnknownHost
-            | Self::ConnectionRefused
-            | Self::Tls(_)
-            | Self::ConnectFailed(_)
-            | Self::NotHttp
-            | Self::BodyTooLarge
-            | Self::UnexpectedBody {
-                cut_short: false, ..
-            }
-            | Self::WrongEmail
-            | Self::CrossOriginRedirect(_)
-            | Self::RedirectLoop => RetryAction::Never,
+            Self::Http(error) => error.retry_action(),
+            _ => RetryAction::Never,
         }
     }
 
-    /// Takes `secret` out of what is quoted: a service may repeat the key it was sent.
+    /// Removes `secret` from foreign text: a service may repeat the key that it received.
+    ///
+    /// Before any excerpt is made, because its end could cut the secret in two.
     pub(super) fn redact(mut self, secret: &str) -> Self {
-        match &mut self {
-            Self::UnexpectedBody { start: text, .. }
-            | Self::Http(HttpError { message: text, .. })
-            | Self::CrossOriginRedirect(text)
-            | Self::Tls(text)
-            | Self::ConnectFailed(text) => *text = text.replace(secret, "[key]"),
-            Self::NotSent(_)
-            | Self::UnknownHost
-            | Self::ConnectionRefused
-            | Self::Timeout
-            | Self::ConnectionBroken
-            | Self::NotHttp
-            | Self::BodyTooLarge
-            | Self::WrongEmail
-            | Self::RedirectLoop => {}
+        if let Self::UnexpectedBody {
+            body_prefix: text, ..
+        }
+        | Self::Http(HttpError { message: text, .. })
+        | Self::CrossOriginRedirect(text)
+        | Self::Tls(text)
+        | Self::ConnectFailed(text) = &mut self
+        {
+            *text = text.replace(secret, "[key]");
         }
         self
     }
 
-    /// The cause in words.
-    pub(super) fn into_error(self, asked: Endpoint, base: &BaseUrl) -> Error {
-        let unreachable = |what: String| Error::new(ErrorKind::Unreachable, what);
-        let not_the_api =
-            |what: String| Error::new(ErrorKind::NotTheApi, what).with_hint(WRONG_BASE_HINT);
+    /// Converts the cause to an error for users.
+    pub(super) fn into_error(self, endpoint: Endpoint, base: &BaseUrl) -> Error {
+        let fail = |kind, message: String, hint: &str| Error::new(kind, message).with_hint(hint);
+        let unreachable = |message, hint| fail(ErrorKind::Unreachable, message, hint);
+        let not_the_api = |message| fail(ErrorKind::NotTheApi, message, BASE_URL_HINT);
         match self {
-            Self::NotSent(failure) => failure,
-            Self::UnknownHost => unreachable(format!("the name of {base} is not known")).with_hint("look at the base URL, the network and DNS"),
-            Self::ConnectionRefused => unreachable(format!("nothing listens at {base}")).with_hint("is the service running, and the base URL right?"),
-            Self::Tls(why) => unreachable(format!("the connection to {base} cannot be trusted: {why}"))
-                .with_hint("certificates of your own authority go into --ca-file; SSL_CERT_FILE names the system's"),
-            Self::ConnectFailed(why) => unreachable(format!("no connection to {base}: {why}")).with_hint("look at the network"),
-            Self::Timeout => unreachable(format!("{base} did not answer in time")).with_hint("try again later"),
-            Self::ConnectionBroken => unreachable(format!("the connection to {base} broke off in the middle of its answer")).with_hint("try again"),
-            Self::NotHttp => not_the_api(format!("{base} answered something that is not HTTP")),
-            Self::BodyTooLarge => not_the_api(format!("{base} answered more than {} MB; the rest was not read", MAX_BODY >> 20)),
-            Self::UnexpectedBody { start, .. } => {
-                not_the_api(format!("{base} answered something that is not this API's JSON{}", quote_excerpt(&start)))
-            }
-            Self::WrongEmail => Error::new(ErrorKind::NotTheApi, format!("{base} answered with another email than the one asked for")),
-            Self::CrossOriginRedirect(place) => {
-                Error::new(ErrorKind::Redirected, format!("{base} sends us on to {place}; the key was not sent there"))
-                    .with_hint("if that is the right service, make it the base URL")
-            }
-            Self::RedirectLoop => Error::new(ErrorKind::Redirected, format!("{base} sends us on in circles")).with_hint(WRONG_BASE_HINT),
-            Self::Http(rejection) => rejection.into_error(asked, base),
+            Self::NotSent(error) => error,
+            Self::UnknownHost => unreachable(
+                format!("could not resolve host: {base}"),
+                "check the base URL, the network and DNS",
+            ),
+            Self::ConnectionRefused => unreachable(
+                format!("connection refused by {base}"),
+                "is the service running, and the base URL right?",
+            ),
+            Self::Tls(why) => unreachable(
+                format!("TLS connection to {base} failed: {why}"),
+                "name the certificates of an authority of your own with --ca-file; \
+                 SSL_CERT_FILE names the system's",
+            ),
+            Self::ConnectFailed(why) => unreachable(
+                format!("no connection to {base}: {why}"),
+                "check the network",
+            ),
+            Self::Timeout => unreachable(format!("request to {base} timed out"), "try again later"),
+            Self::ConnectionBroken => unreachable(
+                format!("connection to {base} closed before the response was complete"),
+                "try again",
+            ),
+            Self::NotHttp => not_the_api(format!("invalid HTTP response from {base}")),
+            Self::BodyTooLarge => not_the_api(format!(
+                "response from {base} is larger than {} MB",
+                MAX_BODY >> 20
+            )),
+            Self::UnexpectedBody { body_prefix, .. } => not_the_api(format!(
+                "unexpected response from {base}: not this API's JSON{}",
+                quote_excerpt(&body_prefix)
+            )),
+            Self::WrongEmail => Error::new(
+                ErrorKind::NotTheApi,
+                format!("{base} returned another email than the requested one"),
+            ),
+            Self::CrossOriginRedirect(origin) => fail(
+                ErrorKind::Redirected,
+                format!("{base} redirects to another origin, {origin}; the API key was not sent"),
+                "if that is the right service, make it the base URL",
+            ),
+            Self::RedirectLoop => fail(
+                ErrorKind::Redirected,
+                format!("too many redirects from {base}"),
+                BASE_URL_HINT,
+            ),
+            Self::Http(error) => error.into_error(endpoint, base),
         }
     }
 }
 
-const WRONG_BASE_HINT: &str = "is the base URL right, and no proxy or log-in page in between?";
-/// Some imitations of the service answer for single emails only.
+const BASE_URL_HINT: &str = "is the base URL right, and no proxy or log-in page in between?";
+/// Some imitations of the service return single emails only.
 const NO_LIST_HINT: &str = "is the base URL right? if it is, this service has no list operation; sentbox show ID works without it";
 
+/// Creates the error for an email that the service does not have.
+pub(super) fn no_such_email() -> Error {
+    Error::new(ErrorKind::NotFound, "the service has no such email")
+        .with_hint("check the id; the service deletes old mail")
+}
+
 impl HttpError {
-    /// Reads the body of an answer: the service's flat error, or the two shapes of its imitators.
-    pub(super) fn parse(status: u16, body: &[u8], wait: Option<Duration>) -> Self {
-        #[derive(Deserialize, Default)]
-        #[serde(default)]
-        struct Body {
-            name: Value,
-            code: Value,
-            message: Value,
-            error: Value,
-        }
+    /// Parses an error body: the service's flat one, or one of the two shapes of its imitators.
+    pub(super) fn parse(status: u16, body: &[u8], retry_after: Option<Duration>) -> Self {
         let text = String::from_utf8_lossy(body);
-        let string = |value: &Value| value.as_str().map(str::to_owned).unwrap_or_default();
-        let either = |first: String, second: String| if first.is_empty() { second } else { first };
-        let Body {
-            name,
-            code,
-            message,
-            error,
-        } = serde_json::from_str(&text).unwrap_or_default();
-        let name = either(string(&name), string(&code));
-        let name = either(name, string(&error["code"]));
-        let message = either(string(&message), string(&error));
-        let message = either(message, string(&error["message"]));
-        let is_api = !(name.is_empty() && message.is_empty());
-        let message = if is_api {
-            message
-        } else {
-            text.chars().take(MAX_EXCERPT).collect()
+        let json: Value = serde_json::from_str(&text).unwrap_or_default();
+        let first_string = |paths: [&str; 3]| {
+            paths
+                .iter()
+                .filter_map(|path| json.pointer(path)?.as_str())
+                .find(|text| !text.is_empty())
+                .unwrap_or_default()
+                .to_owned()
         };
+        let name = first_string(["/name", "/code", "/error/code"]);
+        let mut message = first_string(["/message", "/error", "/error/message"]);
+        let is_api_error = !(name.is_empty() && message.is_empty());
+        if !is_api_error {
+            message = text.chars().take(MAX_EXCERPT).collect();
+        }
         Self {
             status,
             name,
             message,
-            is_api_error: is_api,
-            retry_after: wait,
+            is_api_error,
+            retry_after,
         }
     }
 
@@ -302,125 +294,119 @@ impl HttpError {
         self.status == 429 && self.name.contains("quota")
     }
 
+    fn is_temporary(&self) -> bool {
+        matches!(self.status, 408 | 409 | 425 | 429 | 500..=599)
+    }
+
     fn retry_action(&self) -> RetryAction {
-        match self.status {
-            429 if self.is_quota() => RetryAction::Never,
-            408 | 409 | 425 | 429 | 500..=599 => self
-                .retry_after
-                .map_or(RetryAction::Backoff, RetryAction::After),
-            _ => RetryAction::Never,
+        match self.retry_after {
+            _ if self.is_quota() || !self.is_temporary() => RetryAction::Never,
+            Some(wait) => RetryAction::After(wait),
+            None => RetryAction::Backoff,
         }
     }
 
-    /// The real service answers a wrong key with 400, 401 or 403, depending on time and place: the
-    /// name counts first, then the message, and the status last.
-    fn into_error(self, asked: Endpoint, base: &BaseUrl) -> Error {
-        let said = quote_excerpt(&self.message);
-        let key = self.message.to_lowercase().contains("api key");
+    /// Converts the response to an error for users.
+    ///
+    /// The real service answers a wrong key with 400, 401 or 403, depending on endpoint and time: the name
+    /// counts first, then the message, and the status last.
+    fn into_error(self, endpoint: Endpoint, base: &BaseUrl) -> Error {
+        let (status, quote) = (self.status, quote_excerpt(&self.message));
+        let fail = |kind, message: String, hint: &str| Error::new(kind, message).with_hint(hint);
         let rejected = || {
-            Error::new(
+            fail(
                 ErrorKind::KeyRejected,
-                format!("{base} does not accept the API key{said}"),
+                format!("{base} does not accept the API key{quote}"),
+                "check the key, and whether it belongs to this service",
             )
-            .with_hint("look at the key, and whether it belongs to this service")
         };
-        let not_the_api = || {
-            Error::new(
-                ErrorKind::NotTheApi,
-                format!("{base} answered {}{said}", self.status),
-            )
-            .with_hint(WRONG_BASE_HINT)
+        let not_the_api = |hint| {
+            let message = format!("unexpected response from {base}: {status}{quote}");
+            fail(ErrorKind::NotTheApi, message, hint)
         };
         let send_only = || {
-            Error::new(
+            fail(
                 ErrorKind::KeySendOnly,
-                format!("this API key may send mail but not read it{said}"),
+                format!("this API key may send mail but not read it{quote}"),
+                "reading needs a key with full access",
             )
-            .with_hint("reading needs a key with full access")
         };
-        match (self.status, self.name.as_str()) {
+        let mentions_key = self.message.to_lowercase().contains("api key");
+        let error = match (status, self.name.as_str()) {
             (_, "restricted_api_key") if self.message.contains("only send") => send_only(),
             (_, "invalid_permission") => send_only(),
-            (_, "suspended_api_key" | "restricted_api_key") => Error::new(
+            (_, "suspended_api_key" | "restricted_api_key") => fail(
                 ErrorKind::KeyRejected,
-                format!("this API key is suspended{said}"),
-            )
-            .with_hint("your team's administrator can tell why"),
-            (_, "missing_api_key" | "invalid_api_key") => rejected(),
-            (400 | 401 | 403, _) if key => rejected(),
-            (401, _) => rejected(),
-            (403, _) => Error::new(
+                format!("this API key is suspended{quote}"),
+                "ask your team's administrator",
+            ),
+            (_, "missing_api_key" | "invalid_api_key") | (401, _) => rejected(),
+            (400 | 403, _) if mentions_key => rejected(),
+            (403, _) => fail(
                 ErrorKind::KeyRejected,
-                format!("{base}, or something in front of it, does not let us in{said}"),
-            )
-            .with_hint("look at the key; a proxy or a firewall may be in between"),
-            (404, _) if self.is_api_error && asked == Endpoint::Email => {
-                Error::new(ErrorKind::NotFound, "the service has no such email")
-                    .with_hint("look at the id; old mail is deleted by the service")
-            }
-            (404, _) if self.is_api_error && asked == Endpoint::PageAtCursor => Error::new(
+                format!("access denied by {base} or a proxy before it{quote}"),
+                "check the key, and any proxy or firewall in between",
+            ),
+            (404, _) if self.is_api_error && endpoint == Endpoint::Email => no_such_email(),
+            (404, _) if self.is_api_error && endpoint == Endpoint::PageAtCursor => fail(
                 ErrorKind::NotFound,
-                "the email to continue from is no longer known to the service",
-            )
-            .with_hint("start over at the newest"),
-            (404 | 405, _) if asked == Endpoint::FirstPage => not_the_api().with_hint(NO_LIST_HINT),
-            (404, _) => not_the_api(),
-            (422, _) if asked == Endpoint::Email => Error::new(
+                "the service no longer has the email to continue from".to_owned(),
+                "start again at the newest",
+            ),
+            (404 | 405, _) if endpoint == Endpoint::FirstPage => not_the_api(NO_LIST_HINT),
+            (404, _) => not_the_api(BASE_URL_HINT),
+            (422, _) if endpoint == Endpoint::Email => fail(
                 ErrorKind::NotFound,
-                format!("the service does not take this for the id of an email{said}"),
-            )
-            .with_hint("look at the id"),
-            (407, _) => Error::new(
+                format!("invalid email id{quote}"),
+                "check the id",
+            ),
+            (407, _) => fail(
                 ErrorKind::Unreachable,
-                "the proxy wants to know who you are",
-            )
-            .with_hint("look at HTTPS_PROXY"),
-            (429, _) if self.is_quota() => Error::new(
+                "proxy authentication required".to_owned(),
+                "check HTTPS_PROXY",
+            ),
+            (429, _) if self.is_quota() => fail(
                 ErrorKind::Quota,
-                format!("the team's quota is used up{said}"),
-            )
-            .with_hint("waiting a moment does not help")
-            .with_retry_after(self.retry_after),
-            (429, _) => {
-                let when = self.retry_after.map_or_else(
+                format!("the team's quota is used up{quote}"),
+                "waiting a moment does not help",
+            ),
+            (429, _) => fail(
+                ErrorKind::RateLimited,
+                "too many requests for the team's limit".to_owned(),
+                &self.retry_after.map_or_else(
                     || "try again in a moment".to_owned(),
                     |wait| format!("try again in {}", format_pause(wait)),
-                );
-                Error::new(
-                    ErrorKind::RateLimited,
-                    "too many requests for the team's limit",
-                )
-                .with_hint(when)
-                .with_retry_after(self.retry_after)
-            }
-            (408 | 409 | 425, _) => Error::new(
-                ErrorKind::Server,
-                format!(
-                    "{base} could not answer at the moment: {}{said}",
-                    self.status
                 ),
-            )
-            .with_hint("try again later")
-            .with_retry_after(self.retry_after),
-            (500..=599, _) => Error::new(
+            ),
+            (408 | 409 | 425, _) => fail(
                 ErrorKind::Server,
-                format!("{base} is failing itself: {}{said}", self.status),
-            )
-            .with_hint("try again later")
-            .with_retry_after(self.retry_after),
+                format!("{base} is temporarily unavailable: {status}{quote}"),
+                "try again later",
+            ),
+            (500..=599, _) => fail(
+                ErrorKind::Server,
+                format!("server error from {base}: {status}{quote}"),
+                "try again later",
+            ),
             (400..=499, _) if self.is_api_error => Error::new(
                 ErrorKind::InvalidRequest,
-                format!("{base} refused the request: {}{said}", self.status),
+                format!("{base} refused the request: {status}{quote}"),
             ),
-            _ => not_the_api(),
-        }
+            _ => not_the_api(BASE_URL_HINT),
+        };
+        // Other errors do not go away with time.
+        let is_temporary = matches!(
+            error.kind,
+            ErrorKind::Quota | ErrorKind::RateLimited | ErrorKind::Server
+        );
+        error.with_retry_after(self.retry_after.filter(|_| is_temporary))
     }
 }
 
-/// `: "the first words of a text"`, on one line and safe to show; nothing for an empty text.
+/// Quotes the start of a text on one line, as `: "text"`; empty for an empty text.
 fn quote_excerpt(text: &str) -> String {
     let start: String = text.chars().take(MAX_EXCERPT).collect();
-    let words = sanitize::sanitize_line(&start)
+    let words = sanitize_line(&start)
         .split_whitespace()
         .collect::<Vec<_>>()
         .join(" ");
@@ -432,5 +418,5 @@ fn quote_excerpt(text: &str) -> String {
 }
 
 #[cfg(test)]
-#[path = "fault_tests.rs"]
+#[path = "error_tests.rs"]
 mod tests;

@@ -1,52 +1,49 @@
-//! The service as seen from here: its JSON, and the client that asks for it.
+//! The service: its JSON, and the HTTP client with rate limit and retries.
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::error::Error;
 use crate::mail::EmailId;
 
-mod admit;
 mod client;
 mod convert;
 mod error;
-mod headers;
 mod rate_limit;
 mod request;
 mod response;
-mod seen;
-mod unpack;
+mod retry;
 pub mod wire;
 
-pub(crate) use admit::verify_key;
+pub(crate) use client::verify_key;
 pub use client::{Client, ClientConfig};
-pub use rate_limit::RetryPolicy;
-pub(crate) use rate_limit::{RateBudget, jitter};
+pub(crate) use rate_limit::RateBudget;
 pub use request::{Priority, RequestHandle};
+pub use retry::RetryPolicy;
 
-/// Where a page begins. The service refuses both cursors in one request, so a request has one.
+/// The start of a page. The service refuses both cursors in one request, so a request has one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cursor {
     /// At the newest email.
     Start,
-    /// Right below (older than) this email, itself excluded.
+    /// Directly below (older than) this email, itself excluded.
     After(EmailId),
-    /// Right above (newer than) this email, itself excluded; still newest first.
+    /// Directly above (newer than) this email, itself excluded; still newest first.
     Before(EmailId),
 }
 
-/// The most emails the service gives in one page.
+/// The most emails that the service returns in one page.
 pub(crate) const MAX_LIMIT: u8 = 100;
 
-/// One page as it came.
+/// One page of the list operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EmailPage {
-    /// The items that could be read, in the order of the service.
+    /// The readable items, in the order of the service.
     pub items: Vec<ListedEmail>,
-    /// Items that could not be read, for example because they have no id.
+    /// The number of items that are not readable, for example because they have no id.
     pub unreadable: usize,
-    /// Whether more emails exist in the direction asked; `None` if the service does not say.
+    /// Whether more emails exist in the requested direction; `None` if the service does not say.
     pub has_more: Option<bool>,
 }
 
@@ -55,20 +52,19 @@ pub(crate) fn parse_page(body: &[u8]) -> Option<EmailPage> {
     response::parse_page(body).ok()
 }
 
-/// One summary, verbatim. Its fields are read where they are needed: held as well, those of a page of long
+/// One summary as JSON. Its fields are parsed where they are needed: held as well, those of a page of long
 /// lists of recipients take more memory than all the rest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedEmail {
-    /// Its id.
     pub(crate) id: String,
-    /// When it was created, in the words of the service.
+    /// The creation time, as it was sent.
     pub(crate) created_at: Option<String>,
-    /// Its JSON text, as it was sent.
+    /// The JSON text, as it was sent.
     pub json: Arc<str>,
 }
 
 impl ListedEmail {
-    /// Reads one item of a page.
+    /// Parses one item of a page.
     ///
     /// # Errors
     ///
@@ -82,8 +78,6 @@ impl ListedEmail {
         })
     }
 
-    /// Its fields.
-    #[must_use]
     pub(crate) fn parse_summary(&self) -> wire::Summary {
         wire::Summary::parse(&self.json).unwrap_or_else(|_| wire::Summary {
             id: self.id.clone(),
@@ -92,45 +86,49 @@ impl ListedEmail {
     }
 }
 
-/// One retrieved email, read and verbatim.
+/// One retrieved email, parsed and as JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RetrievedEmail {
-    /// Its fields.
+    /// The parsed fields.
     pub email: wire::Email,
-    /// Its JSON text, as it was sent.
+    /// The JSON text, as it was sent.
     pub(crate) json: Arc<str>,
 }
 
-/// Runs right before a request is sent, after it has waited for its turn; before each attempt.
+/// A hook that runs before each attempt, after the wait for the rate limit.
 pub(crate) type BeforeSend =
     Arc<dyn Fn() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
 
-/// The two operations, for whoever needs them: the real client, and simulated services in tests.
+/// The two operations of the service: the real client, and simulated services in tests.
 pub trait EmailApi: Clone + Send + Sync + 'static {
-    /// The same service, whose requests are wanted so. A service without a pace does not care.
+    /// Returns the service with the priority and cancellation of `request`; ignored without a rate limit.
     #[must_use]
-    fn with_priority(&self, _wish: &RequestHandle) -> Self {
+    fn with_priority(&self, _request: &RequestHandle) -> Self {
         self.clone()
     }
 
-    /// The same service, which runs `hook` before it sends; `None` if its requests never wait, so that
-    /// they are sent when they are made.
+    /// Returns the service with a hook, or `None` if its requests never wait, so that it sends them at once.
     fn with_before_send(&self, _hook: BeforeSend) -> Option<Self> {
         None
     }
 
-    /// The rate budget as it stands, if there is one.
+    /// Returns the current rate budget, if the service has a rate limit.
     fn rate_budget(&self) -> Option<RateBudget> {
         None
     }
 
-    /// One page of at most `limit` (1 to [`MAX_LIMIT`]) emails.
+    /// Returns one page of at most `limit` (1 to [`MAX_LIMIT`]) emails.
     fn list(
         &self,
         limit: u8,
         cursor: &Cursor,
     ) -> impl Future<Output = Result<EmailPage, Error>> + Send;
 
-    /// One email with its bodies.
+    /// Returns one email with its bodies.
     fn retrieve(&self, id: &EmailId) -> impl Future<Output = Result<RetrievedEmail, Error>> + Send;
+}
+
+/// Locks a mutex whose value stays valid when another thread panics.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

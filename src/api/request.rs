@@ -1,35 +1,30 @@
-//! `Wish`: who wants a request, how much, and whether anybody still does.
+//! The priority and cancellation of requests.
 
 use tokio_util::sync::CancellationToken;
 
-/// What a request is for, the most urgent first. Of the requests that wait for their turn, one that
-/// is more urgent never waits behind one that is less.
+/// The priority of a request, the highest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Priority {
-    /// A person waits for it.
+    /// A user waits for the response.
     Interactive,
-    /// New mail, which nobody has asked for yet.
+    /// New mail.
     Refresh,
-    /// The present status of mail that is known.
+    /// The current status of known mail.
     Recheck,
-    /// Older mail, and what else makes the archive complete.
+    /// Older mail, and other work that completes the archive.
     Backfill,
-    /// What a person may ask for next; only while there is plenty.
+    /// Emails that the user may open next; sent only while others leave the limit unused.
     Prefetch,
 }
 
 impl Priority {
-    /// Whether nobody waits for it, so that it yields to the team's sending.
-    #[must_use]
+    /// Whether the request must leave a part of the rate limit to the team's sending.
     pub(crate) const fn is_background(self) -> bool {
-        match self {
-            Self::Interactive => false,
-            Self::Refresh | Self::Recheck | Self::Backfill | Self::Prefetch => true,
-        }
+        !matches!(self, Self::Interactive)
     }
 }
 
-/// A wish for requests. Clones are the same wish.
+/// The priority of one or more requests, and their cancellation. Clones share both.
 #[derive(Debug, Clone)]
 pub struct RequestHandle {
     priority: Priority,
@@ -37,34 +32,29 @@ pub struct RequestHandle {
 }
 
 impl RequestHandle {
-    /// A wish of this urgency.
+    /// Creates a handle that is not cancelled.
     #[must_use]
-    pub fn new(urgency: Priority) -> Self {
+    pub fn new(priority: Priority) -> Self {
         Self {
-            priority: urgency,
+            priority,
             cancellation: CancellationToken::new(),
         }
     }
 
-    /// How urgent it is.
-    #[must_use]
     pub(crate) const fn priority(&self) -> Priority {
         self.priority
     }
 
-    /// Nobody wants it any more: what has not been sent yet will not be. A page that is under way comes in,
-    /// since it has cost its request already; so does an email, unless it takes long.
+    /// Cancels all requests that were not sent yet. A page that was requested is still received, since it has
+    /// cost its request already; so is an email, unless it takes long.
     pub fn cancel(&self) {
         self.cancellation.cancel();
     }
 
-    /// Whether nobody wants it any more.
-    #[must_use]
     pub(crate) fn is_cancelled(&self) -> bool {
         self.cancellation.is_cancelled()
     }
 
-    /// Waits until nobody wants it any more.
     pub(super) async fn cancelled(&self) {
         self.cancellation.cancelled().await;
     }

@@ -1,15 +1,26 @@
-//! Reads what the service answered, leniently: what cannot be read costs one item, not the page.
+//! Parses responses leniently: an unreadable item costs that item, not the page.
 
+use std::borrow::Cow;
+use std::io::Read as _;
 use std::sync::Arc;
+use std::time::Duration;
 
+use flate2::read::MultiGzDecoder;
+use jiff::{SignedDuration, Timestamp};
+use reqwest::Response;
+use reqwest::header::{CONTENT_ENCODING, DATE, HeaderMap, RETRY_AFTER};
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use tracing::{debug, warn};
 
 use super::error::RequestError;
+use super::rate_limit::LimitHeaders;
 use super::{EmailPage, ListedEmail, RetrievedEmail, wire};
+use crate::config::clock::Clock;
+use crate::error::{Error, ErrorKind, RequestDetails};
 use crate::mail::EmailId;
 
-/// The list envelope with everything still as it was sent.
+/// The list response with its items as they were sent.
 #[derive(Deserialize)]
 struct ListResponse<'a> {
     #[serde(borrow, default)]
@@ -18,33 +29,29 @@ struct ListResponse<'a> {
     data: Vec<&'a RawValue>,
 }
 
-/// A page of the list operation. `has_more` may be in quotes; anything but a boolean is unknown.
+/// Parses a page. `has_more` may be in quotes; anything but a boolean is unknown.
 pub(super) fn parse_page(body: &[u8]) -> Result<EmailPage, RequestError> {
     let text = decode_text(body);
     let ListResponse { has_more, data } = serde_json::from_str(&text)
         .map_err(|error| RequestError::unexpected_body(&text, &error))?;
-    let mut items = Vec::with_capacity(data.len());
-    let mut unreadable = 0;
-    for raw in data {
-        match ListedEmail::parse(raw.get()) {
-            Ok(item) => items.push(item),
-            Err(_) => unreadable += 1,
-        }
-    }
-    let has_more = has_more.and_then(|raw| raw.get().trim_matches('"').parse().ok());
+    let count = data.len();
+    let items: Vec<_> = data
+        .into_iter()
+        .filter_map(|raw| ListedEmail::parse(raw.get()).ok())
+        .collect();
     Ok(EmailPage {
+        unreadable: count - items.len(),
         items,
-        unreadable,
-        has_more,
+        has_more: has_more.and_then(|raw| raw.get().trim_matches('"').parse().ok()),
     })
 }
 
-/// The email that was asked for; another one in its place is no answer.
+/// Parses the email with `id`; another email is an error.
 pub(super) fn parse_email(body: &[u8], id: &EmailId) -> Result<RetrievedEmail, RequestError> {
     let text = decode_text(body);
     let email =
         wire::Email::parse(&text).map_err(|error| RequestError::unexpected_body(&text, &error))?;
-    if !is_same_id(&email.id, id.as_str()) {
+    if !is_same_id(&email.summary.id, id.as_str()) {
         return Err(RequestError::WrongEmail);
     }
     Ok(RetrievedEmail {
@@ -53,9 +60,9 @@ pub(super) fn parse_email(body: &[u8], id: &EmailId) -> Result<RetrievedEmail, R
     })
 }
 
-/// Whether `answered` is `asked`, perhaps in the service's own spelling: one imitator finds an email
-/// by its bare UUID and answers with that UUID in capitals, without dashes, behind a prefix.
-fn is_same_id(answered: &str, asked: &str) -> bool {
+/// Whether `received` is `requested`, perhaps in another spelling: one imitator finds an email by its bare
+/// UUID and responds with that UUID in capitals, without dashes, behind a prefix.
+fn is_same_id(received: &str, requested: &str) -> bool {
     let letters = |id: &str| {
         id.chars()
             .filter(char::is_ascii_alphanumeric)
@@ -63,20 +70,172 @@ fn is_same_id(answered: &str, asked: &str) -> bool {
             .to_ascii_lowercase()
     };
     // A short id may well be the end of another one.
-    answered == asked || (asked.len() >= 32 && letters(answered).ends_with(&letters(asked)))
+    received == requested
+        || (requested.len() >= 32 && letters(received).ends_with(&letters(requested)))
 }
 
-/// The body as text. Bytes that are no UTF-8 are marked, not fatal; a byte order mark is skipped.
-fn decode_text(body: &[u8]) -> std::borrow::Cow<'_, str> {
+/// Decodes a body as UTF-8, without a byte order mark; invalid bytes become U+FFFD.
+fn decode_text(body: &[u8]) -> Cow<'_, str> {
     String::from_utf8_lossy(body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body))
+}
+
+/// Reads a body, decompressed, of at most `max_len` bytes.
+pub(super) async fn read_body(
+    mut response: Response,
+    max_len: usize,
+) -> Result<Vec<u8>, RequestError> {
+    let is_gzip = header_text(response.headers(), CONTENT_ENCODING.as_str()).is_some_and(is_gzip);
+    let content_length = response.content_length().unwrap_or(0);
+    let mut body = Vec::with_capacity(usize::try_from(content_length).unwrap_or(0).min(max_len));
+    while let Some(chunk) = response
+        .chunk()
+        .await
+        .map_err(|error| RequestError::from_reqwest(&error))?
+    {
+        if body.len() + chunk.len() > max_len {
+            return Err(RequestError::BodyTooLarge);
+        }
+        body.extend_from_slice(&chunk);
+    }
+    if !is_gzip {
+        return Ok(body);
+    }
+    let decompressed = tokio::task::spawn_blocking(move || gunzip(&body, max_len)).await;
+    decompressed.unwrap_or_else(|error| {
+        let message = format!("decompressing a response failed: {error}");
+        Err(RequestError::NotSent(Error::new(
+            ErrorKind::Internal,
+            message,
+        )))
+    })
+}
+
+/// Whether a `Content-Encoding` is one that [`gunzip`] decompresses.
+fn is_gzip(encoding: &str) -> bool {
+    ["gzip", "x-gzip"]
+        .iter()
+        .any(|known| encoding.eq_ignore_ascii_case(known))
+}
+
+/// Decompresses gzip of one or several members (RFC 1952) to at most `max_len` bytes. Blocks.
+fn gunzip(compressed: &[u8], max_len: usize) -> Result<Vec<u8>, RequestError> {
+    // A response without a body may name an encoding, too.
+    if compressed.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut body = Vec::new();
+    MultiGzDecoder::new(compressed)
+        .take(max_len as u64 + 1)
+        .read_to_end(&mut body)
+        .map_err(|_| RequestError::ConnectionBroken)?;
+    if body.len() > max_len {
+        Err(RequestError::BodyTooLarge)
+    } else {
+        Ok(body)
+    }
+}
+
+fn header_text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    Some(headers.get(name)?.to_str().ok()?.trim())
+}
+
+/// Parses `retry-after`, in seconds or as a date; a date is compared with the service's clock if known.
+pub(super) fn parse_retry_after(headers: &HeaderMap, clock: &Clock) -> Option<Duration> {
+    let text = header_text(headers, RETRY_AFTER.as_str())?;
+    if let Some(seconds) = parse_seconds(text) {
+        return Some(seconds);
+    }
+    let until = httpdate::parse_http_date(text).ok()?;
+    let now = parse_date(headers).unwrap_or_else(|| clock()).into();
+    Some(until.duration_since(now).unwrap_or_default())
+}
+
+/// Parses the headers about the team's limit.
+pub(super) fn parse_limit_headers(headers: &HeaderMap) -> LimitHeaders {
+    let text = |name| header_text(headers, name);
+    let window = text("ratelimit-policy").and_then(|policy| {
+        policy
+            .split(';')
+            .find_map(|part| part.trim().strip_prefix("w="))
+    });
+    LimitHeaders {
+        limit: text("ratelimit-limit").and_then(|limit| limit.parse().ok()),
+        window: window.and_then(parse_seconds),
+        remaining: text("ratelimit-remaining").and_then(|remaining| remaining.parse().ok()),
+        reset: text("ratelimit-reset").and_then(parse_seconds),
+    }
+}
+
+/// Parses a number of seconds, from zero to a year; no service means more.
+fn parse_seconds(text: &str) -> Option<Duration> {
+    const YEAR: f64 = 31_536_000.0;
+    text.parse()
+        .ok()
+        .filter(|seconds| (0.0..=YEAR).contains(seconds))
+        .map(Duration::from_secs_f64)
+}
+
+/// Parses the request id of the service or of a proxy before it. Only what looks like an id is taken: the
+/// header is foreign, and is logged.
+pub(super) fn parse_request_id(headers: &HeaderMap) -> Option<String> {
+    let id = ["x-request-id", "request-id", "cf-ray"]
+        .iter()
+        .find_map(|name| headers.get(*name))?
+        .to_str()
+        .ok()?;
+    let is_plain =
+        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b':');
+    (!id.is_empty() && id.len() <= 64 && id.bytes().all(is_plain)).then(|| id.to_owned())
+}
+
+/// Returns how far the service's clock is ahead of ours, from its `date` header in whole seconds.
+pub(super) fn clock_skew(headers: &HeaderMap, now: Timestamp) -> Option<SignedDuration> {
+    parse_date(headers).map(|theirs| theirs.duration_since(now))
+}
+
+fn parse_date(headers: &HeaderMap) -> Option<Timestamp> {
+    Timestamp::try_from(httpdate::parse_http_date(header_text(headers, DATE.as_str())?).ok()?).ok()
+}
+
+/// Logs one attempt, but nothing that the response holds.
+pub(super) fn log_attempt(
+    details: &RequestDetails,
+    duration: Duration,
+    error: Option<&RequestError>,
+) {
+    let RequestDetails {
+        endpoint,
+        status,
+        ref request_id,
+        attempts: attempt,
+    } = *details;
+    let request_id = request_id.as_deref();
+    if let Some(error) = error.map(RequestError::code) {
+        warn!(
+            endpoint,
+            status,
+            request_id,
+            attempt,
+            ?duration,
+            error,
+            "request failed"
+        );
+    } else {
+        debug!(endpoint, status, request_id, attempt, ?duration, "response");
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+
     use super::*;
 
     #[test]
-    fn a_page_is_read_with_its_unreadable_items_counted() {
+    fn unreadable_items_of_a_page_are_counted() {
         let page = parse_page(b"\xEF\xBB\xBF{\"object\":\"list\",\"data\":[{\"id\":\"1\",\"n\":1.50},{\"to\":[]},7],\"extra\":[]}").unwrap();
         assert_eq!(page.unreadable, 2);
         assert_eq!(page.has_more, None);
@@ -84,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn has_more_that_is_no_boolean_is_unknown() {
+    fn has_more_without_boolean_is_unknown() {
         let more = |json: &str| {
             parse_page(format!("{{\"data\":[]{json}}}").as_bytes())
                 .unwrap()
@@ -103,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_envelope_is_not_the_api() {
+    fn body_without_data_list_is_an_error() {
         for body in [
             "",
             "null",
@@ -124,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn an_email_is_the_one_that_was_asked_for() {
+    fn response_with_another_email_is_an_error() {
         let id = EmailId::new("ab");
         let retrieved = parse_email(b" {\"id\":\"ab\",\"html\":\"<p>\"} ", &id).unwrap();
         assert_eq!(&*retrieved.json, "{\"id\":\"ab\",\"html\":\"<p>\"}");
@@ -140,5 +299,103 @@ mod tests {
         ));
         assert!(parse_email(b"{\"error\":\"x\"}", &id).is_err());
         assert!(parse_email(b"{\"id\":\"ab\xFF\"}", &EmailId::new("ab\u{FFFD}")).is_ok());
+    }
+
+    fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
+        pairs
+            .iter()
+            .map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()))
+            .collect()
+    }
+
+    #[test]
+    fn retry_after_date_uses_the_services_clock() {
+        let clock: Clock = std::sync::Arc::new(|| "2026-11-20T09:00:00Z".parse().unwrap());
+        let until = ("retry-after", "Fri, 20 Nov 2026 10:00:05 GMT");
+        let date = ("date", "Fri, 20 Nov 2026 10:00:00 GMT");
+        assert_eq!(
+            parse_retry_after(&headers(&[until, date]), &clock),
+            Some(Duration::from_secs(5))
+        );
+        assert_eq!(
+            parse_retry_after(&headers(&[until]), &clock),
+            Some(Duration::from_secs(3605))
+        );
+        assert_eq!(
+            clock_skew(&headers(&[date]), clock()),
+            Some(SignedDuration::from_hours(1))
+        );
+        assert_eq!(clock_skew(&headers(&[("date", "soon")]), clock()), None);
+    }
+
+    #[test]
+    fn malformed_request_id_is_ignored() {
+        let id = |value| parse_request_id(&headers(&[("cf-ray", value)]));
+        assert_eq!(id("8f2a-FRA").as_deref(), Some("8f2a-FRA"));
+        for foreign in ["", "ana@example.com", "a b", "\u{1b}[31m", &"x".repeat(65)] {
+            let value = reqwest::header::HeaderValue::from_bytes(foreign.as_bytes());
+            let headers = value
+                .map(|value| HeaderMap::from_iter([("cf-ray".parse().unwrap(), value)]))
+                .unwrap_or_default();
+            assert_eq!(parse_request_id(&headers), None, "{foreign:?}");
+        }
+    }
+
+    const MAX_LEN: usize = 100_000;
+
+    fn compress(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    #[test]
+    fn gzip_members_are_concatenated() {
+        let members = [compress(b"one "), compress(b""), compress(b"body")].concat();
+        assert_eq!(gunzip(&members, MAX_LEN).unwrap(), b"one body");
+        assert_eq!(gunzip(b"", MAX_LEN).unwrap(), b"");
+        assert!(is_gzip("X-GZIP") && is_gzip("gzip") && !is_gzip("") && !is_gzip("br"));
+    }
+
+    #[test]
+    fn truncated_or_invalid_gzip_is_an_error() {
+        let complete = [compress(b"one "), compress(b"body")].concat();
+        for cut in [
+            1,
+            5,
+            complete.len() / 2 - 1,
+            complete.len() / 2 + 3,
+            complete.len() - 1,
+        ] {
+            assert!(
+                matches!(
+                    gunzip(&complete[..cut], MAX_LEN),
+                    Err(RequestError::ConnectionBroken)
+                ),
+                "{cut}"
+            );
+        }
+        assert!(matches!(
+            gunzip(b"{\"data\":[]}", MAX_LEN),
+            Err(RequestError::ConnectionBroken)
+        ));
+    }
+
+    #[test]
+    fn body_above_the_limit_is_refused() {
+        assert!(matches!(
+            gunzip(&compress(&vec![b' '; 5_000_000]), MAX_LEN),
+            Err(RequestError::BodyTooLarge)
+        ));
+        assert!(matches!(
+            gunzip(&compress(&vec![b' '; MAX_LEN + 1]), MAX_LEN),
+            Err(RequestError::BodyTooLarge)
+        ));
+        assert_eq!(
+            gunzip(&compress(&vec![b' '; MAX_LEN]), MAX_LEN)
+                .unwrap()
+                .len(),
+            MAX_LEN
+        );
     }
 }

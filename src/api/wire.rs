@@ -1,10 +1,11 @@
-//! The service's JSON, once, for the client that reads it and the server that speaks it.
+//! The JSON of the service, for the client that parses it and the server that writes it.
 //!
-//! Written strictly: each field has the one shape of the specification. Read leniently: the real
-//! service and its imitators send null for an empty list, a bare string for a list of one, leave
-//! fields out and add others; none of that may cost us an email.
+//! Written strictly: each field has the shape of the specification. Parsed leniently: the real service
+//! and its imitators send null for an empty list, a bare string for a list of one, omit fields and add
+//! others; none of that may cost an email.
 
 use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
+use serde::ser::{SerializeStruct as _, Serializer};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -23,80 +24,54 @@ pub struct Summary {
     pub(crate) subject: Option<String>,
     /// `<uuid@domain>`, brackets included; not every service has it.
     pub(crate) message_id: Option<String>,
-    /// Null when there are none.
+    /// Null when there are none; an empty list in a retrieved email.
     pub(crate) bcc: Option<Vec<String>>,
-    /// Null when there are none.
+    /// Null when there are none; an empty list in a retrieved email.
     pub(crate) cc: Option<Vec<String>>,
-    /// Null when there are none.
+    /// Null when there are none; an empty list in a retrieved email.
     pub(crate) reply_to: Option<Vec<String>>,
     /// The most recent event.
     pub(crate) last_event: Option<String>,
-    /// Null unless it is to be sent later.
+    /// Null unless the email is scheduled.
     pub(crate) scheduled_at: Option<String>,
-    /// Members that this version does not know: name and JSON text, verbatim and in order.
+    /// Unknown members: name and JSON text, as they were sent and in order.
     #[serde(skip)]
     pub(crate) extra: Vec<(String, String)>,
 }
 
-/// An email as the retrieve operation describes it.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+/// An email as the retrieve operation describes it: a summary, with empty lists where that has null.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Email {
-    /// Always `email`.
-    pub(crate) object: String,
-    /// As in the summary.
-    pub id: String,
-    /// As in the summary.
-    pub(crate) to: Vec<String>,
-    /// As in the summary.
-    pub(crate) from: Option<String>,
-    /// As in the summary.
-    pub(crate) created_at: Option<String>,
-    /// As in the summary.
-    pub(crate) subject: Option<String>,
-    /// As in the summary.
-    pub(crate) message_id: Option<String>,
-    /// The html part.
+    /// The fields of the list operation.
+    pub summary: Summary,
+    /// The html body.
     pub(crate) html: Option<String>,
-    /// The plain-text part.
+    /// The plain-text body.
     pub text: Option<String>,
-    /// Empty when there are none.
-    pub(crate) bcc: Vec<String>,
-    /// Empty when there are none.
-    pub(crate) cc: Vec<String>,
-    /// Empty when there are none.
-    pub(crate) reply_to: Vec<String>,
-    /// As in the summary.
-    pub(crate) last_event: Option<String>,
-    /// As in the summary.
-    pub(crate) scheduled_at: Option<String>,
-    /// Labels.
+    /// Labels of the sender.
     pub(crate) tags: Vec<Tag>,
-    /// As in the summary.
-    #[serde(skip)]
-    pub(crate) extra: Vec<(String, String)>,
 }
 
 /// A label: at most 256 characters of `A-Za-z0-9_-` each on the real service.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct Tag {
-    /// Its name.
+    /// The name of the label.
     #[serde(default, deserialize_with = "string_or_empty")]
     pub(crate) name: String,
-    /// Its value.
+    /// The value of the label.
     #[serde(default, deserialize_with = "string_or_empty")]
     pub(crate) value: String,
 }
 
-/// The list operation's answer, its items still as they were sent.
+/// The response of the list operation.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct ListBody<Item> {
     /// Always `list`; some services leave it out.
     #[serde(default)]
     pub(crate) object: Option<String>,
-    /// Whether more emails exist in the direction asked. Missing on some services: then unknown.
+    /// Whether more emails exist in the requested direction; missing on some services.
     #[serde(default)]
     pub(crate) has_more: Option<bool>,
-    /// The page's items.
     pub(crate) data: Vec<Item>,
 }
 
@@ -106,131 +81,102 @@ pub(crate) struct ErrorBody {
     /// Repeats the HTTP status.
     #[serde(rename = "statusCode")]
     pub(crate) status_code: u16,
-    /// A message.
     pub(crate) message: String,
-    /// A stable word, such as `not_found`.
+    /// A stable code, such as `not_found`.
     pub(crate) name: String,
 }
 
 impl Summary {
-    /// Reads one item of a page. An unknown or missing field is no error; a missing id is.
+    /// Parses one item of a page. Unknown and missing fields are accepted; a missing id is not.
     ///
     /// # Errors
     ///
     /// If `json` is not an object, or has no usable `id`.
     pub fn parse(json: &str) -> Result<Self, serde_json::Error> {
-        let mut members: OrderedObject = serde_json::from_str(json)?;
-        let mut known = Self {
-            id: members.remove_id()?,
-            ..Self::default()
-        };
-        let Self {
-            id: _,
-            to,
-            from,
-            created_at,
-            subject,
-            message_id,
-            bcc,
-            cc,
-            reply_to,
-            last_event,
-            scheduled_at,
-            extra,
-        } = &mut known;
-        *to = members.remove_list("to");
-        *from = members.remove_string("from");
-        *created_at = members.remove_string("created_at");
-        *subject = members.remove_string("subject");
-        *message_id = members.remove_string("message_id");
-        *bcc = members.remove_list("bcc");
-        *cc = members.remove_list("cc");
-        *reply_to = members.remove_list("reply_to");
-        *last_event = members.remove_string("last_event");
-        *scheduled_at = members.remove_string("scheduled_at");
-        *extra = members.into_extra();
-        Ok(known)
+        Self::from_object(serde_json::from_str(json)?)
+    }
+
+    fn from_object(mut object: OrderedObject) -> Result<Self, serde_json::Error> {
+        Ok(Self {
+            id: object
+                .remove_string("id")
+                .filter(|id| !id.is_empty())
+                .ok_or_else(|| serde_json::Error::custom("an email without an id"))?,
+            to: object.remove_list("to"),
+            from: object.remove_string("from"),
+            created_at: object.remove_string("created_at"),
+            subject: object.remove_string("subject"),
+            message_id: object.remove_string("message_id"),
+            bcc: object.remove_list("bcc"),
+            cc: object.remove_list("cc"),
+            reply_to: object.remove_list("reply_to"),
+            last_event: object.remove_string("last_event"),
+            scheduled_at: object.remove_string("scheduled_at"),
+            extra: object.into_extra(),
+        })
     }
 }
 
 impl Email {
-    /// Reads the answer of the retrieve operation, as leniently as [`Summary::read`].
-    ///
-    /// # Errors
-    ///
-    /// If `json` is not an object, or has no usable `id`.
+    /// Parses the response of the retrieve operation, as leniently as [`Summary::parse`].
     pub(crate) fn parse(json: &str) -> Result<Self, serde_json::Error> {
-        let mut members: OrderedObject = serde_json::from_str(json)?;
-        let mut known = Self {
-            id: members.remove_id()?,
-            ..Self::default()
-        };
-        let Self {
-            object,
-            id: _,
-            to,
-            from,
-            created_at,
-            subject,
-            message_id,
-            html,
-            text,
-            bcc,
-            cc,
-            reply_to,
-            last_event,
-            scheduled_at,
-            tags,
-            extra,
-        } = &mut known;
-        *object = members
-            .remove_string("object")
-            .unwrap_or_else(|| "email".to_owned());
-        *to = members.remove_list("to").unwrap_or_default();
-        *from = members.remove_string("from");
-        *created_at = members.remove_string("created_at");
-        *subject = members.remove_string("subject");
-        *message_id = members.remove_string("message_id");
-        *html = members.remove_string("html");
-        *text = members.remove_string("text");
-        *bcc = members.remove_list("bcc").unwrap_or_default();
-        *cc = members.remove_list("cc").unwrap_or_default();
-        *reply_to = members.remove_list("reply_to").unwrap_or_default();
-        *last_event = members.remove_string("last_event");
-        *scheduled_at = members.remove_string("scheduled_at");
-        *tags = members
-            .remove("tags")
-            .and_then(|raw| serde_json::from_str(raw.get()).ok())
-            .unwrap_or_default();
-        *extra = members.into_extra();
-        Ok(known)
+        let mut object: OrderedObject = serde_json::from_str(json)?;
+        object.remove("object");
+        Ok(Self {
+            html: object.remove_string("html"),
+            text: object.remove_string("text"),
+            tags: object
+                .remove("tags")
+                .and_then(|raw| serde_json::from_str(raw.get()).ok())
+                .unwrap_or_default(),
+            summary: Summary::from_object(object)?,
+        })
     }
 }
 
-/// A JSON object in the order it was written, its values untouched.
+/// Writes the fields in the order of the real service.
+impl Serialize for Email {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let list = |addresses: &Option<Vec<String>>| addresses.clone().unwrap_or_default();
+        let summary = &self.summary;
+        let mut object = serializer.serialize_struct("Email", 15)?;
+        object.serialize_field("object", "email")?;
+        object.serialize_field("id", &summary.id)?;
+        object.serialize_field("to", &list(&summary.to))?;
+        object.serialize_field("from", &summary.from)?;
+        object.serialize_field("created_at", &summary.created_at)?;
+        object.serialize_field("subject", &summary.subject)?;
+        object.serialize_field("message_id", &summary.message_id)?;
+        object.serialize_field("html", &self.html)?;
+        object.serialize_field("text", &self.text)?;
+        object.serialize_field("bcc", &list(&summary.bcc))?;
+        object.serialize_field("cc", &list(&summary.cc))?;
+        object.serialize_field("reply_to", &list(&summary.reply_to))?;
+        object.serialize_field("last_event", &summary.last_event)?;
+        object.serialize_field("scheduled_at", &summary.scheduled_at)?;
+        object.serialize_field("tags", &self.tags)?;
+        object.end()
+    }
+}
+
+/// A JSON object that keeps the order and the text of its members.
 struct OrderedObject(Vec<(String, Box<RawValue>)>);
 
 impl OrderedObject {
-    /// The last member of that name, as JSON itself has it; earlier ones are dropped.
+    /// Removes all members of that name and returns the last one, as JSON parsers do.
     fn remove(&mut self, name: &str) -> Option<Box<RawValue>> {
         let mut found = None;
         self.0.retain_mut(|(key, value)| {
-            let is_it = key == name;
-            if is_it {
+            let is_match = key == name;
+            if is_match {
                 found = Some(std::mem::replace(value, RawValue::NULL.to_owned()));
             }
-            !is_it
+            !is_match
         });
         found
     }
 
-    fn remove_id(&mut self) -> Result<String, serde_json::Error> {
-        self.remove_string("id")
-            .filter(|id| !id.is_empty())
-            .ok_or_else(|| serde_json::Error::custom("an email without an id"))
-    }
-
-    /// A string; null and a missing member are none, and any other value is its JSON text.
+    /// Removes a string; null and a missing member are `None`, any other value is its JSON text.
     fn remove_string(&mut self, name: &str) -> Option<String> {
         let raw = self.remove(name)?;
         match serde_json::from_str::<Option<String>>(raw.get()) {
@@ -239,7 +185,7 @@ impl OrderedObject {
         }
     }
 
-    /// A list of strings; a bare string is a list of one.
+    /// Removes a list of strings; a bare string is a list of one.
     fn remove_list(&mut self, name: &str) -> Option<Vec<String>> {
         let raw = self.remove(name)?;
         let text = raw.get();
@@ -262,7 +208,7 @@ impl OrderedObject {
     }
 }
 
-/// The text of a JSON string, or the JSON text of anything else but null.
+/// Returns the text of a JSON string, `None` for null, and the JSON text of anything else.
 fn parse_scalar(json: &str) -> Option<String> {
     serde_json::from_str::<Option<String>>(json).unwrap_or_else(|_| Some(json.to_owned()))
 }
@@ -299,7 +245,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_come_in_four_shapes() {
+    fn addresses_are_read_from_four_shapes() {
         let read = |to: &str| Summary::parse(&format!(r#"{{"id":"1"{to}}}"#)).unwrap().to;
         assert_eq!(read(""), None);
         assert_eq!(read(r#","to":null"#), None);
@@ -315,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_members_are_kept_verbatim_and_in_order() {
+    fn unknown_members_keep_text_and_order() {
         let summary =
             Summary::parse(r#"{"zeta":1.50,"id":"1","alpha":{"b": [1, 2]},"subject":7}"#).unwrap();
         let expected = [("zeta", "1.50"), ("alpha", r#"{"b": [1, 2]}"#)]
@@ -325,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn an_email_needs_an_id_and_nothing_else() {
+    fn email_needs_only_an_id() {
         assert!(Summary::parse(r#"{"subject":"x"}"#).is_err());
         assert!(Summary::parse(r#"{"id":""}"#).is_err());
         assert!(Email::parse("[]").is_err());
@@ -345,11 +291,11 @@ mod tests {
                 }
             ]
         );
-        assert!(email.cc.is_empty());
+        assert_eq!(email.summary.cc, None);
     }
 
     #[test]
-    fn a_summary_is_written_in_the_shape_of_the_specification() {
+    fn summary_is_written_as_specified() {
         let summary = Summary {
             id: "1".into(),
             to: Some(vec!["a@example.com".into()]),

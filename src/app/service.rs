@@ -10,7 +10,7 @@ use super::pending::{Pending, RequestId};
 use crate::api::Priority;
 use crate::archive::Coverage;
 use crate::config::Backfill;
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 
 /// The pause before the first new attempt after a failure; it doubles up to [`LONGEST`].
 const MIN_RETRY_DELAY: Duration = Duration::from_secs(5);
@@ -387,10 +387,7 @@ impl ServiceStatus {
             }
             Err(failure) => {
                 self.failures += 1;
-                if matches!(
-                    failure.kind,
-                    ErrorKind::KeyMissing | ErrorKind::KeyRejected | ErrorKind::KeySendOnly
-                ) {
+                if failure.kind.is_key_error() {
                     (self.unavailable, self.is_refused) = (Some(failure), true);
                 } else {
                     self.error = Some(failure);

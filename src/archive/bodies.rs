@@ -42,7 +42,7 @@ impl Archive {
             return Ok(None);
         };
         let last_event: Option<String> = last_event;
-        let json = if email.last_event == last_event {
+        let json = if email.summary.last_event == last_event {
             json
         } else {
             replace_last_event(&json, last_event.as_deref())?.into()

@@ -80,7 +80,7 @@ pub(super) fn run(show: &ShowArgs, ctx: &mut ProfileContext<'_>) -> Result<(), C
     let is_of_use =
         |copy: &ShownEmail| copy.has_body || effective_form(show, ctx.out) == ShowForm::Rendered;
     let Some(mut copy) =
-        copy_now()?.filter(|copy| has_copy && allows_copy(failure.kind) && is_of_use(copy))
+        copy_now()?.filter(|copy| has_copy && failure.kind.is_service_error() && is_of_use(copy))
     else {
         return Err(failure.into());
     };
@@ -120,7 +120,7 @@ fn retrieve(
         ctx.clock.clone(),
     );
     let retrieved = match block_on(async { Ok(client.retrieve(id).await) })? {
-        Ok(retrieved) if retrieved.email.id == id.as_str() => retrieved,
+        Ok(retrieved) if retrieved.email.summary.id == id.as_str() => retrieved,
         Ok(_) => {
             return Ok(Err(Error::new(
                 ErrorKind::NotTheApi,
@@ -192,30 +192,6 @@ fn load_copy(
         deletion_note: gone,
         is_copy: true,
     }))
-}
-
-/// Whether this failure is no reason to withhold the copy: the service has no answer, or no such email.
-const fn allows_copy(kind: ErrorKind) -> bool {
-    match kind {
-        ErrorKind::NotFound
-        | ErrorKind::InvalidRequest
-        | ErrorKind::RateLimited
-        | ErrorKind::Quota
-        | ErrorKind::Server
-        | ErrorKind::Unreachable
-        | ErrorKind::NotTheApi
-        | ErrorKind::Redirected
-        | ErrorKind::TimedOut => true,
-        ErrorKind::Usage
-        | ErrorKind::KeyMissing
-        | ErrorKind::KeyRejected
-        | ErrorKind::KeySendOnly
-        | ErrorKind::NoSuchPart
-        | ErrorKind::Archive
-        | ErrorKind::Config
-        | ErrorKind::Io
-        | ErrorKind::Internal => false,
-    }
 }
 
 /// `status as of 18 Nov 09:14`; `None` if it is fresh.

@@ -12,9 +12,7 @@ use super::args;
 use super::format::describe_coverage;
 use super::output::{CommandExit, Output};
 use super::progress::{RecheckTotals, SyncTotals, format_remaining};
-use crate::api::{
-    Client, ClientConfig, EmailApi, MAX_LIMIT, Priority, RequestHandle, RetryPolicy, jitter,
-};
+use crate::api::{Client, ClientConfig, EmailApi, MAX_LIMIT, Priority, RequestHandle, RetryPolicy};
 use crate::archive::{Archive, CancellationToken, Coverage, MatchCount, ProcessLock};
 use crate::config::clock::Clock;
 use crate::config::{self, Backfill};
@@ -182,7 +180,9 @@ impl<S: EmailApi> SyncCommand<'_, S> {
             stop = self.fetch_bodies(self.back).await.err();
         }
         match stop {
-            Some(failure) if !(sync.watch && is_from_service(&failure)) => Err(failure.into()),
+            Some(failure) if !(sync.watch && failure.kind.is_service_error()) => {
+                Err(failure.into())
+            }
             stop if sync.watch => self.watch(sync, stop).await,
             _ => Ok(()),
         }
@@ -401,14 +401,14 @@ impl<S: EmailApi> SyncCommand<'_, S> {
             let pause = REFRESH_INTERVAL
                 .saturating_mul(1 << failures.min(2))
                 .max(asked_for);
-            let pause = pause.mul_f64(1.0 + jitter() / 4.0);
+            let pause = pause.mul_f64(1.0 + fastrand::f64() / 4.0);
             if failures == 0 {
                 self.backfill_during_pause(pause).await?;
             } else {
                 sleep(pause).await;
             }
             if let Err(failure) = self.refresh_once(sync).await {
-                if !is_from_service(&failure) {
+                if !failure.kind.is_service_error() {
                     return Err(failure.into());
                 }
                 trouble = Some(failure);
@@ -497,31 +497,6 @@ impl<S: EmailApi> SyncCommand<'_, S> {
         } else {
             Ok(())
         }
-    }
-}
-
-/// Whether a failure is one that may be over the next time. A redirect or a refusal may come from
-/// something in between, such as the log-in page of a network.
-const fn is_from_service(failure: &Error) -> bool {
-    match failure.kind {
-        ErrorKind::RateLimited
-        | ErrorKind::Quota
-        | ErrorKind::Server
-        | ErrorKind::Unreachable
-        | ErrorKind::NotTheApi
-        | ErrorKind::Redirected
-        | ErrorKind::InvalidRequest
-        | ErrorKind::TimedOut
-        | ErrorKind::NotFound => true,
-        ErrorKind::Usage
-        | ErrorKind::KeyMissing
-        | ErrorKind::KeyRejected
-        | ErrorKind::KeySendOnly
-        | ErrorKind::NoSuchPart
-        | ErrorKind::Archive
-        | ErrorKind::Config
-        | ErrorKind::Io
-        | ErrorKind::Internal => false,
     }
 }
 

@@ -18,11 +18,7 @@ fn watch_stops_only_for_key_and_local_errors() {
         ErrorKind::Redirected,
         ErrorKind::InvalidRequest,
     ];
-    assert!(
-        stays
-            .into_iter()
-            .all(|kind| is_from_service(&Error::new(kind, "")))
-    );
+    assert!(stays.into_iter().all(|kind| kind.is_service_error()));
     let ends = [
         ErrorKind::KeyMissing,
         ErrorKind::KeyRejected,
@@ -31,11 +27,7 @@ fn watch_stops_only_for_key_and_local_errors() {
         ErrorKind::Io,
         ErrorKind::Internal,
     ];
-    assert!(
-        !ends
-            .into_iter()
-            .any(|kind| is_from_service(&Error::new(kind, "")))
-    );
+    assert!(!ends.into_iter().any(|kind| kind.is_service_error()));
 }
 
 #[test]

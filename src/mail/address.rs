@@ -1,21 +1,20 @@
-//! `Address`: a mailbox as it stands in a header, taken apart as far as that is safe.
+//! [`Address`]: a mailbox of a header, split into name and address.
 
-use super::SafeText;
+use super::{MAX_CHARS, SafeText};
 
 /// A mailbox: `Ana López <ana@example.com>`, or the bare address.
 ///
-/// Nothing is validated: what cannot be taken apart is shown as it came, in `email`.
+/// Nothing is validated: text that cannot be split is in `email` as a whole.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub(crate) struct Address {
     /// The display name; empty if there is none.
     pub(crate) name: SafeText,
-    /// The address itself, `ana@example.com`.
+    /// The bare address, `ana@example.com`.
     pub(crate) email: SafeText,
 }
 
 impl Address {
-    /// Splits at the last `<`, so that a name made to look like an address cannot pose as one.
-    #[must_use]
+    /// Splits at the last `<`, so that a name which looks like an address is not taken for one.
     pub(crate) fn parse(text: &str) -> Self {
         let text = text.trim();
         let split = text
@@ -33,8 +32,12 @@ impl Address {
         }
     }
 
-    /// The part after the last `@`; empty if there is none.
-    #[must_use]
+    pub(super) fn truncate(&mut self) {
+        self.name.truncate(MAX_CHARS);
+        self.email.truncate(MAX_CHARS);
+    }
+
+    /// Returns the part after the last `@`; empty if there is none.
     pub(crate) fn domain(&self) -> &str {
         self.email.rsplit_once('@').map_or("", |(_, domain)| domain)
     }
@@ -65,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_bare_addresses() {
+    fn mailboxes_are_split_at_the_last_bracket() {
         let pair = |name: &str, email: &str| (name.to_owned(), email.to_owned());
         assert_eq!(
             parsed("Ana López <ana@example.com>"),

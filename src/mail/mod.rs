@@ -1,23 +1,50 @@
-//! What an email is: cleaned and typed for looking at, never for sending on.
+//! The domain types of an email, sanitized for display.
 //!
-//! The service's own JSON lives in [`crate::api::wire`] and stays as it came; the types here are
-//! made from it at the moment something is to be shown.
+//! The service's JSON is in [`crate::api::wire`]; it is converted to these types only for display.
 
 mod address;
-mod id;
 mod status;
-mod text;
 mod time;
 
 pub(crate) use address::Address;
-pub use id::EmailId;
 pub(crate) use status::{FINAL_AFTER, Finality, Status};
-pub(crate) use text::SafeText;
 pub use time::ApiTime;
 
+use std::fmt;
 use std::sync::Arc;
 
-/// One email as the list shows it.
+pub(crate) use crate::text::sanitize::SafeText;
+
+/// The id of an email: a UUID on the real service, anything on its imitators; never parsed, never a path.
+/// It is not sanitized: show it with `to_safe_text`.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EmailId(Arc<str>);
+
+impl EmailId {
+    /// Creates the id as the service spells it.
+    #[must_use]
+    pub fn new(id: impl AsRef<str>) -> Self {
+        Self(Arc::from(id.as_ref()))
+    }
+
+    /// Returns the id as the service spells it: for requests and the archive, not for the screen.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub(crate) fn to_safe_text(&self) -> SafeText {
+        SafeText::new(&self.0)
+    }
+}
+
+impl fmt::Debug for EmailId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&*self.0, f)
+    }
+}
+
+/// An email without its bodies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Summary {
     /// The service's id.
@@ -28,35 +55,34 @@ pub struct Summary {
     pub(crate) cc: Vec<Address>,
     /// Blind-copy recipients.
     pub(crate) bcc: Vec<Address>,
-    /// Where answers go, if not to the sender.
+    /// The addresses for replies, if not the sender.
     pub(crate) reply_to: Vec<Address>,
     /// The sender.
     pub(crate) from: Address,
     /// The subject; empty if there is none.
     pub(crate) subject: SafeText,
-    /// The message id with its angle brackets; empty if the service named none.
+    /// The message id with its angle brackets; empty if there is none.
     pub(crate) message_id: SafeText,
     /// When the service accepted it.
     pub(crate) created: ApiTime,
     /// When it is to be sent, for a scheduled email.
     pub(crate) scheduled: Option<ApiTime>,
-    /// What became of it.
+    /// The most recent event.
     pub(crate) status: Status,
-    /// Fields that this version does not know: name and JSON value, in the order they came.
+    /// Unknown fields: name and JSON value, in the order of the service.
     pub(crate) extra: Vec<(SafeText, SafeText)>,
 }
 
-/// As many recipients and characters of a text, and bytes of an unknown field, as a row of a list holds.
+/// The most recipients, characters of a text, and bytes of an unknown field, in a row of a list.
 const MAX_RECIPIENTS: usize = 100;
 const MAX_CHARS: usize = 1000;
 const MAX_EXTRA_BYTES: usize = 4096;
 
 impl Summary {
-    /// Cuts what no row of a list can show: a window of rows must not cost more memory because a subject has
-    /// a million letters, or an email ten thousand recipients.
+    /// Truncates what no row of a list can show: a subject of a million characters, or ten thousand recipients,
+    /// must not make a window of rows large.
     pub(crate) fn truncate_for_list(&mut self) {
         let Self {
-            id: _,
             to,
             cc,
             bcc,
@@ -64,30 +90,21 @@ impl Summary {
             from,
             subject,
             message_id,
-            created: _,
-            scheduled: _,
-            status: _,
             extra,
+            ..
         } = self;
         for list in [&mut *to, cc, bcc, reply_to] {
             list.truncate(MAX_RECIPIENTS);
             list.shrink_to_fit();
+            list.iter_mut().for_each(Address::truncate);
         }
-        for address in [&mut *to, cc, bcc, reply_to]
-            .into_iter()
-            .flatten()
-            .chain([from])
-        {
-            address.name.truncate(MAX_CHARS);
-            address.email.truncate(MAX_CHARS);
-        }
+        from.truncate();
         subject.truncate(MAX_CHARS);
         message_id.truncate(MAX_CHARS);
         extra.retain(|(name, json)| name.len() + json.len() <= MAX_EXTRA_BYTES);
     }
 
-    /// Why it bounced, in the words of the service, where it says so.
-    #[must_use]
+    /// Returns why the email bounced, if the service says so.
     pub(crate) fn bounce_reason(&self) -> Option<SafeText> {
         #[derive(serde::Deserialize)]
         struct Bounce {
@@ -98,7 +115,7 @@ impl Summary {
         Some(SafeText::new(&bounce.message)).filter(|message| !message.is_empty())
     }
 
-    /// Everybody who gets it: to, cc and bcc.
+    /// Returns the addresses of to, cc and bcc.
     pub(crate) fn recipients(&self) -> impl Iterator<Item = &Address> {
         self.to.iter().chain(&self.cc).chain(&self.bcc)
     }
@@ -107,22 +124,17 @@ impl Summary {
 /// A label that the sender attached to an email.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Tag {
-    /// Its name.
     pub(crate) name: SafeText,
-    /// Its value.
     pub(crate) value: SafeText,
 }
 
 /// One email with its bodies.
 ///
-/// The bodies and the JSON are still foreign text: only [`crate::render`] makes them showable.
+/// The bodies and the JSON are not sanitized: only [`crate::render`] makes them safe to show.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Email {
-    /// Everything the list shows too.
     pub(crate) summary: Summary,
-    /// The html part; `None` if there is none.
     pub(crate) html: Option<Arc<str>>,
-    /// The plain-text part; `None` if there is none.
     pub(crate) text: Option<Arc<str>>,
     /// Labels, in the order of the service.
     pub(crate) tags: Vec<Tag>,

@@ -1,19 +1,19 @@
-//! `Status`: what became of an email, `last_event` in the API's words.
+//! [`Status`]: the most recent event of an email, `last_event` in the API.
 
 use jiff::SignedDuration;
 
 use super::SafeText;
 
-/// A status that may still move counts as final at this age: the service keeps an email for 30 days on
-/// its common plans (its page on quotas and limits), and few people open one later.
+/// The age at which a status that may still change counts as final: the service stores an email for 30 days
+/// on its common plans (its page on quotas and limits), and few people open one later.
 pub(crate) const FINAL_AFTER: SignedDuration = SignedDuration::from_hours(30 * 24);
 
 /// Whether a status can still change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Finality {
-    /// It will change soon, or something is wrong.
+    /// It will change soon, or there is a problem.
     InProgress,
-    /// It may change once more: somebody may open the email, or complain about it.
+    /// It may change: the recipient may open the email, or complain about it.
     MayChange,
     /// It does not change any more.
     Final,
@@ -21,7 +21,7 @@ pub(crate) enum Finality {
 
 /// The most recent event of an email.
 ///
-/// Twelve are known; the set has grown before and broken strict clients, so any other word is kept.
+/// Twelve are known; the set has grown before and broken strict clients, so other words are accepted.
 /// Source: the `last_event` enumeration of the public `OpenAPI` description, 1.5.0.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Status {
@@ -29,7 +29,7 @@ pub(crate) enum Status {
     Scheduled,
     /// Part of a broadcast or batch, waiting.
     Queued,
-    /// A scheduled email that somebody stopped.
+    /// Scheduled, and stopped before its send time.
     Canceled,
     /// Handed over for delivery.
     Sent,
@@ -45,18 +45,18 @@ pub(crate) enum Status {
     Delivered,
     /// The tracking pixel was loaded.
     Opened,
-    /// A link was followed.
+    /// A link was clicked.
     Clicked,
     /// The recipient marked it as spam.
     Complained,
     /// The service named no event.
     Unknown,
-    /// An event that this version does not know, as it came.
+    /// An event that this version does not know.
     Other(SafeText),
 }
 
 impl Status {
-    /// The twelve events the service documents, in their natural order.
+    /// The twelve documented events, in their natural order.
     pub(crate) const KNOWN: [Self; 12] = [
         Self::Scheduled,
         Self::Queued,
@@ -72,94 +72,62 @@ impl Status {
         Self::Complained,
     ];
 
-    /// Reads a `last_event`. Webhooks and one imitator prefix it with `email.`, another writes it in
-    /// capitals: both are the same event.
-    #[must_use]
+    /// Parses a `last_event`. Webhooks and one imitator prefix it with `email.`, another writes it in capitals.
     pub(crate) fn parse(text: &str) -> Self {
         let word = text.trim().to_lowercase();
         let word = word.strip_prefix("email.").unwrap_or(&word);
         match word {
-            "scheduled" => Self::Scheduled,
-            "queued" => Self::Queued,
-            "canceled" | "cancelled" => Self::Canceled,
-            "sent" => Self::Sent,
-            "delivery_delayed" => Self::DeliveryDelayed,
-            "failed" => Self::Failed,
-            "suppressed" => Self::Suppressed,
-            "bounced" => Self::Bounced,
-            "delivered" => Self::Delivered,
-            "opened" => Self::Opened,
-            "clicked" => Self::Clicked,
-            "complained" => Self::Complained,
             "" => Self::Unknown,
-            other => Self::Other(SafeText::new(other)),
+            "cancelled" => Self::Canceled,
+            "delivery_delayed" => Self::DeliveryDelayed,
+            "delayed" => Self::Other(SafeText::new(word)),
+            _ => Self::KNOWN
+                .into_iter()
+                .find(|status| status.label() == word)
+                .unwrap_or_else(|| Self::Other(SafeText::new(word))),
         }
     }
 
-    /// The word for people, also typed in queries.
-    #[must_use]
+    /// Returns the word for users, also used in queries.
     pub(crate) fn label(&self) -> &str {
         match self {
-            Self::Scheduled => "scheduled",
-            Self::Queued => "queued",
-            Self::Canceled => "canceled",
-            Self::Sent => "sent",
-            Self::DeliveryDelayed => "delayed",
-            Self::Failed => "failed",
-            Self::Suppressed => "suppressed",
-            Self::Bounced => "bounced",
-            Self::Delivered => "delivered",
-            Self::Opened => "opened",
-            Self::Clicked => "clicked",
-            Self::Complained => "complained",
-            Self::Unknown => "-",
             Self::Other(word) => word,
+            known => known.info().0,
         }
     }
 
-    /// A symbol of one column; they differ in shape, so that colour is never needed.
-    #[must_use]
+    /// Returns a symbol of one column; the shapes differ, so that colour is never needed.
     pub(crate) const fn symbol(&self) -> &'static str {
-        match self {
-            Self::Scheduled => "◷",
-            Self::Queued => "◌",
-            Self::Canceled => "–",
-            Self::Sent => "→",
-            Self::DeliveryDelayed => "‖",
-            Self::Failed => "✖",
-            Self::Suppressed => "⊘",
-            Self::Bounced => "✕",
-            Self::Delivered => "✓",
-            Self::Opened => "◉",
-            Self::Clicked => "↗",
-            Self::Complained => "!",
-            Self::Unknown | Self::Other(_) => "?",
-        }
+        self.info().1
     }
 
-    /// What it means for the customer, in plain words.
-    #[must_use]
+    /// Returns what the status means for the customer.
     pub(crate) const fn meaning(&self) -> &'static str {
+        self.info().2
+    }
+
+    /// The table of labels, symbols and meanings.
+    #[rustfmt::skip]
+    const fn info(&self) -> (&'static str, &'static str, &'static str) {
         match self {
-            Self::Scheduled => "waits for its send time",
-            Self::Queued => "waits in line to be sent",
-            Self::Canceled => "stopped by your team before it was sent",
-            Self::Sent => "handed over; their server has not answered yet",
-            Self::DeliveryDelayed => "their server asks to try later; still being tried",
-            Self::Failed => "could not be sent",
-            Self::Suppressed => "skipped: this address is on your suppression list",
-            Self::Bounced => "their server rejected it",
-            Self::Delivered => "their server accepted it; it may still sit in the spam folder",
-            Self::Opened => "somebody, or a mail program, loaded its pictures",
-            Self::Clicked => "somebody followed a link in it",
-            Self::Complained => "the recipient marked it as spam",
-            Self::Unknown => "the service did not say what became of it",
-            Self::Other(_) => "a status this version does not know",
+            Self::Scheduled => ("scheduled", "◷", "waits for its send time"),
+            Self::Queued => ("queued", "◌", "waits in line to be sent"),
+            Self::Canceled => ("canceled", "–", "stopped by your team before it was sent"),
+            Self::Sent => ("sent", "→", "handed over; their server has not answered yet"),
+            Self::DeliveryDelayed => ("delayed", "‖", "their server asks to try later; still being tried"),
+            Self::Failed => ("failed", "✖", "could not be sent"),
+            Self::Suppressed => ("suppressed", "⊘", "skipped: this address is on your suppression list"),
+            Self::Bounced => ("bounced", "✕", "their server rejected it"),
+            Self::Delivered => ("delivered", "✓", "their server accepted it; it may still sit in the spam folder"),
+            Self::Opened => ("opened", "◉", "its images were loaded, by a reader or a mail program"),
+            Self::Clicked => ("clicked", "↗", "a link in it was clicked"),
+            Self::Complained => ("complained", "!", "the recipient marked it as spam"),
+            Self::Unknown => ("-", "?", "the service did not say what became of it"),
+            Self::Other(_) => ("", "?", "a status this version does not know"),
         }
     }
 
-    /// Whether the status of an email of this age can still change. The one table of that.
-    #[must_use]
+    /// Returns whether the status of an email of this age can still change.
     pub(crate) fn finality(&self, age: SignedDuration) -> Finality {
         match self {
             Self::Bounced | Self::Complained | Self::Failed | Self::Canceled | Self::Suppressed => {
@@ -179,8 +147,7 @@ impl Status {
         }
     }
 
-    /// Whether somebody should look at it: the customer did not get this email, or did not want it.
-    #[must_use]
+    /// Whether the customer did not get this email, or did not want it.
     pub(crate) const fn is_problem(&self) -> bool {
         matches!(
             self,
@@ -198,16 +165,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn prefix_and_case_do_not_matter_and_unknown_words_are_kept() {
+    fn prefix_and_case_are_ignored_unknown_words_accepted() {
         assert_eq!(Status::parse("email.delivered"), Status::Delivered);
         assert_eq!(Status::parse("DELIVERED"), Status::Delivered);
         assert_eq!(Status::parse("delivery_delayed").label(), "delayed");
         assert_eq!(Status::parse("teleported").label(), "teleported");
+        assert!(matches!(Status::parse("delayed"), Status::Other(_)));
         assert_eq!(Status::parse(""), Status::Unknown);
     }
 
     #[test]
-    fn each_status_is_final_unsettled_or_may_move() {
+    fn finality_depends_on_status_and_age() {
         let new = SignedDuration::from_mins(5);
         let of = |finality, age| -> String {
             let words = Status::KNOWN
@@ -233,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn the_known_events_have_distinct_words() {
+    fn known_events_have_distinct_labels_and_symbols() {
         let words: std::collections::BTreeSet<_> =
             Status::KNOWN.iter().map(Status::label).collect();
         assert_eq!(words.len(), Status::KNOWN.len());

@@ -1,21 +1,21 @@
-//! `Stamp`: a point in time as the service wrote it.
+//! [`ApiTime`]: a time as the service wrote it.
 
 use jiff::Timestamp;
 
 use super::SafeText;
 
-/// A time from the service: read if it can be read, kept as text either way.
+/// A time from the service: parsed if possible, and as text.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ApiTime {
-    /// The instant, if the text could be read.
+    /// The instant; `None` if the text is not a time.
     pub parsed: Option<Timestamp>,
-    /// The text as it came.
+    /// The text as it was sent, sanitized.
     pub(crate) raw: SafeText,
 }
 
 impl ApiTime {
-    /// Reads both formats in use: RFC 3339 and Postgres text (`2026-04-03 22:13:42.67+00`), which
-    /// the real service sends although its documentation shows the former.
+    /// Parses both formats in use: RFC 3339, and Postgres text (`2026-04-03 22:13:42.67+00`), which the real
+    /// service sends although its documentation shows the former.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         Self {
@@ -24,8 +24,7 @@ impl ApiTime {
         }
     }
 
-    /// Microseconds since 1970, the unit of the archive; `None` if the text was not readable.
-    #[must_use]
+    /// Returns microseconds since 1970, the unit of the archive.
     pub(crate) fn as_micros(&self) -> Option<i64> {
         self.parsed.map(Timestamp::as_microsecond)
     }
@@ -36,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_formats_name_the_same_instant() {
+    fn both_formats_give_the_same_instant() {
         let rfc = ApiTime::parse("2026-04-03T22:13:42.674981+00:00");
         for text in [
             "2026-04-03 22:13:42.674981+00",
@@ -55,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unreadable_time_keeps_its_text() {
+    fn unparsable_time_keeps_its_text() {
         let stamp = ApiTime::parse("last\u{1b}Tuesday");
         assert_eq!(stamp.parsed, None);
         assert_eq!(&*stamp.raw, "last\u{FFFD}Tuesday");

@@ -214,7 +214,7 @@ impl<S: EmailApi> Engine<S> {
                 return Err(error);
             }
         };
-        if retrieved.email.id != id.as_str() {
+        if retrieved.email.summary.id != id.as_str() {
             return Err(Error::new(
                 ErrorKind::NotTheApi,
                 "the service returned a different email than requested",

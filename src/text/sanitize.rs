@@ -1,31 +1,33 @@
-//! Turns foreign text into text that cannot command a terminal, and shows where it did so.
+//! Sanitizes foreign text, so that it cannot control a terminal.
 //!
-//! Whatever an email, an error body or a header brings is data that somebody else wrote. Escape
-//! sequences can retitle a window or make a terminal type; bidi controls make text read otherwise
-//! than it is; zero-width characters hide. Each of these leaves the text here, once, and a visible
-//! [`MARK`] stays where something was taken out.
+//! Emails, error bodies and headers are foreign. Escape sequences can retitle a window or make a terminal
+//! type; bidi controls change the reading order; zero-width characters hide. All of these are removed, and a
+//! visible [`REPLACEMENT`] marks where.
 
 use std::borrow::Cow;
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
 
 use unicode_width::UnicodeWidthChar;
 
-/// Stands where characters were removed.
+/// Marks removed characters.
 pub(crate) const REPLACEMENT: char = '\u{FFFD}';
 
 /// More combining marks than any script puts on one letter; the rest is a flood ("zalgo").
 const MAX_COMBINING_MARKS: usize = 4;
 
-/// What kind of place the text is shown in.
+/// How the text is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TextKind {
-    /// One line, such as a subject: line breaks and tabs become blanks.
+    /// One line, such as a subject: newlines and tabs become spaces.
     SingleLine,
-    /// Several lines, such as a body: line feeds stay, and filler that every newsletter is padded
-    /// with (zero-width characters) goes without a mark.
+    /// Several lines, such as a body: newlines stay, and the zero-width padding of newsletters is removed without
+    /// a mark.
     MultiLine,
 }
 
-/// How much was taken out of a text.
+/// Counts of removed characters.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct SanitizeStats {
     /// C0, DEL, C1 and other characters that control a device.
@@ -38,34 +40,30 @@ pub(crate) struct SanitizeStats {
     pub(crate) combining: usize,
 }
 
-/// A cleaned text and what was taken out of it.
+/// A sanitized text and the counts of removed characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Sanitized<'a> {
-    /// Safe to write to a terminal. Borrowed if nothing had to change.
+    /// Safe to write to a terminal; borrowed if nothing changed.
     pub(crate) text: Cow<'a, str>,
-    /// What is no longer in it.
     pub(crate) removed: SanitizeStats,
 }
 
-/// Cleans `text` for one line.
-#[must_use]
+/// Sanitizes `text` for one line.
 pub(crate) fn sanitize_line(text: &str) -> Cow<'_, str> {
     sanitize(text, TextKind::SingleLine).text
 }
 
-/// Cleans `text` for a block of lines.
-#[must_use]
+/// Sanitizes `text` for several lines.
 pub(crate) fn sanitize_block(text: &str) -> Cow<'_, str> {
     sanitize(text, TextKind::MultiLine).text
 }
 
-/// Cleans `text`. The result has no control character but (in a block) line feeds, no bidi
-/// control, no invisible padding, and cleaning it again changes nothing.
-#[must_use]
-pub(crate) fn sanitize(text: &str, place: TextKind) -> Sanitized<'_> {
+/// Sanitizes `text`. The result has no control character but newlines (in [`TextKind::MultiLine`]), no bidi
+/// control and no invisible padding; sanitizing it again changes nothing.
+pub(crate) fn sanitize(text: &str, kind: TextKind) -> Sanitized<'_> {
     if text
         .bytes()
-        .all(|b| (0x20..0x7f).contains(&b) || (b == b'\n' && place == TextKind::MultiLine))
+        .all(|b| (0x20..0x7f).contains(&b) || (b == b'\n' && kind == TextKind::MultiLine))
     {
         return Sanitized {
             text: Cow::Borrowed(text),
@@ -79,7 +77,7 @@ pub(crate) fn sanitize(text: &str, place: TextKind) -> Sanitized<'_> {
     while let Some(c) = chars.next() {
         let next = chars.peek().copied();
         let length = out.len();
-        match classify_char(c, out.chars().next_back(), next, place) {
+        match classify_char(c, out.chars().next_back(), next, kind) {
             CharAction::Keep if is_combining(c) => {
                 combining += 1;
                 if combining <= MAX_COMBINING_MARKS {
@@ -102,12 +100,12 @@ pub(crate) fn sanitize(text: &str, place: TextKind) -> Sanitized<'_> {
             }
             CharAction::Invisible => {
                 removed.invisible += 1;
-                if place == TextKind::SingleLine && c != '\u{AD}' {
+                if kind == TextKind::SingleLine && c != '\u{AD}' {
                     push_replacement(&mut out);
                 }
             }
         }
-        // What goes without a trace separates no letters, so it does not start the count again.
+        // A character removed without a mark does not separate letters, so the count goes on.
         if out.len() > length && !is_combining(c) {
             combining = 0;
         }
@@ -124,8 +122,7 @@ pub(crate) fn sanitize(text: &str, place: TextKind) -> Sanitized<'_> {
     }
 }
 
-/// Whether `c` can stand anywhere by itself: it neither controls a device nor turns or hides text.
-#[must_use]
+/// Whether `c` alone is safe: it neither controls a device nor reorders or hides text.
 pub(crate) fn is_safe_char(c: char) -> bool {
     matches!(
         classify_char(c, None, None, TextKind::SingleLine),
@@ -133,7 +130,7 @@ pub(crate) fn is_safe_char(c: char) -> bool {
     )
 }
 
-/// One mark for a run of removals.
+/// Adds one mark for a run of removed characters.
 fn push_replacement(out: &mut String) {
     if !out.ends_with(REPLACEMENT) {
         out.push(REPLACEMENT);
@@ -149,23 +146,23 @@ enum CharAction {
     Invisible,
 }
 
-/// What becomes of `c` after `before` (already clean) and in front of `next`.
-fn classify_char(c: char, before: Option<char>, next: Option<char>, place: TextKind) -> CharAction {
+/// Decides about `c` between `before` (already sanitized) and `next`.
+fn classify_char(c: char, before: Option<char>, next: Option<char>, kind: TextKind) -> CharAction {
     match c {
-        '\n' | '\u{2028}' | '\u{2029}' | '\u{85}' | '\u{B}' | '\u{C}' => match place {
+        '\n' | '\u{2028}' | '\u{2029}' | '\u{85}' | '\u{B}' | '\u{C}' => match kind {
             TextKind::SingleLine => CharAction::Replace(' '),
             TextKind::MultiLine => CharAction::Replace('\n'),
         },
         '\r' if next == Some('\n') => CharAction::Skip,
-        '\r' => match place {
+        '\r' => match kind {
             TextKind::SingleLine => CharAction::Control,
             TextKind::MultiLine => CharAction::Replace('\n'),
         },
         '\t' => CharAction::Replace(' '),
         '\0'..='\u{1F}' | '\u{7F}'..='\u{9F}' | '\u{FFFE}' | '\u{FFFF}' => CharAction::Control,
-        // A mark of direction turns no more than the sign beside it, and right-to-left text is full
-        // of them: in a body they go with the other padding.
-        '\u{200E}' | '\u{200F}' | '\u{61C}' if place == TextKind::SingleLine => CharAction::Bidi,
+        // A direction mark affects only the sign beside it, and right-to-left text is full of them: in a body
+        // they are removed like other padding.
+        '\u{200E}' | '\u{200F}' | '\u{61C}' if kind == TextKind::SingleLine => CharAction::Bidi,
         '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{206F}' => CharAction::Bidi,
         '\u{200C}' | '\u{200D}'
             if joins_script(before, next) || (c == '\u{200D}' && joins_emoji(before, next)) =>
@@ -224,7 +221,7 @@ const fn is_jamo(c: char) -> bool {
     matches!(c, '\u{1160}'..='\u{11FF}' | '\u{D7B0}'..='\u{D7FF}')
 }
 
-/// A joiner between two emoji makes one picture of them, as in families and professions.
+/// A joiner between two emoji makes one image of them, as in families and professions.
 fn joins_emoji(before: Option<char>, next: Option<char>) -> bool {
     let picture = |c: char| matches!(c, '\u{2190}'..='\u{2BFF}' | '\u{1F000}'..='\u{1FAFF}');
     before.is_some_and(|c| picture(c) || c == '\u{FE0F}') && next.is_some_and(picture)
@@ -234,6 +231,51 @@ fn joins_emoji(before: Option<char>, next: Option<char>) -> bool {
 fn joins_script(before: Option<char>, next: Option<char>) -> bool {
     let needs = |c: char| matches!(c, '\u{600}'..='\u{8FF}' | '\u{900}'..='\u{DFF}' | '\u{1000}'..='\u{109F}' | '\u{1780}'..='\u{17FF}' | '\u{FB50}'..='\u{FDFF}' | '\u{FE70}'..='\u{FEFC}');
     before.is_some_and(needs) && next.is_some_and(needs)
+}
+
+/// One line of sanitized text. The constructor sanitizes, so that no caller can forget it.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub(crate) struct SafeText(Arc<str>);
+
+impl SafeText {
+    /// Sanitizes `text` for one line.
+    pub(crate) fn new(text: &str) -> Self {
+        Self(Arc::from(&*sanitize_line(text)))
+    }
+
+    /// Truncates to `max_chars` characters, with an ellipsis as the last.
+    pub(crate) fn truncate(&mut self, max_chars: usize) {
+        // A text with at most so many bytes has at most so many characters.
+        if self.0.len() > max_chars
+            && let Some((end, _)) = self
+                .0
+                .char_indices()
+                .nth(max_chars - 1)
+                .filter(|_| self.0.chars().nth(max_chars).is_some())
+        {
+            self.0 = Arc::from(format!("{}…", &self.0[..end]));
+        }
+    }
+}
+
+impl Deref for SafeText {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for SafeText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+impl fmt::Debug for SafeText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&*self.0, f)
+    }
 }
 
 #[cfg(test)]
@@ -258,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn sequences_lose_their_introducer_and_leave_a_mark() {
+    fn escape_sequences_lose_their_introducer() {
         assert_eq!(sanitize_line("a\u{1b}[31mred"), "a\u{FFFD}[31mred");
         assert_eq!(
             sanitize_line("a\u{9b}31mred\u{7}"),
@@ -269,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_of_removals_is_one_mark_and_counted_whole() {
+    fn run_of_removals_is_one_mark_with_full_counts() {
         let cleaned = sanitize("a\u{1b}\u{1b}\u{7f}\u{202e}b", TextKind::SingleLine);
         assert_eq!(cleaned.text, "a\u{FFFD}b");
         assert_eq!(
@@ -283,13 +325,13 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_one_line_and_blocks_keep_theirs() {
+    fn newlines_stay_only_in_blocks() {
         assert_eq!(sanitize_line("a\r\nb\tc\nd"), "a b c d");
         assert_eq!(sanitize_block("a\r\nb\rc\td\n"), "a\nb\nc d\n");
     }
 
     #[test]
-    fn what_scripts_and_emoji_need_stays() {
+    fn joiners_of_scripts_and_emoji_stay() {
         for text in [
             "👩‍💻 joins",
             "می‌خواهم",
@@ -306,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn padding_goes_silently_from_a_body_and_visibly_from_a_line() {
+    fn padding_leaves_a_mark_only_in_lines() {
         assert_eq!(
             sanitize_block("Hi\u{200c}\u{200b}\u{feff} there"),
             "Hi there"
@@ -318,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_of_combining_marks_is_capped() {
+    fn combining_marks_are_limited() {
         let cleaned = sanitize(
             "z\u{300}\u{301}\u{302}\u{303}\u{304}\u{305}a",
             TextKind::SingleLine,
@@ -336,6 +378,21 @@ mod tests {
         );
     }
 
+    #[test]
+    fn only_longer_text_is_truncated() {
+        for (text, expected) in [
+            ("", ""),
+            ("abcd", "abcd"),
+            ("abcde", "abc…"),
+            ("äöüß", "äöüß"),
+            ("äöüßx", "äöü…"),
+        ] {
+            let mut safe = SafeText::new(text);
+            safe.truncate(4);
+            assert_eq!(&*safe, expected);
+        }
+    }
+
     fn hostile_text() -> impl Strategy<Value = String> {
         let chars = prop_oneof![
             any::<char>(),
@@ -351,13 +408,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_that_commands_a_terminal_comes_through(text in hostile_text()) {
-            for place in [TextKind::SingleLine, TextKind::MultiLine] {
-                let once = sanitize(&text, place).text.into_owned();
-                let bad = |c: char| (c.is_control() && !(c == '\n' && place == TextKind::MultiLine))
+        fn no_control_character_remains(text in hostile_text()) {
+            for kind in [TextKind::SingleLine, TextKind::MultiLine] {
+                let once = sanitize(&text, kind).text.into_owned();
+                let bad = |c: char| (c.is_control() && !(c == '\n' && kind == TextKind::MultiLine))
                     || matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{200E}' | '\u{200F}' | '\u{200B}');
                 prop_assert!(!once.chars().any(bad), "{once:?}");
-                prop_assert_eq!(sanitize(&once, place).text, once.as_str());
+                prop_assert_eq!(sanitize(&once, kind).text, once.as_str());
             }
         }
     }

@@ -13,7 +13,7 @@ use super::queries::{
 };
 use super::render_cache::RenderCache;
 use super::session::{OpenedSession, Session, SessionOpener};
-use crate::api::{EmailApi, Priority, RateBudget, RequestHandle, jitter};
+use crate::api::{EmailApi, Priority, RateBudget, RequestHandle};
 use crate::app::{
     ConfirmResult, Effect, Message, OpenedEmail, RequestId, RequestKind, StatusCheckStep,
     SyncUpdate, TimerKind, find_matches,
@@ -34,7 +34,7 @@ pub type TimerFn =
 pub fn system_timer() -> TimerFn {
     Arc::new(|what, pause| {
         let longer = match what {
-            TimerKind::Refresh | TimerKind::LoadOlder => pause.mul_f64(1.0 + jitter() / 4.0),
+            TimerKind::Refresh | TimerKind::LoadOlder => pause.mul_f64(1.0 + fastrand::f64() / 4.0),
             TimerKind::Selection | TimerKind::Countdown | TimerKind::Freshness => pause,
         };
         Box::pin(tokio::time::sleep(longer))

@@ -144,7 +144,7 @@ fn low_descriptor_limit_is_reported() {
         let (code, text) = session.end();
         assert_eq!(code, 1, "{limit}: {text}");
         assert!(
-            text.contains(&format!("may open only {limit} files"))
+            text.contains(&format!("open file limit too low: {limit}"))
                 && text.contains("ulimit -n 256"),
             "{text}"
         );

@@ -500,7 +500,7 @@ fn show_without_answer_prints_copy_and_age() {
     drop(service);
     let told = sentbox.told(&show);
     assert!(
-        told.contains("stderr: sentbox: nothing listens at [SERVICE]; status as of ")
+        told.contains("stderr: sentbox: connection refused by [SERVICE]; status as of ")
             && told.ends_with("exit code 0"),
         "{told}"
     );

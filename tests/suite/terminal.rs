@@ -331,6 +331,16 @@ fn panic_anywhere_restores_terminal_and_writes_report() {
             .expect("a report was written")
             .collect();
         assert_eq!(reports.len(), 1, "{place}");
+        let report = std::fs::read_to_string(reports[0].as_ref().unwrap().path()).unwrap();
+        for part in [
+            "SENTBOX_PANIC",
+            "Please report it",
+            "Backtrace:",
+            "panic_if_requested",
+        ] {
+            assert!(report.contains(part), "{place}: no {part} in {report}");
+        }
+        assert!(!report.contains('\u{1b}'), "{report}");
         let (code, text) = session.end();
         assert_eq!(code, 101);
         assert!(

@@ -1,8 +1,32 @@
-//! `Bucket`: tokens that flow in at a rate, and are taken out one for each request.
+//! The token buckets: one in memory, and one in a file that the processes of a profile share.
 
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Read as _, Seek as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::PathBuf;
 use std::time::Duration;
 
-/// A bucket of tokens.
+use jiff::Timestamp;
+
+use super::Decision;
+
+/// Another process holds the lock for microseconds; a stopped process that holds it is not waited for.
+const LOCK_ATTEMPTS: u32 = 25;
+const LOCK_RETRY_DELAY: Duration = Duration::from_millis(2);
+/// A state has four numbers; a longer line is not a state.
+const MAX_STATE_BYTES: u64 = 200;
+/// More tokens than any bucket holds.
+const FULL_TOKENS: f64 = 1e6;
+
+/// Returns how long a bucket with `tokens` takes to reach `needed`; zero if it has them.
+fn time_until(tokens: f64, needed: f64, rate: f64) -> Duration {
+    if tokens >= needed {
+        return Duration::ZERO;
+    }
+    Duration::from_secs_f64((needed - tokens) / rate).max(Duration::from_millis(1))
+}
+
+/// A bucket of tokens in memory. Times are measured from the start of the limiter.
 #[derive(Debug)]
 pub(super) struct TokenBucket {
     tokens: f64,
@@ -10,7 +34,6 @@ pub(super) struct TokenBucket {
 }
 
 impl TokenBucket {
-    /// A bucket that holds so many at first.
     pub(super) const fn new(tokens: f64) -> Self {
         Self {
             tokens,
@@ -18,28 +41,278 @@ impl TokenBucket {
         }
     }
 
-    /// Lets flow in what has come since the last time, up to `most`.
-    pub(super) fn refill(&mut self, now: Duration, per_second: f64, most: f64) {
+    /// Adds the tokens since the last refill, up to `capacity`.
+    pub(super) fn refill(&mut self, now: Duration, rate: f64, capacity: f64) {
         let passed = now.saturating_sub(self.refilled_at).as_secs_f64();
-        self.tokens = (self.tokens + passed * per_second).min(most);
+        self.tokens = (self.tokens + passed * rate).min(capacity);
         self.refilled_at = self.refilled_at.max(now);
     }
 
-    /// Takes so much; what is not there is owed.
+    /// Takes `tokens`; the bucket may go below zero.
     pub(super) fn consume(&mut self, tokens: f64) {
         self.tokens -= tokens;
     }
 
-    /// Leaves no more than this in it.
+    /// Removes all tokens above `tokens`.
     pub(super) fn cap(&mut self, tokens: f64) {
         self.tokens = self.tokens.min(tokens);
     }
 
-    /// How long it takes until there is as much as `needed`; zero if there is.
-    pub(super) fn time_until(&self, needed: f64, per_second: f64) -> Duration {
-        if self.tokens >= needed {
-            return Duration::ZERO;
+    pub(super) fn time_until(&self, needed: f64, rate: f64) -> Duration {
+        time_until(self.tokens, needed, rate)
+    }
+}
+
+/// What one request needs of a shared bucket.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TokenDemand {
+    /// New tokens a second.
+    pub(super) rate: f64,
+    /// The capacity of the bucket.
+    pub(super) burst: f64,
+    /// Tokens that the bucket must hold before one is taken.
+    pub(super) needed: f64,
+}
+
+/// The shared bucket as the file has it; times are microseconds since 1970.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct BucketState {
+    tokens: f64,
+    refilled_at: i64,
+    /// A pause has a start as well, so that it ends when the clock is set back.
+    paused_from: i64,
+    paused_until: i64,
+}
+
+impl BucketState {
+    /// Reads `text`; anything but a state is a full bucket.
+    fn parse(text: &str, now: i64) -> Self {
+        let mut words = text.split_ascii_whitespace();
+        let tokens = words
+            .next()
+            .and_then(|word| word.parse().ok())
+            .filter(|tokens: &f64| tokens.is_finite());
+        let mut time = || words.next().and_then(|word| word.parse().ok());
+        let (tokens, [refilled_at, paused_from, paused_until]) =
+            match (tokens, time(), time(), time()) {
+                (Some(tokens), Some(a), Some(b), Some(c)) => (tokens, [a, b, c]),
+                _ => (FULL_TOKENS, [now; 3]),
+            };
+        Self {
+            tokens,
+            refilled_at,
+            paused_from,
+            paused_until,
         }
-        Duration::from_secs_f64((needed - self.tokens) / per_second).max(Duration::from_millis(1))
+    }
+
+    fn to_line(self) -> String {
+        format!(
+            "{:.6} {} {} {}\n",
+            self.tokens, self.refilled_at, self.paused_from, self.paused_until
+        )
+    }
+
+    fn try_take(&mut self, now: i64, demand: TokenDemand) -> Decision {
+        // A clock that goes back adds no tokens; a clock that jumps ahead fills the bucket at most.
+        let passed =
+            Duration::from_micros(u64::try_from(now.saturating_sub(self.refilled_at)).unwrap_or(0));
+        self.tokens = (self.tokens + passed.as_secs_f64() * demand.rate).min(demand.burst);
+        self.refilled_at = now;
+        if (self.paused_from..self.paused_until).contains(&now) {
+            return Decision::Paused(Duration::from_micros(self.paused_until.abs_diff(now)));
+        }
+        let wait = time_until(self.tokens, demand.needed, demand.rate);
+        if !wait.is_zero() {
+            return Decision::Wait(wait);
+        }
+        self.tokens -= 1.0;
+        Decision::Allowed
+    }
+
+    fn pause(&mut self, now: i64, wait: Duration) {
+        let until = now.saturating_add(i64::try_from(wait.as_micros()).unwrap_or(i64::MAX));
+        if !(self.paused_from..self.paused_until).contains(&now) || until > self.paused_until {
+            (self.paused_from, self.paused_until) = (now, until);
+        }
+    }
+}
+
+/// The token bucket that all processes of one profile on this machine share.
+///
+/// Its state is a line in a file beside the archive, read and written under an advisory lock, which the
+/// system releases when a process ends. Each process has its own bucket as well, so that a file that
+/// cannot be used costs only the sharing.
+#[derive(Debug, Clone)]
+pub(super) struct SharedBucket(PathBuf);
+
+impl SharedBucket {
+    pub(super) const fn new(path: PathBuf) -> Self {
+        Self(path)
+    }
+
+    /// Takes a token; `None` if the file cannot be used. Blocks for up to 50 ms.
+    pub(super) fn try_take(&self, now: Timestamp, demand: TokenDemand) -> Option<Decision> {
+        self.update(now, |state, now| state.try_take(now, demand))
+    }
+
+    /// Pauses all processes. Blocks for up to 50 ms.
+    pub(super) fn pause(&self, now: Timestamp, wait: Duration) {
+        self.update(now, |state, now| state.pause(now, wait));
+    }
+
+    fn update<T>(
+        &self,
+        now: Timestamp,
+        apply: impl FnOnce(&mut BucketState, i64) -> T,
+    ) -> Option<T> {
+        let now = now.as_microsecond();
+        let mut file = self.open_locked()?;
+        let mut text = String::new();
+        // A file that is not UTF-8 is replaced.
+        let _ = (&mut file).take(MAX_STATE_BYTES).read_to_string(&mut text);
+        let mut state = BucketState::parse(&text, now);
+        let outcome = apply(&mut state, now);
+        let line = state.to_line();
+        file.rewind().ok()?;
+        file.write_all(line.as_bytes()).ok()?;
+        file.set_len(line.len() as u64).ok()?;
+        Some(outcome)
+    }
+
+    fn open_locked(&self) -> Option<File> {
+        let mut options = OpenOptions::new();
+        let file = options
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(&self.0)
+            .ok()?;
+        for _ in 0..LOCK_ATTEMPTS {
+            match file.try_lock() {
+                Ok(()) => return Some(file),
+                Err(TryLockError::WouldBlock) => std::thread::sleep(LOCK_RETRY_DELAY),
+                Err(TryLockError::Error(_)) => return None,
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DEMAND: TokenDemand = TokenDemand {
+        rate: 2.0,
+        burst: 4.0,
+        needed: 1.0,
+    };
+
+    fn at(seconds: f64) -> Timestamp {
+        Timestamp::from_second(1_790_000_000).unwrap()
+            + jiff::SignedDuration::from_secs_f64(seconds)
+    }
+
+    fn try_take_at(bucket: &SharedBucket, seconds: f64) -> Decision {
+        bucket.try_take(at(seconds), DEMAND).unwrap()
+    }
+
+    fn temp_bucket_path() -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("archive.sqlite.rate");
+        (folder, path)
+    }
+
+    #[test]
+    fn two_processes_share_one_rate() {
+        let (_folder, path) = temp_bucket_path();
+        let both = [SharedBucket::new(path.clone()), SharedBucket::new(path)];
+        let mut sent = 0_u32;
+        for step in 0..200 {
+            for bucket in &both {
+                sent += u32::from(try_take_at(bucket, f64::from(step) / 10.0) == Decision::Allowed);
+            }
+        }
+        assert_eq!(sent, 4 + 39, "a burst, and two a second for 19.9 seconds");
+    }
+
+    #[test]
+    fn pause_of_one_process_applies_to_all() {
+        let (_folder, path) = temp_bucket_path();
+        let (one, other) = (SharedBucket::new(path.clone()), SharedBucket::new(path));
+        one.pause(at(0.0), Duration::from_secs(3));
+        one.pause(at(1.0), Duration::from_secs(1));
+        assert_eq!(
+            try_take_at(&other, 1.0),
+            Decision::Paused(Duration::from_secs(2))
+        );
+        assert_eq!(try_take_at(&other, 3.0), Decision::Allowed);
+    }
+
+    #[test]
+    fn clock_jump_neither_blocks_nor_adds_burst() {
+        let (_folder, path) = temp_bucket_path();
+        let bucket = SharedBucket::new(path);
+        while try_take_at(&bucket, 0.0) == Decision::Allowed {}
+        bucket.pause(at(0.0), Duration::from_hours(1));
+        assert_eq!(
+            try_take_at(&bucket, -1_000_000.0),
+            Decision::Wait(Duration::from_millis(500)),
+            "the pause starts later"
+        );
+        assert_eq!(try_take_at(&bucket, -999_999.5), Decision::Allowed);
+        let after_jump = (0..10)
+            .filter(|_| try_take_at(&bucket, 1e9) == Decision::Allowed)
+            .count();
+        assert_eq!(after_jump, 4, "a full bucket");
+    }
+
+    #[test]
+    fn unreadable_state_is_replaced() {
+        let (_folder, path) = temp_bucket_path();
+        let bucket = SharedBucket::new(path.clone());
+        for text in [
+            &b""[..],
+            b"NaN 1 2 3",
+            b"2.0 17",
+            b"inf 1 2 3",
+            b"\xff\xfe\n",
+            &[b'9'; 5000],
+        ] {
+            std::fs::write(&path, text).unwrap();
+            assert_eq!(
+                (0..10)
+                    .filter(|_| try_take_at(&bucket, 0.0) == Decision::Allowed)
+                    .count(),
+                4,
+                "{}",
+                text.len()
+            );
+            assert!(std::fs::read(&path).unwrap().len() < 100);
+        }
+    }
+
+    #[test]
+    fn unusable_file_gives_no_decision() {
+        let (folder, path) = temp_bucket_path();
+        assert_eq!(
+            SharedBucket::new(folder.path().join("absent/rate")).try_take(at(0.0), DEMAND),
+            None
+        );
+        let locked = File::create(&path).unwrap();
+        locked.lock().unwrap();
+        assert_eq!(
+            SharedBucket::new(path.clone()).try_take(at(0.0), DEMAND),
+            None,
+            "a stopped process holds the lock"
+        );
+        drop(locked);
+        assert_eq!(
+            SharedBucket::new(path).try_take(at(0.0), DEMAND),
+            Some(Decision::Allowed)
+        );
     }
 }

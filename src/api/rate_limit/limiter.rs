@@ -1,9 +1,7 @@
-//! `Gate`: the queue in which requests wait for their turn; it does what [`Pace`] decides.
+//! The queue in which requests wait until [`LimiterState`] allows them.
 
-use std::collections::hash_map::RandomState;
-use std::hash::BuildHasher;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -11,66 +9,64 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 use tracing::{info, trace};
 
-use super::retry::DEFAULT_PAUSE;
-use super::{
-    Decision, LimitHeaders, LimiterState, QueuePosition, RateBudget, SharedBucket, SharedDecision,
-};
+use super::{Decision, LimitHeaders, LimiterState, QueuePosition, RateBudget, SharedBucket};
+use crate::api::lock;
 use crate::api::request::{Priority, RequestHandle};
+use crate::api::retry::{DEFAULT_PAUSE, Elapsed, RetryAction, RetryPolicy};
 use crate::config::Rate;
 use crate::config::clock::Clock;
 
-/// Why somebody was not let through.
+/// Why a request was not sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::api) enum Denied {
-    /// Nobody wants it any more, or not so much.
+    /// It was cancelled, or is a prefetch while others use the limit.
     Abandoned,
-    /// The service has asked for a pause, longer than it can be waited.
+    /// The service requested a longer pause than the retry policy allows.
     PausedTooLong(Duration),
 }
 
-/// The one way to the service, which all tasks of the process share.
+/// The rate limiter that all tasks of the process share.
 pub(in crate::api) struct RateLimiter {
     state: Mutex<LimiterState>,
-    /// The queue or the budget has changed.
+    /// Notifies waiting requests when the queue or the budget has changed.
     changed: Notify,
     started_at: Instant,
-    /// The bucket of all processes of this profile on this machine, if they have a folder in common.
+    /// The bucket of all processes of this profile on this machine, if the archive is on disk.
     shared: Option<(SharedBucket, Clock)>,
-    /// When that bucket last made a request wait, by its clock.
+    /// When the shared bucket last made a request wait, by its clock.
     last_shared_wait: Mutex<Option<Timestamp>>,
 }
 
 impl RateLimiter {
-    /// A gate whose rate is this, together with all others that have the same file, if there is one; they
-    /// measure time by `clock`.
+    /// Creates a limiter that shares `rate` with all others that have the same `file` and `clock`.
     pub(in crate::api) fn new(rate: Rate, file: Option<PathBuf>, clock: Clock) -> Self {
-        let shared = file.map(|file| (SharedBucket::new(file), clock));
         Self {
             state: Mutex::new(LimiterState::new(rate)),
             changed: Notify::new(),
             started_at: Instant::now(),
-            shared,
+            shared: file.map(|file| (SharedBucket::new(file), clock)),
             last_shared_wait: Mutex::default(),
         }
     }
 
-    /// Waits in the queue for a token. Whoever stops waiting has left the queue and sent nothing.
-    /// `paused` counts what was waited because the service asked for it; `bearable` says whether a
-    /// further pause can be waited; `waits` hears how long each wait will be.
+    /// Waits in the queue for a token. Dropping the future leaves the queue and sends nothing.
+    ///
+    /// `elapsed` counts pauses that the service requested, as far as `policy` allows them;
+    /// `on_wait` receives the length of each wait.
     pub(in crate::api) async fn acquire(
         &self,
-        wish: &RequestHandle,
-        paused: &mut Duration,
-        bearable: impl Fn(Duration, Duration) -> bool,
-        waits: impl Fn(Duration),
+        request: &RequestHandle,
+        policy: &RetryPolicy,
+        elapsed: &mut Elapsed,
+        on_wait: impl Fn(Duration),
     ) -> Result<(), Denied> {
-        let queued = self.enqueue(wish.priority());
-        let mut told = false;
+        let queued = self.enqueue(request.priority());
+        let mut is_logged = false;
         loop {
-            // What changes from here on is noticed, also before it is waited for.
+            // Enabled before the check, so that no change between check and wait is missed.
             let mut changed = std::pin::pin!(self.changed.notified());
             changed.as_mut().enable();
-            if wish.is_cancelled() {
+            if request.is_cancelled() {
                 return Err(Denied::Abandoned);
             }
             let (wait, is_pause) = match self.try_acquire(queued.position).await {
@@ -78,89 +74,85 @@ impl RateLimiter {
                 Decision::Contended => return Err(Denied::Abandoned),
                 Decision::NotFirst => (Duration::MAX, false),
                 Decision::Wait(wait) => (wait, false),
-                Decision::Paused(wait) if !bearable(*paused, wait) => {
-                    return Err(Denied::PausedTooLong(wait));
+                Decision::Paused(wait)
+                    if policy.may_wait(*elapsed, RetryAction::After(wait), wait) =>
+                {
+                    (wait, true)
                 }
-                Decision::Paused(wait) => (wait, true),
+                Decision::Paused(wait) => return Err(Denied::PausedTooLong(wait)),
             };
-            if is_pause && !std::mem::replace(&mut told, true) {
-                info!(?wait, "pauses, as the service asked");
+            if is_pause && !std::mem::replace(&mut is_logged, true) {
+                info!(?wait, "paused by the service");
             }
-            trace!(?wait, urgency = ?wish.priority(), "waits for its turn");
+            trace!(?wait, priority = ?request.priority(), "waiting for the rate limit");
             if wait < Duration::MAX {
-                waits(wait);
+                on_wait(wait);
             }
-            let began = Instant::now();
+            let started = Instant::now();
             tokio::select! {
-                () = wish.cancelled() => {}
+                () = request.cancelled() => {}
                 () = changed => {}
                 () = sleep(wait) => {}
             }
             if is_pause {
-                *paused += began.elapsed();
+                elapsed.paused += started.elapsed();
             }
         }
     }
 
-    /// Sends the request at this place if both buckets have a token for it.
-    async fn try_acquire(&self, place: QueuePosition) -> Decision {
-        let turn = self.with_state(|pace, now| {
-            let turn = pace.check(now, place);
-            if turn == Decision::Allowed && self.shared.is_none() {
-                pace.record_send(now, place, jitter());
+    /// Takes a token for the request from both buckets if both have one.
+    async fn try_acquire(&self, position: QueuePosition) -> Decision {
+        let decision = self.with_state(|state, now| {
+            let decision = state.check(now, position);
+            if decision == Decision::Allowed && self.shared.is_none() {
+                state.record_send(now, position, fastrand::f64());
             }
-            turn
+            decision
         });
-        let Some((bucket, clock)) = self.shared.as_ref().filter(|_| turn == Decision::Allowed)
+        let Some((bucket, clock)) = self
+            .shared
+            .as_ref()
+            .filter(|_| decision == Decision::Allowed)
         else {
-            return turn;
+            return decision;
         };
-        let (bucket, at, demand) = (
-            bucket.clone(),
-            clock(),
-            self.with_state(|pace, _| pace.token_demand(place.priority)),
-        );
-        // A disk may take its time. Without the file this process has its own bucket.
-        let taken = tokio::task::spawn_blocking(move || bucket.try_take(at, demand))
-            .await
+        let (bucket, at) = (bucket.clone(), clock());
+        let demand = self.with_state(|state, _| state.token_demand(position.priority));
+        // A disk may be slow.
+        let taken = tokio::task::spawn_blocking(move || bucket.try_take(at, demand)).await;
+        // Without the file this process has only its own bucket.
+        let decision = taken
             .ok()
-            .flatten();
-        match taken.filter(|taken| *taken == SharedDecision::Allowed || self.clock_advanced(at)) {
-            None | Some(SharedDecision::Allowed) => {
-                self.with_state(|pace, now| pace.record_send(now, place, jitter()));
-                Decision::Allowed
-            }
-            Some(SharedDecision::Wait(wait)) => Decision::Wait(wait),
-            Some(SharedDecision::Paused(wait)) => {
-                self.with_state(|pace, now| pace.pause(now, wait));
-                Decision::Paused(wait)
-            }
-        }
+            .flatten()
+            .filter(|taken| *taken == Decision::Allowed || self.clock_advanced(at))
+            .unwrap_or(Decision::Allowed);
+        self.with_state(|state, now| match decision {
+            Decision::Allowed => state.record_send(now, position, fastrand::f64()),
+            Decision::Paused(wait) => state.pause(now, wait),
+            Decision::Wait(_) | Decision::NotFirst | Decision::Contended => {}
+        });
+        decision
     }
 
-    /// Whether the clock of the shared bucket has gone on since that last made a request wait. In a bucket
-    /// whose clock stands still nothing flows in.
+    /// Whether the clock has advanced since the shared bucket last made a request wait. A clock that does not
+    /// advance adds no tokens.
     fn clock_advanced(&self, at: Timestamp) -> bool {
-        let before = self
-            .last_shared_wait
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .replace(at);
+        let before = lock(&self.last_shared_wait).replace(at);
         before.is_none_or(|before| at > before)
     }
 
-    /// Learns what an answer said about the limit.
+    /// Applies the limits of a response.
     pub(in crate::api) fn update_limits(&self, limits: LimitHeaders) {
-        self.with_state(|pace, now| pace.update_limits(now, limits, jitter()));
+        self.with_state(|state, now| state.update_limits(now, limits, fastrand::f64()));
         self.changed.notify_waiters();
     }
 
-    /// Learns that a request was refused for the rate, and how long it was asked to wait.
+    /// Pauses all requests after a 429 for `wait`, if the service named it.
     pub(in crate::api) async fn on_rate_limited(&self, wait: Option<Duration>) {
-        self.with_state(|pace, now| pace.on_rate_limited(now, wait, jitter()));
+        self.with_state(|state, now| state.on_rate_limited(now, wait, fastrand::f64()));
         self.changed.notify_waiters();
         if let Some((bucket, clock)) = self.shared.clone() {
-            // What cannot be written holds for this process all the same.
+            // If the file cannot be written, this process still pauses.
             let _ = tokio::task::spawn_blocking(move || {
                 bucket.pause(clock(), wait.unwrap_or(DEFAULT_PAUSE))
             })
@@ -169,25 +161,22 @@ impl RateLimiter {
     }
 
     pub(in crate::api) fn budget(&self) -> RateBudget {
-        self.with_state(|pace, now| pace.budget(now))
+        self.with_state(|state, now| state.budget(now))
     }
 
-    fn enqueue(&self, urgency: Priority) -> QueueGuard<'_> {
+    fn enqueue(&self, priority: Priority) -> QueueGuard<'_> {
         QueueGuard {
-            position: self.with_state(|pace, _| pace.enqueue(urgency)),
+            position: self.with_state(|state, _| state.enqueue(priority)),
             limiter: self,
         }
     }
 
-    fn with_state<T>(&self, act: impl FnOnce(&mut LimiterState, Duration) -> T) -> T {
-        // A panic elsewhere leaves the numbers usable: each is written whole.
-        let mut pace = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        act(&mut pace, self.started_at.elapsed())
+    fn with_state<T>(&self, apply: impl FnOnce(&mut LimiterState, Duration) -> T) -> T {
+        apply(&mut lock(&self.state), self.started_at.elapsed())
     }
 }
 
-/// A place in the queue, given up when it is dropped: a request that nobody waits for any more holds up
-/// nobody.
+/// A position in the queue; dropping it leaves the queue, so that an abandoned request blocks no other.
 struct QueueGuard<'a> {
     position: QueuePosition,
     limiter: &'a RateLimiter,
@@ -196,16 +185,9 @@ struct QueueGuard<'a> {
 impl Drop for QueueGuard<'_> {
     fn drop(&mut self) {
         self.limiter
-            .with_state(|pace, _| pace.dequeue(self.position));
+            .with_state(|state, _| state.dequeue(self.position));
         self.limiter.changed.notify_waiters();
     }
-}
-
-/// A number from 0 to 1 that differs from call to call: each `RandomState` has other keys.
-#[must_use]
-pub(crate) fn jitter() -> f64 {
-    f64::from(u32::try_from(RandomState::new().hash_one(()) >> 32).expect("the upper half fits"))
-        / f64::from(u32::MAX)
 }
 
 #[cfg(test)]
@@ -216,66 +198,69 @@ mod tests {
 
     use super::*;
 
-    async fn acquire(gate: &RateLimiter, wish: &RequestHandle) -> Result<(), Denied> {
-        let mut paused = Duration::ZERO;
-        gate.acquire(
-            wish,
-            &mut paused,
-            |paused, wait| paused + wait < Duration::from_mins(1),
-            |_| (),
-        )
-        .await
+    async fn acquire(limiter: &RateLimiter, request: &RequestHandle) -> Result<(), Denied> {
+        let policy = RetryPolicy {
+            max_server_pauses: Duration::from_secs(35),
+            ..RetryPolicy::ONE_SHOT
+        };
+        limiter
+            .acquire(request, &policy, &mut Elapsed::default(), |_| ())
+            .await
     }
 
-    /// A gate whose tokens are used up.
+    fn request(priority: Priority) -> RequestHandle {
+        RequestHandle::new(priority)
+    }
+
+    /// Creates a limiter whose tokens are used up.
     async fn exhausted_limiter() -> Arc<RateLimiter> {
-        let gate = RateLimiter::new(Rate::default(), None, crate::config::clock::system_clock());
+        let limiter = RateLimiter::new(Rate::default(), None, crate::config::clock::system_clock());
         for _ in 0..4 {
-            acquire(&gate, &RequestHandle::new(Priority::Interactive))
+            acquire(&limiter, &request(Priority::Interactive))
                 .await
                 .unwrap();
         }
-        Arc::new(gate)
+        Arc::new(limiter)
     }
 
     fn spawn_acquire(
-        gate: &Arc<RateLimiter>,
+        limiter: &Arc<RateLimiter>,
         tasks: &mut JoinSet<&'static str>,
         name: &'static str,
-        wish: &RequestHandle,
+        request: &RequestHandle,
     ) {
-        let (gate, wish) = (Arc::clone(gate), wish.clone());
+        let (limiter, request) = (Arc::clone(limiter), request.clone());
         tasks.spawn(async move {
-            if acquire(&gate, &wish).await.is_ok() {
+            if acquire(&limiter, &request).await.is_ok() {
                 name
             } else {
-                "turned away"
+                "denied"
             }
         });
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_more_urgent_goes_first_however_late_it_comes() {
-        let (gate, mut tasks) = (exhausted_limiter().await, JoinSet::new());
+    async fn higher_priority_goes_first() {
+        let (limiter, mut tasks) = (exhausted_limiter().await, JoinSet::new());
         spawn_acquire(
-            &gate,
+            &limiter,
             &mut tasks,
             "older mail",
-            &RequestHandle::new(Priority::Backfill),
+            &request(Priority::Backfill),
         );
         yield_now().await;
         spawn_acquire(
-            &gate,
+            &limiter,
             &mut tasks,
             "new mail",
-            &RequestHandle::new(Priority::Refresh),
+            &request(Priority::Refresh),
         );
         yield_now().await;
         spawn_acquire(
-            &gate,
+            &limiter,
             &mut tasks,
             "an email",
-            &RequestHandle::new(Priority::Interactive),
+            &request(Priority::Interactive),
         );
         let order: Vec<_> = [
             tasks.join_next().await,
@@ -288,105 +273,110 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_nobody_wants_any_more_costs_nothing() {
-        let (gate, mut tasks) = (exhausted_limiter().await, JoinSet::new());
-        let began = Instant::now();
-        let withdrawn = RequestHandle::new(Priority::Interactive);
-        spawn_acquire(&gate, &mut tasks, "withdrawn", &withdrawn);
-        let dropped = RequestHandle::new(Priority::Interactive);
+    async fn cancelled_request_takes_no_token() {
+        let (limiter, mut tasks) = (exhausted_limiter().await, JoinSet::new());
+        let started = Instant::now();
+        let cancelled = request(Priority::Interactive);
+        spawn_acquire(&limiter, &mut tasks, "cancelled", &cancelled);
+        let dropped = request(Priority::Interactive);
         let dropped =
-            tokio::time::timeout(Duration::from_millis(10), acquire(&gate, &dropped)).await;
-        assert!(dropped.is_err(), "it waits its turn");
-        withdrawn.cancel();
-        assert_eq!(tasks.join_next().await.unwrap().unwrap(), "turned away");
-        acquire(&gate, &RequestHandle::new(Priority::Interactive))
+            tokio::time::timeout(Duration::from_millis(10), acquire(&limiter, &dropped)).await;
+        assert!(dropped.is_err(), "it waits for a token");
+        cancelled.cancel();
+        assert_eq!(tasks.join_next().await.unwrap().unwrap(), "denied");
+        acquire(&limiter, &request(Priority::Interactive))
             .await
             .unwrap();
         assert!(
-            began.elapsed() < Duration::from_millis(510),
-            "the next token is for who is left: {:?}",
-            began.elapsed()
+            started.elapsed() < Duration::from_millis(510),
+            "the next token is for the remaining request: {:?}",
+            started.elapsed()
         );
         assert_eq!(
-            acquire(&gate, &withdrawn).await,
+            acquire(&limiter, &cancelled).await,
             Err(Denied::Abandoned),
-            "and it stays so"
+            "it stays cancelled"
         );
     }
 
     #[tokio::test(start_paused = true)]
-    async fn two_gates_with_one_file_share_the_rate() {
+    async fn two_limiters_with_one_file_share_the_rate() {
         let folder = tempfile::tempdir().unwrap();
-        let began = Instant::now();
+        let started = Instant::now();
         let clock: Clock = Arc::new(move || {
-            jiff::Timestamp::from_second(1_790_000_000).unwrap() + began.elapsed()
+            jiff::Timestamp::from_second(1_790_000_000).unwrap() + started.elapsed()
         });
-        let gate = || {
+        let limiter = || {
             RateLimiter::new(
                 Rate::default(),
                 Some(folder.path().join("rate")),
                 clock.clone(),
             )
         };
-        let (one, other) = (gate(), gate());
+        let (one, other) = (limiter(), limiter());
         for _ in 0..10 {
-            acquire(&one, &RequestHandle::new(Priority::Interactive))
+            acquire(&one, &request(Priority::Interactive))
                 .await
                 .unwrap();
-            acquire(&other, &RequestHandle::new(Priority::Interactive))
+            acquire(&other, &request(Priority::Interactive))
                 .await
                 .unwrap();
         }
-        let took = began.elapsed();
+        let took = started.elapsed();
         assert!(
             took >= Duration::from_millis(7900) && took < Duration::from_millis(8500),
             "20 requests, 4 of them at once: {took:?}"
         );
         one.on_rate_limited(Some(Duration::from_secs(3))).await;
-        acquire(&other, &RequestHandle::new(Priority::Interactive))
+        acquire(&other, &request(Priority::Interactive))
             .await
             .unwrap();
         assert!(
-            began.elapsed() >= took + Duration::from_secs(3),
+            started.elapsed() >= took + Duration::from_secs(3),
             "{:?}",
-            began.elapsed()
+            started.elapsed()
         );
     }
 
     #[tokio::test(start_paused = true)]
-    async fn clock_that_stands_still_stops_no_request() {
+    async fn stopped_clock_blocks_no_request() {
         let folder = tempfile::tempdir().unwrap();
-        let gate = RateLimiter::new(
+        let limiter = RateLimiter::new(
             Rate::default(),
             Some(folder.path().join("rate")),
             Arc::new(|| Timestamp::UNIX_EPOCH),
         );
-        let began = Instant::now();
+        let started = Instant::now();
         for _ in 0..8 {
-            acquire(&gate, &RequestHandle::new(Priority::Interactive))
+            acquire(&limiter, &request(Priority::Interactive))
                 .await
                 .unwrap();
         }
         assert!(
-            began.elapsed() < Duration::from_secs(5),
+            started.elapsed() < Duration::from_secs(5),
             "{:?}",
-            began.elapsed()
+            started.elapsed()
         );
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_pause_is_waited_if_it_can_be_and_counted() {
-        let gate = RateLimiter::new(Rate::default(), None, crate::config::clock::system_clock());
-        gate.on_rate_limited(Some(Duration::from_secs(90))).await;
-        let person = RequestHandle::new(Priority::Interactive);
-        let Err(Denied::PausedTooLong(wait)) = acquire(&gate, &person).await else {
-            panic!("that is too long")
+    async fn pause_is_waited_if_allowed_and_counted() {
+        let limiter = RateLimiter::new(Rate::default(), None, crate::config::clock::system_clock());
+        limiter.on_rate_limited(Some(Duration::from_secs(90))).await;
+        let interactive = request(Priority::Interactive);
+        let Err(Denied::PausedTooLong(wait)) = acquire(&limiter, &interactive).await else {
+            panic!("the pause is too long")
         };
         assert!(wait >= Duration::from_secs(90));
-        let mut paused = Duration::ZERO;
-        gate.acquire(&person, &mut paused, |_, _| true, |_| ())
+        let patient = RetryPolicy {
+            max_server_pauses: Duration::from_hours(1),
+            ..RetryPolicy::ONE_SHOT
+        };
+        let mut elapsed = Elapsed::default();
+        limiter
+            .acquire(&interactive, &patient, &mut elapsed, |_| ())
             .await
             .unwrap();
-        assert!(paused >= Duration::from_secs(90) && gate.budget().paused_for.is_zero());
+        assert!(elapsed.paused >= Duration::from_secs(90) && limiter.budget().paused_for.is_zero());
     }
 }

@@ -1,17 +1,15 @@
-//! When a request may go out, and which of those that wait: decided here, without doing anything.
+//! Decides when a request may be sent, and which waiting request is next. No I/O, no clock.
 //!
-//! The service's limit is the team's, shared with the mail it is sending, so sentbox keeps to a
-//! rate of its own, shrinks with what the service says is left, and falls silent when told to.
-//! Times are durations since the client began, so that a decision is a function of numbers.
+//! The service's limit is the team's, shared with the mail it sends, so sentbox keeps to a rate of its
+//! own, slows down when little of the limit is left, and pauses when the service says so.
+//! Times are durations since the client started, so that each decision is a function of numbers.
 //!
-//! All requests share one token bucket, whose rate falls to the [`share`] of this process when others use
-//! the limit as well. Background requests must also pass a second bucket at that rate.
+//! All requests share one token bucket, whose rate falls to the [`background_quota`] of this process when
+//! others use the limit. Background requests must also pass a second bucket at that rate.
 
 mod background_quota;
 mod bucket;
 mod limiter;
-mod retry;
-mod shared;
 #[cfg(test)]
 mod tests;
 
@@ -19,34 +17,30 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use background_quota::{BackgroundQuota, LimitUsage};
-use bucket::TokenBucket;
-use retry::DEFAULT_PAUSE;
-use shared::{SharedBucket, SharedDecision, TokenDemand};
+use bucket::{SharedBucket, TokenBucket, TokenDemand};
 
-pub(crate) use limiter::jitter;
 pub(super) use limiter::{Denied, RateLimiter};
-pub use retry::RetryPolicy;
-pub(super) use retry::{Elapsed, RetryAction, backoff};
 
 use super::request::Priority;
+use super::retry::DEFAULT_PAUSE;
 use crate::config::Rate;
 
 /// The rate budget as a status line shows it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RateBudget {
-    /// Requests a second that sentbox allows itself at the moment.
+    /// Requests a second that sentbox allows itself now.
     pub rate: f64,
-    /// As many of them may be for what nobody waits for.
+    /// The part of `rate` that background requests may use.
     pub background: f64,
-    /// Requests that the service allows the team in its window, as it last said.
+    /// Requests that the service allows the team in its window, by the last response.
     pub limit: Option<u32>,
-    /// How many of them were left, as it last said; `None` once that window is over.
+    /// How many of them were left, by the last response; `None` once that window is over.
     pub remaining: Option<u32>,
     /// How long all requests still pause because the service said so; zero if they do not.
     pub paused_for: Duration,
 }
 
-/// What the headers of an answer say about the limit.
+/// The rate-limit headers of a response.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct LimitHeaders {
     /// `ratelimit-limit`.
@@ -59,36 +53,35 @@ pub(super) struct LimitHeaders {
     pub(super) reset: Option<Duration>,
 }
 
-/// A place in the queue: the more urgent first, and of those who want it equally, who came first.
+/// A position in the queue: by priority, then by arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct QueuePosition {
     priority: Priority,
     number: u64,
 }
 
-/// The answer to "may I send now?".
+/// Whether a request may be sent now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Decision {
-    /// Yes.
     Allowed,
-    /// No, somebody else goes first: ask again when the queue has moved.
+    /// Another request is first: try again when the queue has changed.
     NotFirst,
-    /// Ask again after this time: the rate of our own allows no more.
+    /// Try again after this time: the own rate allows no more.
     Wait(Duration),
-    /// Ask again after this time: the service has refused a request for its rate.
+    /// Try again after this time: the service has refused a request for its rate.
     Paused(Duration),
-    /// No: others use the limit, and what nobody has asked for yet is not worth waiting for them.
+    /// Do not send: others use the limit, and a prefetch is not worth the wait.
     Contended,
 }
 
-/// So many requests may follow each other at once: the start, and opening an email, are immediate.
+/// Requests that may be sent at once: the start, and opening an email, are immediate.
 const BURST: f64 = 4.0;
-/// What nobody waits for leaves this much for a person.
+/// Tokens that background requests leave for interactive ones.
 const INTERACTIVE_RESERVE: f64 = 1.0;
-/// How long background work stays silent after the service has refused a request for its rate.
+/// How long background requests pause after the service has refused a request for its rate.
 const BACKGROUND_PAUSE: Duration = Duration::from_secs(5);
 
-/// The budget of requests that all tasks of the process share, and the queue of those who want one.
+/// The rate budget that all tasks of the process share, and the queue of waiting requests.
 #[derive(Debug)]
 pub(super) struct LimiterState {
     rate: Rate,
@@ -97,123 +90,103 @@ pub(super) struct LimiterState {
     limit_headers: LimitHeaders,
     limits_expire_at: Duration,
     paused_until: Duration,
-    /// Until then goes only what a person waits for.
+    /// Until then only interactive requests are sent.
     background_paused_until: Duration,
     queue: BTreeSet<QueuePosition>,
     last_number: u64,
 }
 
 impl LimiterState {
-    pub(super) const fn new(rate: Rate) -> Self {
-        let zero = Duration::ZERO;
-        let limits = LimitHeaders {
-            limit: None,
-            window: None,
-            remaining: None,
-            reset: None,
-        };
+    pub(super) fn new(rate: Rate) -> Self {
         Self {
             rate,
             tokens: TokenBucket::new(BURST),
             background: BackgroundQuota::new(),
-            limit_headers: limits,
-            limits_expire_at: zero,
-            paused_until: zero,
-            background_paused_until: zero,
+            limit_headers: LimitHeaders::default(),
+            limits_expire_at: Duration::ZERO,
+            paused_until: Duration::ZERO,
+            background_paused_until: Duration::ZERO,
             queue: BTreeSet::new(),
             last_number: 0,
         }
     }
 
-    /// Joins the queue.
-    pub(super) fn enqueue(&mut self, urgency: Priority) -> QueuePosition {
+    pub(super) fn enqueue(&mut self, priority: Priority) -> QueuePosition {
         self.last_number += 1;
-        let place = QueuePosition {
-            priority: urgency,
+        let position = QueuePosition {
+            priority,
             number: self.last_number,
         };
-        self.queue.insert(place);
-        place
+        self.queue.insert(position);
+        position
     }
 
-    /// Leaves the queue, wanting nothing any more.
-    pub(super) fn dequeue(&mut self, place: QueuePosition) {
-        self.queue.remove(&place);
+    pub(super) fn dequeue(&mut self, position: QueuePosition) {
+        self.queue.remove(&position);
     }
 
-    /// Lets the first of the queue go if there is a token for it. `jitter` is a number from 0 to 1.
-    #[cfg(test)]
-    fn try_acquire(&mut self, now: Duration, place: QueuePosition, jitter: f64) -> Decision {
-        let turn = self.check(now, place);
-        if turn == Decision::Allowed {
-            self.record_send(now, place, jitter);
-        }
-        turn
-    }
-
-    /// Whether the request at this place may go; it has its token only once it is sent.
-    pub(super) fn check(&mut self, now: Duration, place: QueuePosition) -> Decision {
-        if self.queue.first() != Some(&place) {
+    /// Whether the request may be sent; [`Self::record_send`] takes its token.
+    pub(super) fn check(&mut self, now: Duration, position: QueuePosition) -> Decision {
+        if self.queue.first() != Some(&position) {
             return Decision::NotFirst;
         }
         let paused = self.paused_until.saturating_sub(now);
         if !paused.is_zero() {
             return Decision::Paused(paused);
         }
-        if place.priority == Priority::Prefetch && !self.is_uncontended(now) {
+        if position.priority == Priority::Prefetch && !self.is_uncontended(now) {
             return Decision::Contended;
         }
-        let wait = self.time_until_allowed(now, place.priority);
+        let wait = self.time_until_allowed(now, position.priority);
         if !wait.is_zero() {
             return Decision::Wait(wait);
         }
         Decision::Allowed
     }
 
-    /// Takes the token of the request at this place, which leaves the queue. `jitter` is a number from 0 to 1.
-    pub(super) fn record_send(&mut self, now: Duration, place: QueuePosition, jitter: f64) {
+    /// Takes a token for the request and removes it from the queue. `jitter` is a number from 0 to 1.
+    pub(super) fn record_send(&mut self, now: Duration, position: QueuePosition, jitter: f64) {
         self.tokens.consume(1.0);
         self.background.record_send(now, self.window());
-        if place.priority.is_background() {
+        if position.priority.is_background() {
             self.background.consume(jitter);
         } else if self.background.is_contended(now) {
-            // Others may have been asked for something just now as well: that is enough for a moment.
-            self.background_paused_until = self
-                .background_paused_until
-                .max(now + self.window().mul_f64(0.5 + jitter));
+            // The users of other processes may be active just now as well.
+            self.pause_background(now + self.window().mul_f64(0.5 + jitter));
         }
-        self.dequeue(place);
+        self.dequeue(position);
     }
 
-    /// What a request of this urgency needs of the bucket that the processes of this machine share.
-    fn token_demand(&self, urgency: Priority) -> TokenDemand {
+    /// Returns what a request of this priority needs of the shared bucket.
+    fn token_demand(&self, priority: Priority) -> TokenDemand {
         let burst = self.burst_size();
+        let reserve = match priority {
+            Priority::Interactive => 0.0,
+            Priority::Refresh | Priority::Recheck | Priority::Backfill => INTERACTIVE_RESERVE,
+            Priority::Prefetch => burst,
+        };
         TokenDemand {
             rate: self.max_rate(),
             burst,
-            needed: (1.0 + reserved_tokens(urgency, burst)).min(burst),
+            needed: (1.0 + reserve).min(burst),
         }
     }
 
-    /// How long a request of this urgency still has to wait, if the service has not asked for a pause.
-    fn time_until_allowed(&mut self, now: Duration, urgency: Priority) -> Duration {
-        let (speed, burst, window) = (self.max_rate(), self.burst_size(), self.window());
+    /// Returns the wait for a request of this priority, pauses of the service not counted.
+    fn time_until_allowed(&mut self, now: Duration, priority: Priority) -> Duration {
         self.refill(now);
-        let token = self.tokens.time_until(
-            (1.0 + reserved_tokens(urgency, burst)).min(burst),
-            self.interactive_rate(),
-        );
-        if urgency == Priority::Interactive {
+        let TokenDemand { rate, needed, .. } = self.token_demand(priority);
+        let token = self.tokens.time_until(needed, self.interactive_rate());
+        if priority == Priority::Interactive {
             return token;
         }
-        let silent = self.background_paused_until.saturating_sub(now);
-        silent
-            .max(token)
-            .max(self.background.time_until_allowed(now, speed, window))
+        let pause = self.background_paused_until.saturating_sub(now);
+        let quota = self.background.time_until_allowed(now, rate, self.window());
+        pause.max(token).max(quota)
     }
 
-    /// Learns what an answer says about the limit. `jitter`, a number from 0 to 1, keeps those who are
-    /// silent until the same moment from ending it together.
+    /// Applies the limits of a response. `jitter`, a number from 0 to 1, keeps processes that pause until the
+    /// same moment from ending the pause together.
     pub(super) fn update_limits(&mut self, now: Duration, limits: LimitHeaders, jitter: f64) {
         self.refill(now);
         if limits.limit.is_some() || limits.remaining.is_some() {
@@ -221,27 +194,20 @@ impl LimiterState {
             self.limits_expire_at = now + limits.reset.unwrap_or_else(|| self.window());
             self.tokens.cap(self.burst_size());
         }
-        if let (Some(limit), Some(remaining)) =
-            (limits.limit.filter(|limit| *limit > 0), limits.remaining)
-        {
-            let (limit, remaining) = (f64::from(limit), f64::from(remaining));
-            let spared = self.reserved_for_others(limit);
-            self.background.update(
-                now,
-                self.max_rate(),
-                LimitUsage {
-                    limit,
-                    remaining,
-                    reserved: spared,
-                    window: self.window(),
-                },
-            );
-            // Others take from what is left as well, so that nobody takes more than a part of it at once.
-            self.tokens.cap(remaining * self.rate.max_share);
-            if remaining < spared {
-                self.background_paused_until = self
-                    .background_paused_until
-                    .max(self.limits_expire_at + self.window().mul_f64(jitter));
+        let limit = limits.limit.filter(|limit| *limit > 0);
+        if let (Some(limit), Some(remaining)) = (limit, limits.remaining) {
+            let limit = f64::from(limit);
+            let usage = LimitUsage {
+                limit,
+                remaining: f64::from(remaining),
+                reserved: self.reserved_for_others(limit),
+                window: self.window(),
+            };
+            self.background.update(now, self.max_rate(), usage);
+            // Others use the rest as well, so that one process takes only a part of it at once.
+            self.tokens.cap(usage.remaining * self.rate.max_share);
+            if usage.remaining < usage.reserved {
+                self.pause_background(self.limits_expire_at + self.window().mul_f64(jitter));
             }
         } else {
             self.background.update_without_limits();
@@ -251,23 +217,24 @@ impl LimiterState {
         }
     }
 
-    /// A request was refused for the rate; the service may have named a time to wait. `jitter`, a number
-    /// from 0 to 1, keeps those who were refused together from coming back together.
+    /// Pauses after a 429 for `wait`, if the service named it. `jitter`, a number from 0 to 1, keeps processes
+    /// that were refused together from retrying together.
     pub(super) fn on_rate_limited(&mut self, now: Duration, wait: Option<Duration>, jitter: f64) {
         self.refill(now);
         self.tokens.cap(0.0);
         self.background.halve(now);
-        self.paused_until = self
-            .paused_until
-            .max(now + wait.unwrap_or(DEFAULT_PAUSE) + self.window().mul_f64(jitter / 2.0));
-        self.background_paused_until = self
-            .background_paused_until
-            .max(self.paused_until + BACKGROUND_PAUSE.mul_f64(1.0 + jitter));
+        let jitter_pause = self.window().mul_f64(jitter / 2.0);
+        self.pause(now, wait.unwrap_or(DEFAULT_PAUSE) + jitter_pause);
+        self.pause_background(self.paused_until + BACKGROUND_PAUSE.mul_f64(1.0 + jitter));
     }
 
-    /// Pauses all requests, at least for so long.
+    /// Pauses all requests for at least `wait`.
     pub(super) fn pause(&mut self, now: Duration, wait: Duration) {
         self.paused_until = self.paused_until.max(now + wait);
+    }
+
+    fn pause_background(&mut self, until: Duration) {
+        self.background_paused_until = self.background_paused_until.max(until);
     }
 
     pub(super) fn budget(&self, now: Duration) -> RateBudget {
@@ -283,13 +250,12 @@ impl LimiterState {
         }
     }
 
-    /// Lets the tokens flow in that have come since the last time.
     fn refill(&mut self, now: Duration) {
         self.tokens
             .refill(now, self.interactive_rate(), self.burst_size());
     }
 
-    /// Requests a second that all may use together: fewer while others use the limit as well.
+    /// Returns the requests a second for all priorities together; fewer while others use the limit.
     fn interactive_rate(&self) -> f64 {
         self.background.interactive_rate(self.max_rate())
     }
@@ -301,20 +267,22 @@ impl LimiterState {
             .unwrap_or(DEFAULT_PAUSE)
     }
 
-    /// Requests a second: what was asked for, but never more than its share of the service's limit.
+    /// Returns the configured requests a second, or the own share of the service's limit if that is less.
     fn max_rate(&self) -> f64 {
-        self.own_quota().map_or(self.rate.per_second, |part| {
-            self.rate.per_second.min(part / self.window().as_secs_f64())
+        self.own_quota().map_or(self.rate.per_second, |quota| {
+            self.rate
+                .per_second
+                .min(quota / self.window().as_secs_f64())
         })
     }
 
-    /// Requests that may follow each other at once: no more than our part of one window.
+    /// Returns how many requests may be sent at once: at most the own share of one window.
     fn burst_size(&self) -> f64 {
         self.own_quota()
-            .map_or(BURST, |part| part.clamp(1.0, BURST))
+            .map_or(BURST, |quota| quota.clamp(1.0, BURST))
     }
 
-    /// The part of the service's limit that is ours, if it has stated one.
+    /// Returns the own share of the limit, in requests a window, if the service has stated a limit.
     fn own_quota(&self) -> Option<f64> {
         self.limit_headers
             .limit
@@ -322,15 +290,15 @@ impl LimiterState {
             .map(|limit| f64::from(limit) * self.rate.max_share)
     }
 
-    /// What has to be left of the limit for background work to go on: half of it, unless a person has
-    /// set a rate that is more than the other half.
+    /// Returns how much of the limit background requests leave to others: half of it, or less if the
+    /// configured rate is more than the other half.
     fn reserved_for_others(&self, limit: f64) -> f64 {
         (limit / 2.0)
             .ceil()
             .min(limit - (self.max_rate() * self.window().as_secs_f64()).floor())
     }
 
-    /// Whether next to nobody else uses the limit, as far as is known.
+    /// Whether others use little of the limit, as far as is known.
     fn is_uncontended(&self, now: Duration) -> bool {
         let is_used = match (self.limit_headers.remaining, self.limit_headers.limit) {
             (Some(remaining), Some(limit)) => {
@@ -339,14 +307,5 @@ impl LimiterState {
             _ => false,
         };
         !is_used && !self.background.is_contended(now)
-    }
-}
-
-/// Tokens that a request of this urgency leaves in a bucket of that size.
-const fn reserved_tokens(urgency: Priority, burst: f64) -> f64 {
-    match urgency {
-        Priority::Interactive => 0.0,
-        Priority::Refresh | Priority::Recheck | Priority::Backfill => INTERACTIVE_RESERVE,
-        Priority::Prefetch => burst,
     }
 }

@@ -129,7 +129,17 @@ fn build(emails: &[&str]) -> Option<Vec<u8>> {
     let sample: Vec<(&str, String)> = emails
         .iter()
         .step_by(step)
-        .filter_map(|json| Some((*json, wire::Email::parse(json).ok()?.to.into_iter().next()?)))
+        .filter_map(|json| {
+            Some((
+                *json,
+                wire::Email::parse(json)
+                    .ok()?
+                    .summary
+                    .to?
+                    .into_iter()
+                    .next()?,
+            ))
+        })
         .collect();
     let mut people: HashMap<&str, HashSet<&str>> = HashMap::new();
     for (json, to) in &sample {

@@ -171,26 +171,13 @@ impl SampleMailbox {
             value: value.to_owned(),
         };
         let tags = template.tags.iter().map(|(name, value)| tag(name, value));
-        let summary = self.build_summary(&plan, now);
         wire::Email {
-            object: "email".to_owned(),
-            id: summary.id,
-            to: summary.to.unwrap_or_default(),
-            from: summary.from,
-            created_at: summary.created_at,
-            subject: summary.subject,
-            message_id: summary.message_id,
+            summary: self.build_summary(&plan, now),
             html: render(template.html.as_ref(), Escaping::Html),
             text: render(template.text.as_ref(), Escaping::None),
-            bcc: summary.bcc.unwrap_or_default(),
-            cc: summary.cc.unwrap_or_default(),
-            reply_to: summary.reply_to.unwrap_or_default(),
-            last_event: summary.last_event,
-            scheduled_at: summary.scheduled_at,
             tags: std::iter::once(tag("category", &template.name))
                 .chain(tags)
                 .collect(),
-            extra: summary.extra,
         }
     }
 }

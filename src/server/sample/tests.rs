@@ -128,10 +128,10 @@ proptest! {
         let (mailbox, _) = mailbox(seed, 300);
         for item in page(&mailbox, &Cursor::Start, 5).0 {
             let email = email(&mailbox, &item.id);
-            prop_assert_eq!(&email.subject, &item.subject);
-            prop_assert_eq!(&email.last_event, &item.last_event);
-            prop_assert_eq!(&email.cc, &item.cc.unwrap_or_default());
-            prop_assert_eq!(&email.to, &item.to.unwrap_or_default());
+            prop_assert_eq!(&email.summary.subject, &item.subject);
+            prop_assert_eq!(&email.summary.last_event, &item.last_event);
+            prop_assert_eq!(email.summary.cc.unwrap_or_default(), item.cc.unwrap_or_default());
+            prop_assert_eq!(email.summary.to.unwrap_or_default(), item.to.unwrap_or_default());
         }
     }
 }
@@ -349,11 +349,15 @@ fn sample_has_missing_bodies_and_several_recipients() {
     assert!(some(|email| email.html.is_none() && email.text.is_some()));
     assert!(some(|email| email.html.is_some() && email.text.is_none()));
     assert!(some(|email| email.html.is_none() && email.text.is_none()));
-    assert!(some(|email| email.to.len() > 1));
-    assert!(some(|email| !email.cc.is_empty()));
-    assert!(some(|email| !email.bcc.is_empty()));
-    assert!(some(|email| !email.reply_to.is_empty()));
-    assert!(some(|email| email.scheduled_at.is_some()));
+    assert!(some(|email| email
+        .summary
+        .to
+        .as_ref()
+        .is_some_and(|to| to.len() > 1)));
+    assert!(some(|email| email.summary.cc != Some(vec![])));
+    assert!(some(|email| email.summary.bcc != Some(vec![])));
+    assert!(some(|email| email.summary.reply_to != Some(vec![])));
+    assert!(some(|email| email.summary.scheduled_at.is_some()));
     let tag = |text: &str| {
         (1..=256).contains(&text.len())
             && text
@@ -403,11 +407,11 @@ fn only_reserved_domains_occur() {
     let (mailbox, _) = mailbox(1, DEFAULT_EMAILS);
     for number in 0..400 {
         let email = mailbox.build_email(number, start());
-        let texts = [email.html, email.text, email.from]
+        let texts = [email.html, email.text, email.summary.from]
             .into_iter()
             .flatten()
-            .chain(email.to)
-            .chain(email.cc);
+            .chain(email.summary.to.into_iter().flatten())
+            .chain(email.summary.cc.into_iter().flatten());
         for text in texts {
             for start in text
                 .match_indices("://")
@@ -432,7 +436,7 @@ fn only_reserved_domains_occur() {
                 assert!(
                     reserved || vocabulary || !host.contains('.'),
                     "{host} in {}",
-                    email.id
+                    email.summary.id
                 );
             }
         }

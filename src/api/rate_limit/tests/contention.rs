@@ -1,4 +1,4 @@
-//! Eight people with homes of their own on one service, which counts in one way or another.
+//! Eight users on separate machines share one service, for three ways of counting the limit.
 
 #![expect(
     clippy::cast_precision_loss,
@@ -9,15 +9,16 @@
 use std::collections::VecDeque;
 
 use super::*;
+use crate::api::RetryPolicy;
 
 /// How the service counts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum LimitWindow {
-    /// In windows that begin anew every second.
-    Windows,
-    /// What came in the last second.
+    /// In fixed windows of a second.
+    Fixed,
+    /// By the requests of the last second.
     Sliding,
-    /// In a bucket that fills up steadily.
+    /// In a bucket that refills steadily.
     Bucket,
 }
 
@@ -30,9 +31,9 @@ const STEP: f64 = 0.005;
 
 struct SimulatedService {
     counts: LimitWindow,
-    /// When the requests came.
-    came: Vec<f64>,
-    /// When it refused one.
+    /// When the requests arrived.
+    arrived: Vec<f64>,
+    /// When a request was refused.
     refused: Vec<f64>,
     bucket: f64,
     filled_at: f64,
@@ -42,16 +43,16 @@ impl SimulatedService {
     fn new(counts: LimitWindow) -> Self {
         Self {
             counts,
-            came: Vec::new(),
+            arrived: Vec::new(),
             refused: Vec::new(),
             bucket: f64::from(LIMIT),
             filled_at: 0.0,
         }
     }
 
-    /// Answers with what is left, or refuses.
-    fn answer(&mut self, now: f64) -> Result<u32, ()> {
-        let since = if self.counts == LimitWindow::Windows {
+    /// Returns what is left of the limit, or refuses the request.
+    fn respond(&mut self, now: f64) -> Result<u32, ()> {
+        let since = if self.counts == LimitWindow::Fixed {
             now.floor()
         } else {
             now - 1.0
@@ -60,12 +61,12 @@ impl SimulatedService {
             (self.bucket + (now - self.filled_at) * f64::from(LIMIT)).min(f64::from(LIMIT));
         self.filled_at = now;
         let left = match self.counts {
-            LimitWindow::Windows | LimitWindow::Sliding => {
-                f64::from(LIMIT) - self.came.iter().filter(|came| **came >= since).count() as f64
+            LimitWindow::Fixed | LimitWindow::Sliding => {
+                f64::from(LIMIT) - self.arrived.iter().filter(|time| **time >= since).count() as f64
             }
             LimitWindow::Bucket => self.bucket,
         };
-        self.came.push(now);
+        self.arrived.push(now);
         if left < 1.0 {
             self.refused.push(now);
             return Err(());
@@ -74,36 +75,37 @@ impl SimulatedService {
         Ok((left - 1.0) as u32)
     }
 
-    /// The most that came in any second.
+    /// Returns the most requests of any second.
     fn peak(&self) -> usize {
-        self.came
+        self.arrived
             .iter()
-            .map(|begin| {
-                self.came
+            .map(|start| {
+                self.arrived
                     .iter()
-                    .filter(|came| **came >= *begin && **came < begin + 1.0)
+                    .filter(|time| **time >= *start && **time < start + 1.0)
                     .count()
             })
             .max()
             .unwrap_or(0)
     }
 
-    /// Whether nothing was refused and in no second came more than the limit. A bucket may hold a whole second's requests beside those that flow in meanwhile.
-    fn keeps_within(&self) -> bool {
+    /// Whether no request was refused and no second had more than the limit. A bucket may hold the requests of a
+    /// whole second beside those that it gains meanwhile.
+    fn is_within_limit(&self) -> bool {
         self.refused.is_empty()
             && (self.counts == LimitWindow::Bucket || self.peak() <= LIMIT as usize)
     }
 
     fn mean(&self, from: f64, to: f64) -> f64 {
-        self.came
+        self.arrived
             .iter()
-            .filter(|came| **came >= from && **came < to)
+            .filter(|time| **time >= from && **time < to)
             .count() as f64
             / (to - from)
     }
 }
 
-/// Numbers from 0 to 1 that look random.
+/// A generator of numbers from 0 to 1.
 struct Lcg(u64);
 
 impl Lcg {
@@ -116,10 +118,10 @@ impl Lcg {
     }
 }
 
-/// What somebody is doing.
+/// What a user does.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Activity {
-    /// Mirroring everything, one page after the other.
+    /// Mirroring the whole mailbox, one page after the other.
     Mirroring,
     /// Reading: an email every few seconds, and new mail every half a minute.
     Reading,
@@ -132,89 +134,89 @@ enum Activity {
 struct SimulatedUser {
     activity: Activity,
     limiter: LimiterState,
-    /// What waits, and how often it was refused before.
+    /// Waiting requests, and how often each was refused before.
     waiting: Vec<(QueuePosition, u32)>,
-    /// Requests on their way, by when they arrive.
+    /// Requests by the time of their arrival.
     sent: VecDeque<(f64, u32)>,
-    /// Answers on their way.
-    answers: VecDeque<(f64, Result<u32, ()>, u32)>,
-    looks_at: f64,
-    reads_at: f64,
+    /// Responses by the time of their arrival.
+    responses: VecDeque<(f64, Result<u32, ()>, u32)>,
+    refresh_at: f64,
+    open_at: f64,
     got: u32,
-    /// Requests that were refused as often as the screen tries them.
+    /// Requests that were refused in all attempts.
     failed: u32,
 }
 
 impl SimulatedUser {
-    fn new(doing: Activity, begins: f64) -> Self {
+    fn new(activity: Activity, starts_at: f64) -> Self {
         let never = f64::INFINITY;
-        let (looks_at, reads_at) = match doing {
+        let (refresh_at, open_at) = match activity {
             Activity::Mirroring => (never, never),
-            Activity::Reading | Activity::Busy => (begins, begins + 0.1),
-            Activity::Idling => (begins, never),
+            Activity::Reading | Activity::Busy => (starts_at, starts_at + 0.1),
+            Activity::Idling => (starts_at, never),
         };
-        let mut pace = LimiterState::new(Rate::default());
-        let waiting = if doing == Activity::Mirroring {
-            vec![(pace.enqueue(Priority::Backfill), 0)]
+        let mut limiter = LimiterState::new(Rate::default());
+        let waiting = if activity == Activity::Mirroring {
+            vec![(limiter.enqueue(Priority::Backfill), 0)]
         } else {
             Vec::new()
         };
         Self {
-            activity: doing,
-            limiter: pace,
+            activity,
+            limiter,
             waiting,
             sent: VecDeque::new(),
-            answers: VecDeque::new(),
-            looks_at,
-            reads_at,
+            responses: VecDeque::new(),
+            refresh_at,
+            open_at,
             got: 0,
             failed: 0,
         }
     }
 
-    fn step(&mut self, now: f64, service: &mut SimulatedService, chance: &mut Lcg) {
-        if now >= self.looks_at {
-            let urgency = if self.looks_at < 1.0 {
+    fn step(&mut self, now: f64, service: &mut SimulatedService, rng: &mut Lcg) {
+        if now >= self.refresh_at {
+            let priority = if self.refresh_at < 1.0 {
                 Priority::Interactive
             } else {
                 Priority::Refresh
             };
-            self.waiting.push((self.limiter.enqueue(urgency), 0));
-            self.looks_at += 30.0 * (1.0 + chance.next() / 4.0);
+            self.waiting.push((self.limiter.enqueue(priority), 0));
+            self.refresh_at += 30.0 * (1.0 + rng.next() / 4.0);
         }
-        if now >= self.reads_at {
-            // The email that is shown first is nothing that anybody has asked for.
-            let urgency = if self.reads_at < 1.0 {
+        if now >= self.open_at {
+            // The email that is shown first was not requested by the user.
+            let priority = if self.open_at < 1.0 {
                 Priority::Backfill
             } else {
                 Priority::Interactive
             };
-            self.waiting.push((self.limiter.enqueue(urgency), 0));
-            self.reads_at += if self.activity == Activity::Busy {
-                0.2 + 1.6 * chance.next()
+            self.waiting.push((self.limiter.enqueue(priority), 0));
+            self.open_at += if self.activity == Activity::Busy {
+                0.2 + 1.6 * rng.next()
             } else {
-                3.0 + 4.0 * chance.next()
+                3.0 + 4.0 * rng.next()
             };
             if self.waiting.len() > 2 && self.activity == Activity::Busy {
-                // The email that was to be opened before is no longer wanted.
-                let (place, _) = self.waiting.remove(0);
-                self.limiter.dequeue(place);
+                // The email opened before this one is no longer needed.
+                let (position, _) = self.waiting.remove(0);
+                self.limiter.dequeue(position);
             }
         }
-        while self.answers.front().is_some_and(|(at, ..)| *at <= now) {
-            let (_, answer, refusals) = self.answers.pop_front().unwrap();
+        while self.responses.front().is_some_and(|(at, ..)| *at <= now) {
+            let (_, response, refusals) = self.responses.pop_front().unwrap();
             self.limiter.update_limits(
                 S(now),
-                limits(LIMIT, answer.unwrap_or(0), 1.0),
-                chance.next(),
+                limits(LIMIT, response.unwrap_or(0), 1.0),
+                rng.next(),
             );
-            match answer {
+            match response {
                 Ok(_) => self.got += 1,
                 Err(()) => self
                     .limiter
-                    .on_rate_limited(S(now), Some(S(1.0)), chance.next()),
+                    .on_rate_limited(S(now), Some(S(1.0)), rng.next()),
             }
-            if answer.is_err() && self.activity == Activity::Busy {
+            if response.is_err() && self.activity == Activity::Busy {
                 if refusals + 1 < RetryPolicy::TUI.max_attempts {
                     self.waiting
                         .push((self.limiter.enqueue(Priority::Interactive), refusals + 1));
@@ -229,8 +231,8 @@ impl SimulatedUser {
         }
         let mut n = 0;
         while n < self.waiting.len() {
-            let (place, refusals) = self.waiting[n];
-            if self.limiter.try_acquire(S(now), place, chance.next()) == Decision::Allowed {
+            let (position, refusals) = self.waiting[n];
+            if self.limiter.try_acquire(S(now), position, rng.next()) == Decision::Allowed {
                 self.waiting.remove(n);
                 self.sent.push_back((now + LATENCY, refusals));
                 n = 0;
@@ -240,98 +242,98 @@ impl SimulatedUser {
         }
         while self.sent.front().is_some_and(|(at, _)| *at <= now) {
             let (at, refusals) = self.sent.pop_front().unwrap();
-            self.answers
-                .push_back((at + LATENCY, service.answer(at), refusals));
+            self.responses
+                .push_back((at + LATENCY, service.respond(at), refusals));
         }
     }
 }
 
-/// Lets them all begin within `spread` seconds, and go on for `seconds`.
-fn together(
+/// Runs users who start within `spread` seconds, for `seconds`.
+fn simulate(
     counts: LimitWindow,
-    doing: &[Activity],
+    activities: &[Activity],
     spread: f64,
     seconds: u32,
     seed: u64,
 ) -> (SimulatedService, Vec<SimulatedUser>) {
-    let mut chance = Lcg(seed);
-    (0..8).for_each(|_| _ = chance.next());
+    let mut rng = Lcg(seed);
+    (0..8).for_each(|_| _ = rng.next());
     let mut service = SimulatedService::new(counts);
-    let begins: Vec<f64> = doing.iter().map(|_| chance.next() * spread).collect();
-    let mut people: Vec<SimulatedUser> = doing
+    let starts: Vec<f64> = activities.iter().map(|_| rng.next() * spread).collect();
+    let mut users: Vec<SimulatedUser> = activities
         .iter()
-        .zip(&begins)
-        .map(|(doing, begins)| SimulatedUser::new(*doing, *begins))
+        .zip(&starts)
+        .map(|(activity, start)| SimulatedUser::new(*activity, *start))
         .collect();
     for step in 0..seconds * 200 {
         let now = f64::from(step) * STEP;
-        for (person, _) in people
+        for (user, _) in users
             .iter_mut()
-            .zip(&begins)
-            .filter(|(_, begins)| **begins <= now)
+            .zip(&starts)
+            .filter(|(_, start)| **start <= now)
         {
-            person.step(now, &mut service, &mut chance);
+            user.step(now, &mut service, &mut rng);
         }
     }
-    (service, people)
+    (service, users)
 }
 
-const WAYS: [LimitWindow; 3] = [
-    LimitWindow::Windows,
+const ALL_WINDOWS: [LimitWindow; 3] = [
+    LimitWindow::Fixed,
     LimitWindow::Sliding,
     LimitWindow::Bucket,
 ];
 
 #[test]
-fn eight_who_mirror_at_once_stay_within_the_limit_and_leave_half_of_it_free() {
-    for counts in WAYS {
+fn eight_parallel_syncs_use_at_most_half_the_limit() {
+    for counts in ALL_WINDOWS {
         for (seed, spread) in [(1, 0.2), (2, 0.2), (3, 1.0), (4, 5.0), (5, 30.0)] {
-            let (service, people) = together(counts, &[Activity::Mirroring; 8], spread, 120, seed);
-            let told = format!(
+            let (service, users) = simulate(counts, &[Activity::Mirroring; 8], spread, 120, seed);
+            let report = format!(
                 "{counts:?} {seed}: peak {}, mean {:.2}",
                 service.peak(),
                 service.mean(0.0, 120.0)
             );
-            assert!(service.keeps_within(), "{told}");
-            assert!(service.mean(spread, 120.0) <= 5.0, "{told}");
+            assert!(service.is_within_limit(), "{report}");
+            assert!(service.mean(spread, 120.0) <= 5.0, "{report}");
             assert!(
                 service.mean(spread, 120.0) >= 2.0,
-                "the limit is there to be used: {told}"
+                "too much of the limit is unused: {report}"
             );
-            let fewest = people.iter().map(|person| person.got).min().unwrap();
-            let most = people.iter().map(|person| person.got).max().unwrap();
-            assert!(fewest * 4 >= most, "{told}: from {fewest} to {most} each");
+            let fewest = users.iter().map(|user| user.got).min().unwrap();
+            let most = users.iter().map(|user| user.got).max().unwrap();
+            assert!(fewest * 4 >= most, "{report}: from {fewest} to {most} each");
         }
     }
 }
 
 #[test]
-fn eight_who_read_and_two_of_whom_mirror_do_so_too() {
-    let mut doing = [Activity::Reading; 8];
-    doing[..2].fill(Activity::Mirroring);
-    for counts in WAYS {
+fn two_syncs_and_six_readers_use_half_the_limit() {
+    let mut activities = [Activity::Reading; 8];
+    activities[..2].fill(Activity::Mirroring);
+    for counts in ALL_WINDOWS {
         for (seed, spread) in [(1, 0.2), (2, 1.0), (3, 10.0)] {
-            let (service, _) = together(counts, &doing, spread, 120, seed);
-            let told = format!(
+            let (service, _) = simulate(counts, &activities, spread, 120, seed);
+            let report = format!(
                 "{counts:?} {seed}: peak {}, mean {:.2}",
                 service.peak(),
                 service.mean(0.0, 120.0)
             );
-            assert!(service.keeps_within(), "{told}");
-            assert!(service.mean(spread, 120.0) <= 5.0, "{told}");
+            assert!(service.is_within_limit(), "{report}");
+            assert!(service.mean(spread, 120.0) <= 5.0, "{report}");
         }
     }
 }
 
 #[test]
-fn eight_busy_screens_are_seldom_refused() {
-    for counts in WAYS {
+fn eight_busy_users_are_seldom_refused() {
+    for counts in ALL_WINDOWS {
         for (seed, spread) in [(1, 0.2), (2, 1.0), (3, 10.0), (4, 5.0), (5, 0.0), (6, 30.0)] {
-            let (service, people) = together(counts, &[Activity::Busy; 8], spread, 310, seed);
+            let (service, users) = simulate(counts, &[Activity::Busy; 8], spread, 310, seed);
             let late = service.refused.iter().filter(|at| **at >= 10.0).count();
-            let failed: u32 = people.iter().map(|person| person.failed).sum();
+            let failed: u32 = users.iter().map(|user| user.failed).sum();
             let mean = service.mean(10.0, 310.0);
-            let fewest = people.iter().map(|person| person.got).min().unwrap();
+            let fewest = users.iter().map(|user| user.got).min().unwrap();
             let report = format!(
                 "{counts:?} {seed}: {} refused, {late} late, {failed} failed, mean {mean:.2}, fewest {fewest}",
                 service.refused.len()
@@ -346,41 +348,41 @@ fn eight_busy_screens_are_seldom_refused() {
 }
 
 #[test]
-fn one_busy_screen_gets_what_it_requests() {
-    for counts in WAYS {
-        let (service, people) = together(counts, &[Activity::Busy], 0.0, 310, 3);
+fn one_busy_user_is_never_refused() {
+    for counts in ALL_WINDOWS {
+        let (service, users) = simulate(counts, &[Activity::Busy], 0.0, 310, 3);
         assert!(
-            service.refused.is_empty() && people[0].got >= 290,
+            service.refused.is_empty() && users[0].got >= 290,
             "{counts:?}: {}",
-            people[0].got
+            users[0].got
         );
     }
 }
 
 #[test]
-fn who_mirrors_beside_idle_colleagues_goes_on_decently() {
-    let mut doing = [Activity::Idling; 8];
-    doing[0] = Activity::Mirroring;
-    for counts in WAYS {
-        let (_, people) = together(counts, &doing, 20.0, 240, 3);
-        assert!(people[0].got >= 150, "{counts:?}: {}", people[0].got);
+fn sync_beside_idle_users_keeps_a_medium_rate() {
+    let mut activities = [Activity::Idling; 8];
+    activities[0] = Activity::Mirroring;
+    for counts in ALL_WINDOWS {
+        let (_, users) = simulate(counts, &activities, 20.0, 240, 3);
+        assert!(users[0].got >= 150, "{counts:?}: {}", users[0].got);
     }
 }
 
 #[test]
-fn one_alone_has_the_whole_rate_at_once_and_again_after_company() {
-    for counts in WAYS {
-        let (service, _) = together(counts, &[Activity::Mirroring], 0.0, 180, 7);
+fn single_sync_has_full_rate_also_after_contention() {
+    for counts in ALL_WINDOWS {
+        let (service, _) = simulate(counts, &[Activity::Mirroring], 0.0, 180, 7);
         assert!(
             service.mean(0.0, 180.0) >= 2.0 / 1.03,
             "{counts:?}: {:.3}",
             service.mean(0.0, 180.0)
         );
-        let mut chance = Lcg(7);
-        let (_, mut people) = together(counts, &[Activity::Mirroring; 8], 0.2, 60, 7);
+        let mut rng = Lcg(7);
+        let (_, mut users) = simulate(counts, &[Activity::Mirroring; 8], 0.2, 60, 7);
         let mut service = SimulatedService::new(counts);
         for step in 60 * 200..180 * 200 {
-            people[0].step(f64::from(step) * STEP, &mut service, &mut chance);
+            users[0].step(f64::from(step) * STEP, &mut service, &mut rng);
         }
         assert!(
             service.mean(140.0, 180.0) >= 1.9,

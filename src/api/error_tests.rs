@@ -1,15 +1,15 @@
-//! What each answer of the service and its imitators becomes.
+//! The error of each response of the service and its imitators.
 
 use super::*;
 
-fn kind(status: u16, body: &str, asked: Endpoint) -> ErrorKind {
+fn kind(status: u16, body: &str, endpoint: Endpoint) -> ErrorKind {
     RequestError::Http(HttpError::parse(status, body.as_bytes(), None))
-        .into_error(asked, &BaseUrl::resend())
+        .into_error(endpoint, &BaseUrl::resend())
         .kind
 }
 
 #[test]
-fn key_trouble_is_told_by_name_then_message_then_status() {
+fn key_errors_follow_name_then_message_then_status() {
     for (status, body, expected) in [
         (
             400,
@@ -63,13 +63,19 @@ fn key_trouble_is_told_by_name_then_message_then_status() {
 }
 
 #[test]
-fn other_refusals_by_what_was_asked() {
+fn other_errors_depend_on_the_endpoint() {
     let validation =
         r#"{"statusCode":422,"name":"validation_error","message":"The `id` must be a valid UUID"}"#;
-    let gone = r#"{"name":"not_found","message":"Email not found"}"#;
-    assert_eq!(kind(404, gone, Endpoint::Email), ErrorKind::NotFound);
-    assert_eq!(kind(404, gone, Endpoint::PageAtCursor), ErrorKind::NotFound);
-    assert_eq!(kind(404, gone, Endpoint::FirstPage), ErrorKind::NotTheApi);
+    let missing = r#"{"name":"not_found","message":"Email not found"}"#;
+    assert_eq!(kind(404, missing, Endpoint::Email), ErrorKind::NotFound);
+    assert_eq!(
+        kind(404, missing, Endpoint::PageAtCursor),
+        ErrorKind::NotFound
+    );
+    assert_eq!(
+        kind(404, missing, Endpoint::FirstPage),
+        ErrorKind::NotTheApi
+    );
     assert_eq!(
         kind(404, "<html>404</html>", Endpoint::Email),
         ErrorKind::NotTheApi
@@ -119,10 +125,10 @@ fn other_refusals_by_what_was_asked() {
 }
 
 #[test]
-fn missing_list_operation_is_hinted_at() {
-    let hint = |status, asked| {
+fn missing_list_operation_has_a_hint() {
+    let hint = |status, endpoint| {
         RequestError::Http(HttpError::parse(status, b"not found", None))
-            .into_error(asked, &BaseUrl::resend())
+            .into_error(endpoint, &BaseUrl::resend())
             .hint
     };
     for status in [404, 405] {
@@ -135,20 +141,20 @@ fn missing_list_operation_is_hinted_at() {
 }
 
 #[test]
-fn what_is_quoted_is_short_and_cannot_command_a_terminal() {
+fn excerpts_are_short_and_sanitized() {
     let body = format!("<html>\n\u{1b}]0;gotcha\u{7}{}", "x".repeat(10_000));
-    let failure = RequestError::Http(HttpError::parse(418, body.as_bytes(), None))
+    let error = RequestError::Http(HttpError::parse(418, body.as_bytes(), None))
         .into_error(Endpoint::FirstPage, &BaseUrl::resend());
-    assert!(!failure.message.chars().any(char::is_control));
+    assert!(!error.message.chars().any(char::is_control));
     assert!(
-        failure.message.contains("<html>") && failure.message.chars().count() < 160,
+        error.message.contains("<html>") && error.message.chars().count() < 160,
         "{}",
-        failure.message
+        error.message
     );
 }
 
 #[test]
-fn only_what_may_pass_is_tried_again() {
+fn only_temporary_errors_are_retried() {
     let retry =
         |status, body: &str, wait| HttpError::parse(status, body.as_bytes(), wait).retry_action();
     let wait = Some(Duration::from_secs(3));
@@ -179,24 +185,15 @@ fn only_what_may_pass_is_tried_again() {
 }
 
 #[test]
-fn waits_are_spelled_for_people() {
-    let spell = |seconds| format_pause(Duration::from_secs(seconds));
-    assert_eq!(
-        [spell(0), spell(90), spell(150), spell(86_400)],
-        ["1 s", "90 s", "3 min", "24 h"]
-    );
-}
-
-#[test]
-fn a_key_that_the_service_repeats_is_not_shown() {
+fn echoed_key_is_redacted() {
     let long = format!("{}re_canary_123456789{}", "x".repeat(70), "y".repeat(70));
     for body in [
         r#"{"message":"API key re_canary_123456789 is invalid"}"#,
         &long,
     ] {
-        let fault = RequestError::Http(HttpError::parse(401, body.as_bytes(), None))
+        let cause = RequestError::Http(HttpError::parse(401, body.as_bytes(), None))
             .redact("re_canary_123456789");
-        let failure = fault.into_error(Endpoint::FirstPage, &BaseUrl::resend());
-        assert!(!failure.message.contains("re_c"), "{}", failure.message);
+        let error = cause.into_error(Endpoint::FirstPage, &BaseUrl::resend());
+        assert!(!error.message.contains("re_c"), "{}", error.message);
     }
 }
