@@ -25,11 +25,11 @@ impl Motion {
     /// The position after the motion; may lie behind the end.
     pub const fn apply(self, position: usize, page: usize) -> usize {
         match self {
-            Self::Down => position + 1,
+            Self::Down => position.saturating_add(1),
             Self::Up => position.saturating_sub(1),
-            Self::HalfDown => position + page / 2,
+            Self::HalfDown => position.saturating_add(page / 2),
             Self::HalfUp => position.saturating_sub(page / 2),
-            Self::PageDown => position + page,
+            Self::PageDown => position.saturating_add(page),
             Self::PageUp => position.saturating_sub(page),
             Self::First => 0,
             Self::Last => usize::MAX,
